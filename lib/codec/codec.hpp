@@ -1,0 +1,94 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/types.hpp"
+
+/// The contract between codecs and the rest: a posting list is coded as a list header and then blocks of block_size
+/// postings (the last one may be shorter), all in little-endian 32-bit words. A block holds its docIDs and frequencies
+/// and decodes from three things alone: the list header, its own words, and the greatest docID of the block before.
+namespace quern {
+
+using Words = std::vector<std::uint32_t>;
+using WordView = std::span<const std::uint32_t>;
+
+/// Decoders may read so many bytes past the end of a list's words, and write so many values past the postings of a
+/// block: whoever owns the memory keeps that room (zeros behind the words).
+inline constexpr std::size_t over_read_bytes = 64;
+inline constexpr std::size_t over_write_values = 32;
+inline constexpr unsigned max_block_size = 512;
+
+struct CodecOptions {
+  /// Postings a block: 64, 128, 256 or 512.
+  unsigned block_size = 128;
+  /// rpfd alone: how often the exceptions' arrays are compressed in their turn, 0 to 4.
+  unsigned recursion = 1;
+
+  bool operator==(const CodecOptions&) const = default;
+};
+
+/// What a list's postings cost, headers included.
+struct CodedBits {
+  std::uint64_t docid_bits = 0;
+  std::uint64_t freq_bits = 0;
+};
+
+/// Codes posting lists one after another, each in two passes over its blocks, so that a list need not fit in memory.
+/// Values of a block: gaps[i] = docid[i] - docid[i-1] - 1 (the first block's first gap is the docID itself: the docID
+/// before a list is -1), freqs[i] = frequency - 1. All blocks but the last have block_size values.
+class ListEncoder {
+ public:
+  virtual ~ListEncoder() = default;
+  /// Forgets the list before.
+  virtual void start_list() = 0;
+  /// First pass: each block, in order.
+  virtual void observe(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) = 0;
+  /// Ends the first pass: chooses what holds for the whole list and appends the list header.
+  virtual void put_header(Words& out) = 0;
+  /// Second pass: appends each block, in order; the very same values as were observed.
+  virtual void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) = 0;
+  /// What the list took so far, list header included.
+  virtual CodedBits bits() const = 0;
+};
+
+/// Decodes blocks of one list. Words are not trusted: a block whose parts reach past `block`'s end throws CorruptFile;
+/// values that only look wrong come out wrong, in bounds of the output. Holds views of the list's words, nothing else.
+class ListDecoder {
+ public:
+  virtual ~ListDecoder() = default;
+  /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the greatest docID of the block before, or
+  /// 0xffffffff (-1) for the first. `block` reaches from the block's first word to the end of the list, or to the
+  /// block's own end. Returns how many words the whole block takes, frequencies included.
+  virtual std::size_t decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
+  /// Writes the n frequencies of a block (at least 1 each).
+  virtual void decode_freqs(WordView block, unsigned n, freq_t* out) const = 0;
+  /// The frequency of posting i < n of a block, without decoding the others where the codec has fixed slots (D5).
+  virtual freq_t freq_at(WordView block, unsigned n, unsigned i) const = 0;
+};
+
+class Codec {
+ public:
+  virtual ~Codec() = default;
+  virtual std::string_view name() const = 0;
+  /// One line for help texts.
+  virtual std::string_view description() const = 0;
+  virtual std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const = 0;
+  /// Reads the list header at the front of `list`. Throws CorruptFile where it is not one.
+  virtual std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) const = 0;
+  /// Words of the list header: the first block begins behind them.
+  virtual std::size_t header_words(const CodecOptions& options) const = 0;
+};
+
+/// All codecs, in the order in which help texts show them; the first is the default. The one place to add a codec.
+const std::vector<const Codec*>& all_codecs();
+
+/// Throws InvalidArgument, with the names there are, where no codec is called so.
+const Codec& codec_named(std::string_view name);
+
+/// Throws InvalidArgument unless block size and recursion are among those allowed.
+void check_codec_options(const CodecOptions& options);
+
+}  // namespace quern

@@ -1,0 +1,125 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "quern/core/error.hpp"
+#include "quern/core/types.hpp"
+
+/// Explicit little-endian numbers and LEB128 variable-length numbers, written to and read from bytes.
+namespace quern {
+
+static_assert(std::endian::native == std::endian::little, "files are mapped as they are: little-endian only");
+
+template <class Number>
+inline Number load_le(const void* from) {
+  Number value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class Number>
+inline void store_le(void* to, Number value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+template <class Number>
+inline void put_le(Bytes& out, Number value) {
+  const std::size_t at = out.size();
+  out.resize(at + sizeof value);
+  store_le(out.data() + at, value);
+}
+
+/// LEB128: seven bits a byte, low bits first, the top bit set on all but the last byte.
+inline void put_varint(Bytes& out, std::uint64_t value) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<std::uint8_t>(value) | 0x80);
+    value >>= 7;
+  }
+  out.push_back(static_cast<std::uint8_t>(value));
+}
+
+inline void put_bytes(Bytes& out, std::string_view text) {
+  out.insert(out.end(), text.begin(), text.end());
+}
+
+/// A varint length, then the bytes.
+inline void put_string(Bytes& out, std::string_view text) {
+  put_varint(out, text.size());
+  put_bytes(out, text);
+}
+
+inline ByteView as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+inline std::string_view as_text(ByteView bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Reads numbers from bytes that are not trusted: every step is checked against the end.
+/// Throws CorruptFile with `what` in the text.
+class ByteReader {
+ public:
+  ByteReader(ByteView bytes, std::string_view what) : at_(bytes.data()), end_(at_ + bytes.size()), what_(what) {}
+
+  bool done() const { return at_ == end_; }
+  std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
+  const std::uint8_t* position() const { return at_; }
+
+  template <class Number>
+  Number le() {
+    need(sizeof(Number));
+    const Number value = load_le<Number>(at_);
+    at_ += sizeof(Number);
+    return value;
+  }
+
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      need(1);
+      const std::uint64_t byte = *at_++;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        if (shift == 63 && byte > 1) fail("a number of more than 64 bits");
+        return value;
+      }
+    }
+    fail("a number of more than 64 bits");
+  }
+
+  std::uint32_t varint32() {
+    const std::uint64_t value = varint();
+    if (value > 0xffffffffu) fail("a number of more than 32 bits");
+    return static_cast<std::uint32_t>(value);
+  }
+
+  /// The next `size` bytes, not copied.
+  ByteView take(std::uint64_t size) {
+    need(size);
+    const ByteView bytes(at_, static_cast<std::size_t>(size));
+    at_ += size;
+    return bytes;
+  }
+
+  /// A varint length and so many bytes, not copied.
+  std::string_view string() { return as_text(take(varint())); }
+
+  [[noreturn]] void fail(std::string_view why) const {
+    throw CorruptFile(std::string(what_) + ": " + std::string(why));
+  }
+
+ private:
+  void need(std::uint64_t size) const {
+    if (size > left()) fail("ends too early");
+  }
+
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+  std::string_view what_;
+};
+
+}  // namespace quern

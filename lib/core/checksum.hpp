@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "quern/core/types.hpp"
+
+namespace quern {
+
+/// XXH3-64, seed 0: the checksum of all Quern files.
+std::uint64_t xxh3(ByteView bytes);
+
+/// XXH3-128, seed 0, as its low and high half: names things that must not collide.
+struct Hash128 {
+  std::uint64_t low = 0, high = 0;
+  bool operator==(const Hash128&) const = default;
+  auto operator<=>(const Hash128&) const = default;
+};
+Hash128 xxh3_128(ByteView bytes);
+
+/// Sixteen lower-case hexadecimal digits.
+std::string hash_text(std::uint64_t hash);
+
+}  // namespace quern

@@ -1,0 +1,40 @@
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace quern {
+
+/// What the library throws, and nothing else; the text names file, place and remedy.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file whose bytes contradict its format or its checksums.
+class CorruptFile : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A sound file of a format version that this program does not know.
+class UnsupportedVersion : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A request that can't be carried out: a wrong value, a file of another kind, existing output.
+class InvalidArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The operating system refused: a missing file, a full disk, an unreadable folder.
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Throws IoError "DOING NAME: reason of errno", with a remedy where one is known.
+[[noreturn]] void throw_errno(const std::string& doing, const std::string& name);
+
+}  // namespace quern
