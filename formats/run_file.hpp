@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Ranked results as text: written in several forms, and TREC's read back; see run_file.md.
+namespace quern {
+
+/// One result of a query; results are handed over in rank order, best first.
+struct RunResult {
+  std::string_view docno;
+  float score = 0;
+  std::string_view title;  ///< empty where there is none or the form doesn't show it
+  std::string_view url;
+};
+
+/// A form of output. begin(), then append() for each query, then end(): each adds to `out`, which the caller may write
+/// away and clear in between. Formats hold no state, so one object serves all threads.
+class RunFormat {
+ public:
+  virtual ~RunFormat() = default;
+  virtual std::string_view name() const = 0;
+  /// One line for help texts.
+  virtual std::string_view description() const = 0;
+  /// Whether append() looks at titles and URLs; where not, the caller need not fetch them.
+  virtual bool shows_titles() const = 0;
+  /// What comes before the first query.
+  virtual void begin(std::string&) const {}
+  /// The lines of one query. `tag` names the run, for the forms that have a column for it.
+  virtual void append(std::string& out, std::string_view qid, std::string_view query_text,
+                      std::span<const RunResult> results, std::string_view tag) const = 0;
+  /// What comes behind the last query.
+  virtual void end(std::string&) const {}
+};
+
+/// All forms, in the order in which help texts show them; the first, "trec", is the default. The one place to add one.
+const std::vector<const RunFormat*>& all_run_formats();
+
+/// Throws InvalidArgument, with the names there are, where no form is called so.
+const RunFormat& run_format_named(std::string_view name);
+
+/// A line of a TREC run.
+struct RunLine {
+  std::string qid;
+  std::string docno;
+  std::uint32_t rank = 0;
+  float score = 0;
+  std::string tag;
+  bool operator==(const RunLine&) const = default;
+};
+
+/// The lines of a TREC run, in the file's order: columns parted by any white space, the second one ignored.
+/// Throws CorruptFile, with the line, where columns are missing or rank or score is not a number.
+std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name);
+
+}  // namespace quern
