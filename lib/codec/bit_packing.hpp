@@ -1,0 +1,47 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+/// Horizontal packing: values of one width b (0 to 32) one after another, low bits first, in little-endian 32-bit
+/// words. A run of values may begin at any bit. It is the one layout of slots in all codecs, on CPU and GPU.
+namespace quern {
+
+/// Words that hold so many bits.
+constexpr std::uint64_t words_of_bits(std::uint64_t bits) { return (bits + 31) / 32; }
+
+/// The low `width` bits, width 0 to 32.
+constexpr std::uint32_t low_mask(unsigned width) { return static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1); }
+
+/// The value of `width` bits (0 to 32) at `bit_offset`. Reads at most 7 bytes past its last bit.
+inline std::uint32_t unpack_one(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width) {
+  std::uint64_t window;
+  std::memcpy(&window, reinterpret_cast<const char*>(words) + bit_offset / 8, sizeof window);
+  return static_cast<std::uint32_t>(window >> (bit_offset % 8)) & low_mask(width);
+}
+
+/// Words behind the last packed one that pack() may overwrite (with zeros).
+inline constexpr std::size_t pack_slack_words = 2;
+
+/// Packs the low `width` bits of each of n values from `bit_offset` on. Keeps the bits before it; the bits behind the
+/// run up to pack_slack_words words further become zero or stay, so pack runs in ascending order.
+void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset);
+
+/// Unpacks n values of `width` bits from `bit_offset` on. Writes up to 7 values past the n; reads up to 32 bytes past
+/// the last value's bits, and nothing where n or width is 0.
+void unpack(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n, std::uint32_t* out);
+
+/// Turns gaps into docIDs in place: values[i] becomes values[i-1] + values[i] + 1 (modulo 2^32), where the value
+/// before the first is `before`. Writes up to 7 values past the n.
+void sum_gaps(std::uint32_t* values, unsigned n, std::uint32_t before);
+
+/// Adds `addend` to n values in place. Writes up to 7 values past the n.
+void add_to_all(std::uint32_t* values, unsigned n, std::uint32_t addend);
+
+/// The same without SIMD instructions, for other processors, and for tests to compare with.
+namespace portable {
+void unpack(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n, std::uint32_t* out);
+void sum_gaps(std::uint32_t* values, unsigned n, std::uint32_t before);
+}  // namespace portable
+
+}  // namespace quern

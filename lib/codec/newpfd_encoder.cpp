@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "quern/codec/block_order.hpp"
+#include "quern/codec/newpfd.hpp"
+#include "quern/codec/newpfd_layout.hpp"
+#include "quern/codec/simple16.hpp"
+
+namespace quern::newpfd {
+namespace {
+
+/// Exact sizes are computed for so many widths of a stream, those of the least estimates.
+constexpr unsigned max_candidates = 3;
+
+/// One way to code the values of a stream.
+struct Candidate {
+  unsigned width = 0;
+  unsigned exceptions = 0;
+  unsigned words = 0;  ///< of the exceptions
+  /// What Simple16 codes: gaps between the exceptions' positions, then their high parts less one.
+  std::array<std::uint32_t, 2 * max_exceptions> values;
+  std::array<std::uint8_t, 2 * max_exceptions + simple16_slack> value_widths;
+
+  std::uint64_t bits(unsigned n) const { return std::uint64_t{n} * width + 32 * std::uint64_t{words}; }
+};
+
+/// Bit widths of a stream's values, and how many there are above each width.
+struct Widths {
+  alignas(32) std::array<std::uint8_t, max_block_size + 32> of;
+  std::array<unsigned, 34> above;
+  unsigned greatest = 0;
+
+  void measure(std::span<const std::uint32_t> values) {
+    // Four counters a width, taken in turn: runs of equal widths would wait for one.
+    std::array<std::array<std::uint16_t, 33>, 4> counts{};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const unsigned width = static_cast<unsigned>(std::bit_width(values[i]));
+      of[i] = static_cast<std::uint8_t>(width);
+      ++counts[i % 4][width];
+    }
+    std::fill_n(of.data() + values.size(), 32, std::uint8_t{0});
+    above[33] = above[32] = 0;
+    greatest = 0;
+    for (unsigned width = 32; width > 0; --width) {
+      const unsigned count = unsigned{counts[0][width]} + counts[1][width] + counts[2][width] + counts[3][width];
+      if (count != 0 && greatest == 0) greatest = width;
+      above[width - 1] = above[width] + count;
+    }
+  }
+};
+
+/// Sixteenths of log2(x), linear between powers of two.
+unsigned log2_sixteenths(unsigned x) {
+  const unsigned whole = static_cast<unsigned>(std::bit_width(x)) - 1;
+  return 16 * whole + (x * 16 >> whole) - 16;
+}
+
+/// About how many bits the stream takes where `exceptions` of n values have `high_bits` above the width in all:
+/// a position takes about 1.5 bits more than the logarithm of the mean distance, Simple16 a fifth of all, and half of
+/// a last word.
+std::uint64_t estimated_bits(unsigned n, unsigned width, unsigned exceptions, std::uint64_t high_bits) {
+  const std::uint64_t slots = std::uint64_t{n} * width;
+  if (exceptions == 0) return slots;
+  const std::uint64_t position = log2_sixteenths(16 * n / exceptions) - 64 + 24;
+  return slots + (high_bits * 16 + exceptions * position) * 19 / 256 + 16;
+}
+
+/// Fills in the exceptions of candidate.width and counts their words.
+void collect_exceptions(std::span<const std::uint32_t> values, const Widths& widths, Candidate& candidate) {
+  const unsigned width = candidate.width, count = widths.above[width];
+  candidate.exceptions = count;
+  candidate.words = 0;
+  if (count == 0) return;
+  unsigned found = 0, next = 0;
+  for (unsigned first = 0; found < count; first += 32) {
+    std::uint32_t wide = 0;
+    for (unsigned i = 0; i < 32; ++i) wide |= (widths.of[first + i] > width ? 1u : 0u) << i;
+    for (; wide != 0; wide &= wide - 1, ++found) {
+      const unsigned position = first + static_cast<unsigned>(std::countr_zero(wide));
+      candidate.values[found] = position - next;
+      candidate.values[count + found] = (values[position] >> width) - 1;
+      next = position + 1;
+    }
+  }
+  for (unsigned i = 0; i < 2 * count; ++i)
+    candidate.value_widths[i] = static_cast<std::uint8_t>(std::bit_width(candidate.values[i]));
+  std::fill_n(candidate.value_widths.data() + 2 * count, simple16_slack, std::uint8_t{0});
+  candidate.words = simple16_words(candidate.value_widths.data(), 2 * count);
+}
+
+/// The candidates of one stream of a block.
+class Stream {
+ public:
+  void consider(std::span<const std::uint32_t> values) {
+    values_ = values;
+    widths_.measure(values);
+    choose_widths();
+    for (unsigned i = 0; i < size_; ++i) collect_exceptions(values_, widths_, candidates_[i]);
+  }
+
+  std::span<const Candidate> candidates() const { return {candidates_.data(), size_}; }
+  std::span<const std::uint32_t> values() const { return values_; }
+
+ private:
+  void choose_widths() {
+    const unsigned n = static_cast<unsigned>(values_.size());
+    std::array<std::uint64_t, max_candidates> estimates;
+    size_ = 0;
+    std::uint64_t high_bits = 0;
+    for (unsigned width = widths_.greatest + 1; width-- > 0;) {
+      const unsigned exceptions = widths_.above[width];
+      high_bits += exceptions;
+      if (exceptions > max_exceptions || widths_.greatest > width + simple16_max_width) break;
+      const unsigned named_width = width == 31 ? 32 : width;
+      if (width == 31 && exceptions != 0) continue;
+      const std::uint64_t estimate = estimated_bits(n, named_width, exceptions, high_bits);
+      unsigned place = size_;
+      while (place > 0 && estimate < estimates[place - 1]) --place;
+      if (place == max_candidates) continue;
+      if (size_ < max_candidates) ++size_;
+      for (unsigned i = size_ - 1; i > place; --i) {
+        estimates[i] = estimates[i - 1];
+        candidates_[i].width = candidates_[i - 1].width;
+      }
+      estimates[place] = estimate;
+      candidates_[place].width = named_width;
+    }
+  }
+
+  std::span<const std::uint32_t> values_;
+  Widths widths_;
+  std::array<Candidate, max_candidates> candidates_;
+  unsigned size_ = 0;
+};
+
+class NewPfdEncoder final : public ListEncoder {
+ public:
+  explicit NewPfdEncoder(const CodecOptions& options) : order_(options.block_size) {}
+
+  void start_list() override {
+    order_.restart();
+    bits_ = {};
+  }
+  void observe(std::span<const std::uint32_t>, std::span<const std::uint32_t>) override {}
+  void put_header(Words&) override {}
+
+  void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) override {
+    order_.accept(gaps, freqs);
+    docids_.consider(gaps);
+    freqs_.consider(freqs);
+    choose_pair();
+    write(out);
+  }
+
+  CodedBits bits() const override { return bits_; }
+
+ private:
+  /// The pair that takes the fewest words: both streams' slots share their last word, so in short blocks the best of
+  /// each alone need not be the best together.
+  void choose_pair() {
+    const auto n = static_cast<unsigned>(docids_.values().size());
+    std::uint64_t best = ~std::uint64_t{0};
+    for (const Candidate& docid : docids_.candidates())
+      for (const Candidate& freq : freqs_.candidates()) {
+        const std::uint64_t words =
+            words_of_bits(std::uint64_t{n} * (docid.width + freq.width)) + docid.words + freq.words;
+        if (words >= best) continue;
+        best = words;
+        docid_ = &docid;
+        freq_ = &freq;
+      }
+  }
+
+  void write(Words& out) {
+    const auto n = static_cast<unsigned>(docids_.values().size());
+    Header header;
+    header.docid_width = docid_->width;
+    header.docid_exceptions = docid_->exceptions;
+    header.docid_exception_words = docid_->words;
+    header.freq_width = freq_->width;
+    header.freq_exceptions = freq_->exceptions;
+
+    const std::size_t start = out.size();
+    const std::uint64_t slots_end = header.docid_exceptions_word(n);
+    const std::uint64_t size = header.freq_exceptions_word(n) + freq_->words;
+    out.resize(start + size + pack_slack_words);
+    std::uint32_t* const block = out.data() + start;
+    block[0] = header.word();
+    pack(docids_.values().data(), n, header.docid_width, block, Header::docid_slots_bit());
+    pack(freqs_.values().data(), n, header.freq_width, block, header.freq_slots_bit(n));
+    write_exceptions(*docid_, block + slots_end);
+    write_exceptions(*freq_, block + header.freq_exceptions_word(n));
+    out.resize(start + size);
+
+    const std::uint64_t padding = 32 * slots_end - header.slots_end_bit(n);
+    bits_.docid_bits += Header::docid_bits + docid_->bits(n) + padding;
+    bits_.freq_bits += Header::freq_bits + freq_->bits(n);
+  }
+
+  static void write_exceptions(const Candidate& candidate, std::uint32_t* to) {
+    simple16_encode(candidate.values.data(), candidate.value_widths.data(), 2 * candidate.exceptions, to);
+  }
+
+  BlockOrder order_;
+  Stream docids_, freqs_;
+  const Candidate* docid_ = nullptr;
+  const Candidate* freq_ = nullptr;
+  CodedBits bits_;
+};
+
+}  // namespace
+
+std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) {
+  check_codec_options(options);
+  return std::make_unique<NewPfdEncoder>(options);
+}
+
+}  // namespace quern::newpfd

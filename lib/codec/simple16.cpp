@@ -1,0 +1,92 @@
+#include "quern/codec/simple16.hpp"
+
+#include <algorithm>
+
+#include "quern/codec/bit_packing.hpp"
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// For each way and value: the greatest width that fits, where the value stands in the word, and its mask.
+/// Values that a way doesn't hold fit anything.
+struct Ways {
+  std::array<std::array<std::uint8_t, 32>, 16> max_widths{};
+  std::array<std::array<std::uint32_t, 32>, 16> shifts{}, masks{};
+};
+
+constexpr Ways make_ways() {
+  Ways made;
+  for (unsigned way = 0; way < 16; ++way) {
+    unsigned i = 0, bit = 0;
+    for (const simple16::Run& run : simple16::ways[way])
+      for (unsigned j = 0; j < run.count; ++j, ++i) {
+        made.max_widths[way][i] = run.width;
+        made.shifts[way][i] = bit;
+        made.masks[way][i] = low_mask(run.width);
+        bit += run.width;
+      }
+    for (; i < 32; ++i) made.max_widths[way][i] = 255;
+  }
+  return made;
+}
+
+constexpr Ways tables = make_ways();
+
+/// The first way whose values all fit. The last way takes what no other does.
+unsigned fitting_way(const std::uint8_t* widths) {
+  for (unsigned way = 0; way < 15; ++way) {
+    const std::uint8_t* const max_widths = tables.max_widths[way].data();
+    unsigned too_wide = 0;
+    for (unsigned i = 0; i < 32; ++i) too_wide |= widths[i] > max_widths[i] ? 1u : 0u;
+    if (too_wide == 0) return way;
+  }
+  return 15;
+}
+
+[[noreturn]] void throw_truncated() {
+  throw CorruptFile("a block's Simple16 words end too early; the index is damaged: build it again");
+}
+
+}  // namespace
+
+unsigned simple16_words(const std::uint8_t* widths, unsigned count) {
+  unsigned words = 0;
+  for (unsigned i = 0; i < count; i += simple16::counts[fitting_way(widths + i)]) ++words;
+  return words;
+}
+
+unsigned simple16_encode(const std::uint32_t* values, const std::uint8_t* widths, unsigned count, std::uint32_t* to) {
+  unsigned words = 0;
+  for (unsigned i = 0; i < count;) {
+    const unsigned way = fitting_way(widths + i);
+    const unsigned end = std::min<unsigned>(count, i + simple16::counts[way]);
+    std::uint32_t word = way << 28;
+    for (unsigned j = 0; i < end; ++i, ++j) word |= values[i] << tables.shifts[way][j];
+    to[words++] = word;
+  }
+  return words;
+}
+
+std::size_t simple16_skip(WordView from, unsigned count) {
+  std::size_t words = 0;
+  for (unsigned i = 0; i < count; i += simple16::counts[from[words++] >> 28])
+    if (words == from.size()) throw_truncated();
+  return words;
+}
+
+std::size_t simple16_decode(WordView from, unsigned count, std::uint32_t* out) {
+  std::size_t words = 0;
+  for (unsigned i = 0; i < count;) {
+    if (words == from.size()) throw_truncated();
+    const std::uint32_t word = from[words++];
+    const unsigned way = word >> 28, held = simple16::counts[way];
+    const std::uint32_t *shifts = tables.shifts[way].data(), *masks = tables.masks[way].data();
+    for (unsigned first = 0; first < held; first += 8)
+      for (unsigned j = first; j < first + 8; ++j) out[i + j] = word >> shifts[j] & masks[j];
+    i += held;
+  }
+  return words;
+}
+
+}  // namespace quern

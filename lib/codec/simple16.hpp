@@ -1,0 +1,67 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "quern/codec/codec.hpp"
+
+/// Simple16 (Zhang, Long, Suel, WWW 2008): a word holds 1 to 28 small values in 28 bits, and in its top 4 bits which
+/// of 16 ways they are cut. formats/simple16.md has the table. Codes values below 2^28.
+namespace quern {
+
+inline constexpr unsigned simple16_max_width = 28;
+/// Values past the count asked for that simple16_decode() may write, and that simple16_words() may read.
+inline constexpr unsigned simple16_slack = 32;
+
+namespace simple16 {
+
+/// So many values of so many bits.
+struct Run {
+  std::uint8_t count = 0, width = 0;
+};
+/// The 16 ways: up to three runs each, from the low bits up. The first that fits the next values is taken.
+inline constexpr std::array<std::array<Run, 3>, 16> ways = {{
+    {{{28, 1}}},
+    {{{7, 2}, {14, 1}}},
+    {{{7, 1}, {7, 2}, {7, 1}}},
+    {{{14, 1}, {7, 2}}},
+    {{{14, 2}}},
+    {{{1, 4}, {8, 3}}},
+    {{{1, 3}, {4, 4}, {3, 3}}},
+    {{{7, 4}}},
+    {{{4, 5}, {2, 4}}},
+    {{{2, 4}, {4, 5}}},
+    {{{3, 6}, {2, 5}}},
+    {{{2, 5}, {3, 6}}},
+    {{{4, 7}}},
+    {{{1, 10}, {2, 9}}},
+    {{{2, 14}}},
+    {{{1, 28}}},
+}};
+
+constexpr std::array<std::uint8_t, 16> make_counts() {
+  std::array<std::uint8_t, 16> counts{};
+  for (unsigned way = 0; way < 16; ++way)
+    for (const Run& run : ways[way]) counts[way] = static_cast<std::uint8_t>(counts[way] + run.count);
+  return counts;
+}
+
+/// Values that a word of each way holds.
+inline constexpr std::array<std::uint8_t, 16> counts = make_counts();
+
+}  // namespace simple16
+
+/// Words that values of these bit widths (each at most 28) take. Behind the widths stand simple16_slack zeros.
+unsigned simple16_words(const std::uint8_t* widths, unsigned count);
+
+/// Writes the values, which have these bit widths (each at most 28, simple16_slack zeros behind them); returns the
+/// words written, simple16_words() of them.
+unsigned simple16_encode(const std::uint32_t* values, const std::uint8_t* widths, unsigned count, std::uint32_t* to);
+
+/// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile where `from` ends before.
+std::size_t simple16_skip(WordView from, unsigned count);
+
+/// Writes `count` values and up to simple16_slack more; returns the words read. Throws CorruptFile where `from` ends
+/// before them.
+std::size_t simple16_decode(WordView from, unsigned count, std::uint32_t* out);
+
+}  // namespace quern
