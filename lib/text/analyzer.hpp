@@ -1,0 +1,72 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "quern/text/stemmer.hpp"
+#include "quern/text/tokenizer.hpp"
+
+/// From text to terms: tokens, without stop words, stemmed. An index stores its analyzer's options whole, so that its
+/// queries are treated as its documents were.
+namespace quern {
+
+struct AnalyzerOptions {
+  std::string stemmer = "none";         ///< one of stemmer_names()
+  std::vector<std::string> stopwords;   ///< tokens to drop, sorted, each once
+  std::string stopwords_name = "none";  ///< how messages call them: "none", "english" or "file"
+  bool operator==(const AnalyzerOptions&) const = default;
+};
+
+/// Options as the command line gives them; `stopwords` is "none", "english" or the path of a file. Throws
+/// InvalidArgument for an unknown stemmer, IoError for a file that can't be read.
+AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords);
+
+/// The options as one line of JSON, stop words included; the same options give the same bytes.
+std::string analyzer_to_json(const AnalyzerOptions& options);
+
+/// Reads analyzer_to_json's text. Throws CorruptFile, with `what`, where it isn't such a text, and UnsupportedVersion
+/// where it names a stemmer that this program lacks.
+AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what);
+
+/// Turns text into terms; one a thread.
+class Analyzer {
+ public:
+  /// Throws InvalidArgument for an unknown stemmer.
+  explicit Analyzer(const AnalyzerOptions& options);
+
+  /// Calls on_term(std::string_view) for each term of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
+  /// each `phrase_end`, in order. A term's bytes hold until the next. Terms have 1 to max_term_bytes bytes.
+  template <class OnTerm, class OnPhraseEnd>
+  void analyze(std::string_view utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
+    if (plain_) {
+      tokenize(utf8, buffer_, on_term, on_phrase_end);
+      return;
+    }
+    const auto keep = [&](std::string_view token) {
+      if (stopwords_.find(token) == stopwords_.end()) on_term(stemmer_.stem(token));
+    };
+    tokenize(utf8, buffer_, keep, on_phrase_end);
+  }
+
+  /// The terms of any text, which need not be UTF-8: for queries.
+  std::vector<std::string> terms(std::string_view text);
+
+  /// Tokens that were longer than max_term_bytes so far.
+  std::uint64_t cut_terms() const { return buffer_.cut_terms(); }
+
+ private:
+  struct HashToken {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view token) const { return std::hash<std::string_view>{}(token); }
+  };
+
+  TokenBuffer buffer_;
+  Stemmer stemmer_;
+  std::unordered_set<std::string, HashToken, std::equal_to<>> stopwords_;
+  bool plain_;
+};
+
+}  // namespace quern

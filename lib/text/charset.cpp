@@ -1,0 +1,161 @@
+#include "quern/text/charset.hpp"
+
+#include <iconv.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "quern/text/utf8.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t prescan_bytes = 1024;
+constexpr std::size_t max_charset_name = 40;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](char c) { return lower(c); });
+  return lowered;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+
+bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+/// A name as people write it, as the name that to_utf8 takes.
+std::string canonical(std::string_view written) {
+  struct Alias {
+    std::string_view written, meant;
+  };
+  // What the WHATWG Encoding Standard reads into the names that pages use most.
+  constexpr std::array<Alias, 9> aliases = {{{"iso-8859-1", "windows-1252"},
+                                             {"iso8859-1", "windows-1252"},
+                                             {"latin1", "windows-1252"},
+                                             {"us-ascii", "windows-1252"},
+                                             {"ascii", "windows-1252"},
+                                             {"utf8", "utf-8"},
+                                             {"gb2312", "gbk"},
+                                             {"x-sjis", "shift_jis"},
+                                             {"iso-8859-9", "windows-1254"}}};
+  const std::string name = lower(written);
+  const auto* found =
+      std::find_if(aliases.begin(), aliases.end(), [&](const Alias& alias) { return alias.written == name; });
+  return found == aliases.end() ? name : std::string(found->meant);
+}
+
+/// What follows "charset" and "=" in lower-case text, quoted or not; nothing where there is no such pair.
+std::optional<std::string> charset_in(std::string_view text) {
+  constexpr std::string_view word = "charset";
+  const auto skip_blanks = [&](std::size_t at) {
+    while (at < text.size() && is_blank(text[at])) ++at;
+    return at;
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    std::size_t begin = skip_blanks(at + word.size());
+    if (begin >= text.size() || text[begin] != '=') continue;
+    begin = skip_blanks(begin + 1);
+    if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) ++begin;
+    const auto ends = [](char c) { return is_blank(c) || c == '"' || c == '\'' || c == ';' || c == '>' || c == '/'; };
+    std::size_t end = begin;
+    while (end < text.size() && !ends(text[end])) ++end;
+    if (end > begin && end - begin <= max_charset_name) return canonical(text.substr(begin, end - begin));
+  }
+  return {};
+}
+
+/// The charset of the first <meta> that names one, comments passed over.
+std::optional<std::string> charset_of_meta(std::string_view html) {
+  const std::string head = lower(html.substr(0, prescan_bytes));
+  const std::string_view text = head;
+  for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at)) {
+    const std::string_view rest = text.substr(at);
+    const bool comment = starts_with(rest, "<!--");
+    const std::size_t end = comment ? rest.find("-->", 4) : rest.find('>');
+    const std::string_view tag = rest.substr(0, end);
+    if (starts_with(tag, "<meta")) {
+      if (auto charset = charset_in(tag)) return starts_with(*charset, "utf-16") ? "utf-8" : charset;
+    }
+    if (end == std::string_view::npos) break;
+    at += end;
+  }
+  return {};
+}
+
+std::optional<std::string> charset_of_mark(std::string_view text) {
+  if (starts_with(text, "\xEF\xBB\xBF")) return "utf-8";
+  if (starts_with(text, "\xFE\xFF")) return "utf-16be";
+  if (starts_with(text, "\xFF\xFE")) return "utf-16le";
+  return {};
+}
+
+/// An iconv descriptor for conversion to UTF-8.
+class Converter {
+ public:
+  explicit Converter(const std::string& charset) : descriptor_(iconv_open("UTF-8", charset.c_str())) {}
+  ~Converter() {
+    if (known()) iconv_close(descriptor_);
+  }
+  Converter(const Converter&) = delete;
+  Converter& operator=(const Converter&) = delete;
+
+  bool known() const { return descriptor_ != reinterpret_cast<iconv_t>(-1); }
+
+  /// Converts what it can of `in` and takes it off, appending to `out`. False where it met bytes that mean nothing.
+  bool convert(std::string_view& in, std::string& out) const {
+    std::array<char, 16 << 10> buffer;
+    while (!in.empty()) {
+      char* from = const_cast<char*>(in.data());
+      char* to = buffer.data();
+      std::size_t left = in.size(), room = buffer.size();
+      const std::size_t result = iconv(descriptor_, &from, &left, &to, &room);
+      const int reason = errno;
+      out.append(buffer.data(), buffer.size() - room);
+      in.remove_prefix(in.size() - left);
+      if (result == static_cast<std::size_t>(-1) && reason != E2BIG) return false;
+    }
+    return true;
+  }
+
+ private:
+  iconv_t descriptor_;
+};
+
+/// How many bytes to pass over after a failure: a whole unit, so that the next ones stay in step.
+std::size_t unit_bytes(std::string_view charset) {
+  if (starts_with(charset, "utf-16")) return 2;
+  return starts_with(charset, "utf-32") ? 4 : 1;
+}
+
+}  // namespace
+
+std::string html_charset(std::string_view http_content_type, std::string_view html) {
+  if (auto charset = charset_of_mark(html)) return *charset;
+  if (auto charset = charset_in(lower(http_content_type))) return *charset;
+  return charset_of_meta(html).value_or("utf-8");
+}
+
+bool to_utf8(std::string_view in, std::string_view charset, std::string& out) {
+  out.clear();
+  // Plain UTF-8 needs no conversion; repair gives the same and is faster.
+  const std::string name = canonical(charset);
+  if (name == "utf-8") {
+    repair_utf8(in, out);
+    return true;
+  }
+  const Converter converter(name);
+  if (name.empty() || !converter.known()) return false;
+  if (charset_of_mark(in) == name) in.remove_prefix(2);
+  out.reserve(in.size() + in.size() / 8);
+  while (!converter.convert(in, out)) {
+    out += replacement_character;
+    in.remove_prefix(std::min(unit_bytes(name), in.size()));
+  }
+  return true;
+}
+
+}  // namespace quern

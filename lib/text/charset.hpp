@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+/// The character encoding of a web page, in lower case: what its byte order mark says, else the charset of the HTTP
+/// header Content-Type, else that of a <meta> among the first 1,024 bytes, else "utf-8". As browsers do (WHATWG
+/// Encoding), "iso-8859-1" and "us-ascii" mean "windows-1252", and a <meta> that names UTF-16 means "utf-8".
+std::string html_charset(std::string_view http_content_type, std::string_view html);
+
+/// Replaces `out` by `in` converted to UTF-8; bytes that mean nothing in `charset` become U+FFFD. False, with `out`
+/// empty, where the system knows no such charset: treat the text as UTF-8 and repair it then.
+bool to_utf8(std::string_view in, std::string_view charset, std::string& out);
+
+}  // namespace quern

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "quern/text/document_text.hpp"
+
+namespace quern {
+
+/// Takes the text and the links out of HTML pages, with libxml2's push parser and no tree. One a thread, for any number
+/// of pages. Time is linear in the page's size and memory bounded by a small multiple of it, whatever the page holds.
+///
+/// - title: the first <title> that isn't a picture's (in <svg>).
+/// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags separate
+///   tokens: those that begin a new line or cell (p, div, h1, li, td, br ...) leave a `phrase_end`, others a space,
+///   never two in a row. Entities don't separate: "caf&eacute;" is one token.
+/// - links: each <a href> and <area href> in document order, resolved against the page's URL and <base>, with its text.
+///   <a> does not nest: a new one ends the one before.
+class HtmlExtractor {
+ public:
+  /// More links, or more bytes of links, in one page are dropped and counted.
+  static constexpr std::size_t max_links = std::size_t{1} << 17;
+  static constexpr std::size_t max_link_bytes = std::size_t{16} << 20;
+
+  HtmlExtractor();
+  ~HtmlExtractor();
+  HtmlExtractor(const HtmlExtractor&) = delete;
+  HtmlExtractor& operator=(const HtmlExtractor&) = delete;
+
+  /// Sets out.title, out.body and out.links, leaves the rest. `html` is what repair_utf8 gives; whatever the page says
+  /// of its charset is passed over. `url` is the page's own address, or empty. Throws Error where libxml2 fails.
+  void extract(std::string_view html, std::string_view url, DocumentText& out);
+
+  /// Links dropped so far because their page had too many.
+  std::uint64_t dropped_links() const;
+
+ private:
+  class Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace quern

@@ -1,0 +1,86 @@
+#include "quern/text/html_tags.hpp"
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace quern {
+namespace {
+
+struct KnownTag {
+  std::string_view name;
+  TagKind kind;
+};
+
+constexpr KnownTag known_tags[] = {
+    {"a", TagKind::link},           {"area", TagKind::area},      {"base", TagKind::base},
+    {"script", TagKind::hidden},    {"style", TagKind::hidden},   {"template", TagKind::hidden},
+    {"noscript", TagKind::hidden},  {"svg", TagKind::picture},    {"title", TagKind::title},
+    {"address", TagKind::block},    {"article", TagKind::block},  {"aside", TagKind::block},
+    {"blockquote", TagKind::block}, {"body", TagKind::block},     {"br", TagKind::block},
+    {"button", TagKind::block},     {"caption", TagKind::block},  {"center", TagKind::block},
+    {"dd", TagKind::block},         {"details", TagKind::block},  {"dialog", TagKind::block},
+    {"dir", TagKind::block},        {"div", TagKind::block},      {"dl", TagKind::block},
+    {"dt", TagKind::block},         {"fieldset", TagKind::block}, {"figcaption", TagKind::block},
+    {"figure", TagKind::block},     {"footer", TagKind::block},   {"form", TagKind::block},
+    {"frame", TagKind::block},      {"frameset", TagKind::block}, {"h1", TagKind::block},
+    {"h2", TagKind::block},         {"h3", TagKind::block},       {"h4", TagKind::block},
+    {"h5", TagKind::block},         {"h6", TagKind::block},       {"head", TagKind::block},
+    {"header", TagKind::block},     {"hr", TagKind::block},       {"html", TagKind::block},
+    {"iframe", TagKind::block},     {"input", TagKind::block},    {"legend", TagKind::block},
+    {"li", TagKind::block},         {"main", TagKind::block},     {"menu", TagKind::block},
+    {"nav", TagKind::block},        {"noframes", TagKind::block}, {"ol", TagKind::block},
+    {"optgroup", TagKind::block},   {"option", TagKind::block},   {"p", TagKind::block},
+    {"pre", TagKind::block},        {"section", TagKind::block},  {"select", TagKind::block},
+    {"summary", TagKind::block},    {"table", TagKind::block},    {"tbody", TagKind::block},
+    {"td", TagKind::block},         {"textarea", TagKind::block}, {"tfoot", TagKind::block},
+    {"th", TagKind::block},         {"thead", TagKind::block},    {"tr", TagKind::block},
+    {"ul", TagKind::block}};
+
+constexpr std::size_t table_bits = 8;
+
+/// A name's first eight bytes as a number: all of it but for two long names.
+constexpr std::uint64_t packed(std::string_view name) {
+  std::uint64_t bytes = 0;
+  for (const char c : name.substr(0, 8)) bytes = bytes << 8 | static_cast<unsigned char>(c);
+  return bytes;
+}
+
+constexpr std::size_t slot_of(std::uint64_t bytes) {
+  return static_cast<std::size_t>(bytes * 0x9E3779B97F4A7C15u >> (64 - table_bits));
+}
+
+/// Open addressing: a name stands in its slot or in the next free one after it.
+struct TagTable {
+  std::array<std::uint64_t, std::size_t{1} << table_bits> keys{};
+  std::array<std::uint8_t, std::size_t{1} << table_bits> tags{};
+
+  constexpr TagTable() {
+    for (std::size_t i = 0; i < std::size(known_tags); ++i) {
+      const std::uint64_t key = packed(known_tags[i].name);
+      std::size_t slot = slot_of(key);
+      while (keys[slot] != 0) slot = next(slot);
+      keys[slot] = key;
+      tags[slot] = static_cast<std::uint8_t>(i);
+    }
+  }
+  static constexpr std::size_t next(std::size_t slot) { return (slot + 1) % (std::size_t{1} << table_bits); }
+};
+constexpr TagTable table;
+
+}  // namespace
+
+TagKind tag_kind(const char* name) {
+  std::size_t length = 0;
+  std::uint64_t key = 0;
+  for (; length < 8 && name[length] != '\0'; ++length) key = key << 8 | static_cast<unsigned char>(name[length]);
+  for (std::size_t slot = slot_of(key); table.keys[slot] != 0; slot = TagTable::next(slot)) {
+    if (table.keys[slot] != key) continue;
+    const KnownTag& tag = known_tags[table.tags[slot]];
+    const bool same = length < 8 || std::strcmp(name + 8, tag.name.data() + 8) == 0;
+    return same ? tag.kind : TagKind::inline_text;
+  }
+  return TagKind::inline_text;
+}
+
+}  // namespace quern

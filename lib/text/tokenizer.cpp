@@ -1,0 +1,98 @@
+#include "quern/text/tokenizer.hpp"
+
+#include <utf8proc.h>
+
+#include <cstring>
+#include <string>
+
+#include "quern/core/error.hpp"
+#include "quern/text/utf8.hpp"
+
+namespace quern {
+namespace {
+
+/// Bytes of a run that are folded: enough for max_term_bytes of folded text, since folding and composing shrink text to
+/// a third at most (the Kelvin sign, Hangul letters), and few enough that a run of a million marks costs little to
+/// sort.
+constexpr std::size_t folded_prefix_bytes = 3 * (max_term_bytes + 1);
+
+bool is_token_point(char32_t point) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(point))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The greatest length of at most `limit` that cuts `text` between characters.
+std::size_t cut_length(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text.size();
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
+  return limit;
+}
+
+}  // namespace
+
+TokenBuffer::TokenBuffer() : points_(2 * folded_prefix_bytes) {}
+
+std::size_t TokenBuffer::token_character(std::string_view text, std::size_t at, std::size_t& skip) {
+  const DecodedPoint decoded = decode_utf8(text.substr(at));
+  skip = decoded.bytes;
+  return is_token_point(decoded.point) ? decoded.bytes : 0;
+}
+
+std::size_t TokenBuffer::run_end(std::string_view text, std::size_t at) {
+  std::size_t skip = 0;
+  while (at < text.size()) {
+    const std::uint8_t kind = tokenizing::classes[static_cast<unsigned char>(text[at])];
+    if (kind > tokenizing::beyond_ascii) {
+      ++at;
+    } else if (kind < tokenizing::beyond_ascii || token_character(text, at, skip) == 0) {
+      break;
+    } else {
+      at += skip;
+    }
+  }
+  return at;
+}
+
+std::size_t TokenBuffer::cut_run(std::string_view text, std::size_t at) {
+  ++cut_terms_;
+  return run_end(text, at);
+}
+
+std::size_t TokenBuffer::fold_run(std::string_view text, std::size_t begin, std::size_t known) {
+  const std::size_t end = run_end(text, known);
+  const std::string_view run = text.substr(begin, end - begin);
+  const std::string_view prefix = run.substr(0, cut_length(run, folded_prefix_bytes));
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  const auto decompose = [&] {
+    return utf8proc_decompose(reinterpret_cast<const utf8proc_uint8_t*>(prefix.data()),
+                              static_cast<utf8proc_ssize_t>(prefix.size()), points_.data(),
+                              static_cast<utf8proc_ssize_t>(points_.size() - 1), options);
+  };
+  utf8proc_ssize_t count = decompose();
+  if (count >= static_cast<utf8proc_ssize_t>(points_.size())) {
+    points_.resize(static_cast<std::size_t>(count) + 1);
+    count = decompose();
+  }
+  // Turns code points into bytes in place; one element more than there are points is its room for a final zero.
+  const utf8proc_ssize_t size = count < 0 ? count : utf8proc_reencode(points_.data(), count, options);
+  if (size < 0) throw Error(std::string("can't fold a word's case: ") + utf8proc_errmsg(size));
+  const std::string_view folded(reinterpret_cast<const char*>(points_.data()), static_cast<std::size_t>(size));
+  size_ = cut_length(folded, max_term_bytes);
+  std::memcpy(bytes_.data(), folded.data(), size_);
+  cut_terms_ += size_ < folded.size() || prefix.size() < run.size();
+  return end;
+}
+
+}  // namespace quern

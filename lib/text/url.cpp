@@ -1,0 +1,212 @@
+#include "quern/text/url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace quern {
+namespace {
+
+/// A URL reference cut as RFC 3986, appendix B, does; the parts are views of it, without their delimiters.
+struct UrlParts {
+  std::optional<std::string_view> scheme, authority, query, fragment;
+  std::string_view path;
+};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = lower(c);
+  return lowered;
+}
+
+std::optional<std::string_view> scheme_of(std::string_view url) {
+  const auto colon = url.find_first_of(":/?#");
+  if (colon == std::string_view::npos || url[colon] != ':' || colon == 0 || !is_letter(url[0])) return {};
+  const std::string_view scheme = url.substr(0, colon);
+  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.'; };
+  if (!std::all_of(scheme.begin(), scheme.end(), allowed)) return {};
+  return scheme;
+}
+
+UrlParts split(std::string_view url) {
+  UrlParts parts;
+  if (parts.scheme = scheme_of(url); parts.scheme) url.remove_prefix(parts.scheme->size() + 1);
+  if (const auto hash = url.find('#'); hash != std::string_view::npos) {
+    parts.fragment = url.substr(hash + 1);
+    url = url.substr(0, hash);
+  }
+  if (const auto mark = url.find('?'); mark != std::string_view::npos) {
+    parts.query = url.substr(mark + 1);
+    url = url.substr(0, mark);
+  }
+  if (url.substr(0, 2) == "//") {
+    url.remove_prefix(2);
+    parts.authority = url.substr(0, url.find('/'));
+    url.remove_prefix(parts.authority->size());
+  }
+  parts.path = url;
+  return parts;
+}
+
+/// An authority's parts: what stands before and with the @, the host, what follows its colon.
+struct Authority {
+  std::string_view user, host, port;
+};
+
+Authority split_authority(std::string_view authority) {
+  Authority parts;
+  if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
+    parts.user = authority.substr(0, at + 1);
+    authority.remove_prefix(at + 1);
+  }
+  const auto colon = authority.rfind(':');
+  const auto bracket = authority.rfind(']');
+  const bool has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+  parts.host = authority.substr(0, has_port ? colon : authority.size());
+  if (has_port) parts.port = authority.substr(colon + 1);
+  return parts;
+}
+
+struct SchemePort {
+  std::string_view scheme, port;
+};
+/// The schemes of pages, with their default ports.
+constexpr std::array<SchemePort, 3> page_schemes = {{{"http", "80"}, {"https", "443"}, {"ftp", "21"}}};
+
+const SchemePort* page_scheme(std::string_view lower_scheme) {
+  const auto* found = std::find_if(page_schemes.begin(), page_schemes.end(),
+                                   [&](const SchemePort& known) { return known.scheme == lower_scheme; });
+  return found == page_schemes.end() ? nullptr : found;
+}
+
+/// RFC 3986, section 5.2.4, for a path that begins with a slash or is empty; in linear time.
+std::string without_dot_segments(std::string_view path) {
+  std::string out;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at + 1), path.size());
+    const std::string_view segment = path.substr(at, end - at);
+    const bool last = end == path.size();
+    if (segment == "/..") {
+      out.resize(out.empty() ? 0 : out.rfind('/'));
+      if (last) out += '/';
+    } else if (segment == "/.") {
+      if (last) out += '/';
+    } else {
+      out += segment;
+    }
+    at = end;
+  }
+  return out;
+}
+
+bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
+
+/// A reference as it stands in an attribute: white space around it and line breaks in it mean nothing.
+std::string clean(std::string_view href) {
+  while (!href.empty() && is_blank(href.front())) href.remove_prefix(1);
+  while (!href.empty() && is_blank(href.back())) href.remove_suffix(1);
+  std::string cleaned;
+  cleaned.reserve(href.size());
+  for (const char c : href) {
+    if (c == ' ') {
+      cleaned += "%20";
+    } else if (!is_blank(c)) {
+      cleaned += c;
+    }
+  }
+  return cleaned;
+}
+
+/// The path of a reference that begins with no slash, put beside the base's path (RFC 3986, section 5.2.3).
+std::string merged_path(std::string_view base_path, std::string_view path) {
+  const auto slash = base_path.rfind('/');
+  std::string merged(slash == std::string_view::npos ? "/" : base_path.substr(0, slash + 1));
+  return merged += path;
+}
+
+/// The reference's scheme, authority, path and query, as RFC 3986, section 5.2.2, takes them from it or from the base.
+/// A reference that names the base's scheme but no host ("http:page") is taken as relative, as the RFC allows.
+struct Target {
+  std::string scheme;
+  std::string_view authority;
+  std::string path;
+  std::optional<std::string_view> query;
+};
+
+Target target_of(const UrlParts& base, const UrlParts& reference) {
+  const std::string base_scheme = lower(base.scheme.value_or(""));
+  const std::string scheme = reference.scheme ? lower(*reference.scheme) : base_scheme;
+  if (reference.authority) {
+    return {scheme, *reference.authority, without_dot_segments(reference.path), reference.query};
+  }
+  if (scheme != base_scheme) return {scheme, {}, {}, {}};
+  Target target{scheme, base.authority.value_or(""), {}, reference.query};
+  if (reference.path.empty()) {
+    target.path = without_dot_segments(base.path);
+    if (!reference.query) target.query = base.query;
+  } else if (reference.path.front() == '/') {
+    target.path = without_dot_segments(reference.path);
+  } else {
+    target.path = without_dot_segments(merged_path(base.path, reference.path));
+  }
+  return target;
+}
+
+std::string_view trimmed(std::string_view url) {
+  while (!url.empty() && is_blank(url.front())) url.remove_prefix(1);
+  while (!url.empty() && is_blank(url.back())) url.remove_suffix(1);
+  return url;
+}
+
+}  // namespace
+
+std::string resolve_url(std::string_view base, std::string_view href) {
+  if (href.size() > max_url_bytes || base.size() > max_url_bytes) return {};
+  const std::string reference_text = clean(href);
+  const UrlParts reference = split(reference_text);
+  const Target target = target_of(split(trimmed(base)), reference);
+  const SchemePort* scheme = page_scheme(target.scheme);
+  const Authority authority = split_authority(target.authority);
+  if (scheme == nullptr || authority.host.empty()) return {};
+  std::string url = target.scheme;
+  url.append("://").append(authority.user).append(lower(authority.host));
+  if (!authority.port.empty() && authority.port != scheme->port) url.append(":").append(authority.port);
+  url += target.path.empty() ? "/" : target.path;
+  if (target.query) url.append("?").append(*target.query);
+  if (reference.fragment) url.append("#").append(*reference.fragment);
+  if (url.size() > max_url_bytes) url.clear();
+  return url;
+}
+
+std::string url_order_key(std::string_view url) {
+  // Lower than any byte of a URL, so that a host comes before its subdomains, and a path before longer ones.
+  constexpr char end_of_part = '\0';
+  const UrlParts parts = split(url);
+  const Authority authority = split_authority(parts.authority.value_or(""));
+  const SchemePort* scheme = page_scheme(lower(parts.scheme.value_or("")));
+  const std::size_t before_path = static_cast<std::size_t>(parts.path.data() - url.data());
+  const std::string host = lower(authority.host);
+  std::string key;
+  key.reserve(url.size() + before_path + 4);
+  for (std::size_t end = host.size();;) {
+    const std::size_t dot = end == 0 ? std::string::npos : host.rfind('.', end - 1);
+    const std::size_t begin = dot == std::string::npos ? 0 : dot + 1;
+    key.append(host, begin, end - begin);
+    if (dot == std::string::npos) break;
+    key += '.';
+    end = dot;
+  }
+  key += end_of_part;
+  if (scheme == nullptr || authority.port != scheme->port) key += authority.port;
+  key += end_of_part;
+  key += url.substr(before_path);
+  key += end_of_part;
+  key += url.substr(0, before_path);
+  return key;
+}
+
+}  // namespace quern

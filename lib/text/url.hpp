@@ -1,0 +1,23 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+/// Longer URLs are not kept: real ones are shorter, and a long <base> times many links would fill the memory.
+inline constexpr std::size_t max_url_bytes = 2048;
+
+/// What `href` on the page `base` points to (RFC 3986, section 5.2), or an empty text where that is no http, https or
+/// ftp address with a host (javascript:, mailto:, data:) or is longer than max_url_bytes. White space around `href`
+/// and line breaks and tabs in it are dropped, other spaces become %20; scheme and host are put in lower case, a
+/// default port and dot segments go, an empty path becomes "/"; the rest, the fragment too, stays as written.
+/// resolve_url(url, url) brings a page's own URL to the same form.
+std::string resolve_url(std::string_view base, std::string_view href);
+
+/// A key whose byte order is URL order: host labels from the last to the first ("org.example.www"), port, path and
+/// query, and at the very end what is left (scheme, case of the host), so that two URLs share a key only if they are
+/// the same. Pages of one host and port come in the byte order of their paths.
+std::string url_order_key(std::string_view url);
+
+}  // namespace quern

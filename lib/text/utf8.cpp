@@ -1,0 +1,128 @@
+#include "quern/text/utf8.hpp"
+
+#include "quern/text/document_text.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t block_bytes = 64;
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// Controls that repair_utf8 turns into spaces.
+constexpr bool is_unwanted_control(unsigned char c) {
+  return c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r';
+}
+static_assert(is_unwanted_control(static_cast<unsigned char>(phrase_end)));
+
+/// True where a whole block is ASCII without unwanted controls; no branch inside, so that compilers vectorize it.
+bool is_plain_block(const char* block) {
+  unsigned char bad = 0;
+  for (std::size_t i = 0; i < block_bytes; ++i) {
+    const auto c = static_cast<unsigned char>(block[i]);
+    const auto low_or_high = static_cast<unsigned char>(static_cast<signed char>(c) < 0x20);
+    const auto wanted = static_cast<unsigned char>((c == '\t') | (c == '\n') | (c == '\f') | (c == '\r'));
+    bad |= static_cast<unsigned char>(low_or_high & (wanted ^ 1));
+  }
+  return bad == 0;
+}
+
+bool is_ascii_block(const char* block) {
+  unsigned char all = 0;
+  for (std::size_t i = 0; i < block_bytes; ++i) all |= static_cast<unsigned char>(block[i]);
+  return all < 0x80;
+}
+
+/// What begins at a byte: a well-formed sequence, or the maximal subpart of one.
+struct Sequence {
+  char32_t point;
+  unsigned bytes;
+  bool well_formed;
+};
+
+/// How a lead byte goes on: how many bytes follow, and the range of the first of them, which rules out overlong
+/// forms, surrogates and what lies above U+10FFFF (Unicode, table 3-7).
+struct Lead {
+  unsigned following;
+  unsigned char lowest, highest;
+};
+
+constexpr Lead lead_of(unsigned char c) {
+  if (c >= 0xC2 && c <= 0xDF) return {1, 0x80, 0xBF};
+  if (c == 0xE0) return {2, 0xA0, 0xBF};
+  if (c == 0xED) return {2, 0x80, 0x9F};
+  if (c >= 0xE1 && c <= 0xEF) return {2, 0x80, 0xBF};
+  if (c == 0xF0) return {3, 0x90, 0xBF};
+  if (c >= 0xF1 && c <= 0xF3) return {3, 0x80, 0xBF};
+  if (c == 0xF4) return {3, 0x80, 0x8F};
+  return {0, 0, 0};
+}
+
+Sequence sequence_at(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) return {first, 1, true};
+  Lead lead = lead_of(first);
+  if (lead.following == 0) return {0xFFFD, 1, false};
+  char32_t point = first & (0x3Fu >> lead.following);
+  for (unsigned i = 1; i <= lead.following; ++i) {
+    if (at + i >= text.size()) return {0xFFFD, i, false};
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if (next < lead.lowest || next > lead.highest) return {0xFFFD, i, false};
+    lead.lowest = 0x80;
+    lead.highest = 0xBF;
+    point = point << 6 | (next & 0x3Fu);
+  }
+  return {point, lead.following + 1, true};
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (at + block_bytes <= text.size() && is_ascii_block(text.data() + at)) {
+      at += block_bytes;
+      continue;
+    }
+    for (const std::size_t stop = at + block_bytes; at < stop && at < text.size();) {
+      const Sequence sequence = sequence_at(text, at);
+      if (!sequence.well_formed) return false;
+      at += sequence.bytes;
+    }
+  }
+  return true;
+}
+
+std::size_t repair_utf8(std::string_view in, std::string& out) {
+  out.clear();
+  if (in.substr(0, byte_order_mark.size()) == byte_order_mark) in.remove_prefix(byte_order_mark.size());
+  out.reserve(in.size());
+  std::size_t replaced = 0, kept_to = 0;
+  const auto replace = [&](std::size_t at, std::size_t bytes, std::string_view by) {
+    out.append(in.data() + kept_to, at - kept_to).append(by);
+    kept_to = at + bytes;
+  };
+  for (std::size_t at = 0; at < in.size();) {
+    if (at + block_bytes <= in.size() && is_plain_block(in.data() + at)) {
+      at += block_bytes;
+      continue;
+    }
+    for (const std::size_t stop = at + block_bytes; at < stop && at < in.size();) {
+      const Sequence sequence = sequence_at(in, at);
+      if (!sequence.well_formed) {
+        replace(at, sequence.bytes, replacement_character);
+        ++replaced;
+      } else if (sequence.bytes == 1 && is_unwanted_control(static_cast<unsigned char>(in[at]))) {
+        replace(at, 1, " ");
+      }
+      at += sequence.bytes;
+    }
+  }
+  out.append(in.data() + kept_to, in.size() - kept_to);
+  return replaced;
+}
+
+DecodedPoint decode_utf8(std::string_view text) {
+  const Sequence sequence = sequence_at(text, 0);
+  return {sequence.point, sequence.bytes};
+}
+
+}  // namespace quern

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+/// U+FFFD, which stands where bytes were not UTF-8.
+inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+
+/// True for well-formed UTF-8 (Unicode, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
+bool is_valid_utf8(std::string_view text);
+
+/// Replaces `out` by `in` as text that every later stage can take: each maximal ill-formed subsequence becomes U+FFFD
+/// (Unicode, section 3.9, "substitution of maximal subparts"), control characters other than tab, newline, form feed
+/// and carriage return become spaces (an HTML parser would stop at a NUL, and `phrase_end` is ours), and a byte order
+/// mark at the start goes. Returns how many U+FFFD were put in.
+std::size_t repair_utf8(std::string_view in, std::string& out);
+
+/// One code point of well-formed UTF-8 and how many bytes it took.
+struct DecodedPoint {
+  char32_t point;
+  unsigned bytes;
+};
+
+/// Decodes the code point at the front of `text`, which is not empty. Ill-formed bytes give U+FFFD and at least 1 byte.
+DecodedPoint decode_utf8(std::string_view text);
+
+}  // namespace quern
