@@ -1,23 +1,36 @@
 # Flags that every target shares. Results are the same bits everywhere, so floating point is never contracted.
-add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # A baseline of 2015 and later; wider SIMD is chosen at run time.
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>)
-endif()
-add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wshadow>)
-if(QUERN_WERROR)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
-endif()
-if(QUERN_SANITIZE)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${QUERN_SANITIZE}>
-                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
-  add_link_options(-fsanitize=${QUERN_SANITIZE})
-endif()
-if(QUERN_FUZZ)
-  # fuzzer-no-link instruments the library; the targets themselves link libFuzzer.
-  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
-  add_link_options(-fsanitize=fuzzer-no-link,address,undefined)
-endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  # The sloppiness lets it cache files that use the tests' precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
+endif()
+
+set(host_flags -ffp-contract=off -Wall -Wextra -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND host_flags -Wno-restrict)  # GCC bug 105651: it warns of "text" + std::string
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # A baseline of 2015 and later; wider SIMD is chosen at run time.
+  list(APPEND host_flags -march=x86-64-v3)
+endif()
+if(QUERN_WERROR)
+  list(APPEND host_flags -Werror)
+endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${host_flags}>")
+
+if(QUERN_FUZZ)
+  # fuzzer-no-link instruments the library; the targets themselves link libFuzzer.
+  list(APPEND QUERN_SANITIZE fuzzer-no-link address undefined)
+endif()
+if(QUERN_SANITIZE)
+  list(JOIN QUERN_SANITIZE "," sanitizers)
+  set(sanitizer_flags -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${sanitizer_flags}>")
+  add_link_options(-fsanitize=${sanitizers})
+endif()
+if(QUERN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()

@@ -34,6 +34,12 @@ class IoError : public Error {
   using Error::Error;
 };
 
+/// The GPU refused or failed; the text names the call and the place in the source.
+class CudaError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Throws IoError "DOING NAME: reason of errno", with a remedy where one is known.
 [[noreturn]] void throw_errno(const std::string& doing, const std::string& name);
 

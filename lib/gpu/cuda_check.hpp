@@ -1,0 +1,21 @@
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "quern/core/error.hpp"
+
+/// Only CUDA sources include this.
+namespace quern {
+
+/// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success.
+inline void check_cuda(cudaError_t status, const char* call, const char* file, int line) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // or the next call would report this failure again
+  throw CudaError(std::string(call) + " failed at " + file + ":" + std::to_string(line) + ": " +
+                  cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+}
+
+}  // namespace quern
+
+#define CUDA_CHECK(call) ::quern::check_cuda((call), #call, __FILE__, __LINE__)

@@ -1,0 +1,13 @@
+#pragma once
+#include "quern/gpu/device_info.hpp"
+
+#include "catch.hpp"
+
+/// Ends a test case where there is no GPU; ctest knows the warning and reports the test as skipped.
+#define SKIP_WITHOUT_GPU()            \
+  do {                                \
+    if (quern::list_gpus().empty()) { \
+      WARN("skipped: no GPU");        \
+      return;                         \
+    }                                 \
+  } while (false)
