@@ -41,9 +41,7 @@ inline void put_varint(Bytes& out, std::uint64_t value) {
   out.push_back(static_cast<std::uint8_t>(value));
 }
 
-inline void put_bytes(Bytes& out, std::string_view text) {
-  out.insert(out.end(), text.begin(), text.end());
-}
+inline void put_bytes(Bytes& out, std::string_view text) { out.insert(out.end(), text.begin(), text.end()); }
 
 /// A varint length, then the bytes.
 inline void put_string(Bytes& out, std::string_view text) {
@@ -55,9 +53,7 @@ inline ByteView as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-inline std::string_view as_text(ByteView bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline std::string_view as_text(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// Reads numbers from bytes that are not trusted: every step is checked against the end.
 /// Throws CorruptFile with `what` in the text.

@@ -48,8 +48,7 @@ File File::anonymous(const std::string& folder) {
   return File(descriptor, "work file in " + folder);
 }
 
-File::File(File&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
+File::File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
@@ -98,6 +97,12 @@ void File::write_at(std::uint64_t offset, ByteView from) {
 
 void File::sync() {
   if (::fsync(descriptor_) != 0 && errno != EINVAL) throw_errno("can't sync", name_);
+}
+
+File File::duplicate() const {
+  const int descriptor = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) throw_errno("can't open again", name_);
+  return File(descriptor, name_);
 }
 
 FileAppender::FileAppender(File& file, std::uint64_t offset, std::size_t buffer_bytes)

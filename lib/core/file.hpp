@@ -30,6 +30,8 @@ class File {
   std::size_t read_some(std::uint64_t offset, std::span<std::uint8_t> to) const;
   void write_at(std::uint64_t offset, ByteView from);
   void sync();
+  /// Another owner of the same open file.
+  File duplicate() const;
   /// Gives the file the name that messages use from now on (an anonymous file: what it holds).
   void rename_for_messages(std::string name) { name_ = std::move(name); }
 

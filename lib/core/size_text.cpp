@@ -1,9 +1,9 @@
 #include "quern/core/size_text.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "quern/core/error.hpp"
 
@@ -44,8 +44,8 @@ std::string size_text(std::uint64_t bytes) {
     ++power;
   }
   if (power < 0) return std::to_string(bytes);
-  return fmt::format(scaled == std::floor(scaled) ? "{:.0f}{}" : "{:.1f}{}", scaled,
-                     units[static_cast<std::size_t>(power)]);
+  const char unit = units[static_cast<std::size_t>(power)];
+  return scaled == std::floor(scaled) ? fmt::format("{:.0f}{}", scaled, unit) : fmt::format("{:.1f}{}", scaled, unit);
 }
 
 }  // namespace quern

@@ -38,8 +38,8 @@ void ZstdDecompressor::decompress(ByteView frame, std::uint64_t expected_bytes, 
   // zstd can't expand further than about 2^16 times; a bomb beyond that is a lie about the size.
   if (expected_bytes > (std::uint64_t{frame.size()} << 17)) fail("an impossible size");
   out.resize(expected_bytes);
-  const std::size_t size = ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), frame.data(),
-                                               frame.size());
+  const std::size_t size =
+      ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), frame.data(), frame.size());
   if (ZSTD_isError(size)) fail(ZSTD_getErrorName(size));
   if (size != expected_bytes) fail("another size than announced");
 }

@@ -1,0 +1,285 @@
+#include "quern/formats/collection.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t row_bytes = 56;
+/// Frames larger than this are not written, and not believed.
+constexpr std::uint64_t max_piece_bytes = std::uint64_t{4} << 30;
+
+void put_row(Bytes& out, const ChunkRow& row) {
+  put_le(out, row.documents);
+  put_le(out, row.terms);
+  put_le(out, row.offset);
+  for (const std::uint32_t size : row.sizes) put_le(out, size);
+  for (const std::uint32_t size : row.raw_sizes) put_le(out, size);
+  put_le(out, row.terms_offset);
+  put_le(out, row.terms_size);
+  put_le(out, std::uint32_t{0});
+}
+
+ChunkRow get_row(ByteReader& reader) {
+  ChunkRow row;
+  row.documents = reader.le<std::uint32_t>();
+  row.terms = reader.le<std::uint32_t>();
+  row.offset = reader.le<std::uint64_t>();
+  for (std::uint32_t& size : row.sizes) size = reader.le<std::uint32_t>();
+  for (std::uint32_t& size : row.raw_sizes) size = reader.le<std::uint32_t>();
+  row.terms_offset = reader.le<std::uint64_t>();
+  row.terms_size = reader.le<std::uint32_t>();
+  reader.le<std::uint32_t>();
+  return row;
+}
+
+bool fits(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
+  return offset <= whole && size <= whole - offset;
+}
+
+}  // namespace
+
+void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
+  if (raw.size() >= max_piece_bytes) throw InvalidArgument("a chunk of 4 GiB and more; use a smaller --max-document");
+  const std::size_t before = packed.frames.size();
+  zstd.append(raw, packed.frames);
+  const auto i = static_cast<std::size_t>(piece);
+  packed.row.sizes[i] = static_cast<std::uint32_t>(packed.frames.size() - before);
+  packed.row.raw_sizes[i] = static_cast<std::uint32_t>(raw.size());
+}
+
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)
+    : out_(file, FileKind::collection, collection_version),
+      zstd_(1),
+      lengths_file_(File::anonymous(tmp_folder)),
+      lengths_(lengths_file_),
+      dictionary_([this](ByteView bytes) { out_.write(bytes); }) {
+  out_.begin_section("chunk_data");
+}
+
+void CollectionWriter::add_chunk(const PackedChunk& chunk) {
+  rows_.push_back(chunk.row);
+  rows_.back().offset = out_.section_size();
+  out_.write(chunk.frames);
+  lengths_.write({reinterpret_cast<const std::uint8_t*>(chunk.lengths.data()), chunk.lengths.size() * 4});
+}
+
+void CollectionWriter::begin_lexicon() {
+  out_.end_section();
+  lengths_.flush();
+  out_.add_section("lengths", lengths_file_);
+  out_.begin_section("lexicon");
+}
+
+void CollectionWriter::add_term(std::string_view term, std::uint64_t df, std::uint64_t cf) {
+  Bytes payload;
+  put_varint(payload, df);
+  put_varint(payload, cf);
+  dictionary_.add(term, payload);
+}
+
+void CollectionWriter::begin_chunk_terms() {
+  const auto offsets = dictionary_.finish();
+  out_.end_section();
+  out_.begin_section("lexicon_blocks");
+  out_.write_array(offsets);
+  out_.end_section();
+  out_.begin_section("chunk_terms");
+}
+
+void CollectionWriter::add_chunk_terms(std::span<const term_t> terms) {
+  Bytes frame;
+  zstd_.append({reinterpret_cast<const std::uint8_t*>(terms.data()), terms.size_bytes()}, frame);
+  ChunkRow& row = rows_.at(next_chunk_terms_++);
+  row.terms_offset = out_.section_size();
+  row.terms_size = static_cast<std::uint32_t>(frame.size());
+  out_.write(frame);
+}
+
+void CollectionWriter::finish(const CollectionManifest& manifest) {
+  out_.end_section();
+  out_.begin_section("chunks");
+  for (const ChunkRow& row : rows_) {
+    Bytes bytes;
+    put_row(bytes, row);
+    out_.write(bytes);
+  }
+  out_.end_section();
+  out_.add_section("manifest", as_bytes(manifest.to_json()));
+  out_.finish();
+}
+
+CollectionReader CollectionReader::open(const std::string& path) {
+  return CollectionReader(std::make_shared<const File>(File::open_for_reading(path)));
+}
+
+CollectionReader::CollectionReader(std::shared_ptr<const File> file)
+    : container_(std::move(file), FileKind::collection, collection_version),
+      manifest_(CollectionManifest::from_json(container_.manifest(), container_.name())) {
+  if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
+  container_.check_count(container_.find("lengths"), manifest_.documents, 4);
+  read_rows();
+}
+
+void CollectionReader::read_rows() {
+  const SectionInfo& section = container_.find("chunks");
+  const std::uint64_t data_size = container_.find("chunk_data").size;
+  const std::uint64_t terms_size = container_.find("chunk_terms").size;
+  if (section.size % row_bytes != 0) container_.fail("chunks", "has an impossible size");
+  Bytes bytes(section.size);
+  container_.file().read_at(section.offset, bytes);
+  ByteReader reader(bytes, container_.name());
+  std::uint64_t documents = 0;
+  while (!reader.done()) {
+    const ChunkRow row = get_row(reader);
+    const std::uint64_t size = std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2];
+    if (!fits(row.offset, size, data_size) || !fits(row.terms_offset, row.terms_size, terms_size))
+      container_.fail("chunks", "a chunk reaches past its section");
+    first_documents_.push_back(static_cast<docid_t>(documents));
+    documents += row.documents;
+    if (documents > manifest_.documents) break;
+    rows_.push_back(row);
+  }
+  if (documents != manifest_.documents)
+    container_.fail("chunks", "holds another number of documents than the manifest says");
+}
+
+std::string CollectionReader::place(std::size_t chunk, std::string_view what) const {
+  return fmt::format("{}: section 'chunk_data': {} of chunk {}", name(), what, chunk);
+}
+
+void CollectionReader::load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const {
+  const ChunkRow& row = rows_[chunk];
+  const auto i = static_cast<std::size_t>(piece);
+  std::uint64_t offset = container_.find("chunk_data").offset + row.offset;
+  for (std::size_t before = 0; before < i; ++before) offset += row.sizes[before];
+  buffers.frame.resize(row.sizes[i]);
+  container_.file().read_at(offset, buffers.frame);
+  buffers.zstd.decompress(buffers.frame, row.raw_sizes[i], buffers.raw, place(chunk, "a piece"));
+}
+
+void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) const {
+  const ChunkRow& row = rows_[chunk];
+  const std::string what = fmt::format("{}: section 'chunk_terms': chunk {}", name(), chunk);
+  buffers.frame.resize(row.terms_size);
+  container_.file().read_at(container_.find("chunk_terms").offset + row.terms_offset, buffers.frame);
+  buffers.zstd.decompress(buffers.frame, std::uint64_t{row.terms} * 4, buffers.raw, what);
+  buffers.terms.resize(row.terms);
+  std::memcpy(buffers.terms.data(), buffers.raw.data(), buffers.raw.size());
+  for (const term_t term : buffers.terms)
+    if (term >= manifest_.terms) throw CorruptFile(what + ": a term that is not in the lexicon");
+}
+
+std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, ChunkBuffers& buffers) const {
+  load_piece(chunk, ChunkPiece::documents, buffers);
+  const std::string what = place(chunk, "the documents");
+  ByteReader reader(buffers.raw, what);
+  buffers.documents.clear();
+  for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
+    DocumentRow row;
+    row.docno = reader.string();
+    row.url = reader.string();
+    row.title = reader.string();
+    row.tokens = reader.varint32();
+    buffers.documents.push_back(row);
+  }
+  if (!reader.done()) reader.fail("has bytes behind its end");
+  return buffers.documents;
+}
+
+std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBuffers& buffers) const {
+  load_terms(chunk, buffers);
+  load_piece(chunk, ChunkPiece::forward, buffers);
+  const std::string what = place(chunk, "the forward lists");
+  ByteReader reader(buffers.raw, what);
+  struct Sizes {
+    std::uint32_t title, body, url;
+  };
+  std::vector<Sizes> sizes(std::min<std::uint64_t>(rows_[chunk].documents, reader.left() / 3 + 1));
+  if (sizes.size() != rows_[chunk].documents) reader.fail("ends too early");
+  for (Sizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
+  buffers.forward.clear();
+  for (const Sizes& size : sizes) {
+    ForwardRow row;
+    row.title = reader.take(size.title);
+    row.body = reader.take(size.body);
+    row.url = reader.take(size.url);
+    buffers.forward.push_back(row);
+  }
+  if (!reader.done()) reader.fail("has bytes behind its end");
+  return buffers.forward;
+}
+
+void CollectionReader::links(
+    std::size_t chunk, ChunkBuffers& buffers,
+    const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const {
+  load_piece(chunk, ChunkPiece::links, buffers);
+  const std::string what = place(chunk, "the links");
+  ByteReader reader(buffers.raw, what);
+  for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
+    for (std::uint64_t count = reader.varint(); count > 0; --count) {
+      const std::string_view url = reader.string();
+      visit(i, url, reader.string());
+    }
+  }
+  if (!reader.done()) reader.fail("has bytes behind its end");
+}
+
+std::vector<std::uint32_t> CollectionReader::lengths() const {
+  return container_.load_array<std::uint32_t>("lengths", manifest_.documents);
+}
+
+void CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
+  const SectionInfo& lengths_section = container_.find("lengths");
+  std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
+  container_.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk)} * 4,
+                            {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
+  const auto rows = documents(chunk, buffers);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].tokens != chunk_lengths[i]) throw CorruptFile(place(chunk, "the documents") + ": lengths differ");
+  const auto tokens_in = [&](ByteView stream) {
+    std::uint64_t tokens = 0;
+    for (TokenCursor cursor(stream); !cursor.done();) {
+      const std::uint32_t token = cursor.next();
+      if (token > rows_[chunk].terms) throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
+      tokens += token != TokenCursor::phrase_end_token;
+    }
+    return tokens;
+  };
+  const auto streams = forward(chunk, buffers);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    tokens_in(streams[i].url);
+    if (tokens_in(streams[i].title) + tokens_in(streams[i].body) != chunk_lengths[i])
+      throw CorruptFile(place(chunk, "the forward lists") + ": lengths differ");
+  }
+  links(chunk, buffers, [](std::uint32_t, std::string_view, std::string_view) {});
+}
+
+void CollectionReader::verify_contents(const Resources& resources) const {
+  tbb::enumerable_thread_specific<ChunkBuffers> buffers;
+  tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
+    verify_chunk(chunk, buffers.local());
+    const ChunkRow& row = rows_[chunk];
+    resources.progress->add(std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]);
+  });
+  DictionaryScan scan = lexicon();
+  DictionaryEntry entry;
+  std::string last;
+  std::uint64_t count = 0, postings = 0, tokens = 0;
+  while (scan.next(entry)) {
+    ByteReader payload(entry.payload, name());
+    postings += payload.varint();
+    tokens += payload.varint();
+    if (count > 0 && entry.term <= last) container_.fail("lexicon", "terms out of order");
+    last = entry.term;
+    ++count;
+  }
+  if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
+    container_.fail("lexicon", "holds other counts than the manifest");
+}
+
+}  // namespace quern

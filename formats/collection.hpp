@@ -1,0 +1,175 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/core/zstd_frame.hpp"
+#include "quern/formats/container.hpp"
+#include "quern/formats/term_dictionary.hpp"
+#include "quern/text/analyzer.hpp"
+
+/// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
+namespace quern {
+
+inline constexpr std::uint32_t collection_version = 1;
+
+/// What a collection says of itself.
+struct CollectionManifest {
+  AnalyzerOptions analyzer;
+  std::string corpus_format;
+  std::uint64_t max_document_bytes = 0;
+  std::string duplicates;
+  std::uint64_t documents = 0;
+  std::uint64_t empty_documents = 0;
+  std::uint64_t terms = 0;     ///< of all streams
+  std::uint64_t tokens = 0;    ///< of title and body
+  std::uint64_t postings = 0;  ///< of title and body
+  std::uint64_t links = 0;
+  std::uint64_t documents_without_url = 0;
+  std::string input_hash;  ///< over the records' bytes
+
+  std::string to_json() const;
+  /// Throws CorruptFile, with `what`.
+  static CollectionManifest from_json(const std::string& json, const std::string& what);
+};
+
+/// The pieces of a chunk (a run of documents that were parsed together), in the order in which they lie in the file.
+enum class ChunkPiece { documents, forward, links };
+inline constexpr int num_chunk_pieces = 3;
+
+/// Where a chunk lies and what it holds: a row of the section "chunks".
+struct ChunkRow {
+  std::uint32_t documents = 0;
+  std::uint32_t terms = 0;   ///< distinct, numbered from 0 in the order of their first coming
+  std::uint64_t offset = 0;  ///< of its three zstd frames in "chunk_data"
+  std::uint32_t sizes[num_chunk_pieces] = {};
+  std::uint32_t raw_sizes[num_chunk_pieces] = {};
+  std::uint64_t terms_offset = 0;  ///< of its terms' zstd frame in "chunk_terms"
+  std::uint32_t terms_size = 0;
+};
+
+/// A chunk ready to be written.
+struct PackedChunk {
+  ChunkRow row;
+  Bytes frames;
+  std::vector<std::uint32_t> lengths;  ///< tokens of title and body, for each document
+};
+
+/// Appends one piece of a chunk to `packed`, compressed; pieces in their order.
+void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
+
+/// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
+class CollectionWriter {
+ public:
+  CollectionWriter(File& file, const std::string& tmp_folder);
+  void add_chunk(const PackedChunk& chunk);
+  /// Ends the chunks and begins the lexicon.
+  void begin_lexicon();
+  void add_term(std::string_view term, std::uint64_t df, std::uint64_t cf);
+  /// Ends the lexicon and begins the chunks' terms.
+  void begin_chunk_terms();
+  /// The lexicon numbers of the next chunk's terms.
+  void add_chunk_terms(std::span<const term_t> terms);
+  void finish(const CollectionManifest& manifest);
+
+ private:
+  ContainerWriter out_;
+  ZstdCompressor zstd_;
+  File lengths_file_;
+  FileAppender lengths_;
+  DictionaryWriter dictionary_;
+  std::vector<ChunkRow> rows_;
+  std::size_t next_chunk_terms_ = 0;
+  std::uint64_t terms_offset_ = 0;
+};
+
+/// A document of a chunk; views into the chunk's buffers.
+struct DocumentRow {
+  std::string_view docno, url, title;
+  std::uint32_t tokens = 0;  ///< of title and body
+};
+
+/// A document's streams: tokens as varints of (chunk term + 1); 0 is a phrase end.
+struct ForwardRow {
+  ByteView title, body, url;
+};
+
+/// Reads a forward stream, token after token. Throws CorruptFile where a number has no end.
+class TokenCursor {
+ public:
+  static constexpr std::uint32_t phrase_end_token = 0;
+  TokenCursor(ByteView stream) : at_(stream.data()), end_(at_ + stream.size()) {}
+  bool done() const { return at_ == end_; }
+  /// phrase_end_token, or a chunk term + 1.
+  std::uint32_t next() {
+    std::uint32_t value = *at_++;
+    if (value < 0x80) return value;
+    value &= 0x7f;
+    for (unsigned shift = 7;; shift += 7) {
+      if (at_ == end_ || shift > 28) throw CorruptFile("a forward list has a token without an end");
+      const std::uint32_t byte = *at_++;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+
+ private:
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+};
+
+/// What one thread needs to read chunks.
+struct ChunkBuffers {
+  ZstdDecompressor zstd;
+  Bytes frame;
+  Bytes raw;
+  std::vector<DocumentRow> documents;
+  std::vector<ForwardRow> forward;
+  std::vector<term_t> terms;
+};
+
+/// Reads a collection piece by piece: nothing is mapped, so memory stays with the buffers. Thread-safe where each
+/// thread brings its own buffers. All throw CorruptFile where the pieces contradict each other.
+class CollectionReader {
+ public:
+  static CollectionReader open(const std::string& path);
+  explicit CollectionReader(std::shared_ptr<const File> file);
+
+  const std::string& name() const { return container_.name(); }
+  const ContainerReader& container() const { return container_; }
+  const CollectionManifest& manifest() const { return manifest_; }
+  docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
+  std::size_t num_chunks() const { return rows_.size(); }
+  const ChunkRow& chunk(std::size_t i) const { return rows_[i]; }
+  /// Number of the chunk's first document.
+  docid_t first_document(std::size_t i) const { return first_documents_[i]; }
+
+  /// The chunk's documents; views into the buffers, valid until these are used again.
+  std::span<const DocumentRow> documents(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// The chunk's streams, and in buffers.terms the lexicon number of each chunk term.
+  std::span<const ForwardRow> forward(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// Calls visit(place in chunk, url, anchor) for each link, in order.
+  void links(std::size_t chunk, ChunkBuffers& buffers,
+             const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
+  /// Tokens of title and body, for each document.
+  std::vector<std::uint32_t> lengths() const;
+  DictionaryScan lexicon() const { return DictionaryScan(container_, "lexicon", manifest_.terms); }
+
+  /// Beyond the sums: decodes every piece and compares it with the others' counts.
+  void verify_contents(const Resources& resources) const;
+
+ private:
+  void read_rows();
+  std::string place(std::size_t chunk, std::string_view what) const;
+  void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
+  void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
+  void verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
+
+  ContainerReader container_;
+  CollectionManifest manifest_;
+  std::vector<ChunkRow> rows_;
+  std::vector<docid_t> first_documents_;
+};
+
+}  // namespace quern

@@ -1,0 +1,337 @@
+#include "quern/formats/container.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/checksum.hpp"
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::array<std::uint8_t, 8> magic = {'Q', 'U', 'E', 'R', 'N', 0x1a, '\r', '\n'};
+constexpr std::uint64_t header_bytes = 64;
+constexpr std::uint64_t header_summed_bytes = 56;
+constexpr std::uint64_t table_entry_bytes = 64;
+constexpr std::size_t name_bytes = 24;
+constexpr std::uint32_t max_sections = 64;
+
+std::uint64_t aligned(std::uint64_t offset) { return (offset + section_alignment - 1) & ~(section_alignment - 1); }
+
+std::uint64_t chunks_of(std::uint64_t size) { return (size + container_chunk_bytes - 1) / container_chunk_bytes; }
+
+}  // namespace
+
+std::string_view kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::collection:
+      return "collection";
+    case FileKind::order:
+      return "order";
+    case FileKind::index:
+      return "index";
+  }
+  return "file of an unknown kind";
+}
+
+/// The running checksum of the open section's current chunk, and the sums of all chunks so far.
+struct ContainerWriter::Sums {
+  XXH3_state_t* state = XXH3_createState();
+  std::uint64_t in_chunk = 0;
+  Bytes sums;
+
+  ~Sums() { XXH3_freeState(state); }
+  void restart() {
+    XXH3_64bits_reset(state);
+    in_chunk = 0;
+  }
+  void end_chunk() {
+    if (in_chunk > 0) put_le(sums, static_cast<std::uint64_t>(XXH3_64bits_digest(state)));
+    restart();
+  }
+  void add(ByteView bytes) {
+    while (!bytes.empty()) {
+      const std::size_t part = std::min<std::uint64_t>(bytes.size(), container_chunk_bytes - in_chunk);
+      XXH3_64bits_update(state, bytes.data(), part);
+      in_chunk += part;
+      bytes = bytes.subspan(part);
+      if (in_chunk == container_chunk_bytes) end_chunk();
+    }
+  }
+};
+
+ContainerWriter::ContainerWriter(File& file, FileKind kind, std::uint32_t version)
+    : file_(file), out_(file), kind_(kind), version_(version), sums_(std::make_unique<Sums>()) {
+  out_.write(Bytes(header_bytes, 0));
+}
+
+ContainerWriter::~ContainerWriter() = default;
+
+void ContainerWriter::pad() { out_.write(Bytes(aligned(out_.position()) - out_.position(), 0)); }
+
+void ContainerWriter::begin_section(std::string_view name) {
+  if (open_ || name.size() >= name_bytes || sections_.size() == max_sections) throw Error("container: misused writer");
+  pad();
+  sections_.push_back({std::string(name), out_.position(), 0, 0, sums_->sums.size() / 8});
+  sums_->restart();
+  open_ = true;
+}
+
+void ContainerWriter::write(ByteView bytes) {
+  sums_->add(bytes);
+  out_.write(bytes);
+}
+
+std::uint64_t ContainerWriter::section_size() const { return out_.position() - sections_.back().offset; }
+
+void ContainerWriter::end_section() {
+  SectionInfo& section = sections_.back();
+  section.size = out_.position() - section.offset;
+  sums_->end_chunk();
+  section.checksum = xxh3(ByteView(sums_->sums).subspan(section.first_chunk * 8));
+  open_ = false;
+}
+
+void ContainerWriter::add_section(std::string_view name, ByteView bytes) {
+  begin_section(name);
+  write(bytes);
+  end_section();
+}
+
+void ContainerWriter::add_section(std::string_view name, const File& from) {
+  begin_section(name);
+  Bytes buffer(256 << 10);
+  std::uint64_t offset = 0;
+  while (const std::size_t got = from.read_some(offset, buffer)) {
+    write(ByteView(buffer).first(got));
+    offset += got;
+  }
+  end_section();
+}
+
+void ContainerWriter::finish() {
+  pad();
+  const std::uint64_t sums_offset = out_.position();
+  out_.write(sums_->sums);
+  pad();
+  const std::uint64_t table_offset = out_.position();
+  Bytes table;
+  for (const SectionInfo& section : sections_) {
+    Bytes name(name_bytes, 0);
+    std::copy(section.name.begin(), section.name.end(), name.begin());
+    table.insert(table.end(), name.begin(), name.end());
+    for (const std::uint64_t number :
+         {section.offset, section.size, section.checksum, section.first_chunk, sums_offset})
+      put_le(table, number);
+  }
+  out_.write(table);
+  out_.flush();
+
+  Bytes header(magic.begin(), magic.end());
+  put_le(header, static_cast<std::uint32_t>(kind_));
+  put_le(header, version_);
+  put_le(header, out_.position());
+  put_le(header, table_offset);
+  put_le(header, static_cast<std::uint32_t>(sections_.size()));
+  put_le(header, static_cast<std::uint32_t>(container_chunk_bytes));
+  put_le(header, xxh3(table));
+  put_le(header, std::uint64_t{0});
+  put_le(header, xxh3(header));
+  file_.write_at(0, header);
+}
+
+ContainerReader ContainerReader::open(const std::string& path, FileKind kind, std::uint32_t version) {
+  return ContainerReader(std::make_shared<const File>(File::open_for_reading(path)), kind, version);
+}
+
+ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, std::uint32_t version)
+    : file_(std::move(file)), file_size_(file_->size()) {
+  read_header(kind, version);
+  mapped_ = MappedFile(*file_);
+}
+
+void ContainerReader::fail(std::string_view section, std::string_view why) const {
+  throw CorruptFile(fmt::format("{}: section '{}': {}; the file is damaged: build it again, or restore a copy", name(),
+                                section, why));
+}
+
+namespace {
+
+/// Reads the header's bytes, and throws unless they are one whose checksum fits.
+Bytes checked_header(const File& file) {
+  Bytes header(header_bytes);
+  const std::size_t got = file.size() < header_bytes ? 0 : file.read_some(0, header);
+  const auto is_prefix_of_magic = [&] {
+    Bytes start(magic.size());
+    const std::size_t size = file.read_some(0, start);
+    return std::equal(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(size), magic.begin());
+  };
+  if (got != header_bytes) {
+    throw CorruptFile(file.name() +
+                      (file.size() > 0 && is_prefix_of_magic() ? ": is cut short" : ": is not a Quern file"));
+  }
+  if (!std::equal(magic.begin(), magic.end(), header.begin())) throw CorruptFile(file.name() + ": is not a Quern file");
+  if (load_le<std::uint64_t>(header.data() + header_summed_bytes) != xxh3(ByteView(header).first(header_summed_bytes)))
+    throw CorruptFile(file.name() + ": its header is damaged: build it again, or restore a copy");
+  return header;
+}
+
+}  // namespace
+
+FileKind kind_of_file(const std::string& path) {
+  const Bytes header = checked_header(File::open_for_reading(path));
+  return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
+}
+
+void ContainerReader::read_header(FileKind kind, std::uint32_t version) {
+  const Bytes header = checked_header(*file_);
+  ByteReader reader(ByteView(header).subspan(magic.size()), name());
+  const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
+  const auto found_version = reader.le<std::uint32_t>();
+  if (found_kind != kind) {
+    throw InvalidArgument(
+        fmt::format("{}: is a Quern {}; a Quern {} is wanted here", name(), kind_name(found_kind), kind_name(kind)));
+  }
+  if (found_version != version) {
+    throw UnsupportedVersion(
+        fmt::format("{}: has format version {}, this program reads version {}: build it again, "
+                    "or use a program of its time",
+                    name(), found_version, version));
+  }
+  const auto promised_size = reader.le<std::uint64_t>();
+  if (promised_size != file_size_) {
+    throw CorruptFile(
+        fmt::format("{}: {} bytes long, {} by its header: {}", name(), file_size_, promised_size,
+                    file_size_ < promised_size ? "it is cut short" : "something was added behind its end"));
+  }
+  const auto table_offset = reader.le<std::uint64_t>();
+  const auto count = reader.le<std::uint32_t>();
+  if (reader.le<std::uint32_t>() != container_chunk_bytes) throw CorruptFile(name() + ": unknown chunk size");
+  read_table(table_offset, count, reader.le<std::uint64_t>());
+}
+
+void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum) {
+  if (count > max_sections || table_offset > file_size_ || file_size_ - table_offset != count * table_entry_bytes)
+    throw CorruptFile(name() + ": its table does not fit the file");
+  Bytes table(count * table_entry_bytes);
+  file_->read_at(table_offset, table);
+  if (xxh3(table) != checksum) throw CorruptFile(name() + ": its section table is damaged");
+  ByteReader reader(table, name());
+  std::uint64_t end = header_bytes, chunks = 0;
+  sums_offset_ = table_offset;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    SectionInfo section;
+    const std::string_view padded = as_text(reader.take(name_bytes));
+    section.name = padded.substr(0, padded.find('\0'));
+    section.offset = reader.le<std::uint64_t>();
+    section.size = reader.le<std::uint64_t>();
+    section.checksum = reader.le<std::uint64_t>();
+    section.first_chunk = reader.le<std::uint64_t>();
+    sums_offset_ = reader.le<std::uint64_t>();
+    if (section.offset != aligned(end) || section.offset > table_offset ||
+        section.size > table_offset - section.offset || section.first_chunk != chunks)
+      throw CorruptFile(name() + ": a section reaches past the file");
+    end = section.offset + section.size;
+    chunks += chunks_of(section.size);
+    sections_.push_back(std::move(section));
+  }
+  if (sums_offset_ != aligned(end) || table_offset != aligned(sums_offset_ + chunks * 8))
+    throw CorruptFile(name() + ": its checksums are not where they should be");
+}
+
+bool ContainerReader::has(std::string_view section) const {
+  return std::any_of(sections_.begin(), sections_.end(), [&](const SectionInfo& info) { return info.name == section; });
+}
+
+const SectionInfo& ContainerReader::find(std::string_view section) const {
+  for (const SectionInfo& info : sections_)
+    if (info.name == section) return info;
+  fail(section, "is missing");
+}
+
+ByteView ContainerReader::view(std::string_view section) const {
+  const SectionInfo& info = find(section);
+  return mapped_.bytes().subspan(info.offset, info.size);
+}
+
+void ContainerReader::check_array(std::string_view section, std::uint64_t size, std::uint64_t number_bytes) const {
+  if (size % number_bytes != 0) fail(section, "has an impossible size");
+}
+
+void ContainerReader::check_count(const SectionInfo& info, std::uint64_t count, std::uint64_t number_bytes) const {
+  if (info.size % number_bytes != 0 || info.size / number_bytes != count)
+    fail(info.name, "has another size than the manifest says");
+}
+
+std::string ContainerReader::manifest() const {
+  const SectionInfo& info = find("manifest");
+  if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large to be one");
+  Bytes bytes(info.size);
+  file_->read_at(info.offset, bytes);
+  Bytes sums;
+  for (std::uint64_t at = 0; at < bytes.size(); at += container_chunk_bytes)
+    put_le(sums, xxh3(ByteView(bytes).subspan(at, std::min<std::uint64_t>(container_chunk_bytes, bytes.size() - at))));
+  if (xxh3(sums) != info.checksum) fail("manifest", "does not fit its checksum");
+  return std::string(as_text(bytes));
+}
+
+std::uint64_t ContainerReader::content_hash() const {
+  Bytes sums;
+  for (const SectionInfo& section : sections_) {
+    put_string(sums, section.name);
+    put_le(sums, section.checksum);
+  }
+  return xxh3(sums);
+}
+
+Bytes ContainerReader::chunk_sums(const SectionInfo& info) const {
+  Bytes sums(chunks_of(info.size) * 8);
+  file_->read_at(sums_offset_ + info.first_chunk * 8, sums);
+  if (xxh3(sums) != info.checksum) fail(info.name, "its checksums are damaged");
+  return sums;
+}
+
+void ContainerReader::verify_section(const SectionInfo& info, const Resources& resources) const {
+  const Bytes sums = chunk_sums(info);
+  tbb::parallel_for(std::uint64_t{0}, chunks_of(info.size), [&](std::uint64_t chunk) {
+    thread_local Bytes buffer;
+    const std::uint64_t at = chunk * container_chunk_bytes;
+    buffer.resize(std::min(container_chunk_bytes, info.size - at));
+    file_->read_at(info.offset + at, buffer);
+    if (xxh3(buffer) != load_le<std::uint64_t>(sums.data() + chunk * 8)) {
+      fail(info.name, fmt::format("block {} (bytes {} to {} of the file) does not fit its checksum", chunk,
+                                  info.offset + at, info.offset + at + buffer.size() - 1));
+    }
+    resources.progress->add(buffer.size());
+  });
+}
+
+void ContainerReader::verify_padding() const {
+  std::uint64_t end = header_bytes;
+  const auto check_zeros = [&](std::uint64_t from, std::uint64_t to) {
+    Bytes bytes(to - from);
+    file_->read_at(from, bytes);
+    if (std::any_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte != 0; }))
+      throw CorruptFile(fmt::format("{}: bytes between sections are not zero (bytes {} to {})", name(), from, to - 1));
+  };
+  std::uint64_t chunks = 0;
+  for (const SectionInfo& section : sections_) {
+    check_zeros(end, section.offset);
+    end = section.offset + section.size;
+    chunks += chunks_of(section.size);
+  }
+  check_zeros(end, aligned(end));
+  check_zeros(sums_offset_ + chunks * 8, aligned(sums_offset_ + chunks * 8));
+}
+
+void ContainerReader::verify(const Resources& resources) const {
+  verify_padding();
+  for (const SectionInfo& section : sections_) verify_section(section, resources);
+}
+
+}  // namespace quern

@@ -1,0 +1,132 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/file.hpp"
+#include "quern/core/mapped_file.hpp"
+#include "quern/core/resources.hpp"
+
+/// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
+namespace quern {
+
+enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3 };
+
+/// "collection", "order", "index".
+std::string_view kind_name(FileKind kind);
+
+struct SectionInfo {
+  std::string name;
+  std::uint64_t offset = 0;  ///< of the first byte in the file, a multiple of 64
+  std::uint64_t size = 0;
+  std::uint64_t checksum = 0;     ///< XXH3-64 of the section's chunk sums
+  std::uint64_t first_chunk = 0;  ///< place of its first chunk sum among all
+};
+
+/// Bytes of a section that share one checksum.
+inline constexpr std::uint64_t container_chunk_bytes = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t section_alignment = 64;
+
+/// Writes one container, section after section. Nothing is valid before finish().
+class ContainerWriter {
+ public:
+  ContainerWriter(File& file, FileKind kind, std::uint32_t version);
+  ~ContainerWriter();
+
+  void begin_section(std::string_view name);
+  void write(ByteView bytes);
+  template <class Number>
+  void write_array(std::span<const Number> numbers) {
+    write({reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size_bytes()});
+  }
+  /// Bytes written to the open section so far.
+  std::uint64_t section_size() const;
+  void end_section();
+
+  void add_section(std::string_view name, ByteView bytes);
+  /// Copies a whole work file in as a section.
+  void add_section(std::string_view name, const File& from);
+  void finish();
+
+ private:
+  struct Sums;
+  void pad();
+
+  File& file_;
+  FileAppender out_;
+  FileKind kind_;
+  std::uint32_t version_;
+  std::vector<SectionInfo> sections_;
+  std::unique_ptr<Sums> sums_;
+  bool open_ = false;
+};
+
+/// Opens a container and checks its header, table and bounds; the sums of its sections are checked by
+/// verify(), and by manifest() for the manifest. Throws CorruptFile, UnsupportedVersion, InvalidArgument
+/// (another kind), IoError.
+class ContainerReader {
+ public:
+  static ContainerReader open(const std::string& path, FileKind kind, std::uint32_t version);
+  ContainerReader(std::shared_ptr<const File> file, FileKind kind, std::uint32_t version);
+
+  const File& file() const { return *file_; }
+  const std::string& name() const { return file_->name(); }
+  const std::vector<SectionInfo>& sections() const { return sections_; }
+  bool has(std::string_view section) const;
+  /// Throws CorruptFile where there is no such section.
+  const SectionInfo& find(std::string_view section) const;
+
+  /// A section's bytes, mapped.
+  ByteView view(std::string_view section) const;
+  /// A section as an array of little-endian numbers, mapped. CorruptFile where the size is no multiple of
+  /// theirs.
+  template <class Number>
+  std::span<const Number> array(std::string_view section) const {
+    const ByteView bytes = view(section);
+    check_array(section, bytes.size(), sizeof(Number));
+    return {reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number)};
+  }
+  /// The same read into memory of our own, for stages that keep to a budget. `count` is what the manifest
+  /// promises.
+  template <class Number>
+  std::vector<Number> load_array(std::string_view section, std::uint64_t count) const {
+    const SectionInfo& info = find(section);
+    check_count(info, count, sizeof(Number));
+    std::vector<Number> numbers(count);
+    file_->read_at(info.offset, {reinterpret_cast<std::uint8_t*>(numbers.data()), info.size});
+    return numbers;
+  }
+  /// Throws CorruptFile unless the section has exactly `count` numbers of `number_bytes`.
+  void check_count(const SectionInfo& info, std::uint64_t count, std::uint64_t number_bytes) const;
+
+  /// The section "manifest", its checksum checked.
+  std::string manifest() const;
+  /// Names what this file holds: a hash over the sums of all sections, manifest included.
+  std::uint64_t content_hash() const;
+
+  /// Checks every byte: padding, sums, table. Throws CorruptFile that names file, section and place.
+  void verify(const Resources& resources) const;
+
+  [[noreturn]] void fail(std::string_view section, std::string_view why) const;
+
+ private:
+  void read_header(FileKind kind, std::uint32_t version);
+  void read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum);
+  void check_array(std::string_view section, std::uint64_t size, std::uint64_t number_bytes) const;
+  void verify_padding() const;
+  Bytes chunk_sums(const SectionInfo& info) const;
+  void verify_section(const SectionInfo& info, const Resources& resources) const;
+
+  std::shared_ptr<const File> file_;
+  std::uint64_t file_size_ = 0;
+  std::uint64_t sums_offset_ = 0;
+  std::vector<SectionInfo> sections_;
+  MappedFile mapped_;
+};
+
+/// The kind of a Quern file, told from its header. Throws CorruptFile where it is none.
+FileKind kind_of_file(const std::string& path);
+
+}  // namespace quern

@@ -1,0 +1,95 @@
+#include "quern/formats/order_file.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/checksum.hpp"
+#include "quern/core/version.hpp"
+#include "quern/formats/manifest_json.hpp"
+
+namespace quern {
+
+std::string OrderManifest::to_json() const {
+  ManifestJson json;
+  json["kind"] = "order";
+  json["tool"] = std::string("quern ") + version();
+  json["settings"] = {{"by", options.by}, {"seed", options.seed}};
+  json["documents"] = documents;
+  json["scores"] = {{"pagerank", has_pagerank}, {"global_scores", has_global_scores}};
+  json["collection_hash"] = collection_hash;
+  return manifest_text(json);
+}
+
+OrderManifest OrderManifest::from_json(const std::string& text, const std::string& what) {
+  OrderManifest manifest;
+  read_manifest(text, what, [&](const ManifestJson& json) {
+    json.at("settings").at("by").get_to(manifest.options.by);
+    json.at("settings").at("seed").get_to(manifest.options.seed);
+    json.at("documents").get_to(manifest.documents);
+    json.at("scores").at("pagerank").get_to(manifest.has_pagerank);
+    json.at("scores").at("global_scores").get_to(manifest.has_global_scores);
+    json.at("collection_hash").get_to(manifest.collection_hash);
+  });
+  return manifest;
+}
+
+namespace {
+
+template <class Number>
+void add_array(ContainerWriter& writer, std::string_view name, const std::vector<Number>& numbers) {
+  writer.begin_section(name);
+  writer.write_array(std::span<const Number>(numbers));
+  writer.end_section();
+}
+
+}  // namespace
+
+void write_order(File& out, const DocumentOrder& order, const OrderOptions& options,
+                 const CollectionReader& collection) {
+  OrderManifest manifest;
+  manifest.options = options;
+  manifest.documents = order.documents.size();
+  manifest.collection_hash = hash_text(collection.container().content_hash());
+  manifest.has_pagerank = !order.pagerank.empty();
+  manifest.has_global_scores = !order.global_scores.empty();
+  ContainerWriter writer(out, FileKind::order, order_version);
+  add_array(writer, "documents", order.documents);
+  if (manifest.has_pagerank) add_array(writer, "pagerank", order.pagerank);
+  if (manifest.has_global_scores) add_array(writer, "global_scores", order.global_scores);
+  writer.add_section("manifest", as_bytes(manifest.to_json()));
+  writer.finish();
+}
+
+OrderReader OrderReader::open(const std::string& path) {
+  return OrderReader(ContainerReader::open(path, FileKind::order, order_version));
+}
+
+OrderReader::OrderReader(ContainerReader container)
+    : container_(std::move(container)), manifest_(OrderManifest::from_json(container_.manifest(), container_.name())) {
+  if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
+}
+
+void OrderReader::check_belongs_to(const CollectionReader& collection) const {
+  const std::string wanted = hash_text(collection.container().content_hash());
+  if (manifest_.collection_hash != wanted || manifest_.documents != collection.num_documents()) {
+    throw InvalidArgument(
+        fmt::format("{}: is an order of another collection, not of {}; make one with: quern order {} -o ORDER", name(),
+                    collection.name(), collection.name()));
+  }
+}
+
+DocumentOrder OrderReader::load() const {
+  DocumentOrder order;
+  order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
+  if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);
+  if (manifest_.has_global_scores)
+    order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
+  std::vector<bool> seen(order.documents.size());
+  for (const docid_t document : order.documents) {
+    if (document >= seen.size() || seen[document]) container_.fail("documents", "is no permutation");
+    seen[document] = true;
+  }
+  return order;
+}
+
+}  // namespace quern

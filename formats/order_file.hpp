@@ -1,0 +1,46 @@
+#pragma once
+#include <string>
+
+#include "quern/formats/container.hpp"
+#include "quern/order/order.hpp"
+
+/// The order file: a docID order of one collection. See order.md.
+namespace quern {
+
+inline constexpr std::uint32_t order_version = 1;
+
+struct OrderManifest {
+  OrderOptions options;
+  std::uint64_t documents = 0;
+  std::string collection_hash;  ///< of the collection that it belongs to
+  bool has_pagerank = false;
+  bool has_global_scores = false;
+
+  std::string to_json() const;
+  static OrderManifest from_json(const std::string& json, const std::string& what);
+};
+
+/// Writes an order of `collection`.
+void write_order(File& out, const DocumentOrder& order, const OrderOptions& options,
+                 const CollectionReader& collection);
+
+/// An order file, opened and checked.
+class OrderReader {
+ public:
+  static OrderReader open(const std::string& path);
+  explicit OrderReader(ContainerReader container);
+
+  const OrderManifest& manifest() const { return manifest_; }
+  const ContainerReader& container() const { return container_; }
+  const std::string& name() const { return container_.name(); }
+  /// Throws InvalidArgument where the order is of another collection.
+  void check_belongs_to(const CollectionReader& collection) const;
+  /// Throws CorruptFile where the documents are no permutation.
+  DocumentOrder load() const;
+
+ private:
+  ContainerReader container_;
+  OrderManifest manifest_;
+};
+
+}  // namespace quern

@@ -1,0 +1,139 @@
+#include "quern/formats/term_dictionary.hpp"
+
+#include <algorithm>
+
+namespace quern {
+namespace {
+
+constexpr std::size_t flush_bytes = 64 << 10;
+constexpr std::uint64_t blocks_a_piece = 512;
+
+std::size_t shared_prefix(std::string_view a, std::string_view b) {
+  const std::size_t limit = std::min(a.size(), b.size());
+  return static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(limit), b.begin()).first - a.begin());
+}
+
+std::string dictionary_name(const ContainerReader& container, std::string_view name) {
+  return container.name() + ": section '" + std::string(name) + "'";
+}
+
+/// Throws unless offsets rise, stay within the section and leave room for what they promise.
+void check_offsets(const ContainerReader& container, std::string_view name, std::span<const std::uint64_t> offsets,
+                   std::uint64_t size) {
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
+    if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > size) container.fail(name, "its block offsets do not rise");
+}
+
+}  // namespace
+
+void DictionaryWriter::add(std::string_view term, ByteView payload) {
+  if (count_ > 0 && term <= last_) throw Error("term dictionary: terms out of order");
+  std::size_t shared = 0;
+  if (at_block_start()) {
+    offsets_.push_back(written_ + buffer_.size());
+  } else {
+    shared = shared_prefix(last_, term);
+  }
+  put_varint(buffer_, shared);
+  put_string(buffer_, term.substr(shared));
+  put_varint(buffer_, payload.size());
+  buffer_.insert(buffer_.end(), payload.begin(), payload.end());
+  last_ = term;
+  ++count_;
+  if (buffer_.size() >= flush_bytes) {
+    sink_(buffer_);
+    written_ += buffer_.size();
+    buffer_.clear();
+  }
+}
+
+std::span<const std::uint64_t> DictionaryWriter::finish() {
+  sink_(buffer_);
+  written_ += buffer_.size();
+  buffer_.clear();
+  offsets_.push_back(written_);
+  return offsets_;
+}
+
+bool DictionaryBlock::next(DictionaryEntry& entry) {
+  if (reader_.done()) return false;
+  const std::uint64_t shared = reader_.varint();
+  if (shared > term_.size()) reader_.fail("a term shares more than its predecessor has");
+  term_.resize(shared);
+  term_ += reader_.string();
+  entry.term = term_;
+  entry.payload = reader_.take(reader_.varint());
+  return true;
+}
+
+TermDictionary::TermDictionary(const ContainerReader& container, std::string_view name, std::uint64_t num_terms)
+    : bytes_(container.view(name)), size_(num_terms), what_(dictionary_name(container, name)) {
+  const std::string offsets_name = std::string(name) + "_blocks";
+  offsets_ = container.array<std::uint64_t>(offsets_name);
+  container.check_count(container.find(offsets_name), dictionary_blocks(num_terms) + 1, sizeof(std::uint64_t));
+  if (offsets_.front() != 0 || offsets_.back() != bytes_.size())
+    container.fail(name, "its block offsets do not fit it");
+}
+
+ByteView TermDictionary::block_bytes(std::uint64_t i) const {
+  const std::uint64_t from = offsets_[i], to = offsets_[i + 1];
+  if (from >= to || to > bytes_.size()) throw CorruptFile(what_ + ": block offsets do not rise");
+  return bytes_.subspan(from, to - from);
+}
+
+DictionaryBlock TermDictionary::block(std::uint64_t i) const { return DictionaryBlock(block_bytes(i), what_); }
+
+std::optional<std::uint64_t> TermDictionary::block_of(std::string_view term) const {
+  std::uint64_t low = 0, high = num_blocks();  // the first term of block `low` - 1 is <= term, that of `high` is not
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    ByteReader reader(block_bytes(middle), what_);
+    reader.varint();
+    if (reader.string() <= term) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) return std::nullopt;
+  return low - 1;
+}
+
+DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms)
+    : container_(container),
+      bytes_(container.find(name)),
+      offsets_(container.find(std::string(name) + "_blocks")),
+      size_(num_terms),
+      what_(dictionary_name(container, name)),
+      num_blocks_(dictionary_blocks(num_terms)) {
+  container.check_count(offsets_, num_blocks_ + 1, sizeof(std::uint64_t));
+}
+
+void DictionaryScan::read_piece() {
+  const std::uint64_t count = std::min(blocks_a_piece, num_blocks_ - next_block_);
+  piece_offsets_.resize(count + 1);
+  container_.file().read_at(offsets_.offset + next_block_ * 8,
+                            {reinterpret_cast<std::uint8_t*>(piece_offsets_.data()), piece_offsets_.size() * 8});
+  check_offsets(container_, bytes_.name, piece_offsets_, bytes_.size);
+  piece_.resize(piece_offsets_.back() - piece_offsets_.front());
+  container_.file().read_at(bytes_.offset + piece_offsets_.front(), piece_);
+  next_block_ += count;
+  in_piece_ = 0;
+}
+
+bool DictionaryScan::next(DictionaryEntry& entry) {
+  for (;;) {
+    if (block_ && block_->next(entry)) return true;
+    if (in_piece_ + 1 >= piece_offsets_.size()) {
+      if (next_block_ == num_blocks_) return false;
+      read_piece();
+    }
+    const std::uint64_t from = piece_offsets_[in_piece_] - piece_offsets_.front();
+    const std::uint64_t to = piece_offsets_[in_piece_ + 1] - piece_offsets_.front();
+    block_.emplace(ByteView(piece_).subspan(from, to - from), what_);
+    ++in_piece_;
+  }
+}
+
+}  // namespace quern

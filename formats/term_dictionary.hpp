@@ -1,0 +1,108 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/bytes.hpp"
+#include "quern/formats/container.hpp"
+
+/// Terms in byte order, front-coded in blocks, each with a payload of its owner's. See term_dictionary.md.
+namespace quern {
+
+inline constexpr std::uint32_t terms_per_block = 32;
+
+/// Writes the bytes of a dictionary to `sink` as terms come, in byte order; block offsets are kept till the end.
+class DictionaryWriter {
+ public:
+  using Sink = std::function<void(ByteView)>;
+  explicit DictionaryWriter(Sink sink) : sink_(std::move(sink)) {}
+
+  /// True where the next term opens a block: its payload then begins with what the owner stores once a block.
+  bool at_block_start() const { return count_ % terms_per_block == 0; }
+  /// Throws Error unless `term` is greater than the one before.
+  void add(std::string_view term, ByteView payload);
+  std::uint64_t size() const { return count_; }
+  /// Sends what is buffered and returns the byte offset of each block, and of the end.
+  std::span<const std::uint64_t> finish();
+
+ private:
+  Sink sink_;
+  Bytes buffer_;
+  std::string last_;
+  std::vector<std::uint64_t> offsets_;
+  std::uint64_t written_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+/// One term of a block and its payload; views that the next step of the cursor ends.
+struct DictionaryEntry {
+  std::string_view term;
+  ByteView payload;
+};
+
+/// Goes over the terms of one block. Bytes are not trusted: CorruptFile with `what`.
+class DictionaryBlock {
+ public:
+  DictionaryBlock(ByteView block, std::string_view what) : reader_(block, what) {}
+  bool next(DictionaryEntry& entry);
+
+ private:
+  ByteReader reader_;
+  std::string term_;
+};
+
+/// A dictionary in memory (mapped): look-up by term and by number.
+class TermDictionary {
+ public:
+  TermDictionary() = default;
+  /// Sections `name` and `name`_blocks of the container.
+  TermDictionary(const ContainerReader& container, std::string_view name, std::uint64_t num_terms);
+
+  std::uint64_t size() const { return size_; }
+  std::uint64_t num_blocks() const { return offsets_.empty() ? 0 : offsets_.size() - 1; }
+  DictionaryBlock block(std::uint64_t i) const;
+  /// The block in which `term` stands if it stands anywhere; nothing where it is less than all terms.
+  std::optional<std::uint64_t> block_of(std::string_view term) const;
+  const std::string& what() const { return what_; }
+
+ private:
+  ByteView block_bytes(std::uint64_t i) const;
+
+  ByteView bytes_;
+  std::span<const std::uint64_t> offsets_;
+  std::uint64_t size_ = 0;
+  std::string what_;
+};
+
+/// Goes over a whole dictionary in order, reading a piece at a time: nothing is mapped.
+class DictionaryScan {
+ public:
+  DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms);
+  /// False at the end. The views hold until the next call.
+  bool next(DictionaryEntry& entry);
+  std::uint64_t size() const { return size_; }
+
+ private:
+  void read_piece();
+
+  const ContainerReader& container_;
+  const SectionInfo& bytes_;
+  const SectionInfo& offsets_;
+  std::uint64_t size_;
+  std::string what_;
+  std::uint64_t num_blocks_;
+  std::uint64_t next_block_ = 0;  ///< first block not yet read
+  std::vector<std::uint64_t> piece_offsets_;
+  std::size_t in_piece_ = 0;
+  Bytes piece_;
+  std::optional<DictionaryBlock> block_;
+};
+
+/// How many blocks so many terms take.
+inline std::uint64_t dictionary_blocks(std::uint64_t num_terms) {
+  return (num_terms + terms_per_block - 1) / terms_per_block;
+}
+
+}  // namespace quern

@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+
+#include "quern/core/size_text.hpp"
+#include "quern/order/orders.hpp"
+
+namespace quern {
+
+const std::vector<const OrderMethod*>& all_orders() {
+  static const std::vector<const OrderMethod*> orders = {&natural_order(), &url_order(), &random_order()};
+  return orders;
+}
+
+const OrderMethod& order_named(std::string_view name) {
+  std::string names;
+  for (const OrderMethod* order : all_orders()) {
+    if (order->name() == name) return *order;
+    names += names.empty() ? "" : ", ";
+    names += order->name();
+  }
+  throw InvalidArgument(fmt::format("no docID order is called '{}'; there are {}", name, names));
+}
+
+std::string_view automatic_order(const CollectionManifest& collection) {
+  return collection.documents_without_url == 0 ? url_order().name() : natural_order().name();
+}
+
+void check_order_memory(std::uint64_t num_documents, const Resources& resources) {
+  // The permutation, and as much again while it is made or inverted.
+  const std::uint64_t needed_bytes = num_documents * sizeof(docid_t) * 2;
+  if (needed_bytes > resources.memory_bytes) {
+    throw InvalidArgument(fmt::format("an order of {} documents needs {} of memory, but --memory allows {}; raise it",
+                                      num_documents, size_text(needed_bytes), size_text(resources.memory_bytes)));
+  }
+}
+
+}  // namespace quern
