@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <chrono>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/query_file.hpp"
+
+#include "catch.hpp"
+
+using quern::CorruptFile;
+using quern::InvalidArgument;
+using quern::parse_queries;
+using quern::Query;
+using quern::QueryFile;
+
+namespace {
+
+using Queries = std::vector<Query>;
+
+QueryFile automatic(std::string_view bytes) { return parse_queries(bytes, "auto", "test.queries"); }
+
+/// What the reader says to a file that it refuses; empty where it takes the file.
+std::string complaint(std::string_view bytes, std::string_view form = "auto") {
+  try {
+    parse_queries(bytes, form, "test.queries");
+  } catch (const quern::Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+/// Lines "1:query", "2:query", ... with one odd line among them.
+std::string log_with_odd_line(int lines, int odd, const std::string& odd_line) {
+  std::string all;
+  for (int i = 1; i <= lines; ++i) all += i == odd ? odd_line : std::to_string(i) + ":stone mill\n";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("The worked examples of query_file.md give the queries that the page says", "[format][query_file]") {
+  const Queries want{{"7", "water mills"}, {"12", "flour & bran"}};
+  const struct {
+    std::string_view form, bytes;
+  } examples[] = {
+      {"trec",
+       "<top>\n<num> Number: 7\n<title> Topic: water\n  mills\n<desc> Description:\nMills on rivers.\n</top>\n"
+       "<top>\n<num> Number: 12\n<title> flour &amp; bran\n<narr> Narrative:\nAll of them.\n</top>\n"},
+      {"webtrack",
+       "<?xml version=\"1.0\"?>\n<topics>\n<topic number=\"7\" type=\"faceted\">\n  <query>water mills</query>\n"
+       "  <subtopic number=\"1\">Where?</subtopic>\n</topic>\n"
+       "<topic number=\"12\"><query>flour &amp; bran</query></topic>\n</topics>\n"},
+      {"jsonl", "{\"_id\": \"7\", \"text\": \"water mills\"}\n{\"_id\": 12, \"text\": \"flour & bran\"}\n"},
+      {"tsv", "7\twater mills\n12\tflour & bran\n"},
+      {"weighted", "7:1:water mills\n12:4:flour & bran\n"},
+      {"colon", "7:water mills\n12:flour & bran\n"},
+  };
+  for (const auto& [form, bytes] : examples) {
+    INFO(form);
+    const QueryFile found = automatic(bytes);
+    CHECK(found.form == form);
+    CHECK(found.queries == want);
+    CHECK(parse_queries(bytes, form, "test.queries").queries == want);
+  }
+  const QueryFile lines = automatic("water mills\n\nflour & bran\n");
+  CHECK(lines.form == "lines");
+  CHECK(lines.queries == Queries{{"1", "water mills"}, {"2", "flour & bran"}});
+}
+
+TEST_CASE("All query file forms have names, auto first, and other names are refused", "[format][query_file]") {
+  const auto& forms = quern::query_file_forms();
+  REQUIRE(forms.size() == 8);
+  CHECK(forms.front() == "auto");
+  for (const std::string_view form : {"trec", "webtrack", "jsonl", "tsv", "weighted", "colon", "lines"}) {
+    CHECK(std::count(forms.begin(), forms.end(), form) == 1);
+  }
+  CHECK_THROWS_AS(parse_queries("1:a\n", "xml", "test.queries"), InvalidArgument);
+  CHECK(complaint("1:a\n", "xml").find("webtrack") != std::string::npos);
+}
+
+TEST_CASE("The form is decided by all lines, not by the first", "[format][query_file]") {
+  SECTION("a plain log whose lines often hold colons stays plain") {
+    const QueryFile found = automatic("linux 2.6: how to\n1984: a novel\nmill wheels\n");
+    CHECK(found.form == "lines");
+    CHECK(found.queries[1] == Query{"2", "1984: a novel"});
+  }
+  SECTION("words before a colon are no ids, even if all lines have them") {
+    CHECK(automatic("site:gov mills\ndefine:quern\n").form == "lines");
+    CHECK(automatic("linux 2.6: how to\nwindows 95: what for\n").form == "lines");
+    CHECK(automatic("http://a1.example\nhttp://b2.example\n").form == "lines");
+  }
+  SECTION("a query that repeats its id is no weighted log") {
+    const QueryFile found = automatic("8108:mill\n8109:8109:the history\n8110:7:eleven\n");
+    CHECK(found.form == "colon");
+    CHECK(found.queries[1] == Query{"8109", "8109:the history"});
+  }
+  SECTION("a weight has at most three digits") {
+    CHECK(automatic("1:1000:mill\n").form == "colon");
+    CHECK(automatic("1:999:mill\n").form == "weighted");
+  }
+  SECTION("a tab in all lines makes ids, colons or not") {
+    const QueryFile found = automatic("1\ttime: 12:30\nq2\t\n");
+    CHECK(found.form == "tsv");
+    CHECK(found.queries == Queries{{"1", "time: 12:30"}, {"q2", ""}});
+    CHECK(automatic("1\tmill\nmill stone\tgrit\n").form == "lines");
+  }
+  SECTION("a bracket in front doesn't make topics") { CHECK(automatic("<3 mills\n<b> bread\n").form == "lines"); }
+  SECTION("a brace in front doesn't make JSON") { CHECK(automatic("{x} mills\n{\n").form == "lines"); }
+}
+
+TEST_CASE("A log with one odd line in a hundred is refused, with the line", "[format][query_file]") {
+  CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("line 150") != std::string::npos);
+  CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("--queries-format") != std::string::npos);
+  // Few lines say too little: the file is read as it stands.
+  CHECK(automatic(log_with_odd_line(99, 50, "no id here\n")).form == "lines");
+  CHECK(automatic(log_with_odd_line(100, 101, "")).form == "colon");
+  CHECK(parse_queries(log_with_odd_line(200, 150, "no id\n"), "lines", "test.queries").queries.size() == 200);
+}
+
+TEST_CASE("A form that is named is kept to, and a line that contradicts it is named", "[format][query_file]") {
+  CHECK(parse_queries("site:gov\n", "colon", "test.queries").queries == Queries{{"site", "gov"}});
+  CHECK(parse_queries("a b\tc d\n", "tsv", "test.queries").queries == Queries{{"a b", "c d"}});
+  CHECK(parse_queries("1:0.75:mill\n", "weighted", "test.queries").queries == Queries{{"1", "mill"}});
+  CHECK(parse_queries("1:mill\n", "lines", "test.queries").queries == Queries{{"1", "1:mill"}});
+  const struct {
+    std::string_view form, bytes;
+  } wrong[] = {{"colon", "1:a\n\nno id\n"},
+               {"colon", "1:a\n\n: no id\n"},
+               {"tsv", "1\ta\n\n2 b\n"},
+               {"weighted", "1:1:a\n\n2:high:b\n"},
+               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\nnot json\n"},
+               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1,\"text\":\"a}\n"},
+               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"text\":\"a\"}\n"},
+               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1.5,\"text\":\"a\"}\n"},
+               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1}\n"},
+               {"trec", "<top>\n<num> 1 <title> a\n<top><title> b\n"},
+               {"webtrack", "<topic number='1'><query>a</query></topic>\n\n<topic><query>b</query></topic>"}};
+  for (const auto& [form, bytes] : wrong) {
+    INFO(bytes);
+    CHECK_THROWS_AS(parse_queries(bytes, form, "test.queries"), CorruptFile);
+    CHECK(complaint(bytes, form).find("test.queries, line 3: ") == 0);
+  }
+}
+
+TEST_CASE("Line ends, byte-order marks, blank lines and odd bytes do no harm", "[format][query_file]") {
+  CHECK(automatic("\xef\xbb\xbf"
+                  "1:mill\r\n\r\n 2 : stone mill \r\n")
+            .queries == Queries{{"1", "mill"}, {"2", "stone mill"}});
+  CHECK(automatic("\n \t \nmill").queries == Queries{{"1", "mill"}});
+  CHECK(automatic("1:pi\xf1"
+                  "ata\n2:\n")
+            .queries == Queries{{"1",
+                                 "pi\xf1"
+                                 "ata"},
+                                {"2", ""}});
+  CHECK(automatic("5:mill\n5:mill\n").queries == Queries{{"5", "mill"}, {"5", "mill"}});
+}
+
+TEST_CASE("A file without queries or without text is refused", "[format][query_file]") {
+  for (const std::string_view bytes : {"", "\n \r\n", "\xef\xbb\xbf"}) {
+    CHECK_THROWS_AS(automatic(bytes), InvalidArgument);
+    CHECK(complaint(bytes).find("test.queries") == 0);
+  }
+  CHECK_THROWS_AS(parse_queries("mills\n", "trec", "test.queries"), InvalidArgument);
+  const std::string_view utf16(
+      "\xff\xfe"
+      "1\0:\0a\0",
+      8);
+  CHECK_THROWS_AS(automatic(utf16), CorruptFile);
+}
+
+TEST_CASE("TREC topics of all ages are read", "[format][query_file]") {
+  SECTION("the older form, with labels, other fields and leading zeros") {
+    const QueryFile found = automatic(
+        "<top>\n\n<head> Tipster Topic Description\n\n<num> Number:  051\n\n<dom> Domain: Economics\n\n"
+        "<title> Topic:  Airbus Subsidies\n\n<desc> Description:\n\nText.\n\n<fac> Factor(s):\n<nat> U.S.\n</fac>\n"
+        "<def> Definition(s):\n</top>\n");
+    CHECK(found.form == "trec");
+    CHECK(found.queries == Queries{{"051", "Airbus Subsidies"}});
+  }
+  SECTION("titles on the next line, tags in capitals, tags closed") {
+    const Queries want{{"1", "water mills in Norfolk"}};
+    CHECK(automatic("<top>\n<num> Number: 1\n<title>\nwater mills\nin Norfolk\n\n<desc>\nx\n</top>").queries == want);
+    CHECK(automatic("<TOP><NUM>1</NUM><TITLE>water mills in Norfolk</TITLE></TOP>").queries == want);
+    CHECK(automatic("<top lang='en'><num>1<title>water <!-- not --> mills in Norfolk").queries == want);
+  }
+  SECTION("tops that are never closed, or not even opened") {
+    const Queries want{{"1", "a"}, {"2", "b"}};
+    CHECK(automatic("<top><num> 1 <title> a\n<top><num> 2 <title> b\n").queries == want);
+    CHECK(automatic("<num> 1 <title> a\n<num> 2 <title> b\n").queries == want);
+  }
+  SECTION("without a title the description is the query; an empty title stays empty") {
+    CHECK(automatic("<top><num> 201\n<desc> Description:\nIs milling paid?\n</top>").queries ==
+          Queries{{"201", "Is milling paid?"}});
+    CHECK(automatic("<top><num> 201 <title>\n<desc> Is milling paid?</top>").queries == Queries{{"201", ""}});
+    CHECK(automatic("<top><num> 201 </top>").queries == Queries{{"201", ""}});
+  }
+  SECTION("what is only like a tag or a reference is text") {
+    CHECK(automatic("<num>1<title>a < b <3 AT&T &unknown; &amp;lt; &#39;x&#x27; &#xd800; R&D;x").queries ==
+          Queries{{"1", "a < b <3 AT&T &unknown; &lt; 'x' \xef\xbf\xbd R&D;x"}});
+    CHECK(automatic("<num>1<title>&#233;&#x20ac;&#x1f33e;&#99999999999;&#;").queries ==
+          Queries{{"1", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\xbe&#99999999999;&#;"}});
+  }
+  SECTION("a label in the midst of a title is part of it") {
+    CHECK(automatic("<num>1<title>Topics: mills").queries == Queries{{"1", "Topics: mills"}});
+    CHECK(automatic("<num>1<title>hot topic: mills").queries == Queries{{"1", "hot topic: mills"}});
+  }
+}
+
+TEST_CASE("Web track topics are read past comments, CDATA and a document type", "[format][query_file]") {
+  const QueryFile found = automatic(
+      "<?xml version=\"1.0\"?>\n<!DOCTYPE t [\n <!ELEMENT topic (query)>\n]>\n<t>\n<!-- <topic number=\"0\"> -->\n"
+      "<topic type='faceted' number = '1'>\n<query>\n obama   family\n tree </query>\n"
+      "<subtopic number=\"4\"><query>no</query></subtopic></topic>\n"
+      "<topic id=2><query><![CDATA[a <b> &amp; c]]></query></topic>\n"
+      "<topic number=\"3\"><title>only a title</title></topic><topic number=\"4\"/></t>");
+  CHECK(found.form == "webtrack");
+  CHECK(found.queries == Queries{{"1", "obama family tree"}, {"2", "a <b> &amp; c"}, {"3", "only a title"}, {"4", ""}});
+}
+
+TEST_CASE("JSONL queries take the usual keys", "[format][query_file]") {
+  CHECK(automatic("{\"qid\":\"PLAIN-2\",\"query\":\" mill\\u0020wheel \"}\n").queries ==
+        Queries{{"PLAIN-2", "mill wheel"}});
+  CHECK(automatic("{\"text\":\"a\",\"_id\":18446744073709551615}\n").queries == Queries{{"18446744073709551615", "a"}});
+}
+
+TEST_CASE("Hostile query files take linear time", "[format][query_file][property]") {
+  const std::string pieces[] = {"<",      "<a", "<!--", "<![CDATA[",     "&", "<num>", "<topic a='",
+                                "<num>1", "&#", ":",    "<topic number="};
+  for (const std::string& piece : pieces) {
+    INFO(piece);
+    const std::string bytes = "<num>1<title>" + repeated(piece, 500000);
+    const auto start = std::chrono::steady_clock::now();
+    complaint(bytes);
+    complaint("<topic number='1'><query>" + bytes);
+    // Milliseconds, but minutes for a reader that looks at every byte again for every tag.
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  }
+}

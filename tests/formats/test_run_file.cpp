@@ -1,0 +1,170 @@
+#include <nlohmann/json.hpp>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/run_file.hpp"
+
+#include "catch.hpp"
+
+using quern::CorruptFile;
+using quern::parse_run;
+using quern::RunLine;
+using quern::RunResult;
+
+namespace {
+
+std::string written(std::string_view format, std::string_view qid, std::string_view query,
+                    const std::vector<RunResult>& results) {
+  const quern::RunFormat& form = quern::run_format_named(format);
+  std::string out;
+  form.begin(out);
+  form.append(out, qid, query, results, "quern");
+  form.end(out);
+  return out;
+}
+
+const std::vector<RunResult> two_results{{"MILL-0007", 12.25f, "The Overshot Wheel", "http://mill.example/wheel"},
+                                         {"MILL-0012", 0.1f, "", ""}};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines(1);
+  for (const char c : text) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += c;
+    }
+  }
+  lines.pop_back();
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("The worked examples of run_file.md are what the formats write", "[format][run_file]") {
+  CHECK(written("trec", "051", "wheels", two_results) ==
+        "051 Q0 MILL-0007 1 12.25 quern\n051 Q0 MILL-0012 2 0.1 quern\n");
+  CHECK(written("msmarco", "051", "wheels", two_results) == "051\tMILL-0007\t1\n051\tMILL-0012\t2\n");
+  CHECK(written("json", "051", "wheels", two_results) ==
+        "{\"id\":\"051\",\"query\":\"wheels\",\"results\":["
+        "{\"rank\":1,\"docno\":\"MILL-0007\",\"score\":12.25,\"title\":\"The Overshot Wheel\","
+        "\"url\":\"http://mill.example/wheel\"},"
+        "{\"rank\":2,\"docno\":\"MILL-0012\",\"score\":0.1,\"title\":\"\",\"url\":\"\"}]}\n");
+  CHECK(written("text", "051", "wheels", two_results) ==
+        "051: wheels\n"
+        "   1  12.2500  MILL-0007  The Overshot Wheel\n"
+        "               http://mill.example/wheel\n"
+        "   2   0.1000  MILL-0012\n"
+        "\n");
+}
+
+TEST_CASE("The registry of output formats has trec first and refuses unknown names", "[format][run_file]") {
+  REQUIRE(quern::all_run_formats().size() == 4);
+  CHECK(quern::all_run_formats().front()->name() == "trec");
+  for (const quern::RunFormat* format : quern::all_run_formats()) {
+    CHECK(&quern::run_format_named(format->name()) == format);
+    CHECK_FALSE(format->description().empty());
+  }
+  CHECK_THROWS_AS(quern::run_format_named("xml"), quern::InvalidArgument);
+}
+
+TEST_CASE("Queries without results leave no lines but in the forms that name the query", "[format][run_file]") {
+  CHECK(written("trec", "1", "mill", {}).empty());
+  CHECK(written("msmarco", "1", "mill", {}).empty());
+  CHECK(written("json", "1", "mill", {}) == "{\"id\":\"1\",\"query\":\"mill\",\"results\":[]}\n");
+  CHECK(written("text", "1", "mill", {}) == "1: mill\n  no documents found\n\n");
+}
+
+TEST_CASE("Every float that is written reads back to the same bits", "[format][run_file][property]") {
+  std::mt19937 random(1);
+  std::vector<float> scores{0.0f,
+                            -0.0f,
+                            1.0f,
+                            1e30f,
+                            100000.0f,
+                            16777216.0f,
+                            0.1f,
+                            std::numeric_limits<float>::max(),
+                            std::numeric_limits<float>::min(),
+                            std::numeric_limits<float>::denorm_min(),
+                            std::numeric_limits<float>::infinity()};
+  while (scores.size() < 20000) {
+    const float score = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (!std::isnan(score)) scores.push_back(score);
+  }
+  std::vector<RunResult> results;
+  for (const float score : scores) results.push_back({"d", score, "", ""});
+  const std::vector<RunLine> run = parse_run(written("trec", "1", "", results), "run");
+  REQUIRE(run.size() == scores.size());
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    REQUIRE(std::bit_cast<std::uint32_t>(run[i].score) == std::bit_cast<std::uint32_t>(scores[i]));
+    REQUIRE(run[i].rank == i + 1);
+  }
+}
+
+TEST_CASE("Blanks and control characters in a column become underscores", "[format][run_file]") {
+  const std::vector<RunResult> odd{
+      {"my doc\t1\n", 1.0f, "", ""}, {"", 0.5f, "", ""}, {"d\xc3\xa9j\xc3\xa0", 0.25f, "", ""}};
+  CHECK(written("trec", "a b", "", odd) ==
+        "a_b Q0 my_doc_1_ 1 1 quern\na_b Q0 _ 2 0.5 quern\na_b Q0 d\xc3\xa9j\xc3\xa0 3 0.25 quern\n");
+  CHECK(written("msmarco", "a b", "", odd) == "a_b\tmy_doc_1_\t1\na_b\t_\t2\na_b\td\xc3\xa9j\xc3\xa0\t3\n");
+}
+
+TEST_CASE("JSON output is valid whatever the bytes", "[format][run_file][property]") {
+  std::mt19937 random(2);
+  for (int round = 0; round < 300; ++round) {
+    std::string noise(random() % 40, ' ');
+    for (char& c : noise) c = static_cast<char>(random());
+    const std::string out = written("json", noise, noise, {{noise, 1.5f, noise, noise}, {noise, INFINITY, "", ""}});
+    REQUIRE(lines_of(out).size() == 1);
+    const auto parsed = nlohmann::json::parse(out);
+    REQUIRE(parsed["results"][0]["score"] == 1.5);
+    REQUIRE(parsed["results"][1]["score"].is_null());
+  }
+  const auto parsed = nlohmann::json::parse(written("json", "1", "mo\xff\"\\\n", {}));
+  CHECK(parsed["query"] == "mo\xef\xbf\xbd\"\\\n");
+}
+
+TEST_CASE("Text output keeps columns, cuts titles to 100 columns and disarms control characters",
+          "[format][run_file]") {
+  const std::string long_title(300, 'x');
+  const std::string wheat = "\xe9\xba\xa6";  // two columns wide
+  std::string wide;
+  for (int i = 0; i < 100; ++i) wide += wheat;
+  const std::vector<std::string> lines = lines_of(written("text", "1", "a\x1b[31mb\xff",
+                                                          {{"a", 100.0f, long_title, ""},
+                                                           {"bcd", 9.5f, wide,
+                                                            "http://x.example/\x1b"
+                                                            "c"},
+                                                           {std::string_view("f\n"), -1.0f, "t", ""}}));
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0] == "1: a [31mb\xef\xbf\xbd");
+  CHECK(lines[1] == "   1  100.0000  a      " + std::string(76, 'x') + "\xe2\x80\xa6");
+  CHECK(lines[2].substr(0, 23) == "   2    9.5000  bcd    ");
+  CHECK(lines[2].size() == 23 + 38 * 3 + 3);
+  CHECK(lines[3] == "                http://x.example/ c");
+  CHECK(lines[4] == "   3   -1.0000  f      t");
+}
+
+TEST_CASE("Runs of other programs are read and their errors named", "[format][run_file]") {
+  CHECK(parse_run("1 Q0 d1 1 +2.5e0 x\r\n\n2\tQ0  d2 0 -1e-60 y z\n", "run") ==
+        std::vector<RunLine>{{"1", "d1", 1, 2.5f, "x"}, {"2", "d2", 0, -0.0f, "y"}});
+  CHECK(parse_run("1 0 d 1 1e300 t", "run")[0].score == std::numeric_limits<float>::infinity());
+  CHECK(parse_run("", "run").empty());
+  for (const std::string_view bad : {"1 Q0 d 1 2.5", "1 Q0 d one 2.5 t", "1 Q0 d 1 2.5x t", "1 Q0 d 1 + t",
+                                     "1 Q0 d -1 2 t", "1 Q0 d 4294967296 2 t"}) {
+    const std::string bytes = "1 Q0 d 1 2.5 t\n" + std::string(bad) + "\n";
+    INFO(bad);
+    CHECK_THROWS_AS(parse_run(bytes, "run"), CorruptFile);
+  }
+  try {
+    parse_run("1 Q0 d 1 2.5 t\n\n1 Q0 d\n", "my.run");
+    FAIL("a short line was taken");
+  } catch (const CorruptFile& error) {
+    CHECK(std::string(error.what()).find("my.run, line 3: ") == 0);
+  }
+}

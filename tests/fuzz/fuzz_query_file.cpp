@@ -1,0 +1,22 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/query_file.hpp"
+
+/// The first byte chooses the form. Whatever the bytes: queries with ids, or an error of ours.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const auto& forms = quern::query_file_forms();
+  const std::string_view form = forms[data[0] % forms.size()];
+  try {
+    const quern::QueryFile file =
+        quern::parse_queries({reinterpret_cast<const char*>(data) + 1, size - 1}, form, "fuzz");
+    if (file.queries.empty()) std::abort();
+    for (const quern::Query& query : file.queries) {
+      if (query.id.empty()) std::abort();
+    }
+  } catch (const quern::Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/qrels.hpp"
+#include "quern/formats/run_file.hpp"
+
+/// A run that can be read is written and read again; the same bytes as judgements; and as text for people and programs.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  try {
+    quern::parse_qrels(bytes, "fuzz");
+  } catch (const quern::Error&) {
+  }
+  std::string out;
+  const quern::RunResult odd{bytes, 1.5f, bytes, bytes};
+  for (const quern::RunFormat* format : quern::all_run_formats()) format->append(out, bytes, bytes, {&odd, 1}, bytes);
+  try {
+    for (const quern::RunLine& line : quern::parse_run(bytes, "fuzz")) {
+      std::string text;
+      const quern::RunResult result{line.docno, line.score, "", ""};
+      quern::run_format_named("trec").append(text, line.qid, "", {&result, 1}, line.tag);
+      const std::vector<quern::RunLine> again = quern::parse_run(text, "written");
+      const bool same_score = again.size() == 1 && (again[0].score == line.score || line.score != line.score);
+      if (!same_score) std::abort();
+    }
+  } catch (const quern::Error&) {
+  }
+  return 0;
+}
