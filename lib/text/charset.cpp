@@ -125,6 +125,14 @@ class Converter {
   iconv_t descriptor_;
 };
 
+/// Keeps from iconv what it would take for an instruction: "" (the locale's charset), "//IGNORE".
+bool is_charset_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == ':';
+  };
+  return !name.empty() && name.size() <= max_charset_name && std::all_of(name.begin(), name.end(), allowed);
+}
+
 /// How many bytes to pass over after a failure: a whole unit, so that the next ones stay in step.
 std::size_t unit_bytes(std::string_view charset) {
   if (starts_with(charset, "utf-16")) return 2;
@@ -141,14 +149,10 @@ std::string html_charset(std::string_view http_content_type, std::string_view ht
 
 bool to_utf8(std::string_view in, std::string_view charset, std::string& out) {
   out.clear();
-  // Plain UTF-8 needs no conversion; repair gives the same and is faster.
   const std::string name = canonical(charset);
-  if (name == "utf-8") {
-    repair_utf8(in, out);
-    return true;
-  }
+  if (name == "utf-8" || !is_charset_name(name)) return false;
   const Converter converter(name);
-  if (name.empty() || !converter.known()) return false;
+  if (!converter.known()) return false;
   if (charset_of_mark(in) == name) in.remove_prefix(2);
   out.reserve(in.size() + in.size() / 8);
   while (!converter.convert(in, out)) {
