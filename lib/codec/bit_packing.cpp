@@ -11,24 +11,15 @@ namespace {
 
 /// Packs groups of so many values that a group and a started byte fit in 64 bits: one store a group.
 template <unsigned group>
-void pack_groups(const std::uint32_t* values, unsigned n, unsigned width, char* to, std::uint64_t pending,
-                 unsigned pending_bits) {
+void pack_groups(const std::uint32_t* values, unsigned n, unsigned width, BitAppender to) {
   const std::uint32_t mask = low_mask(width);
-  const auto append = [&](std::uint64_t bits, unsigned count) {
-    pending |= bits << pending_bits;
-    pending_bits += count;
-    std::memcpy(to, &pending, sizeof pending);
-    to += pending_bits / 8;
-    pending >>= pending_bits & ~7u;
-    pending_bits %= 8;
-  };
   unsigned i = 0;
   for (; i + group <= n; i += group) {
     std::uint64_t bits = 0;
     for (unsigned j = 0; j < group; ++j) bits |= std::uint64_t{values[i + j] & mask} << (j * width);
-    append(bits, group * width);
+    to.append(bits, group * width);
   }
-  for (; i < n; ++i) append(values[i] & mask, width);
+  for (; i < n; ++i) to.append(values[i] & mask, width);
 }
 
 #if defined(__AVX2__)
@@ -79,15 +70,13 @@ void unpack_narrow(const char* from, unsigned phase, unsigned width, unsigned n,
 
 void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset) {
   if (width == 0 || n == 0) return;
-  char* const to = reinterpret_cast<char*>(words) + bit_offset / 8;
-  const unsigned pending_bits = bit_offset % 8;
-  const std::uint64_t pending = static_cast<unsigned char>(*to) & low_mask(pending_bits);
+  const BitAppender to(words, bit_offset);
   if (width <= 14)
-    pack_groups<4>(values, n, width, to, pending, pending_bits);
+    pack_groups<4>(values, n, width, to);
   else if (width <= 28)
-    pack_groups<2>(values, n, width, to, pending, pending_bits);
+    pack_groups<2>(values, n, width, to);
   else
-    pack_groups<1>(values, n, width, to, pending, pending_bits);
+    pack_groups<1>(values, n, width, to);
 }
 
 void portable::unpack(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,

@@ -20,11 +20,35 @@ inline std::uint32_t unpack_one(const std::uint32_t* words, std::uint64_t bit_of
   return static_cast<std::uint32_t>(window >> (bit_offset % 8)) & low_mask(width);
 }
 
-/// Words behind the last packed one that pack() may overwrite (with zeros).
+/// Words behind the last written one that pack() and BitAppender may overwrite (with zeros).
 inline constexpr std::size_t pack_slack_words = 2;
 
-/// Packs the low `width` bits of each of n values from `bit_offset` on. Keeps the bits before it; the bits behind the
-/// run up to pack_slack_words words further become zero or stay, so pack runs in ascending order.
+/// Writes bits one after another from any bit on. Keeps what stands before; the bits behind become zero or stay, up
+/// to pack_slack_words words, so write runs in ascending order.
+class BitAppender {
+ public:
+  BitAppender(std::uint32_t* words, std::uint64_t bit_offset)
+      : to_(reinterpret_cast<char*>(words) + bit_offset / 8), pending_bits_(bit_offset % 8) {
+    pending_ = static_cast<unsigned char>(*to_) & low_mask(pending_bits_);
+  }
+
+  /// The `count` bits of `bits`, count 0 to 56, no bit set above them.
+  void append(std::uint64_t bits, unsigned count) {
+    pending_ |= bits << pending_bits_;
+    pending_bits_ += count;
+    std::memcpy(to_, &pending_, sizeof pending_);
+    to_ += pending_bits_ / 8;
+    pending_ >>= pending_bits_ & ~7u;
+    pending_bits_ %= 8;
+  }
+
+ private:
+  char* to_;
+  std::uint64_t pending_ = 0;
+  unsigned pending_bits_;
+};
+
+/// Packs the low `width` bits of each of n values from `bit_offset` on, as BitAppender does.
 void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset);
 
 /// Unpacks n values of `width` bits from `bit_offset` on. Writes up to 7 values past the n; reads up to 32 bytes past

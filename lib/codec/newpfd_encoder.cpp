@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "quern/codec/block_order.hpp"
+#include "quern/codec/byte_lanes.hpp"
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/simple16.hpp"
@@ -74,8 +75,7 @@ void collect_exceptions(std::span<const std::uint32_t> values, const Widths& wid
   if (count == 0) return;
   unsigned found = 0, next = 0;
   for (unsigned first = 0; found < count; first += 32) {
-    std::uint32_t wide = 0;
-    for (unsigned i = 0; i < 32; ++i) wide |= (widths.of[first + i] > width ? 1u : 0u) << i;
+    std::uint32_t wide = lanes_above(widths.of.data() + first, static_cast<std::uint8_t>(width));
     for (; wide != 0; wide &= wide - 1, ++found) {
       const unsigned position = first + static_cast<unsigned>(std::countr_zero(wide));
       candidate.values[found] = position - next;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/byte_lanes.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
@@ -35,12 +36,8 @@ constexpr Ways tables = make_ways();
 
 /// The first way whose values all fit. The last way takes what no other does.
 unsigned fitting_way(const std::uint8_t* widths) {
-  for (unsigned way = 0; way < 15; ++way) {
-    const std::uint8_t* const max_widths = tables.max_widths[way].data();
-    unsigned too_wide = 0;
-    for (unsigned i = 0; i < 32; ++i) too_wide |= widths[i] > max_widths[i] ? 1u : 0u;
-    if (too_wide == 0) return way;
-  }
+  for (unsigned way = 0; way < 15; ++way)
+    if (lanes_within(widths, tables.max_widths[way].data())) return way;
   return 15;
 }
 

@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+
+#include "quern/codec/bit_packing.hpp"
+
+/// Where the parts of a Rice-coded list and its blocks stand; formats/rice.md is the page. Nothing here reads memory,
+/// so that CPU and GPU decoders share it.
+namespace quern::rice {
+
+/// Remainders, and unary bits, from one base sum to the next.
+inline constexpr unsigned sum_distance = 128;
+inline constexpr unsigned max_width = 31;
+/// A half of the block header that says: the length stands in a word of its own.
+inline constexpr std::uint32_t long_length = 0xffff;
+
+/// Bits of a remainder, for the whole list: the list header.
+struct Widths {
+  unsigned docid = 0, freq = 0;
+
+  constexpr std::uint32_t word() const { return docid | freq << 5; }
+  static constexpr Widths of_word(std::uint32_t word) { return {word & 31, word >> 5 & 31}; }
+  /// Bits of the word that mean nothing are zero.
+  static constexpr bool is_valid(std::uint32_t word) { return word >> 10 == 0; }
+  /// Bits of the list header that tell of docIDs, and of frequencies.
+  static constexpr unsigned docid_bits = 27, freq_bits = 5;
+};
+
+/// Lengths of the unary parts in bits; each at least n.
+struct UnaryBits {
+  std::uint32_t docid = 0, freq = 0;
+};
+
+constexpr bool is_long(std::uint32_t length) { return length >= long_length; }
+
+constexpr std::uint32_t header_word(UnaryBits lengths) {
+  return (is_long(lengths.docid) ? long_length : lengths.docid) | (is_long(lengths.freq) ? long_length : lengths.freq)
+                                                                      << 16;
+}
+/// Words of the block header with lengths of their own word.
+constexpr unsigned header_words(std::uint32_t first_word) {
+  return 1u + ((first_word & 0xffff) == long_length) + (first_word >> 16 == long_length);
+}
+
+/// Offsets from the block's first word or bit.
+struct Layout {
+  unsigned remainder_sums, terminator_counts;  ///< how many there are
+  std::uint64_t remainder_sums_word, terminator_counts_word, bit_string_word;
+  std::uint64_t docid_remainders_bit, freq_remainders_bit, docid_unary_bit, freq_unary_bit, end_bit;
+
+  constexpr Layout(Widths widths, unsigned n, UnaryBits unary)
+      : remainder_sums(widths.docid == 0 ? 0 : (n - 1) / sum_distance),
+        terminator_counts((unary.docid - 1) / sum_distance),
+        remainder_sums_word(header_words(header_word(unary))),
+        terminator_counts_word(remainder_sums_word + remainder_sums),
+        bit_string_word(terminator_counts_word + (terminator_counts + 1) / 2),
+        docid_remainders_bit(32 * bit_string_word),
+        freq_remainders_bit(docid_remainders_bit + std::uint64_t{n} * widths.docid),
+        docid_unary_bit(freq_remainders_bit + std::uint64_t{n} * widths.freq),
+        freq_unary_bit(docid_unary_bit + unary.docid),
+        end_bit(freq_unary_bit + unary.freq) {}
+
+  constexpr std::uint64_t words() const { return words_of_bits(end_bit); }
+};
+
+}  // namespace quern::rice

@@ -1,0 +1,24 @@
+#pragma once
+#include <span>
+
+#include "quern/codec/codec.hpp"
+#include "quern/core/types.hpp"
+
+/// The code of very short posting lists, which most lists of a web collection are: they stand in the lexicon itself,
+/// whatever the index's codec, so that looking a term up brings its postings. See formats/short_list.md.
+namespace quern {
+
+/// Lists of up to so many postings are coded this way.
+inline constexpr std::uint32_t max_short_list = 16;
+
+/// Appends the list: docIDs by binary interpolative coding (Moffat, Stuiver: Binary Interpolative Coding for Effective
+/// Index Compression, Information Retrieval 3, 2000), frequencies by Elias gamma. 1 to max_short_list postings, docIDs
+/// rising and below num_documents. Returns what it took; padding counts with the docIDs.
+CodedBits put_short_list(std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t num_documents,
+                         Bytes& out);
+
+/// Reads a list of docids.size() postings. Whatever the bytes, docIDs come out rising and below num_documents, and
+/// frequencies at least 1; bytes that end too early throw CorruptFile.
+void get_short_list(ByteView bytes, docid_t num_documents, std::span<docid_t> docids, std::span<freq_t> freqs);
+
+}  // namespace quern
