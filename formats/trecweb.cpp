@@ -1,0 +1,115 @@
+#include "quern/formats/trecweb.hpp"
+
+#include <algorithm>
+
+#include "quern/corpus/ascii_text.hpp"
+#include "quern/corpus/document_fields.hpp"
+#include "quern/corpus/http_message.hpp"
+#include "quern/formats/sgml_tag.hpp"
+#include "quern/formats/trec_record_finder.hpp"
+
+namespace quern {
+namespace {
+
+/// The parts of a record, as views of it.
+struct Parts {
+  bool has_docno = false;
+  std::string_view docno;
+  std::string_view header;
+  std::string_view page;
+};
+
+/// A header without its end tag ends before the line that begins with a tag.
+std::size_t header_end(std::string_view record, std::size_t begin) {
+  return std::min(record.find("\n<", begin), record.size());
+}
+
+/// Reads the tags up to DOCHDR, or up to the page where there is none.
+Parts split(std::string_view record) {
+  Parts parts;
+  SgmlTagScanner tags(record);
+  SgmlTag tag;
+  bool has_header = false;
+  for (std::size_t at = 0; !has_header && tags.next(at, tag); at = tag.end) {
+    has_header = equals_ignoring_case(tag.name, "dochdr") && !tag.closing;
+    if (equals_ignoring_case(tag.name, "docno") && !tag.closing && !parts.has_docno) {
+      parts.has_docno = true;
+      parts.docno = trim(record.substr(tag.end, record.find('<', tag.end) - tag.end));
+      parts.page = record.substr(tag.end + parts.docno.size());
+    }
+    if (equals_ignoring_case(tag.name, "docno") && tag.closing) parts.page = record.substr(tag.end);
+    if (starts_with_ignoring_case(tag.name, "html") || starts_with_ignoring_case(tag.name, "body")) return parts;
+  }
+  if (!has_header) return parts;
+
+  const std::size_t begin = tag.end;
+  SgmlTag end_tag;
+  for (std::size_t at = begin; tags.next(at, end_tag); at = end_tag.end) {
+    if (!equals_ignoring_case(end_tag.name, "dochdr")) continue;
+    parts.header = record.substr(begin, end_tag.begin - begin);
+    parts.page = record.substr(end_tag.end);
+    return parts;
+  }
+  const std::size_t end = header_end(record, begin);
+  parts.header = record.substr(begin, end - begin);
+  parts.page = record.substr(end);
+  return parts;
+}
+
+/// The first word of the first line that is not empty, where it is an address: WT10g puts IP address, date, type and
+/// size behind it.
+std::string_view url_of(std::string_view& header) {
+  std::string_view line;
+  while (line.empty() && !header.empty()) line = trim(take_line(header));
+  const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+  const bool is_url = word.find("://") != std::string_view::npos || starts_with_ignoring_case(word, "www.");
+  return is_url ? word : std::string_view();
+}
+
+/// Without the record's end tag, which HTML doesn't know.
+std::string_view without_doc_end(std::string_view page) {
+  page = trim(page);
+  constexpr std::string_view end_tag = "</doc>";
+  if (page.size() >= end_tag.size() && equals_ignoring_case(page.substr(page.size() - end_tag.size()), end_tag)) {
+    page.remove_suffix(end_tag.size());
+  }
+  return page;
+}
+
+class TrecWebFormat : public CorpusFormat {
+ public:
+  std::string_view name() const override { return "trecweb"; }
+  std::string_view description() const override { return "TREC web pages: <DOC> with <DOCNO>, <DOCHDR>, HTML"; }
+  bool detect(std::string_view head) const override {
+    if (!begins_with_trec_record(head)) return false;
+    SgmlTagScanner tags(head);
+    SgmlTag tag;
+    for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
+      if (equals_ignoring_case(tag.name, "dochdr")) return true;
+    }
+    return false;
+  }
+  std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const override {
+    return make_trec_record_finder(max_record_bytes);
+  }
+
+  ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
+    out.clear();
+    ParsedRecord result;
+    Parts parts = split(record);
+    if (!parts.has_docno) return bad_record("it has no <DOCNO>");
+    if (!set_docno(parts.docno, scratch, out, result)) return result;
+    set_url(url_of(parts.header), scratch, out);
+    extract_html(without_doc_end(parts.page), parse_http_headers(parts.header).content_type, scratch, out);
+    return result;
+  }
+};
+
+}  // namespace
+
+const CorpusFormat& trecweb_format() {
+  static const TrecWebFormat format;
+  return format;
+}
+
+}  // namespace quern

@@ -1,0 +1,81 @@
+#include "quern/corpus/chunk_stream.hpp"
+
+#include <utility>
+
+#include "quern/corpus/byte_source.hpp"
+
+namespace quern {
+
+ChunkStream::ChunkStream(std::vector<CorpusFile> files)
+    : files_(std::move(files)), used_(max_ready), thread_([this] { run(); }) {}
+
+ChunkStream::~ChunkStream() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool ChunkStream::next(Chunk& chunk) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return !ready_.empty() || done_; });
+  if (ready_.empty()) {
+    if (failure_) std::rethrow_exception(failure_);
+    return false;
+  }
+  std::swap(chunk, ready_.front());
+  used_.push_back(std::move(ready_.front()));
+  ready_.erase(ready_.begin());
+  lock.unlock();
+  changed_.notify_all();
+  return true;
+}
+
+void ChunkStream::run() {
+  std::exception_ptr failure;
+  try {
+    for (std::uint32_t file = 0; file < files_.size(); ++file) read_file(file);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+    failure_ = failure;
+  }
+  changed_.notify_all();
+}
+
+void ChunkStream::read_file(std::uint32_t file) {
+  const std::unique_ptr<ByteSource> source = ByteSource::open(files_[file].path);
+  std::uint64_t compressed_bytes = 0;
+  Chunk chunk;
+  do {
+    chunk.bytes.resize(chunk_bytes);
+    const std::span<std::uint8_t> room(reinterpret_cast<std::uint8_t*>(chunk.bytes.data()), chunk_bytes);
+    const std::size_t size = read_fully(*source, room);
+    chunk.bytes.resize(size);
+    chunk.file = file;
+    chunk.last_of_file = size < chunk_bytes;
+    chunk.compressed_bytes = source->compressed_bytes_read() - compressed_bytes;
+    compressed_bytes = source->compressed_bytes_read();
+    // A short read ends the file: put() swaps the chunk, so ask before.
+    if (const bool last = chunk.last_of_file; !put(chunk) || last) return;
+  } while (true);
+}
+
+bool ChunkStream::put(Chunk& chunk) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return !used_.empty() || stopped_; });
+  if (stopped_) return false;
+  ready_.push_back(std::move(chunk));
+  chunk = std::move(used_.back());
+  used_.pop_back();
+  lock.unlock();
+  changed_.notify_all();
+  return true;
+}
+
+}  // namespace quern

@@ -1,0 +1,54 @@
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "quern/corpus/corpus_files.hpp"
+
+namespace quern {
+
+/// A piece of a file's decompressed bytes: chunk_bytes of them, but for the file's last one, which may be shorter or
+/// empty.
+struct Chunk {
+  std::string bytes;
+  std::uint32_t file = 0;
+  bool last_of_file = false;
+  std::uint64_t compressed_bytes = 0;  ///< stored bytes that were read for it
+};
+
+/// The chunks of all files in order, read and decompressed ahead by one thread into a few buffers.
+class ChunkStream {
+ public:
+  explicit ChunkStream(std::vector<CorpusFile> files);
+  /// Stops the thread; waits for a read that is under way.
+  ~ChunkStream();
+
+  /// Replaces `chunk`, whose memory is used again; false at the end of the last file. Throws what the reading threw.
+  bool next(Chunk& chunk);
+
+  static constexpr std::size_t chunk_bytes = 256 << 10;
+
+ private:
+  void run();
+  void read_file(std::uint32_t file);
+  /// Hands a chunk over and gets a used one for it; false where the stream is being stopped.
+  bool put(Chunk& chunk);
+
+  static constexpr std::size_t max_ready = 4;
+
+  std::vector<CorpusFile> files_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Chunk> ready_;  ///< in order, the oldest first
+  std::vector<Chunk> used_;
+  bool done_ = false;
+  bool stopped_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace quern

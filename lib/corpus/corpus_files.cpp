@@ -1,0 +1,93 @@
+#include "quern/corpus/corpus_files.hpp"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// What tells a folder from all others, whatever path leads to it.
+using FolderIdentity = std::pair<dev_t, ino_t>;
+
+struct stat status_of(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) throw_errno("can't find", path);
+  return status;
+}
+
+/// The names in a folder that are not hidden, in byte order.
+std::vector<std::string> names_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
+  if (!directory) throw_errno("can't read the folder", folder);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (entry->d_name[0] != '.') names.push_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class FileFinder {
+ public:
+  std::vector<CorpusFile> files;
+
+  void add(const std::string& path) {
+    if (path == "-") {
+      files.push_back({path, 0});
+      return;
+    }
+    const struct stat status = status_of(path);
+    if (!S_ISDIR(status.st_mode)) {
+      add_file(path, status);
+      return;
+    }
+    const std::size_t before = files.size();
+    add_folder(path, status);
+    if (files.size() == before) {
+      throw InvalidArgument(path + ": this folder holds no file that is not hidden; a corpus is wanted here");
+    }
+  }
+
+ private:
+  void add_file(const std::string& path, const struct stat& status) {
+    if (::access(path.c_str(), R_OK) != 0) throw_errno("can't read", path);
+    files.push_back({path, S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0});
+  }
+
+  void add_folder(const std::string& folder, const struct stat& status) {
+    const FolderIdentity identity(status.st_dev, status.st_ino);
+    if (std::find(open_folders_.begin(), open_folders_.end(), identity) != open_folders_.end()) return;
+    open_folders_.push_back(identity);
+    for (const std::string& name : names_in(folder)) {
+      const std::string path = folder.back() == '/' ? folder + name : folder + "/" + name;
+      const struct stat entry = status_of(path);
+      if (S_ISDIR(entry.st_mode)) {
+        add_folder(path, entry);
+      } else if (S_ISREG(entry.st_mode)) {
+        add_file(path, entry);
+      }
+    }
+    open_folders_.pop_back();
+  }
+
+  std::vector<FolderIdentity> open_folders_;  ///< from the argument down to the folder at hand
+};
+
+}  // namespace
+
+std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments) {
+  if (arguments.empty())
+    throw InvalidArgument("no corpus is given; name its files or folders, or - for standard input");
+  FileFinder finder;
+  for (const std::string& argument : arguments) finder.add(argument);
+  return std::move(finder.files);
+}
+
+}  // namespace quern

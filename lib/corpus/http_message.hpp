@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+/// Takes the first line off `rest`, without its line end ("\r\n" or "\n"). The last line may lack one.
+std::string_view take_line(std::string_view& rest);
+
+/// Splits "Name: value", both trimmed; false where there is no colon or no name.
+bool split_header(std::string_view line, std::string_view& name, std::string_view& value);
+
+/// A stored HTTP response (RFC 9112), as views of its bytes. Parts that are missing are empty.
+struct HttpResponse {
+  int status = 0;  ///< 0: no status line
+  std::string_view content_type;
+  std::string_view transfer_encoding;
+  std::string_view content_encoding;
+  std::string_view body;
+};
+
+/// Reads header lines up to the empty line, whatever their line ends, and passes over what is no header. A block that
+/// doesn't begin with a status line or a header is all body.
+HttpResponse parse_http_response(std::string_view block);
+
+/// The header lines alone, without a body: as DOCHDR has them.
+HttpResponse parse_http_headers(std::string_view lines);
+
+/// Undoes Transfer-Encoding: chunked (RFC 9112, 7.1). Gives `body` itself where it isn't chunked after all (crawlers
+/// that stored it whole keep the header), else `out`; of a cut body, what is there.
+std::string_view remove_chunks(std::string_view body, std::string& out);
+
+/// Undoes a Content-Encoding of gzip or deflate (RFC 9110, 8.4), also several. Gives `body` itself where it isn't
+/// compressed after all, else `out`; of a cut body, what is there. Sets `problem` where the encoding is another, the
+/// data damaged, or the result larger than `max_bytes`.
+std::string_view remove_content_encoding(std::string_view body, std::string_view encoding, std::uint64_t max_bytes,
+                                         std::string& out, std::string& problem);
+
+}  // namespace quern
