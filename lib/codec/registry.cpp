@@ -1,12 +1,13 @@
 #include "quern/codec/codec.hpp"
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/rice.hpp"
+#include "quern/codec/rpfd.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
 
 const std::vector<const Codec*>& all_codecs() {
-  static const std::vector<const Codec*> codecs = {&newpfd_codec(), &rice_codec()};
+  static const std::vector<const Codec*> codecs = {&newpfd_codec(), &rpfd_codec(), &rice_codec()};
   return codecs;
 }
 

@@ -1,0 +1,133 @@
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "quern/codec/bit_packing.hpp"
+
+/// Where the parts of a recursively PForDelta-coded list and its blocks stand; formats/rpfd.md is the page. Nothing
+/// here reads memory but through a reader that is handed in, so that CPU and GPU decoders share it.
+namespace quern::rpfd {
+
+inline constexpr unsigned max_recursion = 4;
+/// Arrays of one stream: the values, and for each array that isn't at depth 0 the high parts and the position gaps of
+/// its exceptions.
+constexpr unsigned arrays_of(unsigned recursion) { return (2u << recursion) - 1; }
+inline constexpr unsigned max_arrays = arrays_of(max_recursion);
+
+/// The widths a code names: 0 to 30 and 32. 31 stands for 32.
+constexpr unsigned width_of_code(unsigned code) { return code == 31 ? 32 : code; }
+constexpr unsigned code_of_width(unsigned width) { return width == 32 ? 31 : width; }
+inline constexpr unsigned code_bits = 5;
+
+/// How the arrays of a stream hang together, in preorder: an array, then all of its high parts, then all of its
+/// position gaps.
+struct Shape {
+  struct Array {
+    std::uint8_t parent = 0;
+    std::uint8_t highs = 0, positions = 0;  ///< children; 0 at depth 0, where 32-bit words stand for them
+  };
+  std::array<Array, max_arrays> arrays{};
+  unsigned size = 0;
+
+  constexpr explicit Shape(unsigned recursion) { add(0, recursion); }
+
+ private:
+  constexpr unsigned add(unsigned parent, unsigned depth) {
+    const unsigned own = size++;
+    arrays[own].parent = static_cast<std::uint8_t>(parent);
+    if (depth == 0) return own;
+    arrays[own].highs = static_cast<std::uint8_t>(add(own, depth - 1));
+    arrays[own].positions = static_cast<std::uint8_t>(add(own, depth - 1));
+    return own;
+  }
+};
+
+inline constexpr std::array<Shape, max_recursion + 1> shapes = {Shape(0), Shape(1), Shape(2), Shape(3), Shape(4)};
+
+/// Slot widths of a stream's arrays, for the whole list.
+using Widths = std::array<std::uint8_t, max_arrays>;
+
+constexpr unsigned list_header_words(unsigned recursion) {
+  return static_cast<unsigned>(words_of_bits(2 * code_bits * arrays_of(recursion)));
+}
+
+/// Bits in which a block says how many of an array's values are exceptions. Slots of 32 bits have none.
+constexpr unsigned count_bits(unsigned values, unsigned width) {
+  return width == 32 ? 0 : static_cast<unsigned>(std::bit_width(values));
+}
+
+/// One stream of a block.
+struct Stream {
+  std::array<std::uint16_t, max_arrays> values;      ///< in each array
+  std::array<std::uint16_t, max_arrays> exceptions;  ///< among them
+  std::array<std::uint32_t, max_arrays> slots_bit;   ///< from the block's first bit
+  std::array<std::uint32_t, max_arrays> raw_word;    ///< at depth 0: highs, then position gaps, a word each
+
+  /// Takes the counts from read(bits), which gives the block's next bits as a number.
+  template <class Read>
+  constexpr void count(const Shape& shape, const Widths& widths, unsigned n, Read read) {
+    for (unsigned i = 0; i < shape.size; ++i) {
+      values[i] = i == 0 ? static_cast<std::uint16_t>(n) : exceptions[shape.arrays[i].parent];
+      const unsigned bits = count_bits(values[i], widths[i]);
+      exceptions[i] = bits == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(read(bits, values[i]));
+    }
+  }
+
+  constexpr std::uint64_t bits_of_counts(const Shape& shape, const Widths& widths) const {
+    std::uint64_t bits = 0;
+    for (unsigned i = 0; i < shape.size; ++i) bits += count_bits(values[i], widths[i]);
+    return bits;
+  }
+  constexpr std::uint64_t bits_of_slots(const Shape& shape, const Widths& widths) const {
+    std::uint64_t bits = 0;
+    for (unsigned i = 0; i < shape.size; ++i) bits += std::uint64_t{values[i]} * widths[i];
+    return bits;
+  }
+  constexpr std::uint64_t raw_words(const Shape& shape) const {
+    std::uint64_t words = 0;
+    for (unsigned i = 0; i < shape.size; ++i)
+      if (shape.arrays[i].highs == 0) words += 2 * std::uint64_t{exceptions[i]};
+    return words;
+  }
+};
+
+/// A whole block, once its counts are known.
+struct Layout {
+  Stream docids, freqs;
+  std::uint32_t slots_end_bit = 0;
+  std::uint32_t words = 0;
+
+  /// Finds where each array's slots begin, given the bit behind the counts: the docIDs' own slots, the frequencies'
+  /// own, then all other arrays; then, from a word on, raw exceptions.
+  constexpr void place(const Shape& shape, const Widths& docid_widths, const Widths& freq_widths,
+                       std::uint32_t counts_end_bit) {
+    std::uint32_t bit = counts_end_bit;
+    place_slots(docids, docid_widths, 0, 1, bit);
+    place_slots(freqs, freq_widths, 0, 1, bit);
+    place_slots(docids, docid_widths, 1, shape.size, bit);
+    place_slots(freqs, freq_widths, 1, shape.size, bit);
+    slots_end_bit = bit;
+    words = static_cast<std::uint32_t>(words_of_bits(bit));
+    place_raw_words(docids, shape);
+    place_raw_words(freqs, shape);
+  }
+
+ private:
+  static constexpr void place_slots(Stream& stream, const Widths& widths, unsigned first, unsigned end,
+                                    std::uint32_t& bit) {
+    for (unsigned i = first; i < end; ++i) {
+      stream.slots_bit[i] = bit;
+      bit += stream.values[i] * std::uint32_t{widths[i]};
+    }
+  }
+  constexpr void place_raw_words(Stream& stream, const Shape& shape) {
+    for (unsigned i = 0; i < shape.size; ++i) {
+      if (shape.arrays[i].highs != 0) continue;
+      stream.raw_word[i] = words;
+      words += 2u * stream.exceptions[i];
+    }
+  }
+};
+
+}  // namespace quern::rpfd
