@@ -10,8 +10,8 @@ endif()
 
 set(host_flags -ffp-contract=off -Wall -Wextra -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC warns of overlaps and overflows in std::string and std::vector that can't be (bug 105651 and its like).
-  list(APPEND host_flags -Wno-restrict -Wno-stringop-overflow)
+  # GCC warns of overlaps and overruns in std::string and std::vector that can't be (bug 105651 and its like).
+  list(APPEND host_flags -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # A baseline of 2015 and later; wider SIMD is chosen at run time.
