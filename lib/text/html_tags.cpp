@@ -1,8 +1,8 @@
 #include "quern/text/html_tags.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
-#include <string_view>
+#include <iterator>
 
 namespace quern {
 namespace {
@@ -13,29 +13,29 @@ struct KnownTag {
 };
 
 constexpr KnownTag known_tags[] = {
-    {"a", TagKind::link},           {"area", TagKind::area},      {"base", TagKind::base},
-    {"script", TagKind::hidden},    {"style", TagKind::hidden},   {"template", TagKind::hidden},
-    {"noscript", TagKind::hidden},  {"svg", TagKind::picture},    {"title", TagKind::title},
-    {"address", TagKind::block},    {"article", TagKind::block},  {"aside", TagKind::block},
-    {"blockquote", TagKind::block}, {"body", TagKind::block},     {"br", TagKind::block},
-    {"button", TagKind::block},     {"caption", TagKind::block},  {"center", TagKind::block},
-    {"dd", TagKind::block},         {"details", TagKind::block},  {"dialog", TagKind::block},
-    {"dir", TagKind::block},        {"div", TagKind::block},      {"dl", TagKind::block},
-    {"dt", TagKind::block},         {"fieldset", TagKind::block}, {"figcaption", TagKind::block},
-    {"figure", TagKind::block},     {"footer", TagKind::block},   {"form", TagKind::block},
-    {"frame", TagKind::block},      {"frameset", TagKind::block}, {"h1", TagKind::block},
-    {"h2", TagKind::block},         {"h3", TagKind::block},       {"h4", TagKind::block},
-    {"h5", TagKind::block},         {"h6", TagKind::block},       {"head", TagKind::block},
-    {"header", TagKind::block},     {"hr", TagKind::block},       {"html", TagKind::block},
-    {"iframe", TagKind::block},     {"input", TagKind::block},    {"legend", TagKind::block},
-    {"li", TagKind::block},         {"main", TagKind::block},     {"menu", TagKind::block},
-    {"nav", TagKind::block},        {"noframes", TagKind::block}, {"ol", TagKind::block},
-    {"optgroup", TagKind::block},   {"option", TagKind::block},   {"p", TagKind::block},
-    {"pre", TagKind::block},        {"section", TagKind::block},  {"select", TagKind::block},
-    {"summary", TagKind::block},    {"table", TagKind::block},    {"tbody", TagKind::block},
-    {"td", TagKind::block},         {"textarea", TagKind::block}, {"tfoot", TagKind::block},
-    {"th", TagKind::block},         {"thead", TagKind::block},    {"tr", TagKind::block},
-    {"ul", TagKind::block}};
+    {"a", TagKind::link},         {"area", TagKind::area},        {"base", TagKind::base},
+    {"svg", TagKind::picture},    {"title", TagKind::title},      {"iframe", TagKind::raw},
+    {"noembed", TagKind::raw},    {"noscript", TagKind::raw},     {"script", TagKind::raw},
+    {"style", TagKind::raw},      {"template", TagKind::raw},     {"address", TagKind::block},
+    {"article", TagKind::block},  {"aside", TagKind::block},      {"blockquote", TagKind::block},
+    {"body", TagKind::block},     {"br", TagKind::block},         {"button", TagKind::block},
+    {"caption", TagKind::block},  {"center", TagKind::block},     {"dd", TagKind::block},
+    {"details", TagKind::block},  {"dialog", TagKind::block},     {"dir", TagKind::block},
+    {"div", TagKind::block},      {"dl", TagKind::block},         {"dt", TagKind::block},
+    {"fieldset", TagKind::block}, {"figcaption", TagKind::block}, {"figure", TagKind::block},
+    {"footer", TagKind::block},   {"form", TagKind::block},       {"frame", TagKind::block},
+    {"frameset", TagKind::block}, {"h1", TagKind::block},         {"h2", TagKind::block},
+    {"h3", TagKind::block},       {"h4", TagKind::block},         {"h5", TagKind::block},
+    {"h6", TagKind::block},       {"head", TagKind::block},       {"header", TagKind::block},
+    {"hr", TagKind::block},       {"html", TagKind::block},       {"input", TagKind::block},
+    {"legend", TagKind::block},   {"li", TagKind::block},         {"main", TagKind::block},
+    {"menu", TagKind::block},     {"nav", TagKind::block},        {"noframes", TagKind::block},
+    {"ol", TagKind::block},       {"optgroup", TagKind::block},   {"option", TagKind::block},
+    {"p", TagKind::block},        {"pre", TagKind::block},        {"section", TagKind::block},
+    {"select", TagKind::block},   {"summary", TagKind::block},    {"table", TagKind::block},
+    {"tbody", TagKind::block},    {"td", TagKind::block},         {"textarea", TagKind::block},
+    {"tfoot", TagKind::block},    {"th", TagKind::block},         {"thead", TagKind::block},
+    {"tr", TagKind::block},       {"ul", TagKind::block}};
 
 constexpr std::size_t table_bits = 8;
 
@@ -70,15 +70,16 @@ constexpr TagTable table;
 
 }  // namespace
 
-TagKind tag_kind(const char* name) {
-  std::size_t length = 0;
+TagKind tag_kind(std::string_view name) {
   std::uint64_t key = 0;
-  for (; length < 8 && name[length] != '\0'; ++length) key = key << 8 | static_cast<unsigned char>(name[length]);
+  // The bit 0x20 is set in all bytes of known names, and makes letters lower-case.
+  for (const char c : name.substr(0, 8)) key = key << 8 | static_cast<unsigned char>(c | 0x20);
   for (std::size_t slot = slot_of(key); table.keys[slot] != 0; slot = TagTable::next(slot)) {
-    if (table.keys[slot] != key) continue;
     const KnownTag& tag = known_tags[table.tags[slot]];
-    const bool same = length < 8 || std::strcmp(name + 8, tag.name.data() + 8) == 0;
-    return same ? tag.kind : TagKind::inline_text;
+    if (table.keys[slot] == key && tag.name.size() == name.size()) {
+      const auto same = [](char c, char lower) { return (c | 0x20) == lower; };
+      if (std::equal(name.begin(), name.end(), tag.name.begin(), same)) return tag.kind;
+    }
   }
   return TagKind::inline_text;
 }
