@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view lines_form = "lines";
 constexpr std::string_view jsonl_form = "jsonl";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// One line taken apart: views of it.
 struct LineParts {
   std::string_view id, weight, text;
@@ -24,8 +22,8 @@ struct LineParts {
 bool split_at(char separator, std::string_view line, LineParts& parts) {
   const std::size_t at = line.find(separator);
   if (at == std::string_view::npos) return false;
-  parts.id = trimmed(line.substr(0, at));
-  parts.text = trimmed(line.substr(at + 1));
+  parts.id = trim(line.substr(0, at));
+  parts.text = trim(line.substr(at + 1));
   return !parts.id.empty();
 }
 
@@ -37,20 +35,20 @@ bool split_weighted(std::string_view line, LineParts& parts) {
   if (!split_colon(line, parts) || !split_colon(parts.text, inner)) return false;
   parts.weight = inner.id;
   parts.text = inner.text;
-  return std::all_of(parts.weight.begin(), parts.weight.end(), [](char c) { return is_digit(c) || c == '.'; });
+  return std::all_of(parts.weight.begin(), parts.weight.end(), [](char c) { return is_ascii_digit(c) || c == '.'; });
 }
 
 bool split_json(std::string_view line, LineParts& parts) {
-  parts.text = trimmed(line);
+  parts.text = trim(line);
   return parts.text.size() >= 2 && parts.text.front() == '{' && parts.text.back() == '}';
 }
 
 bool split_nothing(std::string_view line, LineParts& parts) {
-  parts.text = trimmed(line);
+  parts.text = trim(line);
   return true;
 }
 
-bool has_white_space(std::string_view text) { return std::any_of(text.begin(), text.end(), is_white_space); }
+bool has_white_space(std::string_view text) { return std::any_of(text.begin(), text.end(), is_ascii_space); }
 
 bool is_single_word(const LineParts& parts) { return !has_white_space(parts.id); }
 
@@ -58,9 +56,9 @@ bool is_single_word(const LineParts& parts) { return !has_white_space(parts.id);
 /// blanks.
 bool is_log_id(const LineParts& parts) {
   const auto allowed = [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+    return is_ascii_digit(c) || is_ascii_letter(c) || c == '-' || c == '_' || c == '.';
   };
-  return std::any_of(parts.id.begin(), parts.id.end(), is_digit) &&
+  return std::any_of(parts.id.begin(), parts.id.end(), is_ascii_digit) &&
          std::all_of(parts.id.begin(), parts.id.end(), allowed);
 }
 
@@ -147,13 +145,13 @@ class JsonQueries {
     std::string_view text;
     if (first_of(object, {"_id", "id", "qid", "query_id"}).get(id)) fail_at_line(name_, number, "has no \"_id\"");
     if (id.get(text) == simdjson::SUCCESS) {
-      query.id = trimmed(text);
+      query.id = trim(text);
     } else if (id.is_int64() || id.is_uint64()) {
       query.id = simdjson::minify(id);
     }
     if (query.id.empty()) fail_at_line(name_, number, "its \"_id\" is neither text nor a whole number");
     if (first_of(object, {"text", "query", "title"}).get(text)) fail_at_line(name_, number, "has no \"text\"");
-    query.text = trimmed(text);
+    query.text = trim(text);
     return query;
   }
 

@@ -5,9 +5,9 @@
 namespace quern {
 
 std::string_view next_word(std::string_view& rest) {
-  while (!rest.empty() && is_white_space(rest.front())) rest.remove_prefix(1);
+  while (!rest.empty() && is_ascii_space(rest.front())) rest.remove_prefix(1);
   std::size_t size = 0;
-  while (size < rest.size() && !is_white_space(rest[size])) ++size;
+  while (size < rest.size() && !is_ascii_space(rest[size])) ++size;
   const std::string_view word = rest.substr(0, size);
   rest.remove_prefix(size);
   return word;

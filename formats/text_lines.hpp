@@ -3,18 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include "quern/corpus/ascii_text.hpp"
+
 /// Lines and words of small text files: what the readers of queries, runs and judgements share.
 namespace quern {
-
-/// ASCII white space, whatever the locale.
-inline bool is_white_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-/// `text` without white space at both ends.
-inline std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_white_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_white_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 /// `text` without the byte-order mark of UTF-8, which some editors put in front.
 inline std::string_view without_byte_order_mark(std::string_view text) {
@@ -35,7 +27,7 @@ class LineReader {
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
       ++number_;
-      if (!trimmed(line).empty()) return true;
+      if (!trim(line).empty()) return true;
     }
     return false;
   }

@@ -3,18 +3,36 @@
 #include <algorithm>
 #include <optional>
 
-#include "quern/formats/markup_scanner.hpp"
+#include "quern/formats/sgml_tag.hpp"
 #include "quern/formats/text_lines.hpp"
 
 namespace quern {
 namespace {
 
+constexpr std::string_view cdata_begin = "<![CDATA[", cdata_end = "]]>";
+
+/// Each run of white space as one space, none at the ends.
+std::string with_single_spaces(std::string_view text) {
+  std::string result;
+  for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) {
+    if (!result.empty()) result += ' ';
+    result += word;
+  }
+  return result;
+}
+
+std::string attribute_text(std::string_view attributes, std::string_view name) {
+  std::string text;
+  append_without_references(sgml_attribute(attributes, name), text);
+  return with_single_spaces(text);
+}
+
 /// "Topic: x" without "Topic:".
 std::string_view without_label(std::string_view text, const std::vector<std::string_view>& labels) {
   for (const std::string_view label : labels) {
-    if (!same_word(text.substr(0, label.size()), label)) continue;
-    const std::string_view rest = trimmed(text.substr(label.size()));
-    if (!rest.empty() && rest.front() == ':') return trimmed(rest.substr(1));
+    if (!starts_with_ignoring_case(text, label)) continue;
+    const std::string_view rest = trim(text.substr(label.size()));
+    if (!rest.empty() && rest.front() == ':') return trim(rest.substr(1));
   }
   return text;
 }
@@ -26,34 +44,42 @@ class TopicReader {
       : text_(text), markup_(markup), name_(name) {}
 
   std::vector<Query> read() {
-    TagScanner tags(text_);
-    while (const std::optional<Tag> tag = tags.next()) {
-      close_field(tag->begin);
-      if (same_word(tag->name, markup_.topic_tag)) {
+    SgmlTagScanner tags(text_);
+    SgmlTag tag;
+    for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
+      add_to_field(tag.begin);
+      text_begin_ = tag.end;
+      if (tag.name.empty()) {
+        add_cdata(text_.substr(tag.begin, tag.end - tag.begin));
+        continue;
+      }
+      close_field();
+      if (equals_ignoring_case(tag.name, markup_.topic_tag)) {
         finish_topic();
-        if (!tag->closing) start_topic(*tag);
-      } else if (!tag->closing) {
-        open_field(*tag);
+        if (!tag.closing) start_topic(tag);
+      } else if (!tag.closing) {
+        open_field(tag);
       }
     }
-    close_field(text_.size());
+    add_to_field(text_.size());
+    close_field();
     finish_topic();
     return std::move(topics_);
   }
 
  private:
-  void start_topic(const Tag& tag) {
+  void start_topic(const SgmlTag& tag) {
     inside_ = true;
     begin_ = tag.begin;
     fields_.assign(markup_.query_tags.size(), std::nullopt);
     id_.clear();
     for (const std::string_view attribute : markup_.id_attributes) {
-      if (id_.empty()) id_ = attribute_value(tag.attributes, attribute);
+      if (id_.empty()) id_ = attribute_text(tag.attributes, attribute);
     }
   }
 
-  void open_field(const Tag& tag) {
-    if (same_word(tag.name, markup_.id_tag)) {
+  void open_field(const SgmlTag& tag) {
+    if (equals_ignoring_case(tag.name, markup_.id_tag)) {
       // A second <num> tells that both </top> and <top> are missing between two topics.
       const bool another_topic = inside_ && !id_.empty() && markup_.id_attributes.empty();
       if (another_topic) finish_topic();
@@ -61,18 +87,29 @@ class TopicReader {
       open_ = &id_text_;
     } else if (inside_) {
       for (std::size_t i = 0; i < fields_.size(); ++i) {
-        if (same_word(tag.name, markup_.query_tags[i]) && !fields_[i]) open_ = &fields_[i];
+        if (equals_ignoring_case(tag.name, markup_.query_tags[i]) && !fields_[i]) open_ = &fields_[i];
       }
     }
-    field_begin_ = tag.end;
   }
 
-  void close_field(std::size_t end) {
+  /// The text up to `end`, references resolved.
+  void add_to_field(std::size_t end) {
+    if (open_ != nullptr) append_without_references(text_.substr(text_begin_, end - text_begin_), field_);
+  }
+
+  /// What has no name is a comment or a declaration, which say nothing, or CDATA.
+  void add_cdata(std::string_view section) {
+    if (open_ == nullptr || section.substr(0, cdata_begin.size()) != cdata_begin) return;
+    section.remove_prefix(cdata_begin.size());
+    field_ += section.substr(0, section.rfind(cdata_end));
+  }
+
+  void close_field() {
     if (open_ == nullptr) return;
-    const std::string text = field_text(text_.substr(field_begin_, end - field_begin_));
-    *open_ = std::string(without_label(text, markup_.leading_labels));
+    *open_ = without_label(with_single_spaces(field_), markup_.leading_labels);
     if (open_ == &id_text_ && id_.empty()) id_ = *id_text_;
     open_ = nullptr;
+    field_.clear();
   }
 
   void finish_topic() {
@@ -97,8 +134,9 @@ class TopicReader {
   std::string_view name_;
   std::vector<Query> topics_;
   bool inside_ = false;
-  std::size_t begin_ = 0;        ///< of the topic
-  std::size_t field_begin_ = 0;  ///< of the open field's text
+  std::size_t begin_ = 0;       ///< of the topic
+  std::size_t text_begin_ = 0;  ///< of the text behind the last tag
+  std::string field_;           ///< text of the open field so far
   std::string id_;
   std::optional<std::string> id_text_;
   std::vector<std::optional<std::string>> fields_;
@@ -108,7 +146,7 @@ class TopicReader {
 }  // namespace
 
 const TopicMarkup& trec_markup() {
-  static const TopicMarkup markup{"trec", "top", "num", {}, {"title", "desc"}, {"Number", "Topic", "Description"}};
+  static const TopicMarkup markup{"trec", "top", "num", {}, {"title", "desc"}, {"number", "topic", "description"}};
   return markup;
 }
 
@@ -118,12 +156,13 @@ const TopicMarkup& webtrack_markup() {
 }
 
 const TopicMarkup* detect_topic_markup(std::string_view bytes) {
-  const std::string_view text = trimmed(bytes);
+  const std::string_view text = trim(bytes);
   if (text.empty() || text.front() != '<') return nullptr;
-  TagScanner tags(text);
-  while (const std::optional<Tag> tag = tags.next()) {
-    if (same_word(tag->name, trec_markup().id_tag)) return &trec_markup();
-    if (same_word(tag->name, webtrack_markup().topic_tag)) return &webtrack_markup();
+  SgmlTagScanner tags(text);
+  SgmlTag tag;
+  for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
+    if (equals_ignoring_case(tag.name, trec_markup().id_tag)) return &trec_markup();
+    if (equals_ignoring_case(tag.name, webtrack_markup().topic_tag)) return &webtrack_markup();
   }
   return nullptr;
 }

@@ -15,7 +15,7 @@ struct TopicMarkup {
   std::string_view id_tag;
   std::vector<std::string_view> id_attributes;   ///< of topic_tag; none where the id stands in id_tag alone
   std::vector<std::string_view> query_tags;      ///< the first of these that a topic has holds its query
-  std::vector<std::string_view> leading_labels;  ///< words such as "Topic" that, with a colon, may open a field
+  std::vector<std::string_view> leading_labels;  ///< in lower case: with a colon, they may open a field
 };
 
 /// TREC: <top> <num> Number: 51 <title> Topic: ...

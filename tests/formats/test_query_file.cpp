@@ -217,10 +217,11 @@ TEST_CASE("Web track topics are read past comments, CDATA and a document type", 
       "<?xml version=\"1.0\"?>\n<!DOCTYPE t [\n <!ELEMENT topic (query)>\n]>\n<t>\n<!-- <topic number=\"0\"> -->\n"
       "<topic type='faceted' number = '1'>\n<query>\n obama   family\n tree </query>\n"
       "<subtopic number=\"4\"><query>no</query></subtopic></topic>\n"
-      "<topic id=2><query><![CDATA[a <b> &amp; c]]></query></topic>\n"
+      "<topic id=2><query><![CDATA[a &amp; c]]> &eacute;</query></topic>\n"
       "<topic number=\"3\"><title>only a title</title></topic><topic number=\"4\"/></t>");
   CHECK(found.form == "webtrack");
-  CHECK(found.queries == Queries{{"1", "obama family tree"}, {"2", "a <b> &amp; c"}, {"3", "only a title"}, {"4", ""}});
+  CHECK(found.queries ==
+        Queries{{"1", "obama family tree"}, {"2", "a &amp; c \xc3\xa9"}, {"3", "only a title"}, {"4", ""}});
 }
 
 TEST_CASE("JSONL queries take the usual keys", "[format][query_file]") {
