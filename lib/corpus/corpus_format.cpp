@@ -18,6 +18,21 @@ std::string format_names() {
   return names;
 }
 
+/// Forms that a corpus is often found in but that are not read: better told than called unknown.
+struct KnownStranger {
+  std::string_view magic;
+  std::string_view what;
+};
+constexpr KnownStranger known_strangers[] = {
+    {"filedesc://", "an ARC file, which is not read; convert it to WARC first"},
+    {"\x1f\x9d", "compressed by compress (.Z), which is not read; unpack it first, as with gzip -d"},
+    {"BZh", "compressed by bzip2, which is not read; unpack it first, or pack it with gzip or zstd"},
+    {"\xfd"
+     "7zXZ",
+     "compressed by xz, which is not read; unpack it first, or pack it with gzip or zstd"},
+    {"PK\x03\x04", "a zip archive, which is not read; unpack it first"},
+};
+
 }  // namespace
 
 const std::vector<const CorpusFormat*>& all_corpus_formats() {
@@ -38,8 +53,10 @@ const CorpusFormat& detect_corpus_format(std::string_view head, const std::strin
   for (const CorpusFormat* format : all_corpus_formats()) {
     if (format->detect(head)) return *format;
   }
-  if (head.substr(0, 11) == "filedesc://") {
-    throw InvalidArgument(file_name + ": this is an ARC file, which is not read; convert it to WARC first");
+  for (const KnownStranger& stranger : known_strangers) {
+    if (head.substr(0, stranger.magic.size()) == stranger.magic) {
+      throw InvalidArgument(file_name + ": this is " + std::string(stranger.what));
+    }
   }
   throw InvalidArgument(file_name + ": this is no corpus of a known format (" + format_names() +
                         "); if it is one all the same, say which with --format, else leave it out");

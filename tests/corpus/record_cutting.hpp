@@ -1,0 +1,76 @@
+#pragma once
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/corpus/corpus_format.hpp"
+
+/// What tests and fuzz targets of the corpus formats share.
+namespace quern::testing {
+
+/// A record, or a bad place, of a file.
+struct Piece {
+  std::uint64_t offset = 0;
+  std::string text;    ///< of a record
+  std::string reason;  ///< of a bad place
+  bool operator==(const Piece&) const = default;
+};
+
+/// All pieces of a file that comes in steps of so many bytes, as a reader with a growing window meets them.
+inline std::vector<Piece> cut_records(const CorpusFormat& format, std::string_view file, std::size_t step,
+                                      std::uint64_t max_record_bytes = 1 << 20) {
+  const std::unique_ptr<RecordFinder> finder = format.make_finder(max_record_bytes);
+  std::vector<Piece> pieces;
+  std::size_t begin = 0, end = 0, calls = 0;
+  for (;;) {
+    // A copy, so that a look past the window is a look past an allocation.
+    const std::string window(file.substr(begin, end - begin));
+    const RecordFinder::Found found = finder->next(window, begin, end == file.size());
+    if (found.consumed > window.size()) throw std::logic_error("more consumed than there is");
+    if (++calls > 4 * file.size() + 16) throw std::logic_error("no progress");
+    switch (found.kind) {
+      case RecordFinder::Found::record:
+        pieces.push_back({begin + found.begin, std::string(window.substr(found.begin, found.size)), ""});
+        break;
+      case RecordFinder::Found::bad:
+        pieces.push_back({found.offset, "", found.reason});
+        break;
+      case RecordFinder::Found::need_more:
+        if (end == file.size()) throw std::logic_error("more wanted at the end");
+        end = std::min(end + step, file.size());
+        break;
+      case RecordFinder::Found::end:
+        return pieces;
+    }
+    begin += found.consumed;
+  }
+}
+
+/// The records alone, where nothing is bad.
+inline std::vector<std::string> record_texts(const CorpusFormat& format, std::string_view file) {
+  std::vector<std::string> texts;
+  for (Piece& piece : cut_records(format, file, file.size() + 1)) texts.push_back(std::move(piece.text));
+  return texts;
+}
+
+/// A record as parsed, phrase ends shown as '|'.
+struct Parsed {
+  ParsedRecord result;
+  DocumentText document;
+};
+
+inline Parsed parse_record(const CorpusFormat& format, std::string_view record,
+                           std::uint64_t max_document_bytes = 1 << 20) {
+  RecordScratch scratch;
+  scratch.max_document_bytes = max_document_bytes;
+  Parsed parsed;
+  parsed.result = format.parse(record, scratch, parsed.document);
+  for (std::string* stream : {&parsed.document.title, &parsed.document.body}) {
+    for (char& c : *stream) c = c == phrase_end ? '|' : c;
+  }
+  return parsed;
+}
+
+}  // namespace quern::testing

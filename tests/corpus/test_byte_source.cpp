@@ -1,0 +1,121 @@
+#include <random>
+
+#include "quern/core/error.hpp"
+#include "quern/corpus/byte_source.hpp"
+
+#include "catch.hpp"
+#include "compressing.hpp"
+#include "temporary_folder.hpp"
+
+using namespace quern;
+using quern::testing::gzipped;
+using quern::testing::TemporaryFolder;
+using quern::testing::zstd_packed;
+
+namespace {
+
+/// Everything a source gives, read in steps of so many bytes.
+std::string content(std::string stored, std::size_t step = 1000) {
+  const std::unique_ptr<ByteSource> source = ByteSource::of_memory("test.file", std::move(stored));
+  std::string text;
+  std::string piece(step, '\0');
+  for (;;) {
+    const std::size_t got = source->read({reinterpret_cast<std::uint8_t*>(piece.data()), step});
+    if (got == 0) return text;
+    text.append(piece, 0, got);
+  }
+}
+
+/// What the source says to a damaged file; empty where it takes it.
+std::string complaint(const std::string& stored) {
+  try {
+    content(stored);
+  } catch (const CorruptFile& error) {
+    return error.what();
+  }
+  return {};
+}
+
+/// Text that doesn't shrink to nothing, of several buffers' size.
+std::string long_text() {
+  std::mt19937 random(7);
+  std::string text;
+  while (text.size() < 700000) text += "word" + std::to_string(random() % 5000) + ' ';
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever the size of a read", "[corpus]") {
+  const std::string text = long_text();
+  for (const std::size_t step : {std::size_t{977}, std::size_t{1} << 20}) {
+    CHECK(content(text, step) == text);
+    CHECK(content(gzipped(text), step) == text);
+    CHECK(content(zstd_packed(text), step) == text);
+  }
+  CHECK(content("some text", 1) == "some text");
+  CHECK(content(gzipped("some text"), 1) == "some text");
+  CHECK(content(zstd_packed("some text"), 1) == "some text");
+}
+
+TEST_CASE("Several gzip members or zstd frames are one text, empty ones too", "[corpus]") {
+  CHECK(content(gzipped("one ") + gzipped("") + gzipped("two")) == "one two");
+  CHECK(content(zstd_packed("one ") + zstd_packed("") + zstd_packed("two")) == "one two");
+  CHECK(content(gzipped("")).empty());
+  CHECK(content("").empty());
+}
+
+TEST_CASE("Zero bytes behind a gzip file are padding, anything else is an error", "[corpus]") {
+  CHECK(content(gzipped("text") + std::string(1000, '\0')) == "text");
+  CHECK(complaint(gzipped("text") + "more").find("test.file") == 0);
+  CHECK(complaint(gzipped("text") + std::string(8, '\0') + "more").find("not gzip") != std::string::npos);
+  CHECK_FALSE(complaint(zstd_packed("text") + "garbage").empty());
+}
+
+TEST_CASE("A compressed file that is cut anywhere is an error with name and offset", "[corpus]") {
+  for (const std::string& whole : {gzipped("a text that is cut"), zstd_packed("a text that is cut")}) {
+    for (std::size_t size = 4; size < whole.size(); ++size) {
+      const std::string said = complaint(whole.substr(0, size));
+      INFO(size << " of " << whole.size());
+      CHECK(said.find("test.file") == 0);
+      CHECK(said.find("ends too early, at byte " + std::to_string(size)) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("A wrong byte in compressed data or its checksum is an error", "[corpus]") {
+  std::string stored = gzipped(long_text());
+  SECTION("in the checksum") { stored[stored.size() - 6] ^= 1; }
+  SECTION("in the data") { stored[stored.size() / 2] ^= 1; }
+  const std::string said = complaint(stored);
+  CHECK(said.find("test.file: damaged gzip data at byte ") == 0);
+}
+
+TEST_CASE("Files are opened by what they hold, not by their names", "[corpus]") {
+  const TemporaryFolder folder;
+  CHECK(read_whole(folder.write("plain.gz", "not packed"), 100) == "not packed");
+  CHECK(read_whole(folder.write("packed.txt", gzipped("packed")), 100) == "packed");
+  CHECK(read_whole(folder.write("empty.zst", ""), 100).empty());
+}
+
+TEST_CASE("A small file is read whole up to its limit, and no further", "[corpus]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("queries", gzipped(std::string(200000, 'q')));
+  CHECK(read_whole(path, 200000) == std::string(200000, 'q'));
+  CHECK_THROWS_AS(read_whole(path, 199999), InvalidArgument);
+  CHECK_THROWS_AS(read_whole(folder.path("missing"), 10), IoError);
+  CHECK_THROWS_AS(read_whole(folder.path(""), 10), InvalidArgument);
+}
+
+TEST_CASE("A source counts the stored bytes that it took", "[corpus]") {
+  const std::string stored = gzipped(long_text());
+  const TemporaryFolder folder;
+  const std::unique_ptr<ByteSource> source = ByteSource::open(folder.write("text.gz", stored));
+  std::string piece(1 << 16, '\0');
+  const std::span<std::uint8_t> room(reinterpret_cast<std::uint8_t*>(piece.data()), piece.size());
+  CHECK(source->read(room) > 0);
+  CHECK(source->compressed_bytes_read() < stored.size());
+  while (source->read(room) > 0) {
+  }
+  CHECK(source->compressed_bytes_read() == stored.size());
+}

@@ -1,0 +1,189 @@
+#include <string>
+
+#include "quern/formats/warc.hpp"
+
+#include "../corpus/compressing.hpp"
+#include "../corpus/record_cutting.hpp"
+#include "catch.hpp"
+
+using namespace quern;
+using quern::testing::cut_records;
+using quern::testing::gzipped;
+using quern::testing::parse_record;
+using quern::testing::Parsed;
+using quern::testing::Piece;
+using quern::testing::record_texts;
+
+namespace {
+
+const CorpusFormat& format = warc_format();
+
+/// A record with a length that is right, or off by so many bytes.
+std::string warc_record(std::string_view header, std::string_view block, long off_by = 0, std::string end = "\r\n") {
+  return "WARC/1.0" + end + std::string(header) +
+         "Content-Length: " + std::to_string(static_cast<long>(block.size()) + off_by) + end + end +
+         std::string(block) + end + end;
+}
+
+std::string response(std::string_view http, std::string_view id = "<urn:uuid:1-2-3>") {
+  return warc_record(
+      "WARC-Type: response\r\nWARC-Record-ID: " + std::string(id) +
+          "\r\nWARC-Target-URI: http://a.example/\r\nContent-Type: application/http; msgtype=response\r\n",
+      http);
+}
+
+RecordKind kind_of(std::string_view record) { return parse_record(format, record).result.kind; }
+
+std::vector<std::string> without_gaps(const std::vector<Piece>& pieces) {
+  std::vector<std::string> texts;
+  for (const Piece& piece : pieces) texts.push_back(piece.text.substr(0, piece.text.find_last_not_of("\r\n") + 1));
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("The worked example of warc.md reads as the page says", "[format]") {
+  const std::string file =
+      "WARC/1.0\r\n"
+      "WARC-Type: warcinfo\r\n"
+      "WARC-Record-ID: <urn:uuid:0a>\r\n"
+      "Content-Length: 14\r\n"
+      "\r\n"
+      "software: mill\r\n"
+      "\r\n"
+      "WARC/1.0\r\n"
+      "WARC-Type: response\r\n"
+      "WARC-Record-ID: <urn:uuid:0b>\r\n"
+      "WARC-Target-URI: http://mill.example/\r\n"
+      "Content-Type: application/http; msgtype=response\r\n"
+      "Content-Length: 107\r\n"
+      "\r\n"
+      "HTTP/1.1 200 OK\r\n"
+      "Content-Type: text/html\r\n"
+      "Transfer-Encoding: chunked\r\n"
+      "\r\n"
+      "b\r\n<title>Flou\r\n"
+      "9\r\nr</title>\r\n"
+      "0\r\n\r\n"
+      "\r\n\r\n";
+  CHECK(format.detect(file));
+  const std::vector<std::string> records = record_texts(format, file);
+  REQUIRE(records.size() == 2);
+  CHECK(kind_of(records[0]) == RecordKind::skipped);
+  const Parsed parsed = parse_record(format, records[1]);
+  REQUIRE(parsed.result.kind == RecordKind::document);
+  CHECK(parsed.document.docno == "0b");
+  CHECK(parsed.document.url == "http://mill.example/");
+  CHECK(parsed.document.title == "Flour");
+  CHECK(records[1].substr(records[1].size() - 5) == "0\r\n\r\n");
+}
+
+TEST_CASE("WARC is told by its version line", "[format]") {
+  CHECK(format.detect("WARC/0.18\nWARC-Type: warcinfo\n"));
+  CHECK(format.detect("\r\nWARC/1.1\r\n"));
+  CHECK_FALSE(format.detect("WARC/one\r\n"));
+  CHECK_FALSE(format.detect("WARC is a format"));
+  CHECK_FALSE(format.detect(""));
+}
+
+TEST_CASE("The docno is WARC-TREC-ID, else the record's id", "[format]") {
+  const std::string page = "HTTP/1.1 200 OK\r\n\r\n<title>t</title>";
+  CHECK(parse_record(format, response(page)).document.docno == "1-2-3");
+  CHECK(parse_record(format, response(page, "<id:x>")).document.docno == "id:x");
+  CHECK(parse_record(format, response(page, "<urn:uuid:1>\r\nWARC-TREC-ID: clueweb09-1")).document.docno ==
+        "clueweb09-1");
+  CHECK(kind_of(response(page, "")) == RecordKind::bad);
+}
+
+TEST_CASE("Only successful responses with text are documents", "[format]") {
+  const auto http = [](std::string_view head) { return response("HTTP/1.1 " + std::string(head) + "\r\n\r\nx"); };
+  CHECK(kind_of(http("200 OK\r\nContent-Type: text/html; charset=x")) == RecordKind::document);
+  CHECK(kind_of(http("206 Part\r\nContent-Type: application/xhtml+xml")) == RecordKind::document);
+  CHECK(kind_of(http("200 OK\r\nContent-Type: TEXT/PLAIN")) == RecordKind::document);
+  CHECK(kind_of(http("200 OK")) == RecordKind::document);
+  CHECK(kind_of(response("Content-Type: text/html\r\n\r\nx")) == RecordKind::document);
+  CHECK(kind_of(http("200 OK\r\nContent-Type: image/png")) == RecordKind::skipped);
+  CHECK(kind_of(http("404 Not Found\r\nContent-Type: text/html")) == RecordKind::skipped);
+  CHECK(kind_of(http("301 Moved")) == RecordKind::skipped);
+  CHECK(kind_of(warc_record("WARC-Type: resource\r\nContent-Type: text/html\r\n", "x")) == RecordKind::skipped);
+  CHECK(kind_of(warc_record("WARC-Type: response\r\nContent-Type: text/dns\r\n", "x")) == RecordKind::skipped);
+  CHECK(kind_of(warc_record("X: y\r\n", "x")) == RecordKind::bad);
+}
+
+TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
+  const std::string page = "<title>packed</title>" + std::string(100000, ' ');
+  const std::string record = response("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzipped(page));
+  CHECK(parse_record(format, record).document.title == "packed");
+  const Parsed limited = parse_record(format, record, 100000);
+  CHECK(limited.result.kind == RecordKind::bad);
+  CHECK(limited.result.reason.find("--max-document") != std::string::npos);
+  CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nx")) == RecordKind::bad);
+}
+
+TEST_CASE("Plain text pages are taken as they are, empty lines end phrases", "[format]") {
+  const std::string record = response("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n1 < 2 <b>\n\nsecond");
+  const std::vector<std::string> records = record_texts(format, record);
+  REQUIRE(records.size() == 1);
+  CHECK(parse_record(format, records[0]).document.body == "1 < 2 <b>|second");
+}
+
+TEST_CASE("Lengths lead from record to record, over version lines in a page too", "[format]") {
+  for (const std::string end : {"\r\n", "\n"}) {
+    const std::string first = warc_record("A: 1" + end, "quotes\nWARC/1.0\nin a page", 0, end);
+    const std::string second = warc_record("A: 2" + end, "", 0, end);
+    const std::vector<Piece> pieces = cut_records(format, first + second + second, 1000);
+    REQUIRE(pieces.size() == 3);
+    CHECK(pieces[0].text + end + end == first);
+    CHECK(pieces[1].offset == first.size());
+    CHECK(pieces[2].offset == first.size() + second.size());
+  }
+}
+
+TEST_CASE("A length that leads to no record is not believed", "[format]") {
+  const std::string block = "a block of forty bytes, or about so many";
+  for (const long off_by : {-40L, -7L, 9L, 200L, 1000000L, 1L << 50}) {
+    const std::string bad = warc_record("A: 1\r\n", block, off_by);
+    const std::string good = warc_record("A: 2\r\n", "x");
+    INFO("off by " << off_by);
+    const std::vector<std::string> records = without_gaps(cut_records(format, good + bad + good + good, 1000));
+    REQUIRE(records.size() == 4);
+    CHECK(records[1].substr(records[1].size() - block.size()) == block);
+  }
+}
+
+TEST_CASE("Records without a length, or with a broken header, don't take the next along", "[format]") {
+  const std::string good = warc_record("A: 2\r\n", "x");
+  const std::string no_length = "WARC/1.0\r\nA: 1\r\n\r\nblock\r\n\r\n";
+  const std::string no_end = "WARC/1.0\r\nA: 1\r\n";
+  const std::string cut = "WARC/1.0\r\nContent-Length: 100\r\n\r\nonly this";
+  CHECK(record_texts(format, no_length + good).size() == 2);
+  CHECK(record_texts(format, no_end + good) == std::vector<std::string>{no_end, good.substr(0, good.size() - 4)});
+  CHECK(record_texts(format, good + cut) == std::vector<std::string>{good.substr(0, good.size() - 4), cut});
+}
+
+TEST_CASE("What begins with no version line is told once and passed over", "[format]") {
+  const std::string good = warc_record("A: 2\r\n", "x");
+  const std::vector<Piece> pieces = cut_records(format, "\njunk\nmore junk\n" + good + good, 1000);
+  REQUIRE(pieces.size() == 3);
+  CHECK(pieces[0].reason.find("no WARC record") == 0);
+  CHECK(pieces[0].offset == 1);
+  CHECK(pieces[1].offset == 16);
+}
+
+TEST_CASE("WARC is cut the same however its bytes come", "[format][property]") {
+  std::string file;
+  for (int i = 0; i < 30; ++i) {
+    const std::string block =
+        "HTTP/1.1 200 OK\r\n\r\n\nWARC/1.0\nx" + std::string(static_cast<std::size_t>(i * 17 % 140), '\n');
+    file += warc_record("A: 1\r\n", block, i % 3 == 0 ? i - 15 : 0, i % 2 ? "\n" : "\r\n");
+    if (i % 7 == 0) file += "junk\nWARC/x\n";
+  }
+  for (const std::uint64_t max_record_bytes : {std::uint64_t{100}, std::uint64_t{1} << 20}) {
+    const std::vector<Piece> whole = cut_records(format, file, file.size(), max_record_bytes);
+    CHECK(whole.size() >= 30);
+    for (std::size_t step = 1; step < 100; ++step) {
+      INFO("step " << step << ", at most " << max_record_bytes);
+      CHECK(cut_records(format, file, step, max_record_bytes) == whole);
+    }
+  }
+}

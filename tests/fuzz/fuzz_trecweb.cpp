@@ -1,0 +1,10 @@
+#include <cstdint>
+
+#include "quern/formats/trecweb.hpp"
+
+#include "corpus_format_fuzzing.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  quern::testing::fuzz_corpus_format(quern::trecweb_format(), {reinterpret_cast<const char*>(data), size});
+  return 0;
+}
