@@ -27,14 +27,13 @@ bool is_separator(char c) { return is_white_space(c) || c == phrase_end; }
 /// The text on one line: without separators around it, and one space for each run of them.
 std::string collapsed(std::string_view text) {
   std::string line;
-  for (const char c : text) {
-    if (!is_separator(c)) {
-      line += c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && !is_separator(text[end])) ++end;
+    if (end > at && !line.empty()) line += ' ';
+    line.append(text, at, end - at);
+    at = end + 1;
   }
-  if (!line.empty() && line.back() == ' ') line.pop_back();
   return line;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quern/text/html_entities.hpp"
 #include "quern/text/html_tags.hpp"
 
 namespace quern {
@@ -58,8 +59,18 @@ class Filter {
       while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
     }
     if (text.empty()) return;
-    out_ += text;
-    ending_ = Ending::text;
+    append_with_whole_references(text, out_);
+    ending_ = is_blank(text.back()) ? Ending::space : Ending::text;
+  }
+
+  /// Copies text in which a < begins no tag.
+  void put_text_with_tags(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('<'), text.size());
+      append_with_whole_references(text.substr(0, end), out_);
+      if (end < text.size()) out_ += "&lt;";
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
   }
 
   void separate() {
@@ -97,7 +108,8 @@ class Filter {
       skip_past(">", at_ + 2);
     } else {
       // Not as it is: with markup dropped behind it, it might begin a tag.
-      put_text("&lt;");
+      out_ += "&lt;";
+      ending_ = Ending::text;
       ++at_;
     }
   }
@@ -176,7 +188,7 @@ class Filter {
     } else if (!has_title_ && pictures_ == 0) {
       has_title_ = true;
       out_ += "<title>";
-      for (const char c : html_.substr(begin, end - begin)) c == '<' ? out_ += "&lt;" : out_ += c;
+      put_text_with_tags(html_.substr(begin, end - begin));
       out_ += "</title>";
     }
   }

@@ -1,0 +1,264 @@
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "quern/text/html.hpp"
+#include "quern/text/html_filter.hpp"
+
+#include "catch.hpp"
+
+using namespace quern;
+
+namespace {
+
+DocumentText extracted(std::string_view html, std::string_view url = "http://host.org/folder/page") {
+  DocumentText out;
+  HtmlExtractor().extract(html, url, out);
+  return out;
+}
+
+/// The body with each phrase end shown as "|".
+std::string body_of(std::string_view html) {
+  std::string body = extracted(html).body;
+  for (char& c : body) c = c == phrase_end ? '|' : c;
+  return body;
+}
+
+std::string repeated(std::string_view piece, std::size_t times) {
+  std::string text;
+  text.reserve(piece.size() * times);
+  for (std::size_t i = 0; i < times; ++i) text += piece;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("A page gives its title, its text and its links", "[text]") {
+  const DocumentText page = extracted(
+      "<!DOCTYPE html>\n<html><head><title> Fish &amp;\n Chips </title><style>p {}</style></head>\n"
+      "<body><h1>Menu</h1>\n<p>Try our <a href=\"cod.html\">fresh\n <b>cod</b></a> &mdash; it&#39;s "
+      "good.</p></body></html>");
+  CHECK(page.title == "Fish & Chips");
+  CHECK(page.body == "Menu\x1eTry our fresh\n cod \xE2\x80\x94 it's good.");
+  REQUIRE(page.links.size() == 1);
+  CHECK(page.links[0].url == "http://host.org/folder/cod.html");
+  CHECK(page.links[0].anchor == "fresh cod");
+}
+
+TEST_CASE("Tags separate tokens, entities and comments don't", "[text]") {
+  CHECK(body_of("a<b>c</b>d") == "a c d");
+  CHECK(body_of("a<unknown>c") == "a c");
+  CHECK(body_of("a<img src=x alt=y>c") == "a c");
+  CHECK(body_of("caf&eacute;s &#x43;&#65;T") == "caf\xC3\xA9s CAT");
+  CHECK(body_of("a<!-- <p> -->b") == "ab");
+  CHECK(body_of("a&b; c&d &amp e &;") == "a&b; c&d & e &;");
+  CHECK(body_of("caf&eacute 1 &lt;p&gt;") == "caf\xC3\xA9 1 <p>");
+  CHECK(body_of("1&nbsp2&frac12x&#65 &#x42&#67") ==
+        "1\xC2\xA0"
+        "2\xC2\xBDxA BC");
+  CHECK(body_of("&#; &# &#x; &#xg &; && &e; &aposx &notin; &notx") ==
+        "&#; &# &#x; &#xg &; && &e; &aposx \xE2\x88\x89 \xC2\xACx");
+}
+
+TEST_CASE("Block-level tags end a phrase, once", "[text]") {
+  CHECK(body_of("<p>a</p>\n\n<p> b <i>c</i>\n</p><ul><li>d<li>e</ul>f<br/>g<HR>h") == "a|b c|d|e|f|g|h");
+  CHECK(body_of("<table><tr><td>a</td><td>b</td></tr></table>") == "a|b");
+  CHECK(body_of("  <div></div> \n") == "");
+  CHECK(body_of("a<b><p></p></b>c") == "a|c");
+}
+
+TEST_CASE("Long text arrives whole though libxml2 gives it in pieces", "[text]") {
+  const std::string word = repeated("\xC3\xA9", 5000);
+  CHECK(extracted("<p>" + word + "</p>").body == word);
+  CHECK(extracted("<title>" + word + "</title>").title == word);
+}
+
+TEST_CASE("What a browser doesn't show is left out", "[text]") {
+  CHECK(body_of("a<script>if (a<b) x='</p>';</script>b") == "a b");
+  CHECK(body_of("a<SCRIPT type=x>'<script>'</script\n>b") == "a b");
+  CHECK(body_of("a<style>p{}</style>b<noscript><p>c</noscript>d<template>e</template>f") == "a b d f");
+  CHECK(body_of("a<iframe src=x>old</iframe>b<script src=x/>c</script>d") == "a b d");
+  CHECK(body_of("a<script src='x' />b") == "a b");
+  CHECK(body_of("a<!-- b") == "a");
+  CHECK(body_of("a<!-->b<!--->c<!-- - -- > -->d") == "abcd");
+  CHECK(body_of("a<?php b ?>c<!ELEMENT d>e</ f>g") == "aceg");
+  CHECK(body_of("a<![CDATA[b]]>c") == "ac");
+  CHECK(body_of("a<p title='b") == "a");
+}
+
+TEST_CASE("What looks like a tag but isn't one is text", "[text]") {
+  CHECK(body_of("1 < 2 <3 << 4<") == "1 < 2 <3 << 4<");
+  CHECK(body_of("a<<!-- x -->p>b") == "a<p>b");
+  CHECK(body_of("a<1>b") == "a<1>b");
+}
+
+TEST_CASE("Text behind the end of the page counts", "[text]") {
+  CHECK(body_of("<html><body>a</body></html>b<p>c</whole_page></p>d") == "a|b|c|d");
+  CHECK(body_of("plain text") == "plain text");
+  CHECK(body_of("</html>a") == "a");
+  CHECK(body_of("") == "");
+}
+
+TEST_CASE("The first title in the page is its title", "[text]") {
+  CHECK(extracted("<svg><title>no</title></svg><TITLE>yes</TITLE><title>no</title>").title == "yes");
+  CHECK(extracted("<title>a <b>bold</b> &lt;x&gt;</title>").title == "a <b>bold</b> <x>");
+  CHECK(extracted("<p>a</p>").title.empty());
+  const DocumentText late = extracted("<p>a<title>b</title>c");
+  CHECK(late.title == "b");
+  CHECK(late.body == "a c");
+  const DocumentText unclosed = extracted("<head><title>a<body><p>b");
+  CHECK(unclosed.title.empty());
+  CHECK(unclosed.body ==
+        "a\x1e"
+        "b");
+}
+
+TEST_CASE("Links are resolved against the page or its base", "[text]") {
+  const auto url_of = [](std::string_view html) {
+    const DocumentText page = extracted(html);
+    REQUIRE(page.links.size() == 1);
+    return page.links[0].url;
+  };
+  CHECK(url_of("<a href=x>") == "http://host.org/folder/x");
+  CHECK(url_of("<A\nCLASS = y HREF = '../x?a=1&amp;b=2#c' >") == "http://host.org/x?a=1&b=2#c");
+  CHECK(url_of("<a href=\"x>y\" href=z>t</a>") == "http://host.org/folder/x>y");
+  CHECK(url_of("<a href=x/>") == "http://host.org/folder/x/");
+  CHECK(url_of("<base href='//b.org/c/'><base href=d><a href=x>") == "http://b.org/c/x");
+  CHECK(url_of("<base href='../up/'><a href=x>") == "http://host.org/up/x");
+  CHECK(url_of("<base href='javascript:'><a href=x>") == "http://host.org/folder/x");
+  CHECK(url_of("<map><area href=x alt=y></map>") == "http://host.org/folder/x");
+  CHECK(url_of("<a href='x'y>") == "http://host.org/folder/x");
+}
+
+TEST_CASE("Only what can be clicked is a link", "[text]") {
+  CHECK(extracted("<a name=x>y</a><a href='javascript:x'>y</a><link href=x><frame src=x><iframe src=y>").links.empty());
+  CHECK(extracted("<!-- <a href=x> --><script>'<a href=x>'</script><title><a href=x></title>").links.empty());
+  CHECK(extracted("<a hrefs=x data-href=y title='href=z'>").links.empty());
+  CHECK(extracted("<a href=x", "http://host.org/").links.empty());
+}
+
+TEST_CASE("A link's text reaches to its end or to the next link", "[text]") {
+  const DocumentText page = extracted(
+      "<a href=1> one\n<b>two</b> </a>no<a href=2>three<a href=3>four<a>no</a> <a href=4><p>five</p>"
+      "<area href=5>six</div></a><a href=6></a><a href=7>seven");
+  REQUIRE(page.links.size() == 7);
+  const char* anchors[] = {"one two", "three", "four", "five six", "", "", "seven"};
+  for (std::size_t i = 0; i < 7; ++i) {
+    CHECK(page.links[i].url == "http://host.org/folder/" + std::to_string(i + 1));
+    CHECK(page.links[i].anchor == anchors[i]);
+  }
+}
+
+TEST_CASE("A page's own charset, NULs of entities and unknown bytes change nothing", "[text]") {
+  CHECK(body_of("<meta charset=utf-16><meta http-equiv=content-type content='text/html; charset=koi8-r'>\xC3\xA9") ==
+        "\xC3\xA9");
+  CHECK(body_of("<?xml version='1.0' encoding='shift_jis'?>\xC3\xA9") == "\xC3\xA9");
+  CHECK(body_of("a&#0;b&#30;c") == "abc");
+  CHECK(body_of("a\xEF\xBF\xBF"
+                "b")
+            .front() == 'a');
+}
+
+TEST_CASE("An extractor serves page after page", "[text]") {
+  HtmlExtractor extractor;
+  DocumentText out;
+  out.docno = "D1";
+  for (int i = 0; i < 100; ++i) {
+    extractor.extract("<title>t<svg><noscript>", "", out);
+    const std::string number = std::to_string(i);
+    extractor.extract("<title>t" + number + "</title><a href=http://a/" + number + ">b" + number, "", out);
+    CHECK(out.docno == "D1");
+    CHECK(out.title == "t" + number);
+    CHECK(out.body == "b" + number);
+    REQUIRE(out.links.size() == 1);
+    CHECK(out.links[0] == Link{"http://a/" + number, "b" + number});
+  }
+}
+
+TEST_CASE("A filtered page holds few tags and never two separators in a row", "[text]") {
+  std::string out;
+  filter_html("<p><b>a</b> </p>\n<p>b</p><A class=c HREF=x>d</A></a>", out);
+  CHECK(out == "<whole_page>a <br>b<br><a HREF=x>d </a>");
+  filter_html("", out);
+  CHECK(out == "<whole_page>");
+}
+
+TEST_CASE("Links beyond the limit are dropped and counted", "[text]") {
+  HtmlExtractor extractor;
+  DocumentText out;
+  extractor.extract(repeated("<a href=x>y", HtmlExtractor::max_links + 10), "http://a/", out);
+  CHECK(out.links.size() == HtmlExtractor::max_links);
+  CHECK(extractor.dropped_links() == 10);
+  extractor.extract("<base href='http://a/" + std::string(2000, 'b') + "/'>" + repeated("<a href=x>y", 20000), "", out);
+  CHECK(out.links.size() == HtmlExtractor::max_link_bytes / (std::string("http://a/").size() + 2002));
+  CHECK(out.links.back().anchor == "y");
+}
+
+TEST_CASE("Hostile pages take linear time", "[text][property]") {
+  using Make = std::function<std::string(std::size_t)>;
+  const auto repeat = [](std::string piece) -> Make {
+    return [piece](std::size_t bytes) { return repeated(piece, bytes / piece.size()); };
+  };
+  const auto attributes = [](std::string_view start, std::string_view value) -> Make {
+    return [start, value](std::size_t bytes) {
+      std::string page(start);
+      for (std::size_t i = 0; page.size() < bytes; ++i) page.append(" a").append(std::to_string(i)).append(value);
+      return page;
+    };
+  };
+  const Make makers[] = {repeat("<div>"),
+                         repeat("<b>"),
+                         repeat("<a href=x>"),
+                         repeat("<table><tr><td>"),
+                         repeat("<font><i><p>x<b><a><div>"),
+                         repeat("</i>"),
+                         repeat("x"),
+                         repeat("<"),
+                         repeat("< "),
+                         repeat("&"),
+                         repeat("&a"),
+                         repeat("&#"),
+                         repeat("<!--"),
+                         repeat("<!-- -- >"),
+                         repeat("<![CDATA["),
+                         repeat("<?"),
+                         repeat("</"),
+                         repeat("</a"),
+                         repeat("<a href=\""),
+                         repeat("<a b='\"<"),
+                         repeat("<script>"),
+                         repeat("<script></scrip"),
+                         repeat("<style><"),
+                         repeat("<title>"),
+                         repeat("<title>x</title>"),
+                         repeat("<svg><title>"),
+                         repeat("<noscript>"),
+                         repeat("</title"),
+                         repeat("<title></titl"),
+                         repeat("<base href=http://a/b/>"),
+                         repeat("<html><body>"),
+                         repeat("</html>"),
+                         attributes("<a", " "),
+                         attributes("<p", "='>'"),
+                         attributes("<a>", ""),
+                         [](std::size_t bytes) { return repeated("<b>", bytes / 7) + repeated("</i>", bytes / 7); },
+                         [](std::size_t bytes) { return "<a href=\"" + std::string(bytes, 'x') + "\">"; },
+                         [](std::size_t bytes) { return "&" + std::string(bytes, 'x'); }};
+  // 2 MB a page: what is quadratic takes minutes, what is linear well below a second, even on a slow machine.
+  HtmlExtractor extractor;
+  for (std::size_t i = 0; i < std::size(makers); ++i) {
+    const std::string page = makers[i](2'000'000);
+    DocumentText out;
+    const auto start = std::chrono::steady_clock::now();
+    extractor.extract(page, "http://a/", out);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    INFO("page " << i << ", which begins " << page.substr(0, 30));
+    CHECK(seconds.count() < 20);
+    CHECK(out.body.size() <= page.size());
+  }
+}
+
+TEST_CASE("A long text without tags is kept whole", "[text]") {
+  const std::string text = repeated("grind ", 10'000'000);
+  CHECK(extracted(text).body.size() == text.size() - 1);
+}
