@@ -34,8 +34,9 @@ Parts split(std::string_view record) {
     has_header = equals_ignoring_case(tag.name, "dochdr") && !tag.closing;
     if (equals_ignoring_case(tag.name, "docno") && !tag.closing && !parts.has_docno) {
       parts.has_docno = true;
-      parts.docno = trim(record.substr(tag.end, record.find('<', tag.end) - tag.end));
-      parts.page = record.substr(tag.end + parts.docno.size());
+      const std::size_t end = std::min(record.find('<', tag.end), record.size());
+      parts.docno = record.substr(tag.end, end - tag.end);
+      parts.page = record.substr(end);
     }
     if (equals_ignoring_case(tag.name, "docno") && tag.closing) parts.page = record.substr(tag.end);
     if (starts_with_ignoring_case(tag.name, "html") || starts_with_ignoring_case(tag.name, "body")) return parts;

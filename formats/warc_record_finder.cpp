@@ -53,22 +53,26 @@ class WarcRecordFinder : public RecordFinder {
     lost    ///< the next version line ends the record
   };
 
-  /// Between records there should be line ends only.
+  /// Between records there should be line ends only. Lines that are something else are told once and passed over.
   Step find_record(std::string_view window, std::size_t at, bool last) {
     for (;;) {
-      if (in_junk_) at = std::min(window.find('\n', at), window.size());
+      if (in_junk_line_) {
+        at = std::min(window.find('\n', at), window.size());
+        in_junk_line_ = at == window.size();
+      }
       while (at < window.size() && is_ascii_space(window[at])) ++at;
       if (at == window.size() || (!last && window.size() - at < max_version_line)) {
         return {Step::ran_out, at, 0, nullptr};
       }
       if (begins_with_warc_record(window.substr(at))) {
-        in_junk_ = false;
+        is_junk_told_ = false;
         has_length_ = false;
         place_ = Place::header;
         return {Step::begins, at, at + version_start.size(), nullptr};
       }
-      if (!in_junk_) {
-        in_junk_ = true;
+      in_junk_line_ = true;
+      if (!is_junk_told_) {
+        is_junk_told_ = true;
         return {Step::junk, at, at, "no WARC record begins here, where one should"};
       }
     }
@@ -137,7 +141,8 @@ class WarcRecordFinder : public RecordFinder {
     }
   }
 
-  bool in_junk_ = false;
+  bool in_junk_line_ = false;
+  bool is_junk_told_ = false;
   bool has_length_ = false;
   Place place_ = Place::header;
   std::uint64_t promised_bytes_ = 0;

@@ -1,15 +1,18 @@
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "quern/core/resources.hpp"
 
 /// What the subcommands share. Each file beside this one adds one subcommand: it parses options, calls the library
 /// and prints; no algorithm lives here.
 namespace quern::tools {
+
+using Json = nlohmann::ordered_json;
 
 /// The options that every command has, and those of long work.
 struct CommonOptions {
@@ -23,12 +26,29 @@ struct CommonOptions {
 
 /// -j/--threads and --quiet.
 void add_common_options(CLI::App& command, CommonOptions& options);
-/// --memory, --tmp, --force, --json: for commands that write a file.
-void add_output_options(CLI::App& command, CommonOptions& options);
-/// Options as the library takes them; `output` names the folder for work files where --tmp doesn't.
-Resources make_resources(const CommonOptions& options, const std::string& output);
+/// -o/--output, required; --memory, --tmp, --force, --json: for commands that write a file.
+void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what);
+/// Options as the library takes them: what the command line leaves open comes from QUERN_THREADS, QUERN_MEMORY and
+/// QUERN_TMP, then from the defaults. `output` names the folder for work files where nothing else does. Limits the
+/// threads of the whole process.
+Resources make_resources(const CommonOptions& options, const std::string& output = ".");
 
-/// Adds the subcommand to the program; what it returns is done by CLI11's callback.
+/// A size such as 64M: a wrong one is a usage error.
+CLI::Validator size_validator();
+/// One of a registry's names: another one is a usage error.
+CLI::Validator name_validator(const std::vector<std::string>& names);
+
+/// The names and descriptions of a registry of pointers, as help texts show them.
+template <class Registry>
+std::vector<std::string> names_of(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const auto& entry : registry) names.emplace_back(entry->name());
+  return names;
+}
+/// "a, b, c".
+std::string joined(const std::vector<std::string>& names);
+
+/// Adds the subcommand to the program; its work is done by CLI11's callback.
 using AddCommand = void (*)(CLI::App& program);
 void add_analyze_command(CLI::App& program);
 void add_build_command(CLI::App& program);
@@ -41,5 +61,9 @@ void add_verify_command(CLI::App& program);
 
 /// Writes to stdout and throws IoError where that fails (a full disk, a closed pipe).
 void print(std::string_view text);
+/// Makes sure that all of stdout is written; throws IoError.
+void flush_output();
+/// A line for people on stderr, unless --quiet.
+void say(const CommonOptions& options, const std::string& line);
 
 }  // namespace quern::tools

@@ -1,0 +1,206 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/codec/codec.hpp"
+#include "quern/core/zstd_frame.hpp"
+#include "quern/formats/container.hpp"
+#include "quern/formats/term_dictionary.hpp"
+#include "quern/index/bm25.hpp"
+#include "quern/text/analyzer.hpp"
+
+/// The index: lexicon, posting lists, block rows and documents. See index.md.
+namespace quern {
+
+inline constexpr std::uint32_t index_version = 1;
+
+/// The ranks whose parts a list keeps: the k-th best f / (K_d + f) of its postings, for thresholds.
+inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
+
+/// What an index says of itself: all that shaped its bytes, and what it is scored with.
+struct IndexManifest {
+  AnalyzerOptions analyzer;
+  std::string corpus_format;
+  std::uint64_t max_document_bytes = 0;
+  std::string duplicates;
+  std::string order = "natural";
+  std::uint64_t order_seed = 1;
+  std::string codec;
+  CodecOptions codec_options;
+  Bm25Parameters bm25;
+  CollectionStatistics statistics;  ///< to score with: of this index, or of the collection that it is a shard of
+  std::uint64_t docid_base = 0;     ///< of this shard's docID 0 in the whole collection
+  std::uint64_t documents = 0;
+  std::uint64_t empty_documents = 0;
+  std::uint64_t terms = 0;
+  std::uint64_t postings = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t blocks = 0;       ///< rows of multi-block lists
+  std::uint64_t short_lists = 0;  ///< lists that stand in the lexicon
+  std::uint64_t short_list_bytes = 0;
+  std::uint64_t list_bound_bytes = 0;  ///< lists' maxima and k-th best parts in the lexicon
+  CodedBits coded;
+  std::string collection_hash;
+
+  std::string to_json() const;
+  static IndexManifest from_json(const std::string& json, const std::string& what);
+};
+
+/// Upward rounding of an impact to 16 bits: the bound that the stored number stands for is never below the impact.
+std::uint16_t quantize_up(float impact);
+inline float dequantize_up(std::uint16_t stored) { return static_cast<float>(stored + 1) * 0x1p-16f; }
+/// Downward rounding, for thresholds: never above the impact.
+std::uint16_t quantize_down(float impact);
+inline float dequantize_down(std::uint16_t stored) { return static_cast<float>(stored) * 0x1p-16f; }
+
+/// A posting list as it stands in the index; views into the mapped file.
+struct PostingList {
+  term_t number = 0;
+  std::uint64_t df = 0;
+  std::uint64_t cf = 0;
+  ByteView short_list;                          ///< the coded postings of a list of up to max_short_list; else empty
+  WordView words;                               ///< list header and blocks; empty for short lists
+  std::uint64_t first_word = 0;                 ///< of words in the section "postings"
+  std::uint64_t first_row = 0;                  ///< of its block rows
+  std::span<const docid_t> block_last;          ///< greatest docID of each block; empty for single-block lists
+  std::span<const std::uint32_t> block_offset;  ///< in words from the front of `words`
+  std::span<const std::uint16_t> block_max;     ///< dequantize_up() bounds the block's impacts
+  float max_impact = 0;                         ///< exact; 0 where unknown: short lists compute theirs
+  std::array<float, 4> kth_impact = {};         ///< at stored_ranks, rounded down; 0 where the list is shorter
+
+  bool is_short() const { return words.empty(); }
+  std::size_t num_blocks(unsigned block_size) const { return (df + block_size - 1) / block_size; }
+};
+
+/// An index file, mapped. Everything may be read by many threads at once. Throws CorruptFile where parts contradict
+/// each other, as far as it looks.
+class IndexReader {
+ public:
+  static IndexReader open(const std::string& path);
+  explicit IndexReader(ContainerReader container);
+
+  const std::string& name() const { return container_.name(); }
+  const ContainerReader& container() const { return container_; }
+  const IndexManifest& manifest() const { return manifest_; }
+  docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
+  const Codec& codec() const { return *codec_; }
+  unsigned block_size() const { return manifest_.codec_options.block_size; }
+
+  std::optional<PostingList> find(std::string_view term) const;
+  /// Calls visit(term, list) for all lists of a block of the lexicon; blocks are 0 to num_lexicon_blocks() - 1.
+  template <class Visit>
+  void for_each_list(std::uint64_t lexicon_block, Visit&& visit) const {
+    DictionaryBlock block = lexicon_.block(lexicon_block);
+    ListPlace place = block_start(lexicon_block);
+    DictionaryEntry entry;
+    while (block.next(entry)) {
+      const PostingList list = read_list(entry.payload, place);
+      visit(entry.term, list);
+    }
+  }
+  std::uint64_t num_lexicon_blocks() const { return lexicon_.num_blocks(); }
+
+  std::string_view docno(docid_t docid) const;
+  /// The docID of a docno; where several documents share it, the lowest.
+  std::optional<docid_t> find_docno(std::string_view docno) const;
+  std::uint32_t length(docid_t docid) const { return lengths_[docid]; }
+  std::span<const std::uint32_t> lengths() const { return lengths_; }
+  /// 0 where the index's order has no PageRank.
+  float pagerank(docid_t docid) const { return pagerank_.empty() ? 0 : pagerank_[docid]; }
+  float global_score(docid_t docid) const { return global_scores_.empty() ? 0 : global_scores_[docid]; }
+
+  struct DocumentText {
+    std::string url, title;
+  };
+  /// Decompresses; for results that people read.
+  DocumentText text(docid_t docid) const;
+
+ private:
+  /// Where the next list of a lexicon block begins.
+  struct ListPlace {
+    std::uint64_t number = 0, word = 0, row = 0;
+    bool at_block_start = true;
+  };
+  ListPlace block_start(std::uint64_t lexicon_block) const { return {lexicon_block * terms_per_block, 0, 0, true}; }
+  PostingList read_list(ByteView payload, ListPlace& place) const;
+
+  ContainerReader container_;
+  IndexManifest manifest_;
+  const Codec* codec_;
+  TermDictionary lexicon_;
+  std::span<const std::uint32_t> postings_;
+  std::span<const docid_t> block_last_;
+  std::span<const std::uint32_t> block_offset_;
+  std::span<const std::uint16_t> block_max_;
+  std::span<const std::uint32_t> lengths_;
+  ByteView docnos_;
+  std::span<const std::uint64_t> docno_offsets_;
+  std::span<const docid_t> docno_lookup_;
+  ByteView texts_;
+  std::span<const std::uint64_t> text_offsets_;
+  std::span<const float> pagerank_, global_scores_;
+};
+
+/// Documents whose docnos share an offset, and whose texts share a frame.
+inline constexpr docid_t docnos_per_block = 16;
+inline constexpr docid_t texts_per_block = 64;
+
+/// A list as the builder hands it to the writer.
+struct EncodedList {
+  std::uint64_t df = 0, cf = 0;
+  ByteView short_list;
+  WordView words;
+  std::span<const docid_t> block_last;  ///< empty for single-block lists, like the next two
+  std::span<const std::uint32_t> block_offset;
+  std::span<const std::uint16_t> block_max;
+  float max_impact = 0;
+  std::array<float, 4> kth_impact = {};
+};
+
+/// Writes an index: lists in the order of their terms, then documents in docID order, then finish().
+class IndexWriter {
+ public:
+  IndexWriter(File& file, const std::string& tmp_folder);
+  void add_list(std::string_view term, const EncodedList& list);
+  void end_lists();
+  void add_document(std::string_view docno, std::string_view url, std::string_view title);
+  void end_documents(std::span<const std::uint32_t> lengths);
+  /// docIDs sorted by the hash of their docno, in pieces.
+  void begin_docno_lookup() { out_.begin_section("docno_lookup"); }
+  void add_docno_lookup(std::span<const docid_t> docids) { out_.write_array(docids); }
+  void end_docno_lookup() { out_.end_section(); }
+  void add_scores(std::span<const float> pagerank, std::span<const float> global_scores);
+  /// Counts of lists and bytes come from the writer.
+  void finish(IndexManifest manifest);
+
+ private:
+  struct Spool {
+    explicit Spool(const std::string& tmp_folder) : file(File::anonymous(tmp_folder)), out(file) {}
+    template <class Number>
+    void write(std::span<const Number> numbers) {
+      out.write({reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size_bytes()});
+    }
+    File file;
+    FileAppender out;
+  };
+  void add_spool(std::string_view name, Spool& spool);
+  void put_text_block();
+
+  ContainerWriter out_;
+  Spool lexicon_, block_last_, block_offset_, block_max_, texts_;
+  DictionaryWriter dictionary_;
+  Bytes payload_;
+  std::uint64_t words_ = 0, rows_ = 0;
+  std::uint64_t short_lists_ = 0, short_list_bytes_ = 0, list_bound_bytes_ = 0;
+  std::uint64_t documents_ = 0;
+  std::vector<std::uint64_t> docno_offsets_, text_offsets_;
+  Bytes text_block_;
+  ZstdCompressor zstd_{3};
+};
+
+/// The hash by which docnos are looked up.
+std::uint64_t docno_hash(std::string_view docno);
+
+}  // namespace quern

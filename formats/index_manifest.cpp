@@ -1,0 +1,75 @@
+#include "quern/core/version.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/manifest_json.hpp"
+
+namespace quern {
+
+std::string IndexManifest::to_json() const {
+  ManifestJson json;
+  json["kind"] = "index";
+  json["tool"] = std::string("quern ") + version();
+  json["settings"] = {{"analyzer", ManifestJson::parse(analyzer_to_json(analyzer))},
+                      {"format", corpus_format},
+                      {"max_document_bytes", max_document_bytes},
+                      {"duplicates", duplicates},
+                      {"order", order},
+                      {"seed", order_seed},
+                      {"codec", codec},
+                      {"block_size", codec_options.block_size},
+                      {"recursion", codec_options.recursion},
+                      {"k1", bm25.k1},
+                      {"b", bm25.b}};
+  json["statistics"] = {{"documents", statistics.documents}, {"tokens", statistics.tokens}, {"docid_base", docid_base}};
+  json["counts"] = {{"documents", documents},
+                    {"empty_documents", empty_documents},
+                    {"terms", terms},
+                    {"postings", postings},
+                    {"tokens", tokens},
+                    {"blocks", blocks},
+                    {"short_lists", short_lists}};
+  json["sizes"] = {{"short_list_bytes", short_list_bytes},
+                   {"list_bound_bytes", list_bound_bytes},
+                   {"docid_bits", coded.docid_bits},
+                   {"freq_bits", coded.freq_bits}};
+  json["collection_hash"] = collection_hash;
+  return manifest_text(json);
+}
+
+IndexManifest IndexManifest::from_json(const std::string& text, const std::string& what) {
+  IndexManifest manifest;
+  read_manifest(text, what, [&](const ManifestJson& json) {
+    const auto& settings = json.at("settings");
+    manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
+    settings.at("format").get_to(manifest.corpus_format);
+    settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
+    settings.at("duplicates").get_to(manifest.duplicates);
+    settings.at("order").get_to(manifest.order);
+    settings.at("seed").get_to(manifest.order_seed);
+    settings.at("codec").get_to(manifest.codec);
+    settings.at("block_size").get_to(manifest.codec_options.block_size);
+    settings.at("recursion").get_to(manifest.codec_options.recursion);
+    settings.at("k1").get_to(manifest.bm25.k1);
+    settings.at("b").get_to(manifest.bm25.b);
+    const auto& statistics = json.at("statistics");
+    statistics.at("documents").get_to(manifest.statistics.documents);
+    statistics.at("tokens").get_to(manifest.statistics.tokens);
+    statistics.at("docid_base").get_to(manifest.docid_base);
+    const auto& counts = json.at("counts");
+    counts.at("documents").get_to(manifest.documents);
+    counts.at("empty_documents").get_to(manifest.empty_documents);
+    counts.at("terms").get_to(manifest.terms);
+    counts.at("postings").get_to(manifest.postings);
+    counts.at("tokens").get_to(manifest.tokens);
+    counts.at("blocks").get_to(manifest.blocks);
+    counts.at("short_lists").get_to(manifest.short_lists);
+    const auto& sizes = json.at("sizes");
+    sizes.at("short_list_bytes").get_to(manifest.short_list_bytes);
+    sizes.at("list_bound_bytes").get_to(manifest.list_bound_bytes);
+    sizes.at("docid_bits").get_to(manifest.coded.docid_bits);
+    sizes.at("freq_bits").get_to(manifest.coded.freq_bits);
+    json.at("collection_hash").get_to(manifest.collection_hash);
+  });
+  return manifest;
+}
+
+}  // namespace quern

@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/codec/short_list.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/formats/index_file.hpp"
+
+namespace quern {
+
+IndexReader IndexReader::open(const std::string& path) {
+  return IndexReader(ContainerReader::open(path, FileKind::index, index_version));
+}
+
+namespace {
+
+template <class Number>
+std::span<const Number> array_of(const ContainerReader& container, std::string_view name, std::uint64_t count) {
+  container.check_count(container.find(name), count, sizeof(Number));
+  return container.array<Number>(name);
+}
+
+std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + size - 1) / size; }
+
+}  // namespace
+
+IndexReader::IndexReader(ContainerReader container)
+    : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
+  if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
+    container_.fail("manifest", "impossible counts");
+  codec_ = &codec_named(manifest_.codec);
+  check_codec_options(manifest_.codec_options);
+  lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
+  postings_ = container_.array<std::uint32_t>("postings");
+  if (postings_.size_bytes() < over_read_bytes) container_.fail("postings", "is too small");
+  block_last_ = array_of<docid_t>(container_, "block_last", manifest_.blocks);
+  block_offset_ = array_of<std::uint32_t>(container_, "block_offset", manifest_.blocks);
+  block_max_ = array_of<std::uint16_t>(container_, "block_max", manifest_.blocks);
+  lengths_ = array_of<std::uint32_t>(container_, "lengths", manifest_.documents);
+  docnos_ = container_.view("docnos");
+  docno_offsets_ =
+      array_of<std::uint64_t>(container_, "docno_offsets", groups(manifest_.documents, docnos_per_block) + 1);
+  docno_lookup_ = array_of<docid_t>(container_, "docno_lookup", manifest_.documents);
+  texts_ = container_.view("texts");
+  text_offsets_ = array_of<std::uint64_t>(container_, "text_offsets", groups(manifest_.documents, texts_per_block) + 1);
+  if (container_.has("pagerank")) pagerank_ = array_of<float>(container_, "pagerank", manifest_.documents);
+  if (container_.has("global_scores"))
+    global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
+}
+
+PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
+  ByteReader reader(payload, lexicon_.what());
+  if (place.at_block_start) {
+    place.word = reader.varint();
+    place.row = reader.varint();
+    place.at_block_start = false;
+  }
+  PostingList list;
+  list.number = static_cast<term_t>(place.number++);
+  list.df = reader.varint();
+  list.cf = list.df + reader.varint();
+  if (list.df == 0 || list.df > manifest_.documents) reader.fail("a list has an impossible length");
+  if (list.df <= max_short_list) {
+    list.short_list = reader.take(reader.left());
+    return list;
+  }
+  const std::uint64_t words = reader.varint();
+  const std::uint64_t blocks = list.num_blocks(block_size());
+  const std::uint64_t rows = blocks > 1 ? blocks : 0;
+  const std::uint64_t readable = postings_.size() - over_read_bytes / sizeof(std::uint32_t);
+  if (words == 0 || place.word > readable || words > readable - place.word)
+    reader.fail("a list reaches past the postings");
+  if (place.row > block_last_.size() || rows > block_last_.size() - place.row)
+    reader.fail("a list reaches past the block rows");
+  list.max_impact = reader.le<float>();
+  list.kth_impact[0] = list.max_impact;
+  for (std::size_t i = 1; i < stored_ranks.size(); ++i)
+    if (list.df >= stored_ranks[i]) list.kth_impact[i] = dequantize_down(reader.le<std::uint16_t>());
+  if (!reader.done()) reader.fail("a list has bytes behind its end");
+  list.first_word = place.word;
+  list.first_row = place.row;
+  list.words = postings_.subspan(place.word, words);
+  list.block_last = block_last_.subspan(place.row, rows);
+  list.block_offset = block_offset_.subspan(place.row, rows);
+  list.block_max = block_max_.subspan(place.row, rows);
+  place.word += words;
+  place.row += rows;
+  return list;
+}
+
+std::optional<PostingList> IndexReader::find(std::string_view term) const {
+  const auto block_number = lexicon_.block_of(term);
+  if (!block_number) return std::nullopt;
+  DictionaryBlock block = lexicon_.block(*block_number);
+  ListPlace place = block_start(*block_number);
+  DictionaryEntry entry;
+  while (block.next(entry)) {
+    const PostingList list = read_list(entry.payload, place);
+    if (entry.term == term) return list;
+    if (entry.term > term) break;
+  }
+  return std::nullopt;
+}
+
+std::string_view IndexReader::docno(docid_t docid) const {
+  const docid_t group = docid / docnos_per_block;
+  const std::uint64_t from = docno_offsets_[group], to = docno_offsets_[group + 1];
+  if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not rise");
+  ByteReader reader(docnos_.subspan(from, to - from), name());
+  for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
+  return reader.string();
+}
+
+std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
+  const std::uint64_t hash = docno_hash(wanted);
+  const auto hash_at = [&](std::size_t place) {
+    if (docno_lookup_[place] >= manifest_.documents) container_.fail("docno_lookup", "holds an unknown docID");
+    return docno_hash(docno(docno_lookup_[place]));
+  };
+  std::size_t low = 0, high = docno_lookup_.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (hash_at(middle) < hash) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  for (; low < docno_lookup_.size() && hash_at(low) == hash; ++low)
+    if (docno(docno_lookup_[low]) == wanted) return docno_lookup_[low];
+  return std::nullopt;
+}
+
+IndexReader::DocumentText IndexReader::text(docid_t docid) const {
+  const docid_t group = docid / texts_per_block;
+  const std::uint64_t from = text_offsets_[group], to = text_offsets_[group + 1];
+  if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
+  const std::string what = name() + ": section 'texts'";
+  ByteReader header(texts_.subspan(from, to - from), what);
+  const std::uint64_t size = header.varint();
+  ZstdDecompressor zstd;
+  Bytes raw;
+  zstd.decompress(header.take(header.left()), size, raw, what);
+  ByteReader reader(raw, what);
+  for (docid_t i = docid % texts_per_block; i > 0; --i) {
+    reader.string();
+    reader.string();
+  }
+  DocumentText text;
+  text.url = reader.string();
+  text.title = reader.string();
+  return text;
+}
+
+}  // namespace quern

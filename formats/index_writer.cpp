@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "quern/codec/short_list.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/core/checksum.hpp"
+#include "quern/formats/index_file.hpp"
+
+namespace quern {
+
+std::uint16_t quantize_up(float impact) {
+  // Exact: impacts are in (0, 1], a power of two times a float is a float.
+  const auto steps = static_cast<std::int32_t>(std::ceil(impact * 0x1p16f));
+  return static_cast<std::uint16_t>(std::clamp(steps, 1, 65536) - 1);
+}
+
+std::uint16_t quantize_down(float impact) {
+  const auto steps = static_cast<std::int32_t>(std::floor(impact * 0x1p16f));
+  return static_cast<std::uint16_t>(std::clamp(steps, 0, 65535));
+}
+
+std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno)); }
+
+IndexWriter::IndexWriter(File& file, const std::string& tmp_folder)
+    : out_(file, FileKind::index, index_version),
+      lexicon_(tmp_folder),
+      block_last_(tmp_folder),
+      block_offset_(tmp_folder),
+      block_max_(tmp_folder),
+      texts_(tmp_folder),
+      dictionary_([this](ByteView bytes) { lexicon_.out.write(bytes); }) {
+  out_.begin_section("postings");
+}
+
+void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
+  payload_.clear();
+  if (dictionary_.at_block_start()) {
+    put_varint(payload_, words_);
+    put_varint(payload_, rows_);
+  }
+  put_varint(payload_, list.df);
+  put_varint(payload_, list.cf - list.df);
+  if (list.df <= max_short_list) {
+    payload_.insert(payload_.end(), list.short_list.begin(), list.short_list.end());
+    ++short_lists_;
+    short_list_bytes_ += list.short_list.size();
+  } else {
+    put_varint(payload_, list.words.size());
+    const std::size_t before = payload_.size();
+    put_le(payload_, list.max_impact);
+    for (std::size_t i = 1; i < stored_ranks.size(); ++i)
+      if (list.df >= stored_ranks[i]) put_le(payload_, quantize_down(list.kth_impact[i]));
+    list_bound_bytes_ += payload_.size() - before;
+    out_.write_array(list.words);
+    block_last_.write(list.block_last);
+    block_offset_.write(list.block_offset);
+    block_max_.write(list.block_max);
+  }
+  words_ += list.words.size();
+  rows_ += list.block_last.size();
+  dictionary_.add(term, payload_);
+}
+
+void IndexWriter::add_spool(std::string_view name, Spool& spool) {
+  spool.out.flush();
+  out_.add_section(name, spool.file);
+}
+
+void IndexWriter::end_lists() {
+  out_.write(Bytes(over_read_bytes, 0));
+  out_.end_section();
+  const auto offsets = dictionary_.finish();
+  add_spool("lexicon", lexicon_);
+  out_.begin_section("lexicon_blocks");
+  out_.write_array(offsets);
+  out_.end_section();
+  add_spool("block_last", block_last_);
+  add_spool("block_offset", block_offset_);
+  add_spool("block_max", block_max_);
+  out_.begin_section("docnos");
+}
+
+void IndexWriter::put_text_block() {
+  Bytes frame;
+  zstd_.append(text_block_, frame);
+  text_offsets_.push_back(texts_.out.position());
+  Bytes size;
+  put_varint(size, text_block_.size());
+  texts_.out.write(size);
+  texts_.out.write(frame);
+  text_block_.clear();
+}
+
+void IndexWriter::add_document(std::string_view docno, std::string_view url, std::string_view title) {
+  if (documents_ % docnos_per_block == 0) docno_offsets_.push_back(out_.section_size());
+  Bytes row;
+  put_string(row, docno);
+  out_.write(row);
+  put_string(text_block_, url);
+  put_string(text_block_, title);
+  if (++documents_ % texts_per_block == 0) put_text_block();
+}
+
+void IndexWriter::end_documents(std::span<const std::uint32_t> lengths) {
+  docno_offsets_.push_back(out_.section_size());
+  out_.end_section();
+  out_.begin_section("docno_offsets");
+  out_.write_array(std::span<const std::uint64_t>(docno_offsets_));
+  out_.end_section();
+  if (documents_ % texts_per_block != 0) put_text_block();
+  text_offsets_.push_back(texts_.out.position());
+  add_spool("texts", texts_);
+  out_.begin_section("text_offsets");
+  out_.write_array(std::span<const std::uint64_t>(text_offsets_));
+  out_.end_section();
+  out_.begin_section("lengths");
+  out_.write_array(lengths);
+  out_.end_section();
+}
+
+void IndexWriter::add_scores(std::span<const float> pagerank, std::span<const float> global_scores) {
+  const auto add = [&](std::string_view name, std::span<const float> scores) {
+    if (scores.empty()) return;
+    out_.begin_section(name);
+    out_.write_array(scores);
+    out_.end_section();
+  };
+  add("pagerank", pagerank);
+  add("global_scores", global_scores);
+}
+
+void IndexWriter::finish(IndexManifest manifest) {
+  manifest.terms = dictionary_.size();
+  manifest.blocks = rows_;
+  manifest.short_lists = short_lists_;
+  manifest.short_list_bytes = short_list_bytes_;
+  manifest.list_bound_bytes = list_bound_bytes_;
+  out_.add_section("manifest", as_bytes(manifest.to_json()));
+  out_.finish();
+}
+
+}  // namespace quern

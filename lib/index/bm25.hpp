@@ -1,0 +1,57 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "quern/core/types.hpp"
+
+/// BM25, in the one form whose bits all paths share (Robertson, Walker: Some Simple Effective Approximations to the
+/// 2-Poisson Model, SIGIR 1994). The part of term t in document d is w_t * (f / (K_d + f)), each operation rounded once
+/// to float32; K_d and w_t are computed in double and rounded once. A score is the float32 sum of the parts, terms in
+/// order of increasing df, ties by lexicon number. Compiled without contraction.
+namespace quern {
+
+struct Bm25Parameters {
+  double k1 = 1.2;
+  double b = 0.75;
+  bool operator==(const Bm25Parameters&) const = default;
+};
+
+/// What scores need to know of the whole collection, of which an index may be a shard.
+struct CollectionStatistics {
+  std::uint64_t documents = 0;  ///< N, empty ones included
+  std::uint64_t tokens = 0;     ///< of title and body, all documents together
+
+  double average_length() const {
+    return documents == 0 || tokens == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(documents);
+  }
+};
+
+/// K_d of a document with `length` tokens.
+inline float document_constant(std::uint32_t length, double average_length, const Bm25Parameters& parameters) {
+  const double ratio = static_cast<double>(length) / average_length;
+  return static_cast<float>(parameters.k1 * (1.0 - parameters.b + parameters.b * ratio));
+}
+
+/// f / (K_d + f): the part without weight, in (0, 1].
+inline float impact(freq_t freq, float constant) {
+  const float f = static_cast<float>(freq);
+  return f / (constant + f);
+}
+
+enum class Idf { lucene, robertson };
+
+/// lucene: ln(1 + (N - df + 0.5) / (df + 0.5)); robertson: ln((N - df + 0.5) / (df + 0.5)), at least 1e-6.
+inline double inverse_document_frequency(Idf idf, std::uint64_t documents, std::uint64_t df) {
+  const double odds =
+      (static_cast<double>(documents) - static_cast<double>(df) + 0.5) / (static_cast<double>(df) + 0.5);
+  if (idf == Idf::lucene) return std::log(1.0 + odds);
+  return std::max(1e-6, std::log(odds));
+}
+
+/// w_t of a term that stands `count` times in the query.
+inline float term_weight(unsigned count, double idf, const Bm25Parameters& parameters) {
+  return static_cast<float>(static_cast<double>(count) * idf * (parameters.k1 + 1.0));
+}
+
+}  // namespace quern

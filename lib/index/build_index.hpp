@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+
+#include "quern/core/file.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/order/order.hpp"
+
+namespace quern {
+
+struct BuildOptions {
+  std::string codec = "newpfd";
+  CodecOptions codec_options;
+  Bm25Parameters bm25;
+};
+
+/// Checks codec, block size, recursion, k1 (at least 0) and b (0 to 1). Throws InvalidArgument.
+void check_build_options(const BuildOptions& options);
+
+/// What building came to.
+struct BuildReport {
+  IndexManifest manifest;
+  std::uint64_t index_bytes = 0;
+  std::size_t spilled_runs = 0;
+};
+
+/// Inverts a collection into an index file: in docID order, within the memory budget, in parallel. The bytes written
+/// depend on collection, order and options alone. Throws InvalidArgument where the budget can't hold the tables that
+/// must be in memory (16 bytes a document and 16 MB).
+BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
+                        const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
+                        File& out);
+
+}  // namespace quern

@@ -1,0 +1,52 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/core/file.hpp"
+#include "quern/index/posting.hpp"
+
+namespace quern {
+
+/// Some lists, in the order of their terms, to be encoded together: postings in memory, or one long list on disk.
+struct ListBatch {
+  std::span<const Posting> postings;
+  std::vector<Posting> owned;  ///< what `postings` views, where it isn't the inverter's own array
+  /// A list too long for memory: u32 docIDs and frequencies in turn.
+  std::shared_ptr<const File> long_list;
+  term_t long_term = 0;
+  std::uint64_t long_size = 0;
+};
+
+/// Hands out an index's lists in the order of their terms.
+class ListSource {
+ public:
+  virtual ~ListSource() = default;
+  /// False at the end.
+  virtual bool next(ListBatch& batch) = 0;
+};
+
+/// Takes postings as documents come, sorts them in memory, and spills sorted runs to disk where the budget is full.
+class Inverter {
+ public:
+  Inverter(std::string tmp_folder, std::uint64_t memory_bytes, unsigned threads);
+  ~Inverter();
+  /// Postings of some documents, in any order. A document comes once.
+  void add(std::span<const Posting> postings);
+  /// Ends the input. The source lives as long as the inverter.
+  std::unique_ptr<ListSource> finish();
+  std::size_t num_runs() const { return runs_.size(); }
+
+ private:
+  void spill();
+  void merge_surplus_runs();
+
+  std::string tmp_folder_;
+  std::uint64_t memory_bytes_;
+  std::size_t max_postings_;
+  unsigned threads_;
+  std::vector<Posting> postings_, scratch_;
+  std::vector<File> runs_;
+};
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "quern/formats/index_file.hpp"
+
+namespace quern {
+
+/// Keeps the greatest impacts of a list, as many as the largest stored rank asks for.
+class TopImpacts {
+ public:
+  void clear() {
+    kept_.clear();
+    threshold_ = 0;
+  }
+  void add(float impact) {
+    if (impact <= threshold_) return;
+    kept_.push_back(impact);
+    if (kept_.size() == 4 * most) prune();
+  }
+  /// The impacts at stored_ranks, 0 where there are fewer.
+  std::array<float, 4> at_ranks() {
+    std::array<float, 4> impacts = {};
+    auto end = kept_.end();
+    for (std::size_t i = stored_ranks.size(); i-- > 0;) {
+      if (kept_.size() < stored_ranks[i]) continue;
+      const auto place = kept_.begin() + stored_ranks[i] - 1;
+      std::nth_element(kept_.begin(), place, end, std::greater<>());
+      impacts[i] = *place;
+      end = place;
+      if (place == kept_.begin()) break;
+    }
+    return impacts;
+  }
+
+ private:
+  static constexpr std::size_t most = stored_ranks.back();
+
+  void prune() {
+    std::nth_element(kept_.begin(), kept_.begin() + most - 1, kept_.end(), std::greater<>());
+    kept_.resize(most);
+    threshold_ = kept_.back();
+  }
+
+  std::vector<float> kept_;
+  float threshold_ = 0;  ///< impacts up to this are of no use any more
+};
+
+}  // namespace quern

@@ -1,0 +1,159 @@
+#include "quern/index/verify_index.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <atomic>
+#include <memory>
+
+#include "quern/codec/short_list.hpp"
+#include "quern/index/top_impacts.hpp"
+
+namespace quern {
+namespace {
+
+class IndexCheck {
+ public:
+  IndexCheck(const IndexReader& index, const Resources& resources)
+      : index_(index), resources_(resources), lengths_(index.num_documents()), constants_(index.num_documents()) {
+    const double average = index.manifest().statistics.average_length();
+    for (docid_t docid = 0; docid < index.num_documents(); ++docid)
+      constants_[docid] = document_constant(index.length(docid), average, index.manifest().bm25);
+  }
+
+  void run() {
+    tbb::parallel_for(std::uint64_t{0}, index_.num_lexicon_blocks(), [&](std::uint64_t block) { check_block(block); });
+    check_term_order();
+    if (postings_ != index_.manifest().postings || tokens_ != index_.manifest().tokens)
+      fail("postings", "hold other counts than the manifest says");
+    for (docid_t docid = 0; docid < index_.num_documents(); ++docid)
+      if (lengths_[docid] != index_.length(docid))
+        fail("lengths", fmt::format("docID {} has another length than its postings say", docid));
+    check_documents();
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view section, const std::string& why) const {
+    index_.container().fail(section, why);
+  }
+
+  void check_block(std::uint64_t block) {
+    std::uint64_t postings = 0;
+    index_.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+      try {
+        check_list(list);
+      } catch (const CorruptFile& error) {
+        throw CorruptFile(fmt::format("{} (the list of '{}')", error.what(), term));
+      }
+      postings += list.df;
+      tokens_ += list.cf;
+    });
+    postings_ += postings;
+    resources_.progress->add(postings);
+  }
+
+  /// What a list's blocks come to.
+  struct Totals {
+    std::uint64_t cf = 0;
+    TopImpacts top;
+  };
+
+  void check_list(const PostingList& list) {
+    Totals totals;
+    if (list.is_short()) {
+      docid_t docids[max_short_list];
+      freq_t freqs[max_short_list];
+      get_short_list(list.short_list, index_.num_documents(), {docids, list.df}, {freqs, list.df});
+      add_postings({docids, list.df}, {freqs, list.df}, totals);
+    } else {
+      check_blocks(list, totals);
+      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "a greatest impact differs from the list's");
+      const auto impacts = totals.top.at_ranks();
+      for (std::size_t i = 1; i < impacts.size(); ++i)
+        if (dequantize_down(quantize_down(impacts[i])) != list.kth_impact[i])
+          fail("lexicon", "a k-th best impact differs from the list's");
+    }
+    if (totals.cf != list.cf) fail("lexicon", "a collection frequency differs from the list's");
+  }
+
+  /// Adds to the totals; returns the greatest impact.
+  float add_postings(std::span<const docid_t> docids, std::span<const freq_t> freqs, Totals& totals) {
+    float greatest = 0;
+    for (std::size_t i = 0; i < docids.size(); ++i) {
+      const float part = impact(freqs[i], constants_[docids[i]]);
+      greatest = std::max(greatest, part);
+      totals.top.add(part);
+      totals.cf += freqs[i];
+      lengths_[docids[i]].fetch_add(freqs[i], std::memory_order_relaxed);
+    }
+    return greatest;
+  }
+
+  void check_blocks(const PostingList& list, Totals& totals) {
+    const CodecOptions& options = index_.manifest().codec_options;
+    const auto decoder = index_.codec().make_decoder(options, list.words);
+    const std::size_t blocks = list.num_blocks(options.block_size);
+    std::vector<docid_t> docids(options.block_size + over_write_values);
+    std::vector<freq_t> freqs(docids.size());
+    std::size_t word = index_.codec().header_words(options);
+    docid_t before = end_docid;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const auto wrong = [&](std::string_view section, std::string_view why) {
+        fail(section, fmt::format("list {}, block {}: {}", list.number, block, why));
+      };
+      const auto n =
+          static_cast<unsigned>(std::min<std::uint64_t>(options.block_size, list.df - block * options.block_size));
+      if (word >= list.words.size()) wrong("postings", "reaches past its list");
+      const WordView words = list.words.subspan(word);
+      const bool has_row = !list.block_last.empty();
+      if (has_row && list.block_offset[block] != word) wrong("block_offset", "is not where the block begins");
+      word += decoder->decode_docids(words, n, before, docids.data());
+      decoder->decode_freqs(words, n, freqs.data());
+      for (unsigned i = 0; i < n; ++i) {
+        if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1) wrong("postings", "docIDs do not rise");
+        if (freqs[i] == 0) wrong("postings", "a frequency of 0");
+        if (decoder->freq_at(words, n, i) != freqs[i]) wrong("postings", "a single frequency differs from its block's");
+        before = docids[i];
+      }
+      const float greatest = add_postings({docids.data(), n}, {freqs.data(), n}, totals);
+      if (!has_row) continue;
+      if (list.block_last[block] != before) wrong("block_last", "is not the block's greatest docID");
+      if (list.block_max[block] != quantize_up(greatest)) wrong("block_max", "is not the block's greatest impact");
+    }
+    if (word != list.words.size()) fail("postings", fmt::format("list {} has words behind its end", list.number));
+  }
+
+  void check_term_order() const {
+    std::string last;
+    for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
+      index_.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+        if (list.number > 0 && term <= last) fail("lexicon", "terms out of order");
+        last = term;
+      });
+    }
+  }
+
+  void check_documents() const {
+    tbb::parallel_for(docid_t{0}, (index_.num_documents() + texts_per_block - 1) / texts_per_block, [&](docid_t group) {
+      for (docid_t docid = group * texts_per_block;
+           docid < index_.num_documents() && docid < (group + 1) * texts_per_block; ++docid) {
+        const auto found = index_.find_docno(index_.docno(docid));
+        // Where documents share a docno, the look-up gives the first.
+        if (!found || *found > docid) fail("docno_lookup", fmt::format("docID {} is not found by its docno", docid));
+      }
+      index_.text(group * texts_per_block);
+    });
+  }
+
+  const IndexReader& index_;
+  const Resources& resources_;
+  std::vector<std::atomic<std::uint32_t>> lengths_;
+  std::vector<float> constants_;
+  std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0;
+};
+
+}  // namespace
+
+void verify_index(const IndexReader& index, const Resources& resources) { IndexCheck(index, resources).run(); }
+
+}  // namespace quern

@@ -1,0 +1,119 @@
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "quern/core/error.hpp"
+#include "quern/text/analyzer.hpp"
+#include "quern/text/html.hpp"
+#include "quern/text/utf8.hpp"
+
+#include "command.hpp"
+
+namespace quern::tools {
+namespace {
+
+using Terms = std::vector<std::string>;
+
+struct Arguments {
+  CommonOptions common;
+  std::vector<std::string> texts;
+  std::string stemmer = "none", stopwords = "none";
+  bool html = false;
+};
+
+AnalyzerOptions chosen_options(const Arguments& arguments) {
+  return make_analyzer_options(arguments.stemmer, arguments.stopwords);
+}
+
+/// Prints lists of terms as they come: a line each, or the rows of a JSON array.
+class TermPrinter {
+ public:
+  explicit TermPrinter(bool json) : json_(json) {}
+
+  void put(const Terms& terms) {
+    std::string line;
+    if (json_) {
+      line = (rows_ == 0 ? "[" : ",\n ") + Json(terms).dump();
+    } else {
+      for (const std::string& term : terms) line.append(line.empty() ? "" : " ").append(term);
+      line += '\n';
+    }
+    ++rows_;
+    print(line);
+  }
+
+  void finish() {
+    if (json_) print(rows_ == 0 ? "[]\n" : "]\n");
+  }
+
+ private:
+  bool json_;
+  std::size_t rows_ = 0;
+};
+
+std::string whole_input(const std::vector<std::string>& texts) {
+  if (texts.empty()) return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::string joined;
+  for (const std::string& text : texts) joined.append(joined.empty() ? "" : "\n").append(text);
+  return joined;
+}
+
+/// The title's terms, then those of each phrase that has any.
+void analyze_page(const std::string& page, Analyzer& analyzer, TermPrinter& printer) {
+  std::string repaired;
+  repair_utf8(page, repaired);
+  DocumentText text;
+  HtmlExtractor().extract(repaired, "", text);
+  printer.put(analyzer.terms(text.title));
+  Terms phrase;
+  const auto end_phrase = [&] {
+    if (!phrase.empty()) printer.put(phrase);
+    phrase.clear();
+  };
+  analyzer.analyze(
+      text.body, [&](std::string_view term) { phrase.emplace_back(term); }, end_phrase);
+  end_phrase();
+}
+
+void analyze_lines(const std::vector<std::string>& texts, Analyzer& analyzer, TermPrinter& printer) {
+  for (const std::string& text : texts) printer.put(analyzer.terms(text));
+  if (!texts.empty()) return;
+  for (std::string line; std::getline(std::cin, line);) printer.put(analyzer.terms(line));
+}
+
+void run(const Arguments& arguments) {
+  Analyzer analyzer(chosen_options(arguments));
+  TermPrinter printer(arguments.common.json);
+  if (arguments.html) {
+    analyze_page(whole_input(arguments.texts), analyzer, printer);
+  } else {
+    analyze_lines(arguments.texts, analyzer, printer);
+  }
+  if (std::cin.bad()) throw IoError("reading standard input failed");
+  printer.finish();
+}
+
+}  // namespace
+
+void add_analyze_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      program.add_subcommand("analyze", "Show the terms that text is indexed under, a line for each text");
+  command->add_option("TEXT", arguments->texts, "Texts; without any, the lines of standard input");
+  command->add_option("--stemmer", arguments->stemmer, "Stemmer: " + joined(stemmer_names()))
+      ->capture_default_str()
+      ->check(name_validator(stemmer_names()));
+  command
+      ->add_option("--stopwords", arguments->stopwords, "Words to leave out: none, english, or a file with one a line")
+      ->capture_default_str();
+  command->add_flag("--html", arguments->html,
+                    "Take the input as one HTML page (UTF-8): a line for its title, then one for each phrase");
+  command->add_flag("--json", arguments->common.json, "Print an array of arrays");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nExamples:\n  quern analyze \"The mills of the gods\" --stemmer porter2 --stopwords english\n"
+      "  quern analyze --html --json < page.html");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

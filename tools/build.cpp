@@ -1,0 +1,53 @@
+#include <memory>
+
+#include "quern/core/atomic_file.hpp"
+#include "quern/formats/order_file.hpp"
+
+#include "command.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  BuildOptions build;
+  std::string collection, order, output;
+};
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const CollectionReader collection = CollectionReader::open(arguments.collection);
+  OrderOptions order_options;
+  DocumentOrder order;
+  if (arguments.order.empty()) {
+    order = order_named(order_options.by).compute(collection, order_options, resources);
+  } else {
+    const OrderReader reader = OrderReader::open(arguments.order);
+    reader.check_belongs_to(collection);
+    order_options = reader.manifest().options;
+    order = reader.load();
+  }
+  AtomicFile out(arguments.output, arguments.common.force);
+  const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file());
+  out.commit();
+  say_report(arguments.common, report, arguments.output);
+  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_build_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
+  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->required();
+  command->add_option("--order", arguments->order, "What quern order wrote (default: the corpus's own order)")
+      ->type_name("FILE");
+  add_build_options(*command, arguments->build);
+  add_output_options(*command, arguments->common, arguments->output, "index");
+  add_common_options(*command, arguments->common);
+  command->footer("\nExample:\n  quern build my.collection --order my.order --codec rice -o my.quern");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

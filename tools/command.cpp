@@ -1,0 +1,129 @@
+#include "command.hpp"
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "quern/core/atomic_file.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+
+#include "console_progress.hpp"
+
+namespace quern::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned max_threads = 1024;
+
+/// What the environment sets: threads, memory, tmp.
+po::variables_map environment() {
+  po::options_description description;
+  description.add_options()("threads", po::value<unsigned>())("memory", po::value<std::string>())(
+      "tmp", po::value<std::string>());
+  po::variables_map values;
+  try {
+    po::store(po::parse_environment(description,
+                                    [](const std::string& name) -> std::string {
+                                      if (name == "QUERN_THREADS") return "threads";
+                                      if (name == "QUERN_MEMORY") return "memory";
+                                      if (name == "QUERN_TMP") return "tmp";
+                                      return "";
+                                    }),
+              values);
+  } catch (const po::error& error) {
+    throw InvalidArgument(fmt::format("the environment's QUERN_… settings: {}", error.what()));
+  }
+  return values;
+}
+
+template <class Value>
+Value setting(const po::variables_map& values, const char* name, const Value& given, const Value& unset) {
+  if (given != unset) return given;
+  return values.count(name) ? values[name].as<Value>() : unset;
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("-j,--threads", options.threads, "Threads to use (default: all cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, max_threads));
+  command.add_flag("--quiet", options.quiet, "No progress, no remarks");
+}
+
+void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what) {
+  command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required();
+  command
+      .add_option("--memory", options.memory,
+                  "Memory to use, as in 512M or 4G (default: 1G, or a quarter of the machine's)")
+      ->type_name("SIZE")
+      ->check(size_validator());
+  command.add_option("--tmp", options.tmp, "Folder for work files (default: where the output goes)")->type_name("DIR");
+  command.add_flag("--force", options.force, "Overwrite existing output");
+  command.add_flag("--json", options.json, "Print the figures as JSON");
+}
+
+Resources make_resources(const CommonOptions& options, const std::string& output) {
+  const po::variables_map values = environment();
+  Resources resources = default_resources();
+  const unsigned threads = setting(values, "threads", options.threads, 0u);
+  if (threads > max_threads) throw InvalidArgument(fmt::format("QUERN_THREADS: at most {} threads", max_threads));
+  if (threads > 0) resources.threads = threads;
+  const std::string memory = setting(values, "memory", options.memory, std::string());
+  if (!memory.empty()) resources.memory_bytes = parse_size(memory);
+  constexpr std::uint64_t least_memory = 32 << 20;
+  if (resources.memory_bytes < least_memory) throw InvalidArgument("--memory: at least 32M are needed");
+  resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
+  if (resources.tmp_folder.empty()) resources.tmp_folder = folder_of(output);
+  static std::unique_ptr<Progress> progress;
+  progress = make_console_progress(options.quiet);
+  resources.progress = progress.get();
+  static std::unique_ptr<tbb::global_control> limit;
+  limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, resources.threads);
+  return resources;
+}
+
+CLI::Validator size_validator() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        try {
+          parse_size(text);
+          return {};
+        } catch (const InvalidArgument& error) {
+          return error.what();
+        }
+      },
+      "");
+}
+
+CLI::Validator name_validator(const std::vector<std::string>& names) {
+  return CLI::Validator(
+      [names](const std::string& text) -> std::string {
+        for (const std::string& name : names)
+          if (name == text) return {};
+        return fmt::format("'{}' is none of {}", text, joined(names));
+      },
+      "");
+}
+
+std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_errno("can't write", "standard output");
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) throw_errno("can't write", "standard output");
+}
+
+void say(const CommonOptions& options, const std::string& line) {
+  if (!options.quiet) fmt::print(stderr, "{}\n", line);
+}
+
+}  // namespace quern::tools

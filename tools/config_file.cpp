@@ -1,0 +1,84 @@
+#include "config_file.hpp"
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "quern/core/error.hpp"
+
+namespace quern::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* config_option = "config";
+
+/// The command's options by their long names, as Boost takes them; --config itself can't stand in a file.
+po::options_description describe(const CLI::App& command) {
+  po::options_description description;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames())
+      if (name != config_option && name != "help") description.add_options()(name.c_str(), po::value<std::string>());
+  }
+  return description;
+}
+
+/// The line on which a key stands, from 1; 0 where it isn't found.
+std::size_t line_of(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    const std::size_t from = line.find_first_not_of(" \t"), to = line.find_first_of(" \t=", from);
+    if (from != line.npos && line.substr(from, to - from) == key) return number;
+  }
+  return 0;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf()))
+    throw IoError(path + ": can't be read; is the name of the configuration file right?");
+  return text.str();
+}
+
+po::parsed_options parse(const std::string& path, const std::string& text, const po::options_description& description) {
+  std::istringstream in(text);
+  try {
+    return po::parse_config_file(in, description);
+  } catch (const po::unknown_option& error) {
+    throw InvalidArgument(fmt::format("{}: line {}: '{}' is no setting; see quern index --help for the option names",
+                                      path, line_of(text, error.get_option_name()), error.get_option_name()));
+  } catch (const po::error& error) {
+    throw InvalidArgument(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
+  }
+}
+
+}  // namespace
+
+void add_config_option(CLI::App& command) {
+  command.add_option(std::string("--") + config_option, "Read options from a file of lines `key = value`")
+      ->type_name("FILE");
+}
+
+void apply_config_file(CLI::App& command) {
+  const CLI::Option* config = command.get_option(std::string("--") + config_option);
+  if (config->count() == 0) return;
+  const std::string path = config->as<std::string>();
+  const std::string text = read_text(path);
+  const po::options_description description = describe(command);
+  for (const po::option& setting : parse(path, text, description).options) {
+    CLI::Option* option = command.get_option("--" + setting.string_key);
+    if (option->count() > 0) continue;
+    try {
+      for (const std::string& value : setting.value) option->add_result(value);
+      option->run_callback();
+    } catch (const CLI::ParseError& error) {
+      throw InvalidArgument(fmt::format("{}: line {}: {}", path, line_of(text, setting.string_key), error.what()));
+    }
+  }
+}
+
+}  // namespace quern::tools

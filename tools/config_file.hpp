@@ -1,0 +1,14 @@
+#pragma once
+#include "command.hpp"
+
+namespace quern::tools {
+
+/// Adds --config FILE to a command whose callback begins with apply_config_file().
+void add_config_option(CLI::App& command);
+
+/// Reads the file that --config names: lines `key = value`, keys being the command's long option names, # comments.
+/// Sets every option that the command line left open. Throws InvalidArgument with file and line for an unknown key or
+/// a value that the option refuses.
+void apply_config_file(CLI::App& command);
+
+}  // namespace quern::tools

@@ -1,0 +1,114 @@
+#include "console_progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+
+#include "quern/core/size_text.hpp"
+
+namespace quern::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class ConsoleProgress : public Progress {
+ public:
+  ConsoleProgress() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+  void start(const std::string& stage, std::uint64_t total, const std::string& unit) override {
+    const std::lock_guard lock(mutex_);
+    stage_ = stage;
+    unit_ = unit;
+    total_ = total;
+    done_ = 0;
+    begun_ = Clock::now();
+    next_show_ = now_us() + first_wait_us();
+  }
+
+  void add(std::uint64_t units) override {
+    done_ += units;
+    if (now_us() < next_show_) return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return;
+    next_show_ = now_us() + (terminal_ ? 100'000 : 5'000'000);
+    show();
+  }
+
+  void finish() override {
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    next_show_ = INT64_MAX;
+  }
+
+  void warn(const std::string& message) override {
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    fmt::print(stderr, "quern: warning: {}\n", message);
+  }
+
+ private:
+  static std::int64_t now_us() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+  }
+  std::int64_t first_wait_us() const { return terminal_ ? 200'000 : 5'000'000; }
+
+  std::string amount(std::uint64_t units) const {
+    return unit_ == "bytes" ? size_text(units) : fmt::format("{}", units);
+  }
+
+  std::string line() const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+    const double rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
+    const std::string speed =
+        fmt::format("{}{}/s", amount(static_cast<std::uint64_t>(rate)), unit_ == "bytes" ? "" : " " + unit_);
+    if (total_ == 0) return fmt::format("{}: {} {}, {}", stage_, amount(done_), unit_, speed);
+    const std::uint64_t done = std::min<std::uint64_t>(done_, total_);
+    const auto left = rate > 0 ? static_cast<std::uint64_t>(static_cast<double>(total_ - done) / rate) : 0;
+    return fmt::format("{}: {:3d} % of {}{}, {}, {}:{:02d} left", stage_, done * 100 / total_, amount(total_),
+                       unit_ == "bytes" ? "" : " " + unit_, speed, left / 60, left % 60);
+  }
+
+  void show() {
+    if (!terminal_) {
+      fmt::print(stderr, "quern: {}\n", line());
+      return;
+    }
+    constexpr std::uint64_t width = 24;
+    const std::uint64_t full = total_ == 0 ? 0 : std::min<std::uint64_t>(done_, total_) * width / total_;
+    fmt::print(stderr, "\r\x1b[K[{:<{}}] {}", std::string(full, '#'), width, line());
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+
+  void clear_line() {
+    if (drawn_) fmt::print(stderr, "\r\x1b[K");
+    drawn_ = false;
+  }
+
+  const bool terminal_;
+  std::mutex mutex_;
+  std::string stage_, unit_;
+  std::uint64_t total_ = 0;
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::int64_t> next_show_{INT64_MAX};
+  Clock::time_point begun_;
+  bool drawn_ = false;
+};
+
+class QuietProgress : public NoProgress {
+ public:
+  void warn(const std::string& message) override { fmt::print(stderr, "quern: warning: {}\n", message); }
+};
+
+}  // namespace
+
+std::unique_ptr<Progress> make_console_progress(bool quiet) {
+  if (quiet) return std::make_unique<QuietProgress>();
+  return std::make_unique<ConsoleProgress>();
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,73 @@
+#include <memory>
+
+#include "quern/core/atomic_file.hpp"
+#include "quern/formats/collection.hpp"
+
+#include "command.hpp"
+#include "config_file.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+constexpr const char* automatic = "auto";
+
+struct Arguments {
+  CommonOptions common;
+  ParseArguments parse;
+  OrderOptions order;
+  BuildOptions build;
+  std::string output;
+};
+
+/// Parse, order and build in one go; collection and order are work files that nobody sees.
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const ParseOptions options = parse_options(arguments.parse);
+  check_build_options(arguments.build);
+  AtomicFile out(arguments.output, arguments.common.force);
+
+  auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
+  const ParseReport parsed = parse_corpus(options, resources, *file);
+  say_report(arguments.common, parsed);
+  const CollectionReader collection(file);
+  OrderOptions order_options = arguments.order;
+  if (order_options.by == automatic) order_options.by = automatic_order(collection.manifest());
+  const DocumentOrder order = order_named(order_options.by).compute(collection, order_options, resources);
+  const BuildReport built = build_index(collection, order, order_options, arguments.build, resources, out.file());
+  out.commit();
+  say_report(arguments.common, built, arguments.output);
+  if (arguments.common.json) print(Json{{"parse", to_json(parsed)}, {"build", to_json(built)}}.dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_index_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->order.by = automatic;
+  CLI::App* command = program.add_subcommand("index", "Turn a corpus into an index: parse, order and build in one go");
+  add_parse_options(*command, arguments->parse);
+  std::vector<std::string> orders = names_of(all_orders());
+  orders.insert(orders.begin(), automatic);
+  command
+      ->add_option("--order", arguments->order.by,
+                   "docID order: " + joined(orders) + " (auto: url where all documents have one, else natural)")
+      ->type_name("NAME")
+      ->check(name_validator(orders))
+      ->capture_default_str();
+  add_order_options(*command, arguments->order);
+  add_build_options(*command, arguments->build);
+  add_output_options(*command, arguments->common, arguments->output, "index");
+  add_common_options(*command, arguments->common);
+  add_config_option(*command);
+  command->footer(
+      "\nExamples:\n  quern index corpus.warc.gz -o my.quern\n"
+      "  quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern\n"
+      "  quern index corpus/ --config my.conf -o my.quern   (quern inspect my.quern --config prints one)");
+  command->callback([command, arguments] {
+    apply_config_file(*command);
+    run(*arguments);
+  });
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,40 @@
+#include <memory>
+
+#include "quern/core/atomic_file.hpp"
+
+#include "command.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  ParseArguments parse;
+  std::string output;
+};
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  AtomicFile out(arguments.output, arguments.common.force);
+  const ParseReport report = parse_corpus(parse_options(arguments.parse), resources, out.file());
+  out.commit();
+  say_report(arguments.common, report);
+  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_parse_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = program.add_subcommand("parse", "Turn a corpus into a collection");
+  add_parse_options(*command, arguments->parse);
+  add_output_options(*command, arguments->common, arguments->output, "collection");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nExamples:\n  quern parse corpus/ -o my.collection\n"
+      "  zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

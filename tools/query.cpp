@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "quern/core/atomic_file.hpp"
+#include "quern/corpus/byte_source.hpp"
+#include "quern/formats/query_file.hpp"
+#include "quern/formats/run_file.hpp"
+#include "quern/query/query_engine.hpp"
+
+#include "command.hpp"
+
+namespace quern::tools {
+namespace {
+
+constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
+
+struct Arguments {
+  CommonOptions common;
+  std::string index, queries, query, queries_format = "auto", output, output_format, tag = "quern", idf = "lucene";
+  std::string algorithm{all_algorithms().front().name};
+  std::size_t k = 10;
+  std::optional<double> k1, b;
+};
+
+std::vector<Query> read_queries(const Arguments& arguments) {
+  if (!arguments.query.empty()) return {{"1", arguments.query}};
+  const std::string name = arguments.queries == "-" ? "standard input" : arguments.queries;
+  return parse_queries(read_whole(arguments.queries, max_query_file_bytes), arguments.queries_format, name).queries;
+}
+
+/// A single query on a terminal is for people, everything else for programs.
+const RunFormat& output_format(const Arguments& arguments) {
+  if (!arguments.output_format.empty()) return run_format_named(arguments.output_format);
+  const bool for_people = !arguments.query.empty() && arguments.output.empty() && ::isatty(STDOUT_FILENO) == 1;
+  return for_people ? run_format_named("text") : *all_run_formats().front();
+}
+
+/// Where the run goes: stdout, or a file that appears whole.
+class RunOutput {
+ public:
+  RunOutput(const std::string& path, bool force) {
+    if (path.empty()) return;
+    file_.emplace(path, force);
+    out_.emplace(file_->file());
+  }
+  void write(std::string_view text) {
+    if (out_) {
+      out_->write({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    } else {
+      print(text);
+    }
+  }
+  void finish() {
+    if (!out_) return flush_output();
+    out_->flush();
+    file_->commit();
+  }
+
+ private:
+  std::optional<AtomicFile> file_;
+  std::optional<FileAppender> out_;
+};
+
+/// Turns docIDs into what the output form shows.
+class ResultText {
+ public:
+  ResultText(const IndexReader& index, bool with_titles) : index_(index), with_titles_(with_titles) {}
+
+  std::span<const RunResult> results(const std::vector<ScoredDocument>& documents) {
+    results_.clear();
+    texts_.clear();
+    texts_.reserve(documents.size());
+    for (const ScoredDocument& document : documents) {
+      RunResult result;
+      result.docno = index_.docno(document.docid);
+      result.score = document.score;
+      if (with_titles_) {
+        texts_.push_back(index_.text(document.docid));
+        result.title = texts_.back().title;
+        result.url = texts_.back().url;
+      }
+      results_.push_back(result);
+    }
+    return results_;
+  }
+
+ private:
+  const IndexReader& index_;
+  bool with_titles_;
+  std::vector<IndexReader::DocumentText> texts_;
+  std::vector<RunResult> results_;
+};
+
+ScoringOptions scoring_options(const Arguments& arguments, const IndexReader& index) {
+  ScoringOptions options;
+  options.bm25 = index.manifest().bm25;
+  if (arguments.k1) options.bm25.k1 = *arguments.k1;
+  if (arguments.b) options.bm25.b = *arguments.b;
+  options.idf = arguments.idf == "robertson" ? Idf::robertson : Idf::lucene;
+  return options;
+}
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  const IndexReader index = IndexReader::open(arguments.index);
+  const std::vector<Query> queries = read_queries(arguments);
+  std::vector<std::string_view> texts;
+  for (const Query& query : queries) texts.push_back(query.text);
+
+  const RunFormat& format = output_format(arguments);
+  RunOutput out(arguments.output, arguments.common.force);
+  ResultText result_text(index, format.shows_titles());
+  const QueryEngine engine(index, scoring_options(arguments, index));
+  resources.progress->start("query", queries.size(), "queries");
+  std::string text;
+  format.begin(text);
+  run_batch(engine, texts, algorithm_named(arguments.algorithm), arguments.k, resources.threads,
+            [&](std::size_t i, const std::vector<ScoredDocument>& documents) {
+              format.append(text, queries[i].id, queries[i].text, result_text.results(documents), arguments.tag);
+              out.write(text);
+              text.clear();
+              resources.progress->add(1);
+            });
+  format.end(text);
+  out.write(text);
+  out.finish();
+  resources.progress->finish();
+}
+
+}  // namespace
+
+void add_query_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = program.add_subcommand("query", "Answer queries: the k best documents of each");
+  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->required();
+  auto* source = command->add_option_group("queries", "Where the queries come from");
+  source->add_option("-q,--queries", arguments->queries, "File of queries, plain, gzip or zstd; - is standard input")
+      ->type_name("FILE");
+  source->add_option("--query", arguments->query, "One query")->type_name("TEXT");
+  source->require_option(1);
+  std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
+  command->add_option("--queries-format", arguments->queries_format, "Form of the file: " + joined(forms))
+      ->type_name("NAME")
+      ->check(name_validator(forms))
+      ->capture_default_str();
+  std::vector<std::string> algorithms;
+  std::string algorithm_help = "How they are answered:";
+  for (const QueryAlgorithm& algorithm : all_algorithms()) {
+    algorithms.emplace_back(algorithm.name);
+    algorithm_help += fmt::format("\n  {}: {}", algorithm.name, algorithm.description);
+  }
+  command->add_option("-a,--algorithm", arguments->algorithm, algorithm_help)
+      ->type_name("NAME")
+      ->check(name_validator(algorithms))
+      ->capture_default_str();
+  command->add_option("-k", arguments->k, "Results a query")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{end_docid}))
+      ->capture_default_str();
+  command->add_option("--k1", arguments->k1, "BM25's k1 (default: the index's)")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 1000.0));
+  command->add_option("--b", arguments->b, "BM25's b (default: the index's)")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--idf", arguments->idf, "Inverse document frequency: lucene, robertson")
+      ->type_name("NAME")
+      ->check(name_validator({"lucene", "robertson"}))
+      ->capture_default_str();
+  command
+      ->add_option("--output-format", arguments->output_format,
+                   "Form of the results: " + joined(names_of(all_run_formats())) +
+                       " (default: trec; text for --query on a terminal)")
+      ->type_name("NAME")
+      ->check(name_validator(names_of(all_run_formats())));
+  command->add_option("--tag", arguments->tag, "Name of the run, in trec output")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "Write to a file, not to standard output")->type_name("FILE");
+  command->add_flag("--force", arguments->common.force, "Overwrite existing output");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nExamples:\n  quern query my.quern --query \"water mill\"\n"
+      "  quern query my.quern -q topics.txt -a and -k 1000 -o my.run\n"
+      "  zcat log.gz | quern query my.quern -q - --output-format json");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,141 @@
+#include "stage_options.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/size_text.hpp"
+#include "quern/corpus/corpus_format.hpp"
+#include "quern/text/analyzer.hpp"
+
+namespace quern::tools {
+
+void add_parse_options(CLI::App& command, ParseArguments& arguments) {
+  std::vector<std::string> formats = names_of(all_corpus_formats());
+  formats.insert(formats.begin(), "auto");
+  command
+      .add_option("CORPUS", arguments.corpus,
+                  "Files, folders (read recursively, in name order), or - for standard input; plain, gzip or zstd")
+      ->required();
+  command.add_option("--format", arguments.format, "Form of the corpus: " + joined(formats))
+      ->type_name("NAME")
+      ->check(name_validator(formats))
+      ->capture_default_str();
+  command.add_option("--max-document", arguments.max_document, "Larger documents are bad ones")
+      ->type_name("SIZE")
+      ->check(size_validator())
+      ->capture_default_str();
+  std::vector<std::string> stemmers;
+  for (const auto& name : stemmer_names()) stemmers.emplace_back(name);
+  command.add_option("--stemmer", arguments.stemmer, "Stemmer: " + joined(stemmers))
+      ->type_name("NAME")
+      ->check(name_validator(stemmers))
+      ->capture_default_str();
+  command
+      .add_option("--stopwords", arguments.stopwords, "Words to leave out: none, english, or a file with one a line")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  command.add_option("--duplicates", arguments.duplicates, "Documents with a docno that came before: keep, refuse")
+      ->type_name("NAME")
+      ->check(name_validator({duplicates_keep, duplicates_refuse}))
+      ->capture_default_str();
+  command.add_option("--max-errors", arguments.max_errors, "Bad documents to pass over before giving up")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+ParseOptions parse_options(const ParseArguments& arguments) {
+  ParseOptions options;
+  options.corpus = arguments.corpus;
+  options.reader.format = arguments.format;
+  options.reader.max_document_bytes = parse_size(arguments.max_document);
+  options.analyzer = make_analyzer_options(arguments.stemmer, arguments.stopwords);
+  options.duplicates = arguments.duplicates;
+  options.max_errors = arguments.max_errors;
+  return options;
+}
+
+void add_order_options(CLI::App& command, OrderOptions& options) {
+  command.add_option("--seed", options.seed, "Seed of the random order")->type_name("N")->capture_default_str();
+}
+
+void add_build_options(CLI::App& command, BuildOptions& options) {
+  const std::vector<std::string> codecs = names_of(all_codecs());
+  command.add_option("--codec", options.codec, "Code of the posting lists: " + joined(codecs))
+      ->type_name("NAME")
+      ->check(name_validator(codecs))
+      ->capture_default_str();
+  command.add_option("--block-size", options.codec_options.block_size, "Postings a block: 64, 128, 256 or 512")
+      ->type_name("N")
+      ->check(name_validator({"64", "128", "256", "512"}))
+      ->capture_default_str();
+  command
+      .add_option("--recursion", options.codec_options.recursion,
+                  "rpfd: how often exceptions are compressed in their turn")
+      ->type_name("0-4")
+      ->check(CLI::Range(0, 4))
+      ->capture_default_str();
+  command.add_option("--k1", options.bm25.k1, "BM25's k1, which the block maxima hold for")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--b", options.bm25.b, "BM25's b, which the block maxima hold for")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X")
+      ->capture_default_str();
+}
+
+Json to_json(const ParseReport& report) {
+  return {{"read", report.read},
+          {"indexed", report.indexed},
+          {"empty", report.empty},
+          {"skipped", report.skipped},
+          {"bad", report.bad},
+          {"duplicates", report.duplicates},
+          {"repaired_utf8", report.repaired_utf8},
+          {"cut_terms", report.cut_terms},
+          {"bytes", report.bytes},
+          {"terms", report.terms},
+          {"tokens", report.tokens},
+          {"postings", report.postings},
+          {"links", report.links},
+          {"bad_documents", report.bad_documents}};
+}
+
+Json to_json(const BuildReport& report) {
+  const IndexManifest& manifest = report.manifest;
+  return {{"documents", manifest.documents},
+          {"terms", manifest.terms},
+          {"postings", manifest.postings},
+          {"tokens", manifest.tokens},
+          {"codec", manifest.codec},
+          {"block_size", manifest.codec_options.block_size},
+          {"order", manifest.order},
+          {"index_bytes", report.index_bytes},
+          {"spilled_runs", report.spilled_runs}};
+}
+
+void say_report(const CommonOptions& options, const ParseReport& report) {
+  constexpr std::size_t shown = 10;
+  for (std::size_t i = 0; i < std::min(shown, report.bad_documents.size()); ++i)
+    say(options, "quern: bad document: " + report.bad_documents[i]);
+  if (report.bad > shown)
+    say(options, fmt::format("quern: and {} more bad documents (--json has the first hundred)", report.bad - shown));
+  if (report.duplicates > 0)
+    say(options, fmt::format("quern: warning: {} documents have a docno that came before", report.duplicates));
+  if (report.repaired_utf8 > 0)
+    say(options, fmt::format("quern: {} invalid UTF-8 sequences replaced", report.repaired_utf8));
+  if (report.cut_terms > 0)
+    say(options, fmt::format("quern: {} terms of more than {} bytes cut", report.cut_terms, max_term_bytes));
+  say(options,
+      fmt::format("quern: parsed {} of records: {} read, {} indexed, {} empty, {} skipped, {} bad; {} terms, {} tokens",
+                  size_text(report.bytes), report.read, report.indexed, report.empty, report.skipped, report.bad,
+                  report.terms, report.tokens));
+}
+
+void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output) {
+  const IndexManifest& manifest = report.manifest;
+  say(options, fmt::format("quern: built {}: {} documents, {} terms, {} postings, {} in {} order ({}, blocks of {})",
+                           output, manifest.documents, manifest.terms, manifest.postings, size_text(report.index_bytes),
+                           manifest.order, manifest.codec, manifest.codec_options.block_size));
+}
+
+}  // namespace quern::tools

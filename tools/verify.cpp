@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/core/file.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/formats/collection.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/index/verify_index.hpp"
+
+#include "command.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  std::vector<std::string> paths;
+};
+
+/// Sums first: they say where the damage is; what the contents contradict comes after.
+void verify(const std::string& path, FileKind kind, const Resources& resources) {
+  const std::uint64_t size = File::open_for_reading(path).size();
+  resources.progress->start("check sums", size, "bytes");
+  switch (kind) {
+    case FileKind::collection: {
+      const CollectionReader collection = CollectionReader::open(path);
+      collection.container().verify(resources);
+      resources.progress->start("check contents", size, "bytes");
+      collection.verify_contents(resources);
+      break;
+    }
+    case FileKind::order: {
+      const OrderReader order = OrderReader::open(path);
+      order.container().verify(resources);
+      order.load();
+      break;
+    }
+    case FileKind::index: {
+      const IndexReader index = IndexReader::open(path);
+      index.container().verify(resources);
+      resources.progress->start("check contents", index.manifest().postings, "postings");
+      verify_index(index, resources);
+      break;
+    }
+    default:
+      throw UnsupportedVersion(path + ": is a Quern file of a kind that this program does not know");
+  }
+  resources.progress->finish();
+}
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  for (const std::string& path : arguments.paths) {
+    const FileKind kind = kind_of_file(path);
+    verify(path, kind, resources);
+    if (!arguments.common.quiet)
+      print(fmt::format("{}: {}, {}, sound\n", path, kind_name(kind), size_text(File::open_for_reading(path).size())));
+  }
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
+  command->add_option("PATH", arguments->paths, "Collections, orders or indexes")->required();
+  add_common_options(*command, arguments->common);
+  command->footer("\nExample:\n  quern verify my.quern");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
