@@ -19,9 +19,24 @@ struct Parts {
   std::string_view page;
 };
 
-/// A header without its end tag ends before the line that begins with a tag.
-std::size_t header_end(std::string_view record, std::size_t begin) {
-  return std::min(record.find("\n<", begin), record.size());
+/// Parts what stands behind <DOCHDR> into header and page. A header without its end tag ends before the line that
+/// begins with a tag.
+void split_behind_dochdr(std::string_view record, std::size_t begin, SgmlTagScanner& tags, Parts& parts) {
+  std::size_t end = std::min(record.find("\n<", begin), record.size());
+  std::size_t page_begin = end;
+  SgmlTag tag;
+  for (std::size_t at = begin; tags.next(at, tag); at = tag.end) {
+    if (!equals_ignoring_case(tag.name, "dochdr")) continue;
+    end = tag.begin;
+    page_begin = tag.end;
+    break;
+  }
+  parts.header = record.substr(begin, end - begin);
+  parts.page = record.substr(page_begin);
+}
+
+bool begins_page(const SgmlTag& tag) {
+  return equals_ignoring_case(tag.name, "html") || equals_ignoring_case(tag.name, "body");
 }
 
 /// Reads the tags up to DOCHDR, or up to the page where there is none.
@@ -29,31 +44,23 @@ Parts split(std::string_view record) {
   Parts parts;
   SgmlTagScanner tags(record);
   SgmlTag tag;
-  bool has_header = false;
-  for (std::size_t at = 0; !has_header && tags.next(at, tag); at = tag.end) {
-    has_header = equals_ignoring_case(tag.name, "dochdr") && !tag.closing;
-    if (equals_ignoring_case(tag.name, "docno") && !tag.closing && !parts.has_docno) {
-      parts.has_docno = true;
+  bool is_docno_open = false;
+  for (std::size_t at = 0; tags.next(at, tag) && !begins_page(tag); at = tag.end) {
+    if (equals_ignoring_case(tag.name, "dochdr") && !tag.closing) {
+      split_behind_dochdr(record, tag.end, tags, parts);
+      break;
+    }
+    if (!equals_ignoring_case(tag.name, "docno")) continue;
+    if (!tag.closing && !parts.has_docno) {
       const std::size_t end = std::min(record.find('<', tag.end), record.size());
       parts.docno = record.substr(tag.end, end - tag.end);
       parts.page = record.substr(end);
+      parts.has_docno = is_docno_open = true;
+    } else if (tag.closing && is_docno_open) {
+      parts.page = record.substr(tag.end);
+      is_docno_open = false;
     }
-    if (equals_ignoring_case(tag.name, "docno") && tag.closing) parts.page = record.substr(tag.end);
-    if (starts_with_ignoring_case(tag.name, "html") || starts_with_ignoring_case(tag.name, "body")) return parts;
   }
-  if (!has_header) return parts;
-
-  const std::size_t begin = tag.end;
-  SgmlTag end_tag;
-  for (std::size_t at = begin; tags.next(at, end_tag); at = end_tag.end) {
-    if (!equals_ignoring_case(end_tag.name, "dochdr")) continue;
-    parts.header = record.substr(begin, end_tag.begin - begin);
-    parts.page = record.substr(end_tag.end);
-    return parts;
-  }
-  const std::size_t end = header_end(record, begin);
-  parts.header = record.substr(begin, end - begin);
-  parts.page = record.substr(end);
   return parts;
 }
 

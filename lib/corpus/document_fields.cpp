@@ -33,16 +33,15 @@ ParsedRecord skipped_record(std::string reason) { return {RecordKind::skipped, s
 
 bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out, ParsedRecord& problem) {
   docno = trim(docno);
-  if (docno.empty()) {
-    problem = bad_record("its docno is empty");
-  } else if (docno.size() > max_field_bytes) {
+  if (docno.size() > max_field_bytes) {
     problem = bad_record("its docno has " + std::to_string(docno.size()) + " bytes; " +
                          std::to_string(max_field_bytes) + " are allowed");
   } else if (has_control_character(docno)) {
     problem = bad_record("its docno holds a control character");
   } else {
-    out.docno = repaired(docno, scratch);
-    return true;
+    out.docno = trim(repaired(docno, scratch));
+    if (!out.docno.empty()) return true;
+    problem = bad_record("its docno is empty");
   }
   return false;
 }

@@ -91,6 +91,9 @@ TEST_CASE("Parts of a TRECWEB record may be missing", "[format]") {
   }
   SECTION("DOCNO's end") {
     CHECK(document("<DOC>\n<DOCNO>W-1\n<DOCHDR>http://a.example/\n</DOCHDR><title>t</title></DOC>").docno == "W-1");
+    const DocumentText text = document("<DOC><DOCNO>  W-1\n<p>body</DOC>");
+    CHECK(text.docno == "W-1");
+    CHECK(text.body == "body");
   }
   SECTION("DOCHDR") {
     const DocumentText text = document("<DOC><DOCNO>W-1</DOCNO>\n<title>t</title> body</DOC>");

@@ -168,6 +168,9 @@ TEST_CASE("What begins with no version line is told once and passed over", "[for
   CHECK(pieces[0].reason.find("no WARC record") == 0);
   CHECK(pieces[0].offset == 1);
   CHECK(pieces[1].offset == 16);
+  for (std::size_t step = 1; step < 20; ++step) {
+    CHECK(cut_records(format, "junk\nmore\n" + good + good, step).size() == 3);
+  }
 }
 
 TEST_CASE("WARC is cut the same however its bytes come", "[format][property]") {
