@@ -173,6 +173,8 @@ void HtmlExtractor::Parser::on_text(std::string_view text) { text_->append(text)
 void HtmlExtractor::Parser::end_phrase() {
   std::string& body = out_->body;
   while (!body.empty() && is_white_space(body.back())) body.pop_back();
+  // The blanks that are gone may have stood before the open link's text.
+  link_begin_ = std::min(link_begin_, body.size());
   if (!body.empty() && body.back() != phrase_end) body.push_back(phrase_end);
 }
 
@@ -186,9 +188,7 @@ void HtmlExtractor::Parser::start_link(const xmlChar** attributes) {
 void HtmlExtractor::Parser::end_link() {
   if (!in_link_) return;
   in_link_ = false;
-  // Ending a phrase may have dropped the blank that the link's text would have followed.
-  const std::size_t begin = std::min(link_begin_, out_->body.size());
-  out_->links[link_].anchor = collapsed(std::string_view(out_->body).substr(begin));
+  out_->links[link_].anchor = collapsed(std::string_view(out_->body).substr(link_begin_));
 }
 
 bool HtmlExtractor::Parser::add_link(const xmlChar** attributes) {

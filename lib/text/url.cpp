@@ -103,14 +103,21 @@ std::string without_dot_segments(std::string_view path) {
   return out;
 }
 
+/// False for a host that is empty or has a colon (outside an IPv6 address's brackets), and for a port not in digits.
+bool is_sound(const Authority& authority) {
+  const bool bracketed = !authority.host.empty() && authority.host.back() == ']';
+  return !authority.host.empty() && (bracketed || authority.host.find(':') == std::string_view::npos) &&
+         std::all_of(authority.port.begin(), authority.port.end(), is_digit);
+}
+
 bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 /// A reference as it stands in an attribute: white space around it and line breaks in it mean nothing.
 std::string clean(std::string_view href) {
   while (!href.empty() && is_blank(href.front())) href.remove_prefix(1);
   while (!href.empty() && is_blank(href.back())) href.remove_suffix(1);
+  if (std::none_of(href.begin(), href.end(), is_blank)) return std::string(href);
   std::string cleaned;
-  cleaned.reserve(href.size());
   for (const char c : href) {
     if (c == ' ') {
       cleaned += "%20";
@@ -156,22 +163,16 @@ Target target_of(const UrlParts& base, const UrlParts& reference) {
   return target;
 }
 
-std::string_view trimmed(std::string_view url) {
-  while (!url.empty() && is_blank(url.front())) url.remove_prefix(1);
-  while (!url.empty() && is_blank(url.back())) url.remove_suffix(1);
-  return url;
-}
-
 }  // namespace
 
 std::string resolve_url(std::string_view base, std::string_view href) {
   if (href.size() > max_url_bytes || base.size() > max_url_bytes) return {};
-  const std::string reference_text = clean(href);
+  const std::string base_text = clean(base), reference_text = clean(href);
   const UrlParts reference = split(reference_text);
-  const Target target = target_of(split(trimmed(base)), reference);
+  const Target target = target_of(split(base_text), reference);
   const SchemePort* scheme = page_scheme(target.scheme);
   const Authority authority = split_authority(target.authority);
-  if (scheme == nullptr || authority.host.empty()) return {};
+  if (scheme == nullptr || !is_sound(authority)) return {};
   std::string url = target.scheme;
   url.append("://").append(authority.user).append(lower(authority.host));
   if (!authority.port.empty() && authority.port != scheme->port) url.append(":").append(authority.port);

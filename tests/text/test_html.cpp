@@ -149,6 +149,13 @@ TEST_CASE("A link's text reaches to its end or to the next link", "[text]") {
   }
 }
 
+TEST_CASE("Blanks that go at a phrase's end don't shift the text of a link", "[text]") {
+  const DocumentText page = extracted("a&#32;&#32;&#32;<a href=x><p>\xC3\xA9\xC3\xA9\xC3\xA9</a>");
+  CHECK(page.body == "a\x1e\xC3\xA9\xC3\xA9\xC3\xA9");
+  REQUIRE(page.links.size() == 1);
+  CHECK(page.links[0].anchor == "\xC3\xA9\xC3\xA9\xC3\xA9");
+}
+
 TEST_CASE("A page's own charset, NULs of entities and unknown bytes change nothing", "[text]") {
   CHECK(body_of("<meta charset=utf-16><meta http-equiv=content-type content='text/html; charset=koi8-r'>\xC3\xA9") ==
         "\xC3\xA9");

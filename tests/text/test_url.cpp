@@ -72,11 +72,13 @@ TEST_CASE("Scheme, host and port come in one form, the rest as written", "[text]
 TEST_CASE("White space around and line breaks within a reference mean nothing", "[text]") {
   CHECK(resolve_url("http://a/b", " \n c/\td\r\n e ") == "http://a/c/d%20e");
   CHECK(resolve_url(" http://a/b \n", "c") == "http://a/c");
+  CHECK(resolve_url("http://a b/c d", "?e") == "http://a%20b/c%20d?e");
 }
 
 TEST_CASE("What isn't the address of a page gives nothing", "[text]") {
-  for (const char* href : {"javascript:void(0)", "mailto:a@b.org", "data:text/html,x", "tel:1", "http://", "http:///x",
-                           "file:///etc/passwd", "about:blank", "https:relative", "javascript://a/b"}) {
+  for (const char* href :
+       {"javascript:void(0)", "mailto:a@b.org", "data:text/html,x", "tel:1", "http://", "http:///x",
+        "file:///etc/passwd", "about:blank", "https:relative", "javascript://a/b", "http://a::/", "http://a:b/"}) {
     INFO(href);
     CHECK(resolve_url("http://a/b", href).empty());
   }

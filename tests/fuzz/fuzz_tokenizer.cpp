@@ -1,0 +1,29 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "quern/text/analyzer.hpp"
+#include "quern/text/utf8.hpp"
+
+/// Terms of any bytes are valid UTF-8 of 1 to max_term_bytes bytes, and phrase ends are kept.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  static quern::Analyzer plain{quern::AnalyzerOptions{}};
+  static quern::Analyzer stemming{quern::make_analyzer_options("porter2", "english")};
+  std::string text;
+  quern::repair_utf8(bytes, text);
+  if (!quern::is_valid_utf8(text)) std::abort();
+  // Repair drops phrase ends; put some back.
+  std::replace(text.begin(), text.end(), '|', quern::phrase_end);
+  const auto expected_ends = std::count(text.begin(), text.end(), quern::phrase_end);
+  for (quern::Analyzer* analyzer : {&plain, &stemming}) {
+    std::ptrdiff_t ends = 0;
+    const auto on_term = [](std::string_view term) {
+      if (term.empty() || term.size() > quern::max_term_bytes || !quern::is_valid_utf8(term)) std::abort();
+    };
+    analyzer->analyze(text, on_term, [&] { ++ends; });
+    if (ends != expected_ends) std::abort();
+  }
+  return 0;
+}
