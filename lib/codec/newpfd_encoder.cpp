@@ -12,7 +12,7 @@ namespace quern::newpfd {
 namespace {
 
 /// Exact sizes are computed for so many widths of a stream, those of the least estimates.
-constexpr unsigned max_candidates = 3;
+constexpr unsigned max_candidates = 2;
 
 /// One way to code the values of a stream.
 struct Candidate {
@@ -29,22 +29,24 @@ struct Candidate {
 /// Bit widths of a stream's values, and how many there are above each width.
 struct Widths {
   alignas(32) std::array<std::uint8_t, max_block_size + 32> of;
+  std::array<std::uint32_t, 32> counts;  ///< of values of 1 to 32 bits
   std::array<unsigned, 34> above;
   unsigned greatest = 0;
 
   void measure(std::span<const std::uint32_t> values) {
     // Four counters a width, taken in turn: runs of equal widths would wait for one.
-    std::array<std::array<std::uint16_t, 33>, 4> counts{};
+    std::array<std::array<std::uint16_t, 33>, 4> turns{};
     for (std::size_t i = 0; i < values.size(); ++i) {
       const unsigned width = static_cast<unsigned>(std::bit_width(values[i]));
       of[i] = static_cast<std::uint8_t>(width);
-      ++counts[i % 4][width];
+      ++turns[i % 4][width];
     }
     std::fill_n(of.data() + values.size(), 32, std::uint8_t{0});
     above[33] = above[32] = 0;
     greatest = 0;
     for (unsigned width = 32; width > 0; --width) {
-      const unsigned count = unsigned{counts[0][width]} + counts[1][width] + counts[2][width] + counts[3][width];
+      const unsigned count = unsigned{turns[0][width]} + turns[1][width] + turns[2][width] + turns[3][width];
+      counts[width - 1] = count;
       if (count != 0 && greatest == 0) greatest = width;
       above[width - 1] = above[width] + count;
     }
@@ -57,14 +59,29 @@ unsigned log2_sixteenths(unsigned x) {
   return 16 * whole + (x * 16 >> whole) - 16;
 }
 
-/// About how many bits the stream takes where `exceptions` of n values have `high_bits` above the width in all:
-/// a position takes about 1.5 bits more than the logarithm of the mean distance, Simple16 a fifth of all, and half of
-/// a last word.
-std::uint64_t estimated_bits(unsigned n, unsigned width, unsigned exceptions, std::uint64_t high_bits) {
+/// Sixteenths of a bit that Simple16 takes for a high part, by how many bits the value has above the slot's: a word
+/// over the high parts that it holds, and a quarter more, since the widest of some neighbours rules.
+constexpr auto make_high_part_costs() {
+  constexpr std::array<std::uint8_t, 16> in_a_word = {28, 28, 14, 9, 7, 5, 5, 4, 3, 3, 2, 2, 2, 2, 2, 1};
+  std::array<std::uint32_t, 64> costs{};
+  for (unsigned bits = 1; bits <= 32; ++bits) costs[31 + bits] = 16 * 32 * 5 / 4 / in_a_word[std::min(bits, 15u)];
+  return costs;
+}
+
+/// From index 31 on, so that the values too small to be exceptions have an index, too.
+constexpr auto high_part_costs = make_high_part_costs();
+
+/// About how many bits the stream takes. A position takes 2.5 bits and 3/4 of the logarithm of the mean distance.
+/// This was fitted to blocks near their best width, of real lists and of random ones: the better of two estimates
+/// comes within 0.3 % of the smallest size there.
+std::uint64_t estimated_bits(unsigned n, unsigned width, const Widths& widths) {
   const std::uint64_t slots = std::uint64_t{n} * width;
+  const unsigned exceptions = widths.above[width];
   if (exceptions == 0) return slots;
-  const std::uint64_t position = log2_sixteenths(16 * n / exceptions) - 64 + 24;
-  return slots + (high_bits * 16 + exceptions * position) * 19 / 256 + 16;
+  std::uint32_t high_parts = 0;
+  for (unsigned i = 0; i < 32; ++i) high_parts += widths.counts[i] * high_part_costs[32 + i - width];
+  const std::uint32_t positions = exceptions * (40 + (log2_sixteenths(16 * n / exceptions) - 64) * 3 / 4);
+  return slots + (high_parts + positions) / 16 + 16;
 }
 
 /// Fills in the exceptions of candidate.width and counts their words.
@@ -107,14 +124,12 @@ class Stream {
     const unsigned n = static_cast<unsigned>(values_.size());
     std::array<std::uint64_t, max_candidates> estimates;
     size_ = 0;
-    std::uint64_t high_bits = 0;
     for (unsigned width = widths_.greatest + 1; width-- > 0;) {
       const unsigned exceptions = widths_.above[width];
-      high_bits += exceptions;
       if (exceptions > max_exceptions || widths_.greatest > width + simple16_max_width) break;
       const unsigned named_width = width == 31 ? 32 : width;
       if (width == 31 && exceptions != 0) continue;
-      const std::uint64_t estimate = estimated_bits(n, named_width, exceptions, high_bits);
+      const std::uint64_t estimate = estimated_bits(n, named_width, widths_);
       unsigned place = size_;
       while (place > 0 && estimate < estimates[place - 1]) --place;
       if (place == max_candidates) continue;

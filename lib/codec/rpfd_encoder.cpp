@@ -64,7 +64,9 @@ class RpfdEncoder final : public ListEncoder {
       : recursion_(options.recursion),
         shape_(shapes[options.recursion]),
         observed_(options.block_size),
-        coded_(options.block_size) {}
+        coded_(options.block_size),
+        docid_statistics_(options.recursion),
+        freq_statistics_(options.recursion) {}
 
   void start_list() override {
     observed_.restart();
@@ -81,8 +83,8 @@ class RpfdEncoder final : public ListEncoder {
   }
 
   void put_header(Words& out) override {
-    docid_widths_ = docid_statistics_.choose(recursion_);
-    freq_widths_ = freq_statistics_.choose(recursion_);
+    docid_widths_ = docid_statistics_.choose();
+    freq_widths_ = freq_statistics_.choose();
     const std::size_t start = out.size(), size = list_header_words(recursion_);
     out.resize(start + size + pack_slack_words);
     BitAppender to(out.data() + start, 0);

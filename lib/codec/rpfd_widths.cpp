@@ -11,15 +11,27 @@ namespace {
 /// An exception at depth 0 takes a word for its high part and one for its position gap.
 constexpr std::uint64_t raw_exception_bits = 64;
 
+/// Position gaps cost a step for each bit of each value, so they are taken from a list's first blocks and from a
+/// sample of all others.
+constexpr unsigned whole_blocks = 16, sample_distance = 8;
+
 unsigned width_of(std::uint32_t value) { return static_cast<unsigned>(std::bit_width(value)); }
 
-/// Slot widths there are codes for.
-bool has_code(unsigned width) { return width != 31; }
+/// The least slot width there is a code for.
+unsigned slot_width(unsigned width) { return width == 31 ? 32 : width; }
+
+/// The greatest bit width that any value has; 0 where there are no values.
+unsigned greatest_of(const std::array<std::uint64_t, 33>& widths) {
+  unsigned greatest = 32;
+  while (greatest > 0 && widths[greatest] == 0) --greatest;
+  return greatest;
+}
 
 }  // namespace
 
 void WidthStatistics::clear() {
   values_ = 0;
+  blocks_ = 0;
   greatest_ = 0;
   shapes_ = {};
   gaps_ = {};
@@ -27,30 +39,54 @@ void WidthStatistics::clear() {
 }
 
 void WidthStatistics::add(std::span<const std::uint32_t> values) {
-  std::array<std::uint32_t, 33> next{}, exceptions{};
-  std::uint32_t all = 0;
+  std::array<std::uint32_t, 33> counts{};
+  for (const std::uint32_t value : values) {
+    const unsigned width = width_of(value);
+    ++counts[width];
+    ++shapes_[width][width == 0 ? 0 : width_of(value & low_mask(width - 1))];
+  }
+  const unsigned greatest = width_of(*std::max_element(values.begin(), values.end()));
+  std::uint32_t exceptions = 0;
+  for (unsigned slot = greatest; slot-- > 0;) {
+    exceptions += counts[slot + 1];
+    nested_count_bits_[slot] += width_of(exceptions);
+  }
+  greatest_ = std::max(greatest_, greatest);
+  values_ += values.size();
+  // Recursion 0 stores position gaps as words, whatever their widths.
+  const bool needs_gaps = recursion_ != 0;
+  if (needs_gaps && blocks_ < whole_blocks)
+    track_gaps(values, 1);
+  else if (needs_gaps && blocks_ % sample_distance == 0)
+    track_gaps(values, sample_distance);
+  ++blocks_;
+}
+
+void WidthStatistics::track_gaps(std::span<const std::uint32_t> values, std::uint32_t weight) {
+  std::array<std::uint32_t, 32> next{};
   for (std::uint32_t i = 0; i < values.size(); ++i) {
     const unsigned width = width_of(values[i]);
-    all |= values[i];
-    if (width == 0) continue;
-    ++shapes_[width][width_of(values[i] & low_mask(width - 1))];
     for (unsigned slot = 0; slot < width; ++slot) {
-      ++gaps_[slot][width_of(i - next[slot])];
-      ++exceptions[slot];
+      gaps_[slot][width_of(i - next[slot])] += weight;
       next[slot] = i + 1;
     }
   }
-  values_ += values.size();
-  greatest_ = std::max(greatest_, width_of(all));
-  for (unsigned slot = 0; slot < width_of(all); ++slot) nested_count_bits_[slot] += width_of(exceptions[slot]);
+}
+
+std::uint64_t WidthStatistics::exceptions(unsigned width) const {
+  std::uint64_t count = 0;
+  for (unsigned whole = width + 1; whole <= greatest_; ++whole)
+    count += std::accumulate(shapes_[whole].begin(), shapes_[whole].begin() + whole, std::uint64_t{0});
+  return count;
 }
 
 WidthStatistics::Histogram WidthStatistics::high_parts(unsigned width) const {
   Histogram highs{};
   for (unsigned whole = width + 1; whole <= greatest_; ++whole) {
     const auto& row = shapes_[whole];
-    const auto shorter = std::accumulate(row.begin(), row.begin() + width + 1, std::uint64_t{0});
-    const auto longer = std::accumulate(row.begin() + width + 1, row.begin() + whole, std::uint64_t{0});
+    std::uint64_t shorter = 0, longer = 0;
+    for (unsigned rest = 0; rest <= width; ++rest) shorter += row[rest];
+    for (unsigned rest = width + 1; rest < whole; ++rest) longer += row[rest];
     highs[whole - width - 1] += shorter;
     highs[whole - width] += longer;
   }
@@ -59,31 +95,103 @@ WidthStatistics::Histogram WidthStatistics::high_parts(unsigned width) const {
 
 WidthStatistics::Histogram WidthStatistics::position_gaps(unsigned width) const {
   Histogram gaps{};
-  std::copy(gaps_[width].begin(), gaps_[width].end(), gaps.begin());
+  const auto& sample = gaps_[width];
+  const std::uint64_t sampled = std::accumulate(sample.begin(), sample.end(), std::uint64_t{0});
+  if (sampled == 0) return gaps;
+  const std::uint64_t all = exceptions(width);
+  for (unsigned k = 0; k < sample.size(); ++k) gaps[k] = sample[k] * all / sampled;
   return gaps;
 }
 
 WidthStatistics::Flat WidthStatistics::best_flat(const Histogram& widths) {
-  const std::uint64_t total = std::accumulate(widths.begin(), widths.end(), std::uint64_t{0});
+  const unsigned greatest = greatest_of(widths);
+  const std::uint64_t total = std::accumulate(widths.begin(), widths.begin() + greatest + 1, std::uint64_t{0});
   Flat best{std::numeric_limits<std::uint64_t>::max(), 32};
   std::uint64_t above = 0;
-  for (unsigned width = 33; width-- > 0; above += widths[width]) {
-    if (!has_code(width)) continue;
-    const std::uint64_t bits = total * width + above * raw_exception_bits;
-    if (bits <= best.bits) best = {bits, width};
+  for (unsigned width = greatest + 1; width-- > 0; above += widths[width]) {
+    const std::uint64_t bits = total * slot_width(width) + above * raw_exception_bits;
+    if (bits <= best.bits) best = {bits, slot_width(width)};
   }
   return best;
 }
 
-unsigned WidthStatistics::choose_first(unsigned recursion) const {
+void WidthStatistics::split_widths(const Histogram& widths, unsigned width, std::uint64_t total, std::uint64_t above,
+                                   Histogram& highs, Histogram& gaps) {
+  for (unsigned whole = width + 1; whole <= greatest_of(widths); ++whole) {
+    // One of 2^(k-1) numbers of k bits is a power of two, and one bit shorter when it is less by one.
+    const unsigned bits = whole - width;
+    const std::uint64_t shorter = widths[whole] >> (bits - 1);
+    highs[bits - 1] += shorter;
+    highs[bits] += widths[whole] - shorter;
+  }
+  // A gap is below 2^k with probability 1 - (1-p)^(2^k).
+  double not_below = 1 - static_cast<double>(above) / static_cast<double>(total);
+  std::uint64_t placed = 0;
+  for (unsigned k = 0; k < 10; ++k, not_below *= not_below) {
+    const auto below = k == 9 ? above : static_cast<std::uint64_t>(static_cast<double>(above) * (1 - not_below));
+    gaps[k] = below - placed;
+    placed = below;
+  }
+}
+
+std::uint64_t WidthStatistics::nested_count_bits(std::uint64_t exceptions) const {
+  const std::uint64_t mean = exceptions / blocks_;
+  return 2 * (mean == 0 ? exceptions : blocks_ * static_cast<std::uint64_t>(std::bit_width(mean)));
+}
+
+template <class Visit>
+void WidthStatistics::for_each_width(const Histogram& widths, Visit visit) const {
+  const std::uint64_t total = std::accumulate(widths.begin(), widths.end(), std::uint64_t{0});
+  std::uint64_t above = 0;
+  for (unsigned width = greatest_of(widths) + 1; width-- > 0; above += widths[width]) {
+    if (width == 31 && above != 0) continue;
+    Histogram highs{}, gaps{};
+    if (above != 0) split_widths(widths, width, total, above, highs, gaps);
+    visit(slot_width(width), total * slot_width(width) + nested_count_bits(above), highs, gaps);
+  }
+}
+
+std::uint64_t WidthStatistics::least_bits(const Histogram& widths, unsigned depth) const {
+  if (depth == 0) return best_flat(widths).bits;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for_each_width(widths, [&](unsigned, std::uint64_t own_bits, const Histogram& highs, const Histogram& gaps) {
+    least = std::min(least, own_bits + best_flat(highs).bits + best_flat(gaps).bits);
+  });
+  return least;
+}
+
+void WidthStatistics::choose_below(unsigned array, unsigned depth, const Histogram& widths, Widths& chosen) const {
+  if (depth == 0) {
+    chosen[array] = static_cast<std::uint8_t>(best_flat(widths).width);
+    return;
+  }
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  Histogram best_highs{}, best_gaps{};
+  const unsigned estimated_depth = std::min(depth - 1, 1u);
+  for_each_width(widths, [&](unsigned width, std::uint64_t own_bits, const Histogram& highs, const Histogram& gaps) {
+    const std::uint64_t bits = own_bits + least_bits(highs, estimated_depth) + least_bits(gaps, estimated_depth);
+    if (bits > least) return;
+    least = bits;
+    chosen[array] = static_cast<std::uint8_t>(width);
+    best_highs = highs;
+    best_gaps = gaps;
+  });
+  const Shape::Array& children = shapes[recursion_].arrays[array];
+  choose_below(children.highs, depth - 1, best_highs, chosen);
+  choose_below(children.positions, depth - 1, best_gaps, chosen);
+}
+
+unsigned WidthStatistics::choose_first() const {
   unsigned best = 32;
   std::uint64_t least = 32 * values_;
+  const unsigned estimated_depth = recursion_ == 0 ? 0 : std::min(recursion_ - 1, 1u);
   for (unsigned width = std::min(greatest_, 30u) + 1; width-- > 0;) {
     std::uint64_t bits = values_ * width;
-    if (width < greatest_ && recursion == 0)
-      bits += raw_exception_bits * std::accumulate(gaps_[width].begin(), gaps_[width].end(), std::uint64_t{0});
+    if (width < greatest_ && recursion_ == 0)
+      bits += raw_exception_bits * exceptions(width);
     else if (width < greatest_)
-      bits += best_flat(high_parts(width)).bits + best_flat(position_gaps(width)).bits + 2 * nested_count_bits_[width];
+      bits += least_bits(high_parts(width), estimated_depth) + least_bits(position_gaps(width), estimated_depth) +
+              2 * nested_count_bits_[width];
     if (bits >= least) continue;
     least = bits;
     best = width;
@@ -91,47 +199,14 @@ unsigned WidthStatistics::choose_first(unsigned recursion) const {
   return best;
 }
 
-void WidthStatistics::choose_below(const Shape& shape, unsigned array, const Histogram& widths, Widths& chosen) {
-  const Shape::Array& children = shape.arrays[array];
-  if (children.highs == 0) {
-    chosen[array] = static_cast<std::uint8_t>(best_flat(widths).width);
-    return;
-  }
-  const std::uint64_t total = std::accumulate(widths.begin(), widths.end(), std::uint64_t{0});
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), above = 0;
-  Histogram best_highs{}, best_gaps{};
-  for (unsigned width = 33; width-- > 0; above += widths[width]) {
-    if (!has_code(width)) continue;
-    Histogram highs{}, gaps{};
-    for (unsigned whole = width + 1; whole <= 32; ++whole)
-      highs[whole - width == 1 ? 0 : whole - width] += widths[whole];
-    // A gap is below 2^k with probability 1 - (1-p)^(2^k).
-    double not_below = total == 0 ? 1 : 1 - static_cast<double>(above) / static_cast<double>(total);
-    std::uint64_t placed = 0;
-    for (unsigned k = 0; k < 10; ++k, not_below *= not_below) {
-      const auto below = k == 9 ? above : static_cast<std::uint64_t>(static_cast<double>(above) * (1 - not_below));
-      gaps[k] = below - placed;
-      placed = below;
-    }
-    const std::uint64_t bits = total * width + (above == 0 ? 0 : best_flat(highs).bits + best_flat(gaps).bits);
-    if (bits > least) continue;
-    least = bits;
-    chosen[array] = static_cast<std::uint8_t>(width);
-    best_highs = highs;
-    best_gaps = gaps;
-  }
-  choose_below(shape, children.highs, best_highs, chosen);
-  choose_below(shape, children.positions, best_gaps, chosen);
-}
-
-Widths WidthStatistics::choose(unsigned recursion) const {
-  const Shape& shape = shapes[recursion];
+Widths WidthStatistics::choose() const {
   Widths chosen{};
-  const unsigned first = choose_first(recursion);
+  const unsigned first = choose_first();
   chosen[0] = static_cast<std::uint8_t>(first);
-  if (recursion == 0 || first >= greatest_) return chosen;
-  choose_below(shape, shape.arrays[0].highs, high_parts(first), chosen);
-  choose_below(shape, shape.arrays[0].positions, position_gaps(first), chosen);
+  if (recursion_ == 0 || first >= greatest_) return chosen;
+  const Shape::Array& children = shapes[recursion_].arrays[0];
+  choose_below(children.highs, recursion_ - 1, high_parts(first), chosen);
+  choose_below(children.positions, recursion_ - 1, position_gaps(first), chosen);
   return chosen;
 }
 

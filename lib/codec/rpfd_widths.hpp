@@ -10,12 +10,13 @@ namespace quern::rpfd {
 /// What the widths of a list's arrays are chosen from: gathered block by block in the first pass.
 class WidthStatistics {
  public:
+  explicit WidthStatistics(unsigned recursion) : recursion_(recursion) {}
   void clear();
   /// The values of one stream of a block.
   void add(std::span<const std::uint32_t> values);
-  /// Widths for the smallest size: exact sums at recursion 0 and 1; deeper arrays are taken to have exceptions at
-  /// random places.
-  Widths choose(unsigned recursion) const;
+  /// Widths for the smallest size: exact sums at recursion 0, and at recursion 1 for lists of few blocks;
+  /// deeper arrays are taken to have exceptions at random places.
+  Widths choose() const;
 
  private:
   /// Counts of values by bit width.
@@ -27,17 +28,31 @@ class WidthStatistics {
   };
 
   static Flat best_flat(const Histogram& widths);
-  static void choose_below(const Shape& shape, unsigned array, const Histogram& widths, Widths& chosen);
+  /// Widths of the high parts and of the position gaps that an array with values of these widths has with slots of
+  /// `width` bits, if its exceptions stand at random places.
+  static void split_widths(const Histogram& widths, unsigned width, std::uint64_t total, std::uint64_t above,
+                           Histogram& highs, Histogram& gaps);
+  /// Calls visit(width, bits of slots and of nested counts, highs, gaps) for each slot width worth a try.
+  template <class Visit>
+  void for_each_width(const Histogram& widths, Visit visit) const;
+  std::uint64_t nested_count_bits(std::uint64_t exceptions) const;
+  /// The estimated size of an array and all below it, at depth 0 or 1.
+  std::uint64_t least_bits(const Histogram& widths, unsigned depth) const;
+  void choose_below(unsigned array, unsigned depth, const Histogram& widths, Widths& chosen) const;
+  void track_gaps(std::span<const std::uint32_t> values, std::uint32_t weight);
+  std::uint64_t exceptions(unsigned width) const;
   Histogram high_parts(unsigned width) const;
   Histogram position_gaps(unsigned width) const;
-  unsigned choose_first(unsigned recursion) const;
+  unsigned choose_first() const;
 
+  unsigned recursion_;
   std::uint64_t values_ = 0;
+  std::uint64_t blocks_ = 0;
   unsigned greatest_ = 0;  ///< bit width
   /// By bit width, and bit width without the top bit: a value v >= 2^b has a high part less one, (v >> b) - 1, that
   /// is one bit shorter where v >> b is a power of two.
   std::array<std::array<std::uint32_t, 33>, 33> shapes_{};
-  /// For each slot width: the exceptions' position gaps by bit width.
+  /// For each slot width: a sample of the exceptions' position gaps by bit width.
   std::array<std::array<std::uint32_t, 10>, 32> gaps_{};
   /// For each slot width: bits of the blocks' counts of exceptions' exceptions, for one array.
   std::array<std::uint64_t, 32> nested_count_bits_{};

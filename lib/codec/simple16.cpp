@@ -79,8 +79,12 @@ std::size_t simple16_decode(WordView from, unsigned count, std::uint32_t* out) {
     const std::uint32_t word = from[words++];
     const unsigned way = word >> 28, held = simple16::counts[way];
     const std::uint32_t *shifts = tables.shifts[way].data(), *masks = tables.masks[way].data();
-    for (unsigned first = 0; first < held; first += 8)
-      for (unsigned j = first; j < first + 8; ++j) out[i + j] = word >> shifts[j] & masks[j];
+    const auto cut = [&](unsigned first, unsigned end) {
+      for (unsigned j = first; j < end; ++j) out[i + j] = word >> shifts[j] & masks[j];
+    };
+    // Whole vectors, past the values held: words of up to 8 values are the most common.
+    cut(0, 8);
+    if (held > 8) cut(8, 32);
     i += held;
   }
   return words;

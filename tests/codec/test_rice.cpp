@@ -1,0 +1,145 @@
+#include "quern/codec/rice.hpp"
+#include "quern/codec/rice_layout.hpp"
+#include "quern/codec/unary.hpp"
+#include "quern/core/error.hpp"
+
+#include "catch.hpp"
+#include "codec/posting_lists.hpp"
+
+namespace quern {
+namespace {
+
+using test::Random;
+
+/// Bits in unary code of the given numbers, from a bit on.
+Words unary_words(const std::vector<unsigned>& numbers, std::uint64_t bit, std::uint64_t& end) {
+  end = bit;
+  for (const unsigned number : numbers) end += number + 1;
+  Words words(words_of_bits(end) + 20, 0xffffffff);
+  for (const unsigned number : numbers) {
+    bit += number;
+    words[bit / 32] &= ~(1u << bit % 32);
+    ++bit;
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("terminators of unary numbers are found wherever they begin", "[codec][property]") {
+  Random random(1);
+  for (unsigned trial = 0; trial < 3000; ++trial) {
+    std::vector<unsigned> numbers(1 + random() % 200);
+    for (unsigned& number : numbers) number = static_cast<unsigned>(random() % (random() % 50 == 0 ? 300 : 3));
+    const std::uint64_t begin = random() % 100;
+    std::uint64_t end;
+    const Words words = unary_words(numbers, begin, end);
+    const auto n = static_cast<unsigned>(numbers.size());
+    std::vector<std::uint32_t> positions(n + unary_slack), plain(n + unary_slack);
+    REQUIRE(find_terminators(words.data(), begin, end - begin, n, positions.data()));
+    REQUIRE(portable::find_terminators(words.data(), begin, end - begin, n, plain.data()));
+    std::uint32_t expected = 0;
+    for (unsigned i = 0; i < n; ++i, ++expected) {
+      REQUIRE(positions[i] == (expected += numbers[i]));
+      REQUIRE(plain[i] == expected);
+    }
+    // One more than there are, and one bit fewer than they take.
+    CHECK_FALSE(find_terminators(words.data(), begin, end - begin, n + 1, positions.data()));
+    CHECK_FALSE(find_terminators(words.data(), begin, end - begin - 1, n, positions.data()));
+    CHECK_FALSE(portable::find_terminators(words.data(), begin, end - begin - 1, n, plain.data()));
+  }
+}
+
+TEST_CASE("Rice coding picks the width with the smallest size", "[codec][property]") {
+  Random random(2);
+  for (double mean : {1.0, 3.0, 40.0, 1000.0, 100000.0}) {
+    const test::List list = test::clustered_list(random, 10000, mean);
+    const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
+    const rice::Widths chosen = rice::Widths::of_word(coded.words[0]);
+    const auto bits = [](const std::vector<std::uint32_t>& values, unsigned width, double factor) {
+      double unary = 0;
+      for (const std::uint32_t value : values) unary += (value >> width) + 1;
+      return static_cast<double>(values.size()) * width + unary * factor;
+    };
+    for (unsigned width = 0; width <= rice::max_width; ++width) {
+      CHECK(bits(list.gaps, chosen.docid, 1.125) <= bits(list.gaps, width, 1.125));
+      CHECK(bits(list.freqs, chosen.freq, 1) <= bits(list.freqs, width, 1));
+    }
+  }
+}
+
+TEST_CASE("the base sums of a Rice block say what comes before", "[codec][property]") {
+  Random random(3);
+  const test::List list{test::random_values(random, 512, 8, 13, 50), test::random_values(random, 512, 2)};
+  const Words words = test::encode(*rice_codec().make_encoder({512, 1}), list, 512).words;
+  const rice::Widths widths = rice::Widths::of_word(words[0]);
+  const std::uint32_t* const block = words.data() + 1;
+  const rice::UnaryBits lengths{block[0] & 0xffff, block[0] >> 16};
+  const rice::Layout layout(widths, 512, lengths);
+  REQUIRE(layout.words() == words.size() - 1);
+  REQUIRE(layout.remainder_sums == 3);
+  for (unsigned k = 1; k <= layout.remainder_sums; ++k) {
+    std::uint32_t sum = 0;
+    for (unsigned i = 0; i < k * 128; ++i) sum += list.gaps[i] & low_mask(widths.docid);
+    CHECK(block[layout.remainder_sums_word + k - 1] == sum);
+  }
+  REQUIRE(layout.terminator_counts == (lengths.docid - 1) / 128);
+  REQUIRE(layout.terminator_counts > 3);
+  for (unsigned k = 1; k <= layout.terminator_counts; ++k) {
+    unsigned terminators = 0;
+    for (unsigned i = 0; i < k * 128; ++i) terminators += unpack_one(block, layout.docid_unary_bit + i, 1) == 0 ? 1 : 0;
+    const std::uint32_t word = block[layout.terminator_counts_word + (k - 1) / 2];
+    CHECK((word >> (k - 1) % 2 * 16 & 0xffff) == terminators);
+  }
+}
+
+TEST_CASE("Rice unary parts of 65,535 bits and more have their lengths in words", "[codec]") {
+  // One gap far above all others, in a list so long that the width stays small.
+  test::List list{std::vector<std::uint32_t>(60000), std::vector<std::uint32_t>(60000)};
+  list.gaps[300] = 9000000;
+  list.freqs[77] = 9000000;
+  const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
+  CHECK(coded.words[coded.starts[0]] >> 16 == rice::long_length);
+  CHECK((coded.words[coded.starts[2]] & 0xffff) == rice::long_length);
+  Words padded = coded.words;
+  padded.resize(padded.size() + over_read_bytes / 4);
+  const WordView words(padded.data(), coded.words.size());
+  const auto decoder = rice_codec().make_decoder({}, words);
+  std::vector<std::uint32_t> out(128 + over_write_values);
+  decoder->decode_freqs(words.subspan(coded.starts[0]), 128, out.data());
+  CHECK(out[77] == 9000001);
+  CHECK(out[78] == 1);
+  CHECK(decoder->freq_at(words.subspan(coded.starts[0]), 128, 77) == 9000001);
+  CHECK(decoder->decode_docids(words.subspan(coded.starts[2]), 128, 255, out.data()) ==
+        coded.starts[3] - coded.starts[2]);
+  CHECK(out[300 - 256] == 9000300);
+}
+
+TEST_CASE("Rice blocks with unary parts that can't be are refused", "[codec]") {
+  const test::List list{{3, 0, 1}, {0, 2, 0}};
+  const Words good = test::encode(*rice_codec().make_encoder({}), list, 128).words;
+  std::vector<std::uint32_t> out(128 + over_write_values);
+  const auto decode = [&](Words words) {
+    const std::size_t size = words.size();
+    words.resize(size + over_read_bytes / 4);
+    const WordView view(words.data(), size);
+    const auto decoder = rice_codec().make_decoder({}, view);
+    decoder->decode_docids(view.subspan(1), 3, end_docid, out.data());
+    decoder->decode_freqs(view.subspan(1), 3, out.data());
+  };
+  CHECK_NOTHROW(decode(good));
+  const auto with = [&](std::size_t index, std::uint32_t word) {
+    Words changed = good;
+    changed[index] = word;
+    return changed;
+  };
+  CHECK_THROWS_AS(decode(with(0, good[0] | 1u << 10)), CorruptFile);  // header bits that mean nothing
+  CHECK_THROWS_AS(decode(with(1, good[1] - 1)), CorruptFile);         // docIDs' part one bit shorter
+  CHECK_THROWS_AS(decode(with(1, good[1] + 1)), CorruptFile);         // or longer
+  CHECK_THROWS_AS(decode(with(1, good[1] + 0x10000)), CorruptFile);   // frequencies' part one bit longer
+  CHECK_THROWS_AS(decode(with(1, 2u << 16 | 2u)), CorruptFile);       // fewer bits than values
+  CHECK_THROWS_AS(decode(with(1, good[1] | 0xffff)), CorruptFile);    // a length in a word, which is short
+  CHECK_THROWS_AS(decode(with(2, 0xffffffff)), CorruptFile);          // no terminators
+}
+
+}  // namespace quern

@@ -1,0 +1,72 @@
+#include "quern/codec/simple16.hpp"
+#include "quern/core/error.hpp"
+
+#include "catch.hpp"
+#include "codec/posting_lists.hpp"
+
+namespace quern {
+namespace {
+
+Words simple16_of(const std::vector<std::uint32_t>& values) {
+  const auto count = static_cast<unsigned>(values.size());
+  std::vector<std::uint8_t> widths(count + simple16_slack);
+  for (unsigned i = 0; i < count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(values[i]));
+  Words words(simple16_words(widths.data(), count));
+  REQUIRE(simple16_encode(values.data(), widths.data(), count, words.data()) == words.size());
+  return words;
+}
+
+std::vector<std::uint32_t> decoded(WordView words, unsigned count) {
+  std::vector<std::uint32_t> values(count + simple16_slack);
+  REQUIRE(simple16_decode(words, count, values.data()) == words.size());
+  REQUIRE(simple16_skip(words, count) == words.size());
+  values.resize(count);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("Simple16 brings back values of all widths", "[codec][property]") {
+  test::Random random(1);
+  for (unsigned trial = 0; trial < 2000; ++trial) {
+    const std::vector<std::uint32_t> values =
+        test::random_values(random, random() % 255, trial % 29, static_cast<unsigned>(random() % 29),
+                            static_cast<unsigned>(random() % 500));
+    REQUIRE(decoded(simple16_of(values), static_cast<unsigned>(values.size())) == values);
+  }
+}
+
+TEST_CASE("each way of Simple16 fills 28 bits and is used", "[codec]") {
+  for (unsigned way = 0; way < 16; ++way) {
+    std::vector<std::uint32_t> greatest;
+    unsigned bits = 0;
+    for (const simple16::Run& run : simple16::ways[way])
+      for (unsigned i = 0; i < run.count; ++i, bits += run.width) greatest.push_back((1u << run.width) - 1);
+    CHECK(bits == 28);
+    CHECK(greatest.size() == simple16::counts[way]);
+    const Words words = simple16_of(greatest);
+    REQUIRE(words.size() == 1);
+    CHECK(words[0] == (way << 28 | 0x0fffffff));
+    CHECK(decoded(words, simple16::counts[way]) == greatest);
+  }
+}
+
+TEST_CASE("Simple16 holds 28 ones in a word, and zeros take ones' room", "[codec]") {
+  CHECK(simple16_of(std::vector<std::uint32_t>(28, 1)).size() == 1);
+  CHECK(simple16_of(std::vector<std::uint32_t>(29, 0)).size() == 2);
+  CHECK(simple16_of({(1u << 28) - 1}) == Words{0xffffffff});
+  CHECK(simple16_of({}).empty());
+}
+
+TEST_CASE("a Simple16 stream that is cut is refused", "[codec]") {
+  test::Random random(2);
+  const std::vector<std::uint32_t> values = test::random_values(random, 200, 9);
+  const Words words = simple16_of(values);
+  std::vector<std::uint32_t> out(200 + simple16_slack);
+  for (std::size_t cut = 0; cut < words.size(); ++cut) {
+    CHECK_THROWS_AS(simple16_decode(WordView(words).first(cut), 200, out.data()), CorruptFile);
+    CHECK_THROWS_AS(simple16_skip(WordView(words).first(cut), 200), CorruptFile);
+  }
+}
+
+}  // namespace quern
