@@ -83,7 +83,7 @@ const SchemePort* page_scheme(std::string_view lower_scheme) {
   return found == page_schemes.end() ? nullptr : found;
 }
 
-/// RFC 3986, section 5.2.4, for a path that begins with a slash or is empty; in linear time.
+/// RFC 3986, section 5.2.4, in linear time.
 std::string without_dot_segments(std::string_view path) {
   std::string out;
   for (std::size_t at = 0; at < path.size();) {
@@ -91,7 +91,8 @@ std::string without_dot_segments(std::string_view path) {
     const std::string_view segment = path.substr(at, end - at);
     const bool last = end == path.size();
     if (segment == "/..") {
-      out.resize(out.empty() ? 0 : out.rfind('/'));
+      const auto slash = out.rfind('/');
+      out.resize(slash == std::string::npos ? 0 : slash);
       if (last) out += '/';
     } else if (segment == "/.") {
       if (last) out += '/';

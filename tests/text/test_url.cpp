@@ -84,6 +84,7 @@ TEST_CASE("What isn't the address of a page gives nothing", "[text]") {
   }
   CHECK(resolve_url("", "page").empty());
   CHECK(resolve_url("not a url", "page").empty());
+  CHECK(resolve_url("a/b", "../c").empty());
   CHECK(resolve_url("mailto:a@b.org", "#x").empty());
 }
 
