@@ -1,5 +1,6 @@
 #include "quern/corpus/corpus_reader.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -98,13 +99,22 @@ void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
   }
 }
 
+void CorpusReader::make_room(std::string& bytes, std::size_t more_bytes) const {
+  if (bytes.size() + more_bytes <= bytes.capacity()) return;
+  // To copy a large record while it grows would hold it twice; so the step to the largest size that can be needed is
+  // taken while little is held. Room that is not written to costs nothing.
+  const std::size_t largest = window_begin_ + options_.max_document_bytes + 2 * ChunkStream::chunk_bytes;
+  const std::size_t next = 4 * bytes.capacity();
+  bytes.reserve(std::max(bytes.size() + more_bytes, next < largest / 2 ? next : largest));
+}
+
 bool CorpusReader::read_chunk(RecordBatch& batch) {
-  Chunk& chunk = chunk_;
-  if (!chunks_->next(chunk)) return false;
-  batch.bytes.append(chunk.bytes);
-  batch.compressed_bytes += chunk.compressed_bytes;
-  file_ = chunk.file;
-  file_is_read_ = chunk.last_of_file;
+  if (!chunks_->next(chunk_)) return false;
+  make_room(batch.bytes, chunk_.bytes.size());
+  batch.bytes.append(chunk_.bytes);
+  batch.compressed_bytes += chunk_.compressed_bytes;
+  file_ = chunk_.file;
+  file_is_read_ = chunk_.last_of_file;
   return true;
 }
 

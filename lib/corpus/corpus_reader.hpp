@@ -58,8 +58,8 @@ class CorpusReader {
   ~CorpusReader();
 
   /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have bad
-  /// records only, and is as large as its largest record asks for. Throws CorruptFile and IoError as ByteSource does,
-  /// and InvalidArgument where a file is of no known form.
+  /// records only, or none at all, and is as large as its largest record asks for. Throws CorruptFile and IoError as
+  /// ByteSource does, and InvalidArgument where a file is of no known form.
   bool next(RecordBatch& batch);
 
   const std::string& file_name(std::uint32_t file) const { return names_[file]; }
@@ -68,6 +68,7 @@ class CorpusReader {
 
  private:
   bool read_chunk(RecordBatch& batch);
+  void make_room(std::string& bytes, std::size_t more_bytes) const;
   void begin_file(RecordBatch& batch);
   void take(const RecordFinder::Found& found, RecordBatch& batch);
   void advance(std::size_t consumed) { window_begin_ += consumed, window_offset_ += consumed; }
