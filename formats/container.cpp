@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/checksum.hpp"
@@ -183,8 +184,16 @@ Bytes checked_header(const File& file) {
 
 }  // namespace
 
+std::string quern_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return path;
+  const std::string file = path + "/" + index_member;
+  if (std::filesystem::exists(file, ignored)) return file;
+  throw InvalidArgument(path + ": is a folder without " + index_member + " in it, so it is no Quern index");
+}
+
 FileKind kind_of_file(const std::string& path) {
-  const Bytes header = checked_header(File::open_for_reading(path));
+  const Bytes header = checked_header(File::open_for_reading(quern_file(path)));
   return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
 }
 

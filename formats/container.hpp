@@ -126,7 +126,14 @@ class ContainerReader {
   MappedFile mapped_;
 };
 
-/// The kind of a Quern file, told from its header. Throws CorruptFile where it is none.
+/// An index is a folder with this file in it; collections and orders are files.
+inline constexpr const char* index_member = "index.quern";
+
+/// The file behind a path that a user gave: of an index's folder the file in it, else the path itself. Throws
+/// InvalidArgument where a folder is no index's.
+std::string quern_file(const std::string& path);
+
+/// The kind of a Quern file (or folder), told from its header. Throws CorruptFile where it is none.
 FileKind kind_of_file(const std::string& path);
 
 }  // namespace quern

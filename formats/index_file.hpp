@@ -78,6 +78,7 @@ struct PostingList {
 /// each other, as far as it looks.
 class IndexReader {
  public:
+  /// `path` is the index's folder, or the file in it.
   static IndexReader open(const std::string& path);
   explicit IndexReader(ContainerReader container);
 

@@ -9,7 +9,7 @@
 namespace quern {
 
 IndexReader IndexReader::open(const std::string& path) {
-  return IndexReader(ContainerReader::open(path, FileKind::index, index_version));
+  return IndexReader(ContainerReader::open(quern_file(path), FileKind::index, index_version));
 }
 
 namespace {

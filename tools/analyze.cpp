@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "quern/core/error.hpp"
+#include "quern/formats/index_file.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/html.hpp"
 #include "quern/text/utf8.hpp"
@@ -17,11 +18,12 @@ using Terms = std::vector<std::string>;
 struct Arguments {
   CommonOptions common;
   std::vector<std::string> texts;
-  std::string stemmer = "none", stopwords = "none";
+  std::string index, stemmer = "none", stopwords = "none";
   bool html = false;
 };
 
 AnalyzerOptions chosen_options(const Arguments& arguments) {
+  if (!arguments.index.empty()) return IndexReader::open(arguments.index).manifest().analyzer;
   return make_analyzer_options(arguments.stemmer, arguments.stopwords);
 }
 
@@ -100,6 +102,7 @@ void add_analyze_command(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("analyze", "Show the terms that text is indexed under, a line for each text");
   command->add_option("TEXT", arguments->texts, "Texts; without any, the lines of standard input");
+  command->add_option("--index", arguments->index, "Use the analyzer of this index")->type_name("INDEX");
   command->add_option("--stemmer", arguments->stemmer, "Stemmer: " + joined(stemmer_names()))
       ->capture_default_str()
       ->check(name_validator(stemmer_names()));

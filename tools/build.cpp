@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/core/atomic_file.hpp"
+#include "quern/core/atomic_output.hpp"
 #include "quern/formats/order_file.hpp"
 
 #include "command.hpp"
@@ -28,7 +28,7 @@ void run(const Arguments& arguments) {
     order_options = reader.manifest().options;
     order = reader.load();
   }
-  AtomicFile out(arguments.output, arguments.common.force);
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
   const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file());
   out.commit();
   say_report(arguments.common, report, arguments.output);

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/core/atomic_file.hpp"
+#include "quern/core/atomic_output.hpp"
 #include "quern/formats/collection.hpp"
 
 #include "command.hpp"
@@ -25,7 +25,7 @@ void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const ParseOptions options = parse_options(arguments.parse);
   check_build_options(arguments.build);
-  AtomicFile out(arguments.output, arguments.common.force);
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
 
   auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
   const ParseReport parsed = parse_corpus(options, resources, *file);

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/core/atomic_file.hpp"
+#include "quern/core/atomic_output.hpp"
 #include "quern/formats/order_file.hpp"
 
 #include "command.hpp"
@@ -20,7 +20,7 @@ struct Arguments {
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
-  AtomicFile out(arguments.output, arguments.common.force);
+  AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const DocumentOrder order = order_named(arguments.order.by).compute(collection, arguments.order, resources);
   write_order(out.file(), order, arguments.order, collection);
   out.commit();

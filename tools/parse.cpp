@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/core/atomic_file.hpp"
+#include "quern/core/atomic_output.hpp"
 
 #include "command.hpp"
 #include "stage_options.hpp"
@@ -16,7 +16,7 @@ struct Arguments {
 
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  AtomicFile out(arguments.output, arguments.common.force);
+  AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(parse_options(arguments.parse), resources, out.file());
   out.commit();
   say_report(arguments.common, report);

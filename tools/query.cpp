@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "quern/core/atomic_file.hpp"
+#include "quern/core/atomic_output.hpp"
 #include "quern/corpus/byte_source.hpp"
 #include "quern/formats/query_file.hpp"
 #include "quern/formats/run_file.hpp"
@@ -43,7 +43,7 @@ class RunOutput {
  public:
   RunOutput(const std::string& path, bool force) {
     if (path.empty()) return;
-    file_.emplace(path, force);
+    file_.reset(new AtomicOutput(AtomicOutput::file(path, force)));
     out_.emplace(file_->file());
   }
   void write(std::string_view text) {
@@ -60,7 +60,7 @@ class RunOutput {
   }
 
  private:
-  std::optional<AtomicFile> file_;
+  std::unique_ptr<AtomicOutput> file_;
   std::optional<FileAppender> out_;
 };
 

@@ -21,7 +21,7 @@ struct Arguments {
 
 /// Sums first: they say where the damage is; what the contents contradict comes after.
 void verify(const std::string& path, FileKind kind, const Resources& resources) {
-  const std::uint64_t size = File::open_for_reading(path).size();
+  const std::uint64_t size = File::open_for_reading(quern_file(path)).size();
   resources.progress->start("check sums", size, "bytes");
   switch (kind) {
     case FileKind::collection: {
@@ -56,7 +56,8 @@ void run(const Arguments& arguments) {
     const FileKind kind = kind_of_file(path);
     verify(path, kind, resources);
     if (!arguments.common.quiet)
-      print(fmt::format("{}: {}, {}, sound\n", path, kind_name(kind), size_text(File::open_for_reading(path).size())));
+      print(fmt::format("{}: {}, {}, sound\n", path, kind_name(kind),
+                        size_text(File::open_for_reading(quern_file(path)).size())));
   }
 }
 

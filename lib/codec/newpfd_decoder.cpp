@@ -1,4 +1,5 @@
 #include <array>
+#include <string>
 
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/newpfd_layout.hpp"

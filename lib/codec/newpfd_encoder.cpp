@@ -21,7 +21,7 @@ struct Candidate {
   unsigned words = 0;  ///< of the exceptions
   /// What Simple16 codes: gaps between the exceptions' positions, then their high parts less one.
   std::array<std::uint32_t, 2 * max_exceptions> values;
-  std::array<std::uint8_t, 2 * max_exceptions + simple16_slack> value_widths;
+  std::array<std::uint8_t, 2 * max_exceptions> ways;  ///< of Simple16's words
 
   std::uint64_t bits(unsigned n) const { return std::uint64_t{n} * width + 32 * std::uint64_t{words}; }
 };
@@ -36,11 +36,15 @@ struct Widths {
   void measure(std::span<const std::uint32_t> values) {
     // Four counters a width, taken in turn: runs of equal widths would wait for one.
     std::array<std::array<std::uint16_t, 33>, 4> turns{};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const unsigned width = static_cast<unsigned>(std::bit_width(values[i]));
-      of[i] = static_cast<std::uint8_t>(width);
-      ++turns[i % 4][width];
-    }
+    const auto count_width = [&](std::size_t i, unsigned turn) {
+      const auto width = static_cast<std::uint8_t>(std::bit_width(values[i]));
+      of[i] = width;
+      ++turns[turn][width];
+    };
+    std::size_t i = 0;
+    for (; i + 4 <= values.size(); i += 4)
+      for (unsigned turn = 0; turn < 4; ++turn) count_width(i + turn, turn);
+    for (; i < values.size(); ++i) count_width(i, 0);
     std::fill_n(of.data() + values.size(), 32, std::uint8_t{0});
     above[33] = above[32] = 0;
     greatest = 0;
@@ -100,10 +104,11 @@ void collect_exceptions(std::span<const std::uint32_t> values, const Widths& wid
       next = position + 1;
     }
   }
+  std::array<std::uint8_t, 2 * max_exceptions + simple16_slack> value_widths;
   for (unsigned i = 0; i < 2 * count; ++i)
-    candidate.value_widths[i] = static_cast<std::uint8_t>(std::bit_width(candidate.values[i]));
-  std::fill_n(candidate.value_widths.data() + 2 * count, simple16_slack, std::uint8_t{0});
-  candidate.words = simple16_words(candidate.value_widths.data(), 2 * count);
+    value_widths[i] = static_cast<std::uint8_t>(std::bit_width(candidate.values[i]));
+  std::fill_n(value_widths.data() + 2 * count, simple16_slack, std::uint8_t{0});
+  candidate.words = simple16_plan(value_widths.data(), 2 * count, candidate.ways.data());
 }
 
 /// The candidates of one stream of a block.
@@ -214,7 +219,7 @@ class NewPfdEncoder final : public ListEncoder {
   }
 
   static void write_exceptions(const Candidate& candidate, std::uint32_t* to) {
-    simple16_encode(candidate.values.data(), candidate.value_widths.data(), 2 * candidate.exceptions, to);
+    simple16_encode(candidate.values.data(), 2 * candidate.exceptions, candidate.ways.data(), to);
   }
 
   BlockOrder order_;

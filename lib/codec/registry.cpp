@@ -1,3 +1,5 @@
+#include <string>
+
 #include "quern/codec/codec.hpp"
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/rice.hpp"

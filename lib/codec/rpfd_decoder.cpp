@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "quern/codec/rpfd.hpp"

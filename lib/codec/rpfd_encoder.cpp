@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "quern/codec/block_order.hpp"

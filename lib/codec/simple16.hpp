@@ -9,7 +9,7 @@
 namespace quern {
 
 inline constexpr unsigned simple16_max_width = 28;
-/// Values past the count asked for that simple16_decode() may write, and that simple16_words() may read.
+/// Values past the count asked for that simple16_decode() may write, and that simple16_plan() reads.
 inline constexpr unsigned simple16_slack = 32;
 
 namespace simple16 {
@@ -50,12 +50,12 @@ inline constexpr std::array<std::uint8_t, 16> counts = make_counts();
 
 }  // namespace simple16
 
-/// Words that values of these bit widths (each at most 28) take. Behind the widths stand simple16_slack zeros.
-unsigned simple16_words(const std::uint8_t* widths, unsigned count);
+/// Picks the way of each word for values of these bit widths (each at most 28), behind which stand simple16_slack
+/// zeros. `ways` has room for `count`. Returns how many words there are.
+unsigned simple16_plan(const std::uint8_t* widths, unsigned count, std::uint8_t* ways);
 
-/// Writes the values, which have these bit widths (each at most 28, simple16_slack zeros behind them); returns the
-/// words written, simple16_words() of them.
-unsigned simple16_encode(const std::uint32_t* values, const std::uint8_t* widths, unsigned count, std::uint32_t* to);
+/// Writes the words of values that were planned so.
+void simple16_encode(const std::uint32_t* values, unsigned count, const std::uint8_t* ways, std::uint32_t* to);
 
 /// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile where `from` ends before.
 std::size_t simple16_skip(WordView from, unsigned count);

@@ -1,5 +1,7 @@
 #include "quern/collection/chunk_builder.hpp"
 
+#include <algorithm>
+
 namespace quern {
 namespace {
 
@@ -11,6 +13,10 @@ std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) 
   std::size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return text.substr(0, end);
+}
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 /// The title on one line, white space and phrase ends run together to single spaces.
@@ -39,6 +45,7 @@ void ParsedChunk::clear() {
   cf.clear();
   docno_hashes.clear();
   bad.clear();
+  ascii = true;
   records = skipped = empty = links = without_url = repaired_utf8 = cut_terms = input_hash = bytes = compressed_bytes =
       0;
 }
@@ -54,6 +61,7 @@ std::uint32_t ChunkBuilder::add_stream(std::string_view text, bool counted, Pars
           chunk.df.push_back(0);
           chunk.cf.push_back(0);
           last_document_.push_back(0);
+          chunk.ascii = chunk.ascii && is_ascii(token);
         }
         if (counted) {
           ++tokens_;

@@ -28,6 +28,7 @@ struct ParsedChunk {
   std::vector<BadDocument> bad;
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
+  bool ascii = true;             ///< no token beyond ASCII
   std::uint64_t input_hash = 0;  ///< over the records' bytes
   std::uint64_t bytes = 0, compressed_bytes = 0;
 

@@ -132,6 +132,7 @@ class CorpusParser {
     report_.repaired_utf8 += chunk.repaired_utf8;
     report_.cut_terms += chunk.cut_terms;
     without_url_ += chunk.without_url;
+    ascii_ = ascii_ && chunk.ascii;
     put_le(input_hashes_, chunk.input_hash);
     resources_.progress->add(chunk.compressed_bytes);
     if (chunk.packed.row.documents == 0) return;
@@ -195,6 +196,7 @@ class CorpusParser {
   CollectionManifest manifest() const {
     CollectionManifest manifest;
     manifest.analyzer = options_.analyzer;
+    manifest.analyzer.ascii = ascii_;
     manifest.corpus_format = options_.reader.format;
     manifest.max_document_bytes = options_.reader.max_document_bytes;
     manifest.duplicates = options_.duplicates;
@@ -219,6 +221,7 @@ class CorpusParser {
   SortedSpool<DocnoRecord> docnos_;
   ParseReport report_;
   std::uint64_t without_url_ = 0;
+  bool ascii_ = true;
   Bytes input_hashes_;
 };
 

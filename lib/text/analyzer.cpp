@@ -27,16 +27,29 @@ AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::str
   AnalyzerOptions options;
   options.stemmer = stemmer;
   if (stopwords == "none") return options;
-  const bool english = stopwords == "english";
-  options.stopwords = english ? english_stopwords() : read_stopwords(stopwords);
-  options.stopwords_name = english ? "english" : "file";
+  if (stopwords == "english") {
+    options.stopwords = english_stopwords();
+    options.stopwords_name = stopwords;
+    return options;
+  }
+  constexpr std::string_view inline_words = "words:";
+  if (stopwords.starts_with(inline_words)) {
+    std::string lines = stopwords.substr(inline_words.size());
+    std::replace(lines.begin(), lines.end(), ',', '\n');
+    options.stopwords = parse_stopwords(lines);
+  } else {
+    options.stopwords = read_stopwords(stopwords);
+  }
+  options.stopwords_name = "file";
   return options;
 }
 
 std::string analyzer_to_json(const AnalyzerOptions& options) {
   // nlohmann::json orders names by their bytes, so the text depends on the options alone.
-  return nlohmann::json{
-      {"stemmer", options.stemmer}, {"stopwords", options.stopwords}, {"stopwords_name", options.stopwords_name}}
+  return nlohmann::json{{"stemmer", options.stemmer},
+                        {"stopwords", options.stopwords},
+                        {"stopwords_name", options.stopwords_name},
+                        {"ascii", options.ascii}}
       .dump();
 }
 
@@ -47,6 +60,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
     parsed.at("stemmer").get_to(options.stemmer);
     parsed.at("stopwords").get_to(options.stopwords);
     parsed.at("stopwords_name").get_to(options.stopwords_name);
+    parsed.at("ascii").get_to(options.ascii);
   } catch (const nlohmann::json::exception& error) {
     refuse(what, error.what());
   }
@@ -62,11 +76,15 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 Analyzer::Analyzer(const AnalyzerOptions& options)
     : stemmer_(options.stemmer),
       stopwords_(options.stopwords.begin(), options.stopwords.end()),
-      plain_(stopwords_.empty() && stemmer_.changes_nothing()) {}
+      plain_(stopwords_.empty() && stemmer_.changes_nothing()),
+      ascii_(options.ascii) {}
 
 std::vector<std::string> Analyzer::terms(std::string_view text) {
   std::string repaired;
   repair_utf8(text, repaired);
+  if (ascii_)
+    std::replace_if(
+        repaired.begin(), repaired.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, ' ');
   std::vector<std::string> all;
   analyze(
       repaired, [&](std::string_view term) { all.emplace_back(term); }, [] {});

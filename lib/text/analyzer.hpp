@@ -17,10 +17,14 @@ struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()
   std::vector<std::string> stopwords;   ///< tokens to drop, sorted, each once
   std::string stopwords_name = "none";  ///< how messages call them: "none", "english" or "file"
+  /// The collection has no token beyond ASCII, so its tokens are runs of [a-z0-9]; and its queries' tokens are too:
+  /// Analyzer::terms() cuts at all other characters. Found when a corpus is parsed, not chosen.
+  bool ascii = false;
   bool operator==(const AnalyzerOptions&) const = default;
 };
 
-/// Options as the command line gives them; `stopwords` is "none", "english" or the path of a file. Throws
+/// Options as the command line gives them; `stopwords` is "none", "english", the path of a
+/// file, or the words themselves, as in "words:the,of". Throws
 /// InvalidArgument for an unknown stemmer, IoError for a file that can't be read.
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords);
 
@@ -67,6 +71,7 @@ class Analyzer {
   Stemmer stemmer_;
   std::unordered_set<std::string, HashToken, std::equal_to<>> stopwords_;
   bool plain_;
+  bool ascii_;
 };
 
 }  // namespace quern
