@@ -2,6 +2,7 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/index/posting_sort.hpp"
 
 namespace quern {
 
@@ -141,8 +142,12 @@ void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch&
   }
 }
 
-void ListEncoding::encode(const ListBatch& batch, EncodedBatch& out) {
+void ListEncoding::encode(ListBatch& batch, EncodedBatch& out) {
   out.clear();
+  if (!batch.sorted) {
+    sort_postings(batch.owned, scratch_, 1);
+    batch.postings = batch.owned;
+  }
   out.postings = batch.long_list ? batch.long_size : batch.postings.size();
   encode_lists(batch.postings, out);
   if (!batch.long_list) return;

@@ -46,7 +46,7 @@ class ListEncoding {
  public:
   explicit ListEncoding(const EncodingContext& context);
   /// Replaces `out` by the encoded lists of the batch.
-  void encode(const ListBatch& batch, EncodedBatch& out);
+  void encode(ListBatch& batch, EncodedBatch& out);
 
  private:
   void encode_lists(std::span<const Posting> postings, EncodedBatch& out);
@@ -58,6 +58,7 @@ class ListEncoding {
   EncodingContext context_;
   std::unique_ptr<ListEncoder> encoder_;
   TopImpacts top_;
+  std::vector<Posting> scratch_;
   std::vector<docid_t> docids_;
   std::vector<freq_t> freqs_;
   std::vector<std::uint32_t> gaps_, freqs_less_one_;

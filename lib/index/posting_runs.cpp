@@ -127,6 +127,18 @@ class RunMerge {
   term_t term() const { return term_; }
   std::uint64_t count() const { return count_; }
 
+  /// Appends the postings of the list at hand, run after run, so not in the order of their docIDs; instead of
+  /// for_each_posting().
+  void append_unsorted(std::vector<Posting>& postings) {
+    for (; !postings_.empty(); postings_.pop()) {
+      RunScan* scan = postings_.top();
+      do {
+        postings.push_back({term_, scan->docid(), scan->freq()});
+      } while (scan->next_posting());
+      if (scan->next_list()) lists_.push(scan);
+    }
+  }
+
   /// Calls visit(docid, freq) for the postings of the list at hand, once.
   template <class Visit>
   void for_each_posting(Visit&& visit) {
@@ -207,12 +219,11 @@ class MergedSource : public ListSource {
   void take_lists(ListBatch& batch) {
     const std::size_t limit = std::min(batch_postings, max_list_postings_);
     while (more_ && merge_.count() <= max_list_postings_ && batch.owned.size() < limit) {
-      batch.owned.reserve(batch.owned.size() + merge_.count());
-      const term_t term = merge_.term();
-      merge_.for_each_posting([&](docid_t docid, freq_t freq) { batch.owned.push_back({term, docid, freq}); });
+      merge_.append_unsorted(batch.owned);
       more_ = merge_.next_list();
     }
     batch.postings = batch.owned;
+    batch.sorted = false;
   }
 
   void take_long_list(ListBatch& batch) {

@@ -12,6 +12,7 @@ namespace quern {
 struct ListBatch {
   std::span<const Posting> postings;
   std::vector<Posting> owned;  ///< what `postings` views, where it isn't the inverter's own array
+  bool sorted = true;          ///< where not, `owned` is to be sorted before use: that is left to parallel hands
   /// A list too long for memory: u32 docIDs and frequencies in turn.
   std::shared_ptr<const File> long_list;
   term_t long_term = 0;
