@@ -13,7 +13,7 @@ constexpr std::uint64_t raw_exception_bits = 64;
 
 /// Position gaps cost a step for each bit of each value, so they are taken from a list's first blocks and from a
 /// sample of all others.
-constexpr unsigned whole_blocks = 4, sample_distance = 8;
+constexpr unsigned whole_blocks = 16, sample_distance = 8;
 
 unsigned width_of(std::uint32_t value) { return static_cast<unsigned>(std::bit_width(value)); }
 

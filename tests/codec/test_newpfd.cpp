@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/simple16.hpp"
@@ -28,7 +30,8 @@ std::uint64_t bits_with_width(std::span<const std::uint32_t> values, unsigned wi
   gaps.insert(gaps.end(), highs.begin(), highs.end());
   std::vector<std::uint8_t> widths(gaps.size() + simple16_slack);
   for (std::size_t i = 0; i < gaps.size(); ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(gaps[i]));
-  return values.size() * width + 32 * simple16_words(widths.data(), static_cast<unsigned>(gaps.size()));
+  std::vector<std::uint8_t> ways(gaps.size());
+  return values.size() * width + 32 * simple16_plan(widths.data(), static_cast<unsigned>(gaps.size()), ways.data());
 }
 
 std::uint64_t least_bits(std::span<const std::uint32_t> values) {

@@ -38,11 +38,14 @@ TEST_CASE("terminators of unary numbers are found wherever they begin", "[codec]
     std::vector<std::uint32_t> positions(n + unary_slack), plain(n + unary_slack);
     REQUIRE(find_terminators(words.data(), begin, end - begin, n, positions.data()));
     REQUIRE(portable::find_terminators(words.data(), begin, end - begin, n, plain.data()));
-    std::uint32_t expected = 0;
-    for (unsigned i = 0; i < n; ++i, ++expected) {
-      REQUIRE(positions[i] == (expected += numbers[i]));
-      REQUIRE(plain[i] == expected);
-    }
+    std::vector<std::uint32_t> expected;
+    for (const unsigned number : numbers) expected.push_back((expected.empty() ? 0 : expected.back() + 1) + number);
+    positions.resize(n);
+    plain.resize(n);
+    REQUIRE(positions == expected);
+    REQUIRE(plain == expected);
+    positions.resize(n + 1 + unary_slack);
+    plain.resize(n + 1 + unary_slack);
     // One more than there are, and one bit fewer than they take.
     CHECK_FALSE(find_terminators(words.data(), begin, end - begin, n + 1, positions.data()));
     CHECK_FALSE(find_terminators(words.data(), begin, end - begin - 1, n, positions.data()));

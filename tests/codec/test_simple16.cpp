@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "quern/codec/simple16.hpp"
 #include "quern/core/error.hpp"
 
@@ -11,8 +13,9 @@ Words simple16_of(const std::vector<std::uint32_t>& values) {
   const auto count = static_cast<unsigned>(values.size());
   std::vector<std::uint8_t> widths(count + simple16_slack);
   for (unsigned i = 0; i < count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(values[i]));
-  Words words(simple16_words(widths.data(), count));
-  REQUIRE(simple16_encode(values.data(), widths.data(), count, words.data()) == words.size());
+  std::vector<std::uint8_t> ways(count);
+  Words words(simple16_plan(widths.data(), count, ways.data()));
+  simple16_encode(values.data(), count, ways.data(), words.data());
   return words;
 }
 
