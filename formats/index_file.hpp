@@ -8,7 +8,7 @@
 #include "quern/core/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/term_dictionary.hpp"
-#include "quern/index/bm25.hpp"
+#include "quern/core/bm25.hpp"
 #include "quern/text/analyzer.hpp"
 
 /// The index: lexicon, posting lists, block rows and documents. See index.md.

@@ -1,13 +1,28 @@
 #pragma once
 #include <string>
+#include <vector>
 
+#include "quern/core/types.hpp"
+#include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
-#include "quern/order/order.hpp"
 
 /// The order file: a docID order of one collection. See order.md.
 namespace quern {
 
 inline constexpr std::uint32_t order_version = 1;
+
+/// What shapes an order besides the collection. Each order uses what concerns it.
+struct OrderOptions {
+  std::string by = "natural";
+  std::uint64_t seed = 1;  ///< of `random`
+};
+
+/// A docID order, and scores of documents where it has them.
+struct DocumentOrder {
+  std::vector<docid_t> documents;    ///< at each docID: the document's number in the collection
+  std::vector<float> pagerank;       ///< by docID; empty where the order has none
+  std::vector<float> global_scores;  ///< by docID; empty where the order has none
+};
 
 struct OrderManifest {
   OrderOptions options;

@@ -6,22 +6,10 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/order_file.hpp"
 
 /// docID orders: which document of a collection gets which docID.
 namespace quern {
-
-/// What shapes an order besides the collection. Each order uses what concerns it.
-struct OrderOptions {
-  std::string by = "natural";
-  std::uint64_t seed = 1;  ///< of `random`
-};
-
-/// A docID order, and scores of documents where it has them.
-struct DocumentOrder {
-  std::vector<docid_t> documents;    ///< at each docID: the document's number in the collection
-  std::vector<float> pagerank;       ///< by docID; empty where the order has none
-  std::vector<float> global_scores;  ///< by docID; empty where the order has none
-};
 
 class OrderMethod {
  public:
