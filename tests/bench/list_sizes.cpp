@@ -1,0 +1,145 @@
+// Prints, as JSON, what the posting lists of an index would take elsewhere: the entropy of their gaps and frequencies,
+// and OptPFD as PISA lays it out (blocks of 128: a header word, slots of the width that makes the block smallest,
+// exceptions in Simple16; a last short block in binary interpolative code), computed on the very same lists.
+//   build/release/tests/list_sizes INDEX
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "quern/codec/simple16.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/query/posting_cursor.hpp"
+
+namespace {
+
+using namespace quern;
+
+constexpr std::size_t pisa_block = 128;
+
+/// Counts values to find their zero-order entropy.
+class Histogram {
+ public:
+  void add(std::uint32_t value) { ++counts_[value], ++total_; }
+  double bits_per_value() const {
+    double bits = 0;
+    for (const auto& [value, count] : counts_)
+      bits -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total_));
+    return total_ == 0 ? 0 : bits / static_cast<double>(total_);
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint64_t> counts_;
+  std::uint64_t total_ = 0;
+};
+
+/// Words of an OptPFD block with slots of `width` bits; a huge number where the exceptions don't fit Simple16.
+std::size_t optpfd_words(std::span<const std::uint32_t> values, unsigned width) {
+  std::vector<std::uint8_t> positions, highs;
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t high = std::uint64_t{values[i]} >> width;
+    if (high == 0) continue;
+    if (high - 1 >= std::uint64_t{1} << 28) return std::numeric_limits<std::size_t>::max();
+    positions.push_back(static_cast<std::uint8_t>(std::bit_width(positions.empty() ? i : i - last - 1)));
+    highs.push_back(static_cast<std::uint8_t>(std::bit_width(high - 1)));
+    last = i;
+  }
+  std::vector<std::uint8_t> widths(positions);
+  widths.insert(widths.end(), highs.begin(), highs.end());
+  widths.resize(widths.size() + 32);  // room for the planner
+  std::vector<std::uint8_t> ways(widths.size());
+  const unsigned exception_words =
+      simple16_plan(widths.data(), static_cast<unsigned>(positions.size() * 2), ways.data());
+  return 1 + (values.size() * width + 31) / 32 + exception_words;
+}
+
+std::uint64_t optpfd_bits(std::span<const std::uint32_t> values) {
+  std::size_t best = std::numeric_limits<std::size_t>::max();
+  for (unsigned width = 0; width <= 32; ++width) best = std::min(best, optpfd_words(values, width));
+  return best * 32;
+}
+
+/// Bits of the binary interpolative code of rising numbers within [low, high].
+double interpolative_bits(std::span<const std::uint64_t> numbers, std::uint64_t low, std::uint64_t high) {
+  if (numbers.empty()) return 0;
+  const std::size_t middle = numbers.size() / 2;
+  const std::uint64_t choices = high - low + 2 - numbers.size();
+  const std::uint64_t number = numbers[middle];
+  return std::log2(static_cast<double>(choices)) +
+         (middle == 0 ? 0 : interpolative_bits(numbers.first(middle), low, number - 1)) +
+         (middle + 1 == numbers.size() ? 0 : interpolative_bits(numbers.subspan(middle + 1), number + 1, high));
+}
+
+double varint_bits(std::uint64_t value) { return 8.0 * ((std::bit_width(value | 1) + 6) / 7); }
+
+/// A short block: its last number known (docIDs) or written first (frequencies), the others interpolated; whole bytes.
+double interpolative_block_bits(std::span<const std::uint32_t> values, bool sum_known) {
+  std::vector<std::uint64_t> sums;
+  std::uint64_t sum = 0;
+  for (const std::uint32_t value : values) sums.push_back(sum += value + 1);
+  const double bits = interpolative_bits(std::span<const std::uint64_t>(sums).first(sums.size() - 1), 1, sum - 1);
+  return std::ceil(bits / 8) * 8 + (sum_known ? 0 : varint_bits(sum - values.size()));
+}
+
+struct Sizes {
+  double docid_bits = 0, freq_bits = 0;
+  double directory_bits = 0;  ///< list length, greatest docIDs, block ends
+};
+
+void add_list(const IndexReader& index, const PostingList& list, Sizes& sizes, Histogram& gaps, Histogram& freqs) {
+  std::vector<std::uint32_t> gap_values, freq_values;
+  docid_t before = end_docid;
+  for (PostingCursor cursor(index, list); cursor.docid() != end_docid; cursor.next()) {
+    gap_values.push_back(cursor.docid() - before - 1);
+    freq_values.push_back(cursor.freq() - 1);
+    gaps.add(gap_values.back());
+    freqs.add(freq_values.back());
+    before = cursor.docid();
+  }
+  const std::size_t blocks = (gap_values.size() + pisa_block - 1) / pisa_block;
+  sizes.directory_bits += varint_bits(list.df) + 32.0 * static_cast<double>(2 * blocks - 1);
+  for (std::size_t from = 0; from < gap_values.size(); from += pisa_block) {
+    const std::size_t size = std::min(pisa_block, gap_values.size() - from);
+    const auto block_gaps = std::span<const std::uint32_t>(gap_values).subspan(from, size);
+    const auto block_freqs = std::span<const std::uint32_t>(freq_values).subspan(from, size);
+    if (size == pisa_block) {
+      sizes.docid_bits += static_cast<double>(optpfd_bits(block_gaps));
+      sizes.freq_bits += static_cast<double>(optpfd_bits(block_freqs));
+    } else {
+      sizes.docid_bits += interpolative_block_bits(block_gaps, true);
+      sizes.freq_bits += interpolative_block_bits(block_freqs, false);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: list_sizes INDEX\n", stderr);
+    return 2;
+  }
+  try {
+    const IndexReader index = IndexReader::open(argv[1]);
+    Sizes sizes;
+    Histogram gaps, freqs;
+    for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
+      index.for_each_list(
+          block, [&](std::string_view, const PostingList& list) { add_list(index, list, sizes, gaps, freqs); });
+    const double postings = static_cast<double>(index.manifest().postings);
+    fmt::print(
+        "{{\"gap_entropy\":{:.3f},\"freq_entropy\":{:.3f},\"optpfd_docid_bits\":{:.3f},\"optpfd_freq_bits\":{:.3f},"
+        "\"optpfd_directory_bits\":{:.3f}}}\n",
+        gaps.bits_per_value(), freqs.bits_per_value(), sizes.docid_bits / postings, sizes.freq_bits / postings,
+        sizes.directory_bits / postings);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "list_sizes: error: {}\n", error.what());
+    return 1;
+  }
+}
