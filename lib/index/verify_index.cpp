@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "quern/codec/short_list.hpp"
 #include "quern/index/top_impacts.hpp"
@@ -24,11 +26,8 @@ class IndexCheck {
   void run() {
     tbb::parallel_for(std::uint64_t{0}, index_.num_lexicon_blocks(), [&](std::uint64_t block) { check_block(block); });
     check_term_order();
-    if (postings_ != index_.manifest().postings || tokens_ != index_.manifest().tokens)
-      fail("postings", "hold other counts than the manifest says");
-    for (docid_t docid = 0; docid < index_.num_documents(); ++docid)
-      if (lengths_[docid] != index_.length(docid))
-        fail("lengths", fmt::format("docID {} has another length than its postings say", docid));
+    check_counts();
+    check_lengths();
     check_documents();
   }
 
@@ -47,6 +46,8 @@ class IndexCheck {
       }
       postings += list.df;
       tokens_ += list.cf;
+      short_lists_ += list.is_short();
+      ++lists_;
     });
     postings_ += postings;
     resources_.progress->add(postings);
@@ -133,15 +134,44 @@ class IndexCheck {
     }
   }
 
+  void check_counts() const {
+    const IndexManifest& manifest = index_.manifest();
+    if (lists_ != manifest.terms || short_lists_ != manifest.short_lists)
+      fail("lexicon", "holds another number of lists than the manifest says");
+    if (postings_ != manifest.postings || tokens_ != manifest.tokens)
+      fail("postings", "hold other counts than the manifest says");
+  }
+
+  void check_lengths() const {
+    std::uint64_t empty = 0;
+    for (docid_t docid = 0; docid < index_.num_documents(); ++docid) {
+      if (lengths_[docid] != index_.length(docid))
+        fail("lengths", fmt::format("docID {} has another length than its postings say", docid));
+      empty += index_.length(docid) == 0;
+    }
+    if (empty != index_.manifest().empty_documents)
+      fail("lengths", "have another number of empty documents than the manifest says");
+  }
+
   void check_documents() const {
-    tbb::parallel_for(docid_t{0}, (index_.num_documents() + texts_per_block - 1) / texts_per_block, [&](docid_t group) {
-      for (docid_t docid = group * texts_per_block;
-           docid < index_.num_documents() && docid < (group + 1) * texts_per_block; ++docid) {
-        const auto found = index_.find_docno(index_.docno(docid));
-        // Where documents share a docno, the look-up gives the first.
-        if (!found || *found > docid) fail("docno_lookup", fmt::format("docID {} is not found by its docno", docid));
+    const docid_t documents = index_.num_documents();
+    const auto lookup = index_.container().array<docid_t>("docno_lookup");
+    const auto key_at = [&](docid_t place) {
+      if (lookup[place] >= documents) fail("docno_lookup", "holds an unknown docID");
+      return std::pair(docno_hash(index_.docno(lookup[place])), lookup[place]);
+    };
+    tbb::parallel_for(docid_t{0}, (documents + texts_per_block - 1) / texts_per_block, [&](docid_t group) {
+      const docid_t from = group * texts_per_block,
+                    to =
+                        static_cast<docid_t>(std::min<std::uint64_t>(documents, std::uint64_t{from} + texts_per_block));
+      // Keys that all rise are all different, so each docID is there.
+      auto before = key_at(from > 0 ? from - 1 : 0);
+      for (docid_t place = std::max(from, docid_t{1}); place < to; ++place) {
+        const auto key = key_at(place);
+        if (key <= before) fail("docno_lookup", fmt::format("row {} is not sorted by docno hash and docID", place));
+        before = key;
       }
-      index_.text(group * texts_per_block);
+      index_.text(to - 1);  // reads past the others of its frame
     });
   }
 
@@ -149,7 +179,7 @@ class IndexCheck {
   const Resources& resources_;
   std::vector<std::atomic<std::uint32_t>> lengths_;
   std::vector<float> constants_;
-  std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0;
+  std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0, lists_ = 0, short_lists_ = 0;
 };
 
 }  // namespace

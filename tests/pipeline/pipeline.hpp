@@ -1,0 +1,86 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/collection/parse_corpus.hpp"
+#include "quern/index/build_index.hpp"
+#include "quern/order/order.hpp"
+
+#include "corpus/temporary_folder.hpp"
+
+/// The stages from a corpus to an index, without the command line.
+namespace quern::testing {
+
+/// A file of a stage, without a name.
+using StageFile = std::shared_ptr<File>;
+
+class Pipeline {
+ public:
+  Pipeline() {
+    resources.threads = 2;
+    resources.tmp_folder = folder.path("");
+    resources.progress = &progress_;
+  }
+
+  StageFile parse(const std::string& corpus) const {
+    ParseOptions options;
+    options.corpus = {folder.write("corpus", corpus)};
+    options.reader.batch_bytes = batch_bytes;
+    StageFile file = new_file();
+    parse_corpus(options, resources, *file);
+    return file;
+  }
+
+  DocumentOrder order(const CollectionReader& collection, const OrderOptions& options) const {
+    return order_named(options.by).compute(collection, options, resources);
+  }
+
+  StageFile build(const CollectionReader& collection, const DocumentOrder& order, const BuildOptions& options) {
+    StageFile file = new_file();
+    report = build_index(collection, order, {}, options, resources, *file);
+    return file;
+  }
+
+  static IndexReader open_index(const StageFile& file) {
+    return IndexReader(ContainerReader(file, FileKind::index, index_version));
+  }
+
+  StageFile new_file() const { return std::make_shared<File>(File::anonymous(resources.tmp_folder)); }
+
+  TemporaryFolder folder;
+  Resources resources;
+  std::uint64_t batch_bytes = 4096;  ///< small, so that small corpora make many chunks
+  BuildReport report;                ///< of the last index
+
+ private:
+  NoProgress progress_;
+};
+
+inline Bytes bytes_of(const File& file) {
+  Bytes bytes(file.size());
+  file.read_at(0, bytes);
+  return bytes;
+}
+
+/// Every codec with every block size, and rpfd with every recursion.
+inline std::vector<BuildOptions> all_codings() {
+  std::vector<BuildOptions> all;
+  for (const Codec* codec : all_codecs()) {
+    for (const unsigned block_size : {64u, 128u, 256u, 512u}) {
+      for (unsigned recursion = 0; recursion <= (codec->name() == "rpfd" ? 4u : 0u); ++recursion) {
+        BuildOptions& options = all.emplace_back();
+        options.codec = codec->name();
+        options.codec_options = {block_size, recursion};
+      }
+    }
+  }
+  return all;
+}
+
+inline std::string coding_text(const BuildOptions& options) {
+  return options.codec + ", blocks of " + std::to_string(options.codec_options.block_size) + ", recursion " +
+         std::to_string(options.codec_options.recursion);
+}
+
+}  // namespace quern::testing

@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "catch.hpp"
+#include "pipeline/model_index.hpp"
+#include "pipeline/pipeline.hpp"
+
+/// Block rows and the bounds of lists: never below (above) what they bound, and as near as 16 bits allow.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+constexpr float step = 0x1p-16f;
+
+void check_rows(const PostingList& list, const std::vector<float>& parts, const std::vector<ModelPosting>& postings,
+                unsigned block_size) {
+  const std::size_t blocks = (postings.size() + block_size - 1) / block_size;
+  if (blocks == 1) {
+    CHECK(list.block_last.empty());
+    CHECK(list.block_offset.empty());
+    CHECK(list.block_max.empty());
+    return;
+  }
+  REQUIRE(list.block_last.size() == blocks);
+  REQUIRE(list.block_offset.size() == blocks);
+  REQUIRE(list.block_max.size() == blocks);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t from = block * block_size, to = std::min<std::size_t>(from + block_size, postings.size());
+    REQUIRE(list.block_last[block] == postings[to - 1].docid);
+    const float greatest = *std::max_element(parts.data() + from, parts.data() + to);
+    const float bound = dequantize_up(list.block_max[block]);
+    REQUIRE(bound >= greatest);
+    REQUIRE(bound - step < greatest);
+    if (block > 0) REQUIRE(list.block_offset[block] > list.block_offset[block - 1]);
+  }
+}
+
+void check_list_bounds(const PostingList& list, std::vector<float> parts) {
+  std::sort(parts.begin(), parts.end(), std::greater<>());
+  REQUIRE(list.max_impact == parts.front());
+  REQUIRE(list.kth_impact[0] == parts.front());
+  for (std::size_t i = 1; i < stored_ranks.size(); ++i) {
+    INFO("rank " << stored_ranks[i]);
+    if (parts.size() < stored_ranks[i]) {
+      REQUIRE(list.kth_impact[i] == 0);
+      continue;
+    }
+    const float kth = parts[stored_ranks[i] - 1];
+    REQUIRE(list.kth_impact[i] <= kth);
+    // An impact of 1 takes the greatest number there is, just below it.
+    REQUIRE(list.kth_impact[i] + step >= kth);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("block rows, greatest and k-th best parts bound their postings tightly", "[index][property]") {
+  Pipeline pipeline;
+  const auto documents = random_corpus(23, {1300, 300, 12, false});
+  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
+  const DocumentOrder order = pipeline.order(collection, {"random", 5});
+  const ModelIndex model(documents, order.documents);
+  REQUIRE(model.lists().at("everywhere").size() >= 1000);
+  const ModelScoring scoring = GENERATE(ModelScoring{1.2, 0.75, false}, ModelScoring{0, 0, false},
+                                        ModelScoring{0.1, 1, false}, ModelScoring{100, 0.3, false});
+  for (const unsigned block_size : {64u, 512u}) {
+    BuildOptions options;
+    options.codec_options.block_size = block_size;
+    options.bm25 = {scoring.k1, scoring.b};
+    const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+    for (const auto& [term, postings] : model.lists()) {
+      INFO("term " << term << ", k1 " << scoring.k1 << ", blocks of " << block_size);
+      const auto list = index.find(term);
+      REQUIRE(list);
+      std::vector<float> parts;
+      for (const ModelPosting& posting : postings) parts.push_back(model.part(posting, scoring));
+      if (list->is_short()) {
+        REQUIRE(postings.size() <= 16);
+        REQUIRE(list->max_impact == 0);
+      } else {
+        REQUIRE(postings.size() > 16);
+        check_rows(*list, parts, postings, block_size);
+        check_list_bounds(*list, parts);
+      }
+    }
+  }
+}
+
+TEST_CASE("quantised impacts lie on their side and within a step", "[index][property]") {
+  const auto check = [](float impact) {
+    INFO(impact);
+    REQUIRE(dequantize_up(quantize_up(impact)) >= impact);
+    REQUIRE(dequantize_up(quantize_up(impact)) - step <= impact);
+    REQUIRE(dequantize_down(quantize_down(impact)) <= impact);
+    REQUIRE(dequantize_down(quantize_down(impact)) + step >= impact);
+  };
+  for (std::uint32_t bits = 1; bits < 0x3f800000u; bits += 9973) {
+    float impact;
+    std::memcpy(&impact, &bits, sizeof impact);
+    check(impact);
+  }
+  for (std::uint32_t steps = 1; steps <= 65536; ++steps) {
+    check(static_cast<float>(steps) * step);
+    check(std::nextafter(static_cast<float>(steps) * step, 0.0f));
+    if (steps < 65536) {
+      REQUIRE(quantize_up(static_cast<float>(steps) * step) == steps - 1);
+      REQUIRE(quantize_down(static_cast<float>(steps) * step) == steps);
+    }
+  }
+}
+
+}  // namespace quern
