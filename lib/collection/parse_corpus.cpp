@@ -10,6 +10,7 @@
 
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/core/sorted_spool.hpp"
 #include "quern/corpus/corpus_files.hpp"
 
@@ -92,6 +93,19 @@ class CorpusParser {
     resources_.progress->start("parse", input_bytes, "bytes");
   }
 
+  /// A large document is parsed in one piece, so the budget must hold it, its text and its tokens at once.
+  void check_document_memory(const RecordBatch& batch) const {
+    constexpr std::uint64_t document_growth = 8;
+    for (const RecordSpan& record : batch.records) {
+      if (record.size <= resources_.memory_bytes / document_growth) continue;
+      throw InvalidArgument(
+          fmt::format("{}: byte {}: a document of {} needs about {} of memory; raise --memory, or lower "
+                      "--max-document to pass it over",
+                      reader_.file_name(record.file), record.file_offset, size_text(record.size),
+                      size_text(record.size * document_growth)));
+    }
+  }
+
   std::size_t jobs_in_flight() const {
     const std::uint64_t job_bytes = options_.reader.batch_bytes * batch_growth;
     return std::clamp<std::uint64_t>(resources_.memory_bytes / 2 / job_bytes, 1, resources_.threads * 2);
@@ -102,7 +116,10 @@ class CorpusParser {
     tbb::enumerable_thread_specific<ChunkBuilder> builders(options_.analyzer, options_.reader.max_document_bytes);
     const auto read = [&](tbb::flow_control& control) -> Job* {
       auto job = pool.take();
-      if (reader_.next(job->batch)) return job.release();
+      if (reader_.next(job->batch)) {
+        check_document_memory(job->batch);
+        return job.release();
+      }
       control.stop();
       return nullptr;
     };
