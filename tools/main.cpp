@@ -39,7 +39,10 @@ int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
   std::string command = "quern";
   for (const CLI::App* used : program.get_subcommands()) command += " " + used->get_name();
-  fmt::print(stderr, "quern: error: {}\nSee {} --help\n", error.what(), command);
+  const bool unknown_command = program.get_subcommands().empty() && !program.remaining().empty();
+  const std::string text =
+      unknown_command ? fmt::format("'{}' is no command of quern", program.remaining().front()) : error.what();
+  fmt::print(stderr, "quern: error: {}\nSee {} --help\n", text, command);
   return wrong_usage;
 }
 

@@ -14,6 +14,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   command
       .add_option("CORPUS", arguments.corpus,
                   "Files, folders (read recursively, in name order), or - for standard input; plain, gzip or zstd")
+      ->type_name("PATH")
       ->required();
   command.add_option("--format", arguments.format, "Form of the corpus: " + joined(formats))
       ->type_name("NAME")
@@ -39,6 +40,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->capture_default_str();
   command.add_option("--max-errors", arguments.max_errors, "Bad documents to pass over before giving up")
       ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
 
@@ -54,7 +56,10 @@ ParseOptions parse_options(const ParseArguments& arguments) {
 }
 
 void add_order_options(CLI::App& command, OrderOptions& options) {
-  command.add_option("--seed", options.seed, "Seed of the random order")->type_name("N")->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of the random order")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 void add_build_options(CLI::App& command, BuildOptions& options) {
@@ -71,14 +76,14 @@ void add_build_options(CLI::App& command, BuildOptions& options) {
       .add_option("--recursion", options.codec_options.recursion,
                   "rpfd: how often exceptions are compressed in their turn")
       ->type_name("0-4")
-      ->check(CLI::Range(0, 4))
+      ->check(range_validator(0, 4))
       ->capture_default_str();
   command.add_option("--k1", options.bm25.k1, "BM25's k1, which the block maxima hold for")
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(range_validator(0.0, 1000.0))
       ->type_name("X")
       ->capture_default_str();
   command.add_option("--b", options.bm25.b, "BM25's b, which the block maxima hold for")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(range_validator(0.0, 1.0))
       ->type_name("X")
       ->capture_default_str();
 }

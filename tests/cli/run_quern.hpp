@@ -1,0 +1,60 @@
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "corpus/temporary_folder.hpp"
+
+/// Runs the executable as a shell would.
+namespace quern::testing {
+
+using Words = std::vector<std::string>;
+
+/// What a run finds besides its arguments.
+struct Surroundings {
+  std::string input;                                           ///< standard input
+  std::vector<std::pair<std::string, std::string>> variables;  ///< of the environment, all others named QUERN_… away
+  std::string working_folder;                                  ///< empty: the test's own
+  std::string output_path;                                     ///< where standard output goes; empty: it is kept
+  std::size_t max_file_bytes = 0;                              ///< no file may grow larger; 0: any may
+};
+
+struct RunOutcome {
+  int exit_status = -1;  ///< 128 + its number where a signal ended the run
+  std::string out, err;
+  double seconds = 0;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+/// Runs `quern` with these arguments to its end, for two minutes at the most.
+RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings = {});
+
+/// A run whose standard input stays open, for tests that end it in the middle.
+class RunningQuern {
+ public:
+  explicit RunningQuern(const Words& arguments);
+  /// Kills it if it still runs.
+  ~RunningQuern();
+  RunningQuern(const RunningQuern&) = delete;
+  RunningQuern& operator=(const RunningQuern&) = delete;
+
+  void write(const std::string& bytes);
+  void kill(int signal);
+
+ private:
+  int process_ = -1;
+  int input_ = -1;
+};
+
+/// Bytes of a file; empty where there is none.
+std::string read_file(const std::string& path);
+/// Names in a folder, hidden ones too, sorted.
+Words names_in(const std::string& folder);
+bool contains(const std::string& text, const std::string& part);
+/// The lines of a text, without their ends.
+Words lines_of(const std::string& text);
+
+}  // namespace quern::testing

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+
+/// What the tests of the command line index.
+namespace quern::testing {
+
+/// Four pages on mills, one of them empty; two hosts, whose order is not the corpus's; links among them.
+inline const std::string small_trecweb =
+    "<DOC>\n<DOCNO>M-1</DOCNO>\n<DOCHDR>\nhttp://www.mill.example/wheel\n</DOCHDR>\n"
+    "<html><title>The Wheel</title><body>Water turns the wheel of the mill. <a "
+    "href=\"/stone\">stones</a></body></html>\n"
+    "</DOC>\n"
+    "<DOC>\n<DOCNO>M-2</DOCNO>\n<DOCHDR>\nhttp://a.example/wind\n</DOCHDR>\n"
+    "<html><title>Wind</title><body>Wind turns a mill too; a wind mill.</body></html>\n</DOC>\n"
+    "<DOC>\n<DOCNO>M-3</DOCNO>\n<DOCHDR>\nhttp://www.mill.example/stone\n</DOCHDR>\n"
+    "<html><title>Stones</title><body>Two stones grind. The lower stone lies still.</body></html>\n</DOC>\n"
+    "<DOC>\n<DOCNO>M-4</DOCNO>\n<DOCHDR>\nhttp://www.mill.example/empty\n</DOCHDR>\n<html></html>\n</DOC>\n";
+
+inline const std::string small_jsonl =
+    "{\"id\":\"a\",\"contents\":\"water mill\"}\n"
+    "{\"id\":\"b\",\"contents\":\"wind mill mill\"}\n"
+    "{\"id\":\"c\",\"contents\":\"water wheel\"}\n";
+
+}  // namespace quern::testing
