@@ -40,7 +40,7 @@ void run(const Arguments& arguments) {
 void add_build_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
-  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->required();
+  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->type_name("")->required();
   command->add_option("--order", arguments->order, "What quern order wrote (default: the corpus's own order)")
       ->type_name("FILE");
   add_build_options(*command, arguments->build);

@@ -53,7 +53,7 @@ Value setting(const po::variables_map& values, const char* name, const Value& gi
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("-j,--threads", options.threads, "Threads to use (default: all cores)")
       ->type_name("N")
-      ->check(CLI::Range(1u, max_threads));
+      ->check(range_validator(1u, max_threads));
   command.add_flag("--quiet", options.quiet, "No progress, no remarks");
 }
 

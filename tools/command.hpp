@@ -38,6 +38,12 @@ CLI::Validator size_validator();
 /// One of a registry's names: another one is a usage error.
 CLI::Validator name_validator(const std::vector<std::string>& names);
 
+/// A number within bounds, both included: another one is a usage error.
+template <class Number>
+CLI::Validator range_validator(Number least, Number greatest) {
+  return CLI::Range(least, greatest).description("");
+}
+
 /// The names and descriptions of a registry of pointers, as help texts show them.
 template <class Registry>
 std::vector<std::string> names_of(const Registry& registry) {

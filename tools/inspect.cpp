@@ -163,7 +163,7 @@ void run(const Arguments& arguments) {
 void add_inspect_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("inspect", "Figures of a Quern file, or posting lists");
-  command->add_option("PATH", arguments->path, "An index, collection or order")->required();
+  command->add_option("PATH", arguments->path, "An index, collection or order")->type_name("")->required();
   command->add_option("TERM", arguments->terms, "Terms whose posting lists to print, as docID, frequency, docno");
   command->add_flag("--config", arguments->config,
                     "Print the settings that make this index again, for quern index --config");

@@ -34,7 +34,7 @@ void run(const Arguments& arguments) {
 void add_order_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("order", "Assign docIDs to a collection's documents");
-  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->required();
+  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->type_name("")->required();
   std::string orders;
   for (const OrderMethod* order : all_orders())
     orders += fmt::format("\n  {}: {}", order->name(), order->description());

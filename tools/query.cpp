@@ -135,7 +135,7 @@ void run(const Arguments& arguments) {
 void add_query_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("query", "Answer queries: the k best documents of each");
-  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->required();
+  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
   auto* source = command->add_option_group("queries", "Where the queries come from");
   source->add_option("-q,--queries", arguments->queries, "File of queries, plain, gzip or zstd; - is standard input")
       ->type_name("FILE");
@@ -158,14 +158,14 @@ void add_query_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("-k", arguments->k, "Results a query")
       ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{end_docid}))
+      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
   command->add_option("--k1", arguments->k1, "BM25's k1 (default: the index's)")
       ->type_name("X")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(range_validator(0.0, 1000.0));
   command->add_option("--b", arguments->b, "BM25's b (default: the index's)")
       ->type_name("X")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(range_validator(0.0, 1.0));
   command->add_option("--idf", arguments->idf, "Inverse document frequency: lucene, robertson")
       ->type_name("NAME")
       ->check(name_validator({"lucene", "robertson"}))

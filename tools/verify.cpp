@@ -66,7 +66,7 @@ void run(const Arguments& arguments) {
 void add_verify_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
-  command->add_option("PATH", arguments->paths, "Collections, orders or indexes")->required();
+  command->add_option("PATH", arguments->paths, "Collections, orders or indexes")->type_name("")->required();
   add_common_options(*command, arguments->common);
   command->footer("\nExample:\n  quern verify my.quern");
   command->callback([arguments] { run(*arguments); });
