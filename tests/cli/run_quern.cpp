@@ -62,6 +62,8 @@ CStrings environment_of(const Surroundings& surroundings) {
   ::_exit(127);
 }
 
+int exit_status_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
 int open_or_throw(const std::string& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (descriptor < 0) throw std::runtime_error("can't open " + path);
@@ -86,7 +88,7 @@ RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings) {
   RunOutcome outcome;
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   for (const int descriptor : {in, out, err}) ::close(descriptor);
-  outcome.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.exit_status = exit_status_of(status);
   if (surroundings.output_path.empty()) outcome.out = read_file(out_path);
   outcome.err = read_file(folder.path("err"));
   return outcome;
@@ -106,7 +108,7 @@ RunningQuern::RunningQuern(const Words& arguments) {
 
 RunningQuern::~RunningQuern() {
   if (process_ > 0) kill(SIGKILL);
-  ::close(input_);
+  if (input_ >= 0) ::close(input_);
 }
 
 void RunningQuern::write(const std::string& bytes) {
@@ -120,9 +122,20 @@ void RunningQuern::write(const std::string& bytes) {
 
 void RunningQuern::kill(int signal) {
   ::kill(process_, signal);
+  wait();
+}
+
+int RunningQuern::finish() {
+  ::close(std::exchange(input_, -1));
+  return wait();
+}
+
+int RunningQuern::wait() {
   int status = 0;
-  ::waitpid(process_, &status, 0);
-  process_ = -1;
+  rusage usage{};
+  ::wait4(std::exchange(process_, -1), &status, 0, &usage);
+  peak_memory_bytes_ = usage.ru_maxrss * 1024;
+  return exit_status_of(status);
 }
 
 std::string read_file(const std::string& path) {

@@ -43,11 +43,25 @@ class RunningQuern {
 
   void write(const std::string& bytes);
   void kill(int signal);
+  /// Ends its input and waits for it; the exit status, 128 + its number where a signal ended it.
+  int finish();
+  /// Of the run, once it has ended.
+  long peak_memory_bytes() const { return peak_memory_bytes_; }
 
  private:
+  int wait();
+
   int process_ = -1;
   int input_ = -1;
+  long peak_memory_bytes_ = 0;
 };
+
+/// Whether the executable was built with AddressSanitizer as this test was: then it takes more memory.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
 
 /// Bytes of a file; empty where there is none.
 std::string read_file(const std::string& path);

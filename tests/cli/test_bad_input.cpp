@@ -1,0 +1,209 @@
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+#include "corpus/compressing.hpp"
+
+/// Corpora that can't be read, or hold what nobody expects.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// The run failed as it should: status 1, one line that names `name`, and nothing left behind.
+void check_failure(const RunOutcome& outcome, const std::string& name) {
+  INFO(outcome.err);
+  CHECK(outcome.exit_status == 1);
+  CHECK(contains(outcome.err, "quern: error: "));
+  CHECK(contains(outcome.err, name));
+  CHECK(outcome.out.empty());
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  all.reserve(text.size() * times);
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+std::string web_page(const std::string& docno, const std::string& html) {
+  return "<DOC>\n<DOCNO>" + docno + "</DOCNO>\n<DOCHDR>\nhttp://a.example/" + docno + "\n</DOCHDR>\n" + html +
+         "\n</DOC>\n";
+}
+
+}  // namespace
+
+TEST_CASE("a corpus that isn't there or is none fails, names the file and leaves nothing", "[cli]") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("empty"));
+  std::string noise;
+  for (int i = 0; i < 5000; ++i) noise += static_cast<char>(i * 2654435761u >> 13);
+  const std::string gzip_text = gzipped(small_jsonl);
+  const std::vector<std::string> paths = {
+      folder.path("typo.warc.gz"),          folder.path("empty"),
+      folder.write("noise.bin", noise),     folder.write("blank.jsonl", ""),
+      folder.write("spaces.jsonl", " \n"),  folder.write("cut.jsonl.gz", gzip_text.substr(0, gzip_text.size() - 12)),
+      folder.write("no_docs.jsonl", "{}\n")};
+  const Words before = names_in(folder.path(""));
+  for (const std::string& path : paths) {
+    for (const char* command : {"parse", "index"}) {
+      INFO("quern " << command << " " << path);
+      check_failure(run_quern({command, path, "-o", folder.path("out")}), path);
+      CHECK(names_in(folder.path("")) == before);
+    }
+  }
+  Surroundings nothing;
+  check_failure(run_quern({"index", "-", "-o", folder.path("out")}, nothing), "standard input");
+  CHECK(names_in(folder.path("")) == before);
+}
+
+TEST_CASE("a document larger than --max-document is passed over and reported with its place", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl + "{\"id\":\"huge\",\"contents\":\"" +
+                                                              repeated("mill ", 600000) + "\"}\n" + small_jsonl);
+  const RunOutcome outcome =
+      run_quern({"index", corpus, "-o", folder.path("out"), "--max-document", "1M", "--json", "--memory", "64M"});
+  CHECK(outcome.exit_status == 0);
+  const auto parsed = outcome.json()["parse"];
+  CHECK(parsed["indexed"] == 6);
+  CHECK(parsed["bad"] == 1);
+  const std::string bad = parsed["bad_documents"][0];
+  CHECK(contains(bad, corpus + ": byte " + std::to_string(small_jsonl.size())));
+  CHECK(contains(outcome.err, bad));
+
+  const RunOutcome allowed = run_quern({"index", corpus, "-o", folder.path("out2"), "--json"});
+  CHECK(allowed.json()["parse"]["indexed"] == 7);
+}
+
+TEST_CASE("a document of 200 MB on standard input costs neither much time nor memory", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string megabyte = repeated("mill and wheel, ", 1 << 16);
+  {
+    RunningQuern run({"index", "-", "-o", folder.path("out"), "--format", "trectext", "--memory", "64M"});
+    run.write("<DOC><DOCNO>a</DOCNO><TEXT>water</TEXT></DOC>\n<DOC><DOCNO>huge</DOCNO><TEXT>");
+    for (int i = 0; i < 200; ++i) run.write(megabyte);
+    run.write("</TEXT></DOC>\n<DOC><DOCNO>b</DOCNO><TEXT>water</TEXT></DOC>\n");
+    CHECK(run.finish() == 0);
+    CHECK(run.peak_memory_bytes() < (sanitized ? 1 << 30 : 128 << 20));
+  }
+  CHECK(run_quern({"inspect", folder.path("out"), "--json"}).json()["documents"] == 2);
+}
+
+TEST_CASE("a docno of 10,000 characters is kept whole", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string docno = repeated("ab/", 3333) + "z";
+  const std::string corpus = folder.write(
+      "corpus", "<DOC><DOCNO>" + docno + "</DOCNO><TEXT>water</TEXT></DOC>\n" + web_page("B", "water mill"));
+  REQUIRE(run_quern({"index", corpus, "--format", "trectext", "-o", folder.path("out")}).exit_status == 0);
+  CHECK(run_quern({"query", folder.path("out"), "--query", "water"}).out.starts_with("1 Q0 " + docno + " 1 "));
+  CHECK(contains(run_quern({"inspect", folder.path("out"), "--docs"}).out, "0\t" + docno + "\t"));
+  CHECK(run_quern({"verify", folder.path("out")}).exit_status == 0);
+}
+
+TEST_CASE("duplicate docnos are counted, and refused where that is asked for", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string corpus =
+      folder.write("corpus.jsonl", small_jsonl + small_jsonl + "{\"id\":\"d\",\"text\":\"x\"}\n");
+  const RunOutcome kept = run_quern({"index", corpus, "-o", folder.path("out"), "--json"});
+  CHECK(kept.exit_status == 0);
+  CHECK(kept.json()["parse"]["duplicates"] == 3);
+  CHECK(kept.json()["parse"]["indexed"] == 7);
+  CHECK(contains(kept.err, "3 documents have a docno that came before"));
+  const RunOutcome refused = run_quern({"index", corpus, "-o", folder.path("out2"), "--duplicates", "refuse"});
+  check_failure(refused, corpus);
+  CHECK(contains(refused.err, "'a'"));
+  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "out"});
+}
+
+TEST_CASE("a term of 10,000 characters is cut, counted and found by its own text", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string term = repeated("kilometre", 1111) + "x";
+  const std::string corpus =
+      folder.write("corpus.jsonl", "{\"id\":\"long\",\"contents\":\"mill " + term + "\"}\n" + small_jsonl);
+  const RunOutcome outcome = run_quern({"index", corpus, "-o", folder.path("out"), "--json"});
+  CHECK(outcome.exit_status == 0);
+  CHECK(outcome.json()["parse"]["cut_terms"] == 1);
+  CHECK(contains(outcome.err, "1 terms of more than 255 bytes cut"));
+  CHECK(run_quern({"query", folder.path("out"), "--query", term, "-a", "and"}).out.starts_with("1 Q0 long 1 "));
+  CHECK(run_quern({"inspect", folder.path("out"), term.substr(0, 255)}).exit_status == 0);
+}
+
+TEST_CASE("a million nested, unclosed or half-open tags take bounded time", "[cli]") {
+  const TemporaryFolder folder;
+  constexpr std::size_t million = 1000000;
+  const std::string corpus =
+      folder.write("corpus.trecweb",
+                   web_page("nested", repeated("<div>", million) + "mill" + repeated("</div>", million)) +
+                       web_page("unclosed", repeated("<b><p>", million) + "mill") +
+                       web_page("open", repeated("<a href='", million) + "mill") +
+                       web_page("angles", repeated("<", million) + " mill") +
+                       web_page("comments", repeated("<!--", million) + " mill") + web_page("plain", "water mill"));
+  const RunOutcome outcome = run_quern({"index", corpus, "-o", folder.path("out"), "--json"});
+  CHECK(outcome.exit_status == 0);
+  CHECK(outcome.json()["parse"]["indexed"] == 6);
+  CHECK(outcome.seconds < 30);
+  const std::string found = run_quern({"query", folder.path("out"), "--query", "mill"}).out;
+  for (const char* docno : {" nested ", " unclosed ", " plain "}) CHECK(contains(found, docno));
+}
+
+TEST_CASE("bad documents are passed over up to --max-errors, and reported with file and offset", "[cli]") {
+  const TemporaryFolder folder;
+  std::string text = small_jsonl;
+  Words places;
+  for (int i = 0; i < 5; ++i) {
+    places.push_back(": byte " + std::to_string(text.size()) + ": ");
+    text += "{\"id\": bad}\n";
+  }
+  const std::string corpus = folder.write("corpus.jsonl", text);
+  const RunOutcome too_many = run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "4"});
+  check_failure(too_many, corpus + places.back());
+  CHECK(contains(too_many.err, "--max-errors"));
+  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl"});
+
+  const RunOutcome passed = run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "5", "--json"});
+  CHECK(passed.exit_status == 0);
+  const auto parsed = passed.json()["parse"];
+  CHECK(parsed["read"] == 8);
+  CHECK(parsed["bad"] == 5);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    CHECK(std::string(parsed["bad_documents"][i]).starts_with(corpus + places[i]));
+  CHECK(contains(passed.err, places[0]));
+  CHECK(run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "0", "--force"}).exit_status == 1);
+}
+
+TEST_CASE("files that are no index, or of another kind, are told apart", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  const std::string collection = folder.path("collection");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0);
+  std::filesystem::create_directory(folder.path("folder"));
+  check_failure(run_quern({"query", corpus, "--query", "mill"}), corpus + ": is not a Quern file");
+  check_failure(run_quern({"query", collection, "--query", "mill"}), collection + ": is a Quern collection");
+  check_failure(run_quern({"build", index + "/index.quern", "-o", folder.path("x")}), ": is a Quern index");
+  check_failure(run_quern({"query", folder.path("folder"), "--query", "mill"}), folder.path("folder"));
+  check_failure(run_quern({"query", folder.path("nowhere"), "--query", "mill"}), folder.path("nowhere"));
+  check_failure(run_quern({"build", collection, "--order", corpus, "-o", folder.path("x")}), corpus);
+  check_failure(run_quern({"query", index, "-q", folder.path("no_topics")}), folder.path("no_topics"));
+  check_failure(run_quern({"index", corpus, "-o", folder.path("none/here")}), folder.path("none"));
+  check_failure(run_quern({"index", corpus, "-o", folder.path("x"), "--stopwords", folder.path("words")}), "words");
+  check_failure(run_quern({"index", corpus, "-o", folder.path("x"), "--memory", "1M"}), "--memory");
+  CHECK_FALSE(std::filesystem::exists(folder.path("x")));
+
+  std::string newer = read_file(collection);
+  newer[12] = 2;  // the format version; the header's checksum no longer fits
+  folder.write("newer", newer);
+  check_failure(run_quern({"inspect", folder.path("newer")}), "header is damaged");
+}
+
+TEST_CASE("an order of another collection is refused", "[cli][order]") {
+  const TemporaryFolder folder;
+  const std::string one = folder.path("one"), two = folder.path("two");
+  REQUIRE(run_quern({"parse", folder.write("1.jsonl", small_jsonl), "-o", one}).exit_status == 0);
+  REQUIRE(run_quern({"parse", folder.write("2.jsonl", "{\"id\":\"x\",\"text\":\"water\"}\n" + small_jsonl), "-o", two})
+              .exit_status == 0);
+  REQUIRE(run_quern({"order", one, "-o", folder.path("order")}).exit_status == 0);
+  check_failure(run_quern({"build", two, "--order", folder.path("order"), "-o", folder.path("x")}),
+                folder.path("order"));
+}
+
+}  // namespace quern
