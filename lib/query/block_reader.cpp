@@ -1,0 +1,70 @@
+#include "quern/query/block_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/codec/short_list.hpp"
+
+namespace quern {
+
+BlockReader::BlockReader(const IndexReader& index, const PostingList& list) : index_(&index), list_(list) {
+  if (list_.is_short()) {
+    load_short_list();
+    return;
+  }
+  const CodecOptions& options = index.manifest().codec_options;
+  decoder_ = index.codec().make_decoder(options, list_.words);
+  num_blocks_ = list_.num_blocks(options.block_size);
+  first_word_ = index.codec().header_words(options);
+  load(0);
+}
+
+void BlockReader::fail(std::size_t block, const char* why) const {
+  throw CorruptFile(
+      fmt::format("{}: section 'postings': list {}, block {}: {}; the file is damaged: build it again, "
+                  "or restore a copy",
+                  index_->name(), list_.number, block, why));
+}
+
+void BlockReader::load_short_list() {
+  size_ = static_cast<unsigned>(list_.df);
+  get_short_list(list_.short_list, index_->num_documents(), std::span(docids_).first(size_),
+                 std::span(freqs_).first(size_));
+  freqs_decoded_ = true;
+}
+
+WordView BlockReader::block_words(std::size_t block) const {
+  if (num_blocks_ == 1) {
+    if (first_word_ >= list_.words.size()) fail(block, "reaches past its list");
+    return list_.words.subspan(first_word_);
+  }
+  const std::size_t from = list_.block_offset[block];
+  const std::size_t to = block + 1 < num_blocks_ ? list_.block_offset[block + 1] : list_.words.size();
+  if (from >= to || to > list_.words.size()) fail(block, "block offsets do not rise");
+  return list_.words.subspan(from, to - from);
+}
+
+void BlockReader::load(std::size_t block) {
+  if (size_ > 0 && block == block_) return;
+  const unsigned block_size = index_->block_size();
+  block_ = block;
+  size_ = static_cast<unsigned>(std::min<std::uint64_t>(block_size, list_.df - block * block_size));
+  words_ = block_words(block);
+  freqs_decoded_ = false;
+  decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
+  docid_t greatest = 0;
+  for (unsigned i = 0; i < size_; ++i) greatest = std::max(greatest, docids_[i]);
+  if (greatest != docids_[size_ - 1] || greatest >= index_->num_documents()) fail(block, "docIDs do not rise");
+  if (num_blocks_ > 1 && greatest != list_.block_last[block]) fail(block, "does not end with its greatest docID");
+}
+
+std::span<const freq_t> BlockReader::freqs() {
+  if (!freqs_decoded_) {
+    decoder_->decode_freqs(words_, size_, freqs_.data());
+    freqs_decoded_ = true;
+  }
+  return {freqs_.data(), size_};
+}
+
+}  // namespace quern

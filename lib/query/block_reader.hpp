@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <span>
+
+#include "quern/formats/index_file.hpp"
+
+namespace quern {
+
+/// Decodes a posting list block by block, in any order. What it hands out is safe to index documents with: docIDs of a
+/// decoded block are below num_documents, and none is greater than the block's row says. Throws CorruptFile otherwise.
+/// The docIDs of one block are held at a time, and its frequencies once they are asked for.
+class BlockReader {
+ public:
+  BlockReader(const IndexReader& index, const PostingList& list);
+
+  const PostingList& list() const { return list_; }
+  std::size_t num_blocks() const { return num_blocks_; }
+  /// The block's greatest docID, without decoding it; where the list has but one block, that block is decoded already.
+  docid_t last(std::size_t block) const { return num_blocks_ == 1 ? docids_[size_ - 1] : list_.block_last[block]; }
+
+  /// Decodes the block's docIDs, unless they are held already.
+  void load(std::size_t block);
+  std::size_t block() const { return block_; }
+  unsigned size() const { return size_; }
+  std::span<const docid_t> docids() const { return {docids_.data(), size_}; }
+  /// All frequencies of the block at hand.
+  std::span<const freq_t> freqs();
+  /// One frequency of it, without decoding the others where the codec can (D5).
+  freq_t freq(unsigned place) { return freqs_decoded_ ? freqs_[place] : decoder_->freq_at(words_, size_, place); }
+
+ private:
+  void load_short_list();
+  WordView block_words(std::size_t block) const;
+  [[noreturn]] void fail(std::size_t block, const char* why) const;
+
+  const IndexReader* index_;
+  PostingList list_;
+  std::unique_ptr<ListDecoder> decoder_;  ///< none for short lists
+  std::size_t num_blocks_ = 1;
+  std::size_t first_word_ = 0;  ///< of the first block
+  std::size_t block_ = 0;
+  unsigned size_ = 0;
+  WordView words_;
+  bool freqs_decoded_ = false;
+  std::array<docid_t, max_block_size + over_write_values> docids_;
+  std::array<freq_t, max_block_size + over_write_values> freqs_;
+};
+
+}  // namespace quern
