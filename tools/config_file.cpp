@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "quern/core/error.hpp"
 
@@ -25,15 +27,19 @@ po::options_description describe(const CLI::App& command) {
   return description;
 }
 
-/// The line on which a key stands, from 1; 0 where it isn't found.
-std::size_t line_of(const std::string& text, const std::string& key) {
+/// The number, from 1, of the last line that begins with `start` and goes on with anything but a letter of a name;
+/// 0 where there is none.
+std::size_t line_of(const std::string& text, const std::string& start) {
   std::istringstream lines(text);
   std::string line;
+  std::size_t found = 0;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    const std::size_t from = line.find_first_not_of(" \t"), to = line.find_first_of(" \t=", from);
-    if (from != line.npos && line.substr(from, to - from) == key) return number;
+    const std::size_t from = line.find_first_not_of(" \t");
+    if (from == line.npos || line.compare(from, start.size(), start) != 0) continue;
+    const std::size_t end = from + start.size();
+    if (end == line.size() || std::string_view(" \t=#\r").find(line[end]) != std::string_view::npos) found = number;
   }
-  return 0;
+  return found;
 }
 
 std::string read_text(const std::string& path) {
@@ -51,6 +57,9 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   } catch (const po::unknown_option& error) {
     throw InvalidArgument(fmt::format("{}: line {}: '{}' is no setting; see quern index --help for the option names",
                                       path, line_of(text, error.get_option_name()), error.get_option_name()));
+  } catch (const po::invalid_config_file_syntax& error) {
+    throw InvalidArgument(fmt::format("{}: line {}: '{}' is no setting; write lines such as: codec = rice", path,
+                                      line_of(text, error.tokens()), error.tokens()));
   } catch (const po::error& error) {
     throw InvalidArgument(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
   }
@@ -69,7 +78,12 @@ void apply_config_file(CLI::App& command) {
   const std::string path = config->as<std::string>();
   const std::string text = read_text(path);
   const po::options_description description = describe(command);
+  std::set<std::string> seen;
   for (const po::option& setting : parse(path, text, description).options) {
+    if (!seen.insert(setting.string_key).second) {
+      throw InvalidArgument(
+          fmt::format("{}: line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key));
+    }
     CLI::Option* option = command.get_option("--" + setting.string_key);
     if (option->count() > 0) continue;
     try {

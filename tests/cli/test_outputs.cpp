@@ -1,0 +1,173 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "quern/core/random.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+
+/// Output appears whole or not at all, and what was there before stays until then.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// A corpus whose index is larger than the file sizes that tests allow.
+std::string wide_corpus() {
+  RandomBits random(3);
+  std::string text;
+  for (int i = 0; i < 3000; ++i) {
+    text += "{\"id\":\"" + std::to_string(i) + "\",\"contents\":\"";
+    for (int j = 0; j < 20; ++j) text += std::to_string(random.next()) + " ";
+    text += "\"}\n";
+  }
+  return text;
+}
+
+bool waits_for(const std::function<bool()>& condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+bool has_leftovers(const std::string& folder) {
+  const Words names = names_in(folder);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return contains(name, ".quern-tmp-"); });
+}
+
+}  // namespace
+
+TEST_CASE("existing output is refused, and replaced with --force", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl),
+                    other = folder.write("other.jsonl", "{\"id\":\"z\",\"text\":\"z\"}");
+  const std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index"),
+                    run = folder.path("run");
+  const std::vector<std::pair<Words, std::string>> makers = {
+      {{"parse", corpus, "-o", collection}, collection},
+      {{"order", collection, "--by", "random", "-o", order}, order},
+      {{"build", collection, "--order", order, "-o", index}, index + "/index.quern"},
+      {{"query", index, "--query", "mill", "-o", run}, run}};
+  for (const auto& [arguments, file] : makers) {
+    INFO(arguments[0]);
+    REQUIRE(run_quern(arguments).exit_status == 0);
+    const std::string before = read_file(file);
+    REQUIRE(!before.empty());
+    const RunOutcome again = run_quern(arguments);
+    CHECK(again.exit_status == 1);
+    CHECK(contains(again.err, arguments.back() + ": exists already; --force"));
+    CHECK(read_file(file) == before);
+    Words forced = arguments;
+    forced.push_back("--force");
+    CHECK(run_quern(forced).exit_status == 0);
+    CHECK(read_file(file) == before);
+  }
+  CHECK(run_quern({"index", other, "-o", index, "--force"}).exit_status == 0);
+  CHECK(run_quern({"inspect", index, "--json"}).json()["documents"] == 1);
+  CHECK(names_in(folder.path("")) == Words{"collection", "corpus.jsonl", "index", "order", "other.jsonl", "run"});
+}
+
+TEST_CASE("--force replaces nothing that Quern did not make", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
+  folder.write("folder/letter.txt", "keep me");
+  folder.write("mixed/index.quern", "x");
+  folder.write("mixed/letter.txt", "keep me");
+  folder.write("file.txt", "keep me");
+  for (const char* name : {"folder", "mixed", "file.txt"}) {
+    INFO(name);
+    const RunOutcome outcome = run_quern({"index", corpus, "-o", folder.path(name), "--force"});
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, folder.path(name)));
+  }
+  CHECK(run_quern({"parse", corpus, "-o", folder.path("folder"), "--force"}).exit_status == 1);
+  CHECK(read_file(folder.path("folder/letter.txt")) == "keep me");
+  CHECK(read_file(folder.path("mixed/letter.txt")) == "keep me");
+  CHECK(read_file(folder.path("file.txt")) == "keep me");
+}
+
+TEST_CASE("a killed run leaves the old output, and the next one clears up", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  const std::string before = read_file(index + "/index.quern");
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
+    INFO("signal " << signal);
+    RunningQuern running({"index", "-", "-o", index, "--force"});
+    running.write(small_jsonl);
+    REQUIRE(waits_for([&] { return has_leftovers(folder.path("")); }));
+    // Another run beside it takes nothing away from a living one.
+    REQUIRE(run_quern({"index", corpus, "-o", index, "--force"}).exit_status == 0);
+    CHECK(has_leftovers(folder.path("")));
+    running.kill(signal);
+    CHECK(read_file(index + "/index.quern") == before);
+    CHECK(run_quern({"verify", index}).exit_status == 0);
+    REQUIRE(run_quern({"index", corpus, "-o", index, "--force"}).exit_status == 0);
+    CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "index"});
+  }
+}
+
+TEST_CASE("a full disk fails each stage, leaves nothing behind and keeps the old output", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", wide_corpus());
+  const std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index");
+  REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0);
+  REQUIRE(run_quern({"order", collection, "-o", order}).exit_status == 0);
+  REQUIRE(run_quern({"build", collection, "-o", index}).exit_status == 0);
+  const Words names = names_in(folder.path(""));
+  const Words files = {collection, order, index + "/index.quern"};
+  Words before;
+  for (const std::string& file : files) before.push_back(read_file(file));
+  Surroundings full;
+  full.max_file_bytes = 8 << 10;
+  for (const Words& arguments :
+       {Words{"parse", corpus, "-o", collection, "--force"}, Words{"order", collection, "-o", order, "--force"},
+        Words{"build", collection, "-o", index, "--force"}, Words{"index", corpus, "-o", index, "--force"},
+        Words{"index", corpus, "-o", folder.path("new")}}) {
+    INFO(arguments[0]);
+    const RunOutcome outcome = run_quern(arguments, full);
+    INFO(outcome.err);
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, "quern: error: "));
+    CHECK(names_in(folder.path("")) == names);
+    for (std::size_t i = 0; i < files.size(); ++i) CHECK(read_file(files[i]) == before[i]);
+  }
+}
+
+TEST_CASE("standard output that can't be written is a failure", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  Surroundings full;
+  full.output_path = "/dev/full";
+  for (const Words& arguments :
+       {Words{"query", index, "--query", "mill"}, Words{"inspect", index}, Words{"inspect", index, "--docs"},
+        Words{"inspect", index, "mill"}, Words{"verify", index}, Words{"analyze", "mill"},
+        Words{"index", corpus, "-o", folder.path("index2"), "--json"}}) {
+    INFO(arguments[0]);
+    const RunOutcome outcome = run_quern(arguments, full);
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, "quern: error: "));
+    CHECK(contains(outcome.err, "standard output"));
+  }
+}
+
+TEST_CASE("work files go to --tmp, and are gone at the end", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
+  std::filesystem::create_directory(folder.path("tmp"));
+  CHECK(run_quern({"index", corpus, "-o", folder.path("index"), "--tmp", folder.path("tmp")}).exit_status == 0);
+  CHECK(names_in(folder.path("tmp")).empty());
+  const RunOutcome outcome = run_quern({"index", corpus, "-o", folder.path("x"), "--tmp", folder.path("nowhere")});
+  CHECK(outcome.exit_status == 1);
+  CHECK(contains(outcome.err, folder.path("nowhere")));
+  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "index", "tmp"});
+}
+
+}  // namespace quern
