@@ -1,0 +1,128 @@
+#include <cmath>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+
+/// What inspect shows, and that verify finds every damaged byte.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct MillFiles {
+  TemporaryFolder folder;
+  std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index");
+
+  MillFiles() {
+    REQUIRE(run_quern({"parse", folder.write("c.trecweb", small_trecweb), "-o", collection}).exit_status == 0);
+    REQUIRE(run_quern({"order", collection, "--by", "url", "-o", order}).exit_status == 0);
+    REQUIRE(run_quern({"build", collection, "--order", order, "-o", index}).exit_status == 0);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("inspect gives an index's figures as JSON and as lines", "[cli][inspect]") {
+  const MillFiles mill;
+  const auto json = run_quern({"inspect", mill.index, "--json"}).json();
+  CHECK(json["kind"] == "index");
+  CHECK(json["documents"] == 4);
+  CHECK(json["empty_documents"] == 1);
+  CHECK(json["terms"] == 16);
+  CHECK(json["postings"] == 20);
+  CHECK(json["tokens"] == 28);
+  CHECK(json["codec"] == "newpfd");
+  CHECK(json["block_size"] == 128);
+  CHECK(json["order"] == "url");
+  CHECK(json["file_bytes"] == std::filesystem::file_size(mill.index + "/index.quern"));
+  CHECK(json["postings_bytes"].get<int>() > 0);
+  CHECK(json["block_max_bytes"] == 0);
+  CHECK(json["lists_in_one_block"] == 1);
+  const double bits = json["docid_bits_per_posting"].get<double>() + json["freq_bits_per_posting"].get<double>();
+  CHECK(std::abs(bits * 20 - json["postings_bytes"].get<double>() * 8) < 1e-6);
+  CHECK(json["list_lengths"]["1"]["lists"].get<int>() + json["list_lengths"]["2"]["lists"].get<int>() == 16);
+  CHECK(json["sections"].contains("postings"));
+  const std::string lines = run_quern({"inspect", mill.index}).out;
+  CHECK(contains(lines, "documents"));
+  CHECK(contains(lines, "docid_bits_per_posting"));
+}
+
+TEST_CASE("inspect gives the figures of collections and orders too", "[cli][inspect]") {
+  const MillFiles mill;
+  const auto collection = run_quern({"inspect", mill.collection, "--json"}).json();
+  CHECK(collection["kind"] == "collection");
+  CHECK(collection["documents"] == 4);
+  CHECK(collection["links"] == 1);
+  CHECK(collection["documents_without_url"] == 0);
+  CHECK(collection["terms"] == 20);
+  const auto order = run_quern({"inspect", mill.order, "--json"}).json();
+  CHECK(order["kind"] == "order");
+  CHECK(order["by"] == "url");
+  CHECK(order["documents"] == 4);
+  CHECK(contains(run_quern({"inspect", mill.order}).out, "url"));
+}
+
+TEST_CASE("inspect streams posting lists, as lines or as JSON", "[cli][inspect]") {
+  const MillFiles mill;
+  const RunOutcome lists = run_quern({"inspect", mill.index, "mill", "stone"});
+  CHECK(lists.out == "# mill df 2 cf 3 blocks 1\n0\t2\tM-2\n3\t1\tM-1\n# stone df 1 cf 1 blocks 1\n2\t1\tM-3\n");
+  const auto json = run_quern({"inspect", mill.index, "mill", "--json"}).json();
+  CHECK(json["term"] == "mill");
+  CHECK(json["df"] == 2);
+  CHECK(json["cf"] == 3);
+  CHECK(json["postings"] == nlohmann::json{{0, 2}, {3, 1}});
+  const RunOutcome unknown = run_quern({"inspect", mill.index, "Mill"});
+  CHECK(unknown.exit_status == 1);
+  CHECK(contains(unknown.err, "no term 'Mill'"));
+}
+
+TEST_CASE("inspect --docs prints docID, docno, URL, length, PageRank and global score in docID order",
+          "[cli][inspect]") {
+  const MillFiles mill;
+  const RunOutcome documents = run_quern({"inspect", mill.index, "--docs"});
+  CHECK(lines_of(documents.out) ==
+        Words{"0\tM-2\thttp://a.example/wind\t9\t0\t0", "1\tM-4\thttp://www.mill.example/empty\t0\t0\t0",
+              "2\tM-3\thttp://www.mill.example/stone\t9\t0\t0", "3\tM-1\thttp://www.mill.example/wheel\t10\t0\t0"});
+}
+
+TEST_CASE("verify passes sound files and names what it checked", "[cli][verify]") {
+  const MillFiles mill;
+  const RunOutcome outcome = run_quern({"verify", mill.collection, mill.order, mill.index});
+  CHECK(outcome.exit_status == 0);
+  const Words lines = lines_of(outcome.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].starts_with(mill.collection + ": collection, "));
+  CHECK(lines[1].starts_with(mill.order + ": order, "));
+  CHECK(lines[2].starts_with(mill.index + ": index, "));
+  for (const std::string& line : lines) CHECK(line.ends_with(", sound"));
+}
+
+TEST_CASE("verify finds any damaged byte, and names file and section", "[cli][verify]") {
+  const MillFiles mill;
+  for (const std::string& file : {mill.collection, mill.order, mill.index + "/index.quern"}) {
+    const std::string sound = read_file(file);
+    int in_sections = 0;
+    for (std::size_t at = 5; at < sound.size(); at += 61) {
+      INFO(file << ", byte " << at);
+      std::string damaged = sound;
+      damaged[at] ^= 0x10;
+      const std::string path = mill.folder.write("damaged", damaged);
+      const RunOutcome outcome = run_quern({"verify", path});
+      CHECK(outcome.exit_status == 1);
+      CHECK(outcome.out.empty());
+      CHECK(outcome.err.starts_with("quern: error: " + path + ": "));
+      in_sections += contains(outcome.err, ": section '");
+    }
+    CHECK(in_sections > 2);
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{7}, std::size_t{63}, std::size_t{64}, sound.size() / 2, sound.size() - 1}) {
+      INFO(file << " cut to " << size);
+      CHECK(run_quern({"verify", mill.folder.write("damaged", sound.substr(0, size))}).exit_status == 1);
+    }
+    CHECK(run_quern({"verify", mill.folder.write("damaged", sound + "x")}).exit_status == 1);
+  }
+  CHECK(run_quern({"verify", mill.folder.path("c.trecweb")}).exit_status == 1);
+}
+
+}  // namespace quern

@@ -1,0 +1,158 @@
+#include <cstdlib>
+#include <sstream>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+#include "corpus/compressing.hpp"
+
+/// Queries from the shell: where they come from, how results are written.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct MillIndex {
+  TemporaryFolder folder;
+  std::string index = folder.path("index");
+
+  MillIndex() { REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0); }
+  RunOutcome query(const Words& options, const std::string& input = {}) const {
+    Words arguments = {"query", index};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    Surroundings surroundings;
+    surroundings.input = input;
+    return run_quern(arguments, surroundings);
+  }
+};
+
+/// Columns of a run's lines: docno and rank.
+std::vector<std::pair<std::string, std::string>> ranking(const std::string& run) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const std::string& line : lines_of(run)) {
+    std::istringstream columns(line);
+    std::string qid, q0, docno, rank;
+    columns >> qid >> q0 >> docno >> rank;
+    rows.emplace_back(docno, rank);
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("results come as TREC, MS MARCO, JSON lines or a table", "[cli][query]") {
+  const MillIndex mill;
+  const RunOutcome trec = mill.query({"--query", "mill", "--tag", "my tag"});
+  CHECK(trec.exit_status == 0);
+  CHECK(trec.err.empty());
+  CHECK(ranking(trec.out) == std::vector<std::pair<std::string, std::string>>{{"M-2", "1"}, {"M-1", "2"}});
+  for (const std::string& line : lines_of(trec.out)) {
+    CHECK(line.starts_with("1 Q0 M-"));
+    CHECK(line.ends_with(" my_tag"));
+    CHECK_FALSE(contains(line, "  "));
+  }
+  CHECK(mill.query({"--query", "mill", "--output-format", "msmarco"}).out == "1\tM-2\t1\n1\tM-1\t2\n");
+
+  const auto json = mill.query({"--query", "Mill!", "--output-format", "json"}).json();
+  CHECK(json["id"] == "1");
+  CHECK(json["query"] == "Mill!");
+  REQUIRE(json["results"].size() == 2);
+  CHECK(json["results"][0]["docno"] == "M-2");
+  CHECK(json["results"][0]["rank"] == 1);
+  CHECK(json["results"][0]["title"] == "Wind");
+  CHECK(json["results"][0]["url"] == "http://a.example/wind");
+  // Scores read back to the same float, in every form.
+  const std::string line = lines_of(trec.out).front();
+  std::istringstream columns(line);
+  std::string skipped, score;
+  columns >> skipped >> skipped >> skipped >> skipped >> score;
+  CHECK(std::strtof(score.c_str(), nullptr) == json["results"][0]["score"].get<float>());
+
+  const std::string table = mill.query({"--query", "mill", "--output-format", "text"}).out;
+  for (const char* shown : {"M-2", "Wind", "http://a.example/wind", "The Wheel"}) CHECK(contains(table, shown));
+}
+
+TEST_CASE("or finds any term, and all of them, k cuts, and unknown terms find nothing", "[cli][query]") {
+  const MillIndex mill;
+  CHECK(ranking(mill.query({"--query", "stones mill", "-k", "1000"}).out).size() == 3);
+  CHECK(ranking(mill.query({"--query", "stones mill", "-k", "2"}).out).size() == 2);
+  const auto both = ranking(mill.query({"--query", "stones mill", "-a", "and"}).out);
+  CHECK(both == std::vector<std::pair<std::string, std::string>>{{"M-1", "1"}});
+  CHECK(mill.query({"--query", "stones nowhere", "-a", "and"}).out.empty());
+  CHECK(ranking(mill.query({"--query", "stones nowhere"}).out).size() == 2);
+  for (const char* query : {"nowhere", "!?", "\xff\xfe"}) {
+    const RunOutcome nothing = mill.query({"--query", query});
+    CHECK(nothing.exit_status == 0);
+    CHECK(nothing.out.empty());
+  }
+  // URL terms are not searched; titles are.
+  CHECK(mill.query({"--query", "example"}).out.empty());
+  CHECK(ranking(mill.query({"--query", "the"}).out).size() == 2);
+}
+
+TEST_CASE("k1, b and IDF may differ from the index's", "[cli][query]") {
+  const MillIndex mill;
+  const std::string usual = mill.query({"--query", "mill wind"}).out;
+  CHECK(mill.query({"--query", "mill wind", "--k1", "1.2", "--b", "0.75", "--idf", "lucene"}).out == usual);
+  for (const Words& options : {Words{"--k1", "0.9"}, Words{"--b", "0.4"}, Words{"--idf", "robertson"}}) {
+    Words arguments = {"--query", "mill wind"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const RunOutcome outcome = mill.query(arguments);
+    CHECK(outcome.exit_status == 0);
+    CHECK(lines_of(outcome.out).size() == 2);
+    CHECK(outcome.out != usual);
+  }
+}
+
+TEST_CASE("queries come from files, compressed ones and standard input, in their order", "[cli][query]") {
+  const MillIndex mill;
+  const std::string queries = "7:mill\n3:no such\n12:stone wheel\n";
+  const std::string wanted = mill.query({"-q", mill.folder.write("q.txt", queries)}).out;
+  Words ids;
+  for (const std::string& line : lines_of(wanted)) {
+    const std::string id = line.substr(0, line.find(' '));
+    if (ids.empty() || ids.back() != id) ids.push_back(id);
+  }
+  CHECK(ids == Words{"7", "12"});
+  CHECK(mill.query({"-q", mill.folder.write("q.gz", gzipped(queries))}).out == wanted);
+  CHECK(mill.query({"-q", mill.folder.write("q.zst", zstd_packed(queries))}).out == wanted);
+  CHECK(mill.query({"-q", "-"}, queries).out == wanted);
+  CHECK(mill.query({"-q", "-"}, gzipped(queries)).out == wanted);
+  for (const char* threads : {"1", "3"}) CHECK(mill.query({"-q", "-", "-j", threads}, queries).out == wanted);
+  const std::string topics =
+      "<top>\n<num> Number: 7\n<title> mill\n</top>\n<top>\n<num> Number: 12\n<title> stone wheel\n</top>\n";
+  CHECK(mill.query({"-q", "-"}, topics).out == wanted);
+  CHECK(lines_of(mill.query({"-q", "-", "--output-format", "json"}, queries).out).size() == 3);
+}
+
+TEST_CASE("a run goes to a file whole, the same bytes as to standard output", "[cli][query]") {
+  const MillIndex mill;
+  const std::string run = mill.folder.path("my.run");
+  const RunOutcome outcome = mill.query({"--query", "mill stones", "-o", run});
+  CHECK(outcome.exit_status == 0);
+  CHECK(outcome.out.empty());
+  CHECK(read_file(run) == mill.query({"--query", "mill stones"}).out);
+  CHECK(mill.query({"-q", mill.folder.path("nothing"), "-o", run, "--force"}).exit_status == 1);
+  CHECK(!read_file(run).empty());
+}
+
+TEST_CASE("runs over every codec and block size are the same bytes", "[cli][query]") {
+  const TemporaryFolder folder;
+  const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data", collection = folder.path("collection");
+  REQUIRE(run_quern({"parse", sample + "/corpus", "-o", collection}).exit_status == 0);
+  std::string wanted;
+  for (const auto& [codec, block_size] :
+       {std::pair("newpfd", "64"), std::pair("rpfd", "128"), std::pair("rice", "256"), std::pair("newpfd", "512")}) {
+    INFO(codec << " " << block_size);
+    REQUIRE(run_quern({"build", collection, "-o", folder.path("index"), "--force", "--codec", codec, "--block-size",
+                       block_size})
+                .exit_status == 0);
+    const RunOutcome outcome = run_quern({"query", folder.path("index"), "-q", sample + "/topics.txt", "-k", "100"});
+    CHECK(outcome.exit_status == 0);
+    if (wanted.empty()) wanted = outcome.out;
+    CHECK(lines_of(outcome.out).size() > 500);
+    CHECK(outcome.out == wanted);
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,182 @@
+#include <cstdlib>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+#include "corpus/compressing.hpp"
+
+/// The stages one by one and in one go, their figures, and the analyzer's text.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+const std::string source_folder = QUERN_SOURCE_DIR;
+
+}  // namespace
+
+TEST_CASE("parse, order and build make the very bytes of index, in every order", "[cli][order]") {
+  const TemporaryFolder folder;
+  const std::string sample = source_folder + "/sample_data/corpus", collection = folder.path("collection");
+  const Words shaping = {"--codec", "rpfd", "--block-size", "64"};
+  REQUIRE(run_quern({"parse", sample, "-o", collection, "--stemmer", "porter2"}).exit_status == 0);
+  const auto with = [&](Words arguments, const Words& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_quern(arguments);
+  };
+  Words seen;
+  for (const Words& order :
+       {Words{"natural"}, Words{"url"}, Words{"random", "--seed", "7"}, Words{"random", "--seed", "8"}}) {
+    INFO(order.front() << " " << order.back());
+    Words by = {"order", collection, "-o", folder.path("order"), "--force", "--by"};
+    REQUIRE(with(by, order).exit_status == 0);
+    REQUIRE(with({"build", collection, "--order", folder.path("order"), "-o", folder.path("built"), "--force"}, shaping)
+                .exit_status == 0);
+    Words in_one = {"index", sample, "-o", folder.path("index"), "--force", "--stemmer", "porter2", "--order"};
+    in_one.insert(in_one.end(), order.begin(), order.end());
+    REQUIRE(with(in_one, shaping).exit_status == 0);
+    const std::string bytes = read_file(folder.path("index/index.quern"));
+    CHECK(bytes.size() > 100000);
+    CHECK(bytes == read_file(folder.path("built/index.quern")));
+    for (const std::string& other : seen) CHECK(bytes != other);
+    seen.push_back(bytes);
+  }
+  // Without --order: the corpus's own.
+  REQUIRE(with({"build", collection, "-o", folder.path("built"), "--force"}, shaping).exit_status == 0);
+  CHECK(read_file(folder.path("built/index.quern")) == seen.front());
+}
+
+TEST_CASE("the automatic order is by URL where all documents have one, else natural", "[cli][order]") {
+  const TemporaryFolder folder;
+  const auto order_of = [&](const std::string& corpus) {
+    REQUIRE(run_quern({"index", folder.write("corpus", corpus), "-o", folder.path("index"), "--force"}).exit_status ==
+            0);
+    return run_quern({"inspect", folder.path("index"), "--json"}).json()["order"].get<std::string>();
+  };
+  CHECK(order_of(small_trecweb) == "url");
+  CHECK(order_of(small_jsonl) == "natural");
+  CHECK(order_of("{\"id\":\"a\",\"text\":\"x\",\"url\":\"http://a.example/\"}\n" + small_jsonl) == "natural");
+}
+
+TEST_CASE("URL order goes by reversed host, then path, and documents without a URL come last", "[cli][order]") {
+  const TemporaryFolder folder;
+  std::string corpus;
+  for (const char* url : {"", "http://b.example.org/", "http://example.org/z", "http://www.example.com/b",
+                          "http://www.example.com/a/c", "", "http://a.example.org/"}) {
+    corpus += "{\"id\":\"" + std::string(*url ? url : "none") + "\",\"text\":\"x\"";
+    corpus += *url ? ",\"url\":\"" + std::string(url) + "\"}\n" : "}\n";
+  }
+  REQUIRE(
+      run_quern({"index", folder.write("c.jsonl", corpus), "-o", folder.path("index"), "--order", "url"}).exit_status ==
+      0);
+  Words docnos;
+  for (const std::string& line : lines_of(run_quern({"inspect", folder.path("index"), "--docs"}).out))
+    docnos.push_back(line.substr(line.find('\t') + 1, line.find('\t', 2) - 2));
+  CHECK(docnos == Words{"http://www.example.com/a/c", "http://www.example.com/b", "http://example.org/z",
+                        "http://a.example.org/", "http://b.example.org/", "none", "none"});
+}
+
+TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.trecweb", small_trecweb), collection = folder.path("collection"),
+                    order = folder.path("order"), index = folder.path("index"), index2 = folder.path("index2");
+  const RunOutcome parse = run_quern({"parse", corpus, "-o", collection, "--json"});
+  const auto parsed = parse.json();
+  CHECK(parsed["read"] == 4);
+  CHECK(parsed["indexed"] == 4);
+  CHECK(parsed["empty"] == 1);
+  CHECK(parsed["skipped"] == 0);
+  CHECK(parsed["bad"] == 0);
+  CHECK(parsed["duplicates"] == 0);
+  CHECK(parsed["repaired_utf8"] == 0);
+  CHECK(parsed["cut_terms"] == 0);
+  CHECK(parsed["links"] == 1);
+  CHECK(parsed["tokens"] == 28);
+  CHECK(parsed["postings"] == 20);
+  CHECK(parsed["terms"] == 20);
+  CHECK(parsed["bytes"] == small_trecweb.size() - 4);
+  CHECK(contains(parse.err, "4 read, 4 indexed, 1 empty, 0 skipped, 0 bad"));
+
+  const auto ordered = run_quern({"order", collection, "--by", "url", "-o", order, "--json"}).json();
+  CHECK(ordered["by"] == "url");
+  CHECK(ordered["documents"] == 4);
+  const auto built = run_quern({"build", collection, "--order", order, "-o", index, "--json"}).json();
+  CHECK(built["documents"] == 4);
+  CHECK(built["postings"] == 20);
+  CHECK(built["tokens"] == 28);
+  CHECK(built["codec"] == "newpfd");
+  CHECK(built["block_size"] == 128);
+  CHECK(built["order"] == "url");
+  CHECK(built["index_bytes"] == std::filesystem::file_size(index + "/index.quern"));
+  const auto both = run_quern({"index", corpus, "-o", index2, "--json"}).json();
+  CHECK(both["parse"] == parsed);
+  CHECK(both["build"] == built);
+
+  for (const Words& arguments :
+       {Words{"parse", corpus, "-o", collection, "--force"}, Words{"order", collection, "-o", order, "--force"},
+        Words{"build", collection, "-o", index, "--force"}, Words{"index", corpus, "-o", index, "--force"},
+        Words{"verify", index, collection, order},
+        Words{"query", index, "--query", "none", "-o", folder.path("run")}}) {
+    INFO(arguments[0]);
+    Words quiet = arguments;
+    quiet.push_back("--quiet");
+    const RunOutcome outcome = run_quern(quiet);
+    CHECK(outcome.exit_status == 0);
+    CHECK(outcome.err.empty());
+    CHECK(outcome.out.empty());
+  }
+  const RunOutcome failing = run_quern({"index", folder.path("none"), "-o", index2, "--force", "--quiet"});
+  CHECK(failing.exit_status == 1);
+  CHECK(failing.err.starts_with("quern: error: "));
+}
+
+TEST_CASE("a corpus may come compressed, in several files, and on standard input", "[cli]") {
+  const TemporaryFolder folder;
+  const auto postings_of = [&](const Words& corpus, const Surroundings& surroundings = {}) {
+    Words arguments = {"index", "-o", folder.path("index"), "--force"};
+    arguments.insert(arguments.end(), corpus.begin(), corpus.end());
+    REQUIRE(run_quern(arguments, surroundings).exit_status == 0);
+    return run_quern({"inspect", folder.path("index"), "mill", "water", "wheel"}).out;
+  };
+  const std::string wanted = postings_of({folder.write("plain.jsonl", small_jsonl)});
+  CHECK(contains(wanted, "# mill df 2 cf 3 blocks 1\n0\t1\ta\n1\t2\tb\n"));
+  CHECK(postings_of({folder.write("packed.jsonl.gz", gzipped(small_jsonl))}) == wanted);
+  CHECK(postings_of({folder.write("packed.jsonl.zst", zstd_packed(small_jsonl))}) == wanted);
+  const std::size_t half = small_jsonl.find('\n') + 1;
+  const std::string first = folder.write("two/1.jsonl", small_jsonl.substr(0, half)),
+                    second = folder.write("two/2/x.jsonl.gz", gzipped(small_jsonl.substr(half)));
+  CHECK(postings_of({first, second}) == wanted);
+  CHECK(postings_of({folder.path("two")}) == wanted);
+  Surroundings input;
+  input.input = small_jsonl;
+  CHECK(postings_of({"-"}, input) == wanted);
+  input.input = gzipped(small_jsonl);
+  CHECK(postings_of({"-"}, input) == wanted);
+}
+
+TEST_CASE("analyze shows terms as documents and queries are cut", "[cli]") {
+  CHECK(run_quern({"analyze", "The MILLS, of gods", "Über-x"}).out == "the mills of gods\nüber x\n");
+  CHECK(run_quern({"analyze", "The mills of the gods", "--stemmer", "porter2", "--stopwords", "english"}).out ==
+        "mill god\n");
+  Surroundings input;
+  input.input = "Two lines\n\nof text";
+  CHECK(run_quern({"analyze"}, input).out == "two lines\n\nof text\n");
+  CHECK(run_quern({"analyze", "--json", "a b", "c"}).json() == nlohmann::json{{"a", "b"}, {"c"}});
+  input.input = "<title>Mill</title><p>one</p><p>two<script>no</script> three</p>";
+  CHECK(run_quern({"analyze", "--html"}, input).out == "mill\none\ntwo three\n");
+
+  const TemporaryFolder folder;
+  REQUIRE(run_quern({"index", folder.write("c.jsonl", small_jsonl), "-o", folder.path("index"), "--stemmer", "porter2",
+                     "--stopwords", folder.write("words", "the\nwheel\n")})
+              .exit_status == 0);
+  CHECK(run_quern({"analyze", "--index", folder.path("index"), "The wheels, the WHEEL: mills"}).out == "wheel mill\n");
+}
+
+TEST_CASE("the sample data is what its script makes", "[cli][sample]") {
+  if (std::system("command -v python3 > /dev/null 2>&1") != 0) return;
+  CHECK(std::system(
+            (source_folder + "/scripts/make_sample_data --check --output " + source_folder + "/sample_data").c_str()) ==
+        0);
+}
+
+}  // namespace quern
