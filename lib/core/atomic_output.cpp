@@ -39,20 +39,24 @@ void remove_leftovers(const std::string& parent, const std::string& prefix) {
   }
 }
 
-/// Whether a folder holds `member` and nothing else, or nothing at all: then it may be replaced.
+/// Whether a folder holds the file `member` and nothing else, or nothing at all: then it may be replaced.
 bool holds_only(const std::string& path, const std::string& member) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
-    if (entry.path().filename() != member) return false;
-  return true;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+    if (entry.path().filename() != member || !entry.is_regular_file(error)) return false;
+  return !error;
+}
+
+bool may_be_replaced(const fs::file_status& status, const std::string& path, const std::string& member) {
+  if (member.empty()) return fs::is_regular_file(status);
+  return fs::is_directory(status) && holds_only(path, member);
 }
 
 void refuse_existing(const std::string& path, const std::string& member, bool force) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status)) return;
-  const bool folder_wanted = !member.empty();
-  if (fs::is_directory(status) != folder_wanted || (folder_wanted && !holds_only(path, member))) {
+  if (!may_be_replaced(status, path, member)) {
     throw InvalidArgument(
         path + (fs::is_directory(status) ? ": is a folder of something else" : ": is a file of something else") +
         "; choose another name, or remove it");

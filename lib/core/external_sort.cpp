@@ -45,7 +45,7 @@ ByteView payload_at(const std::uint8_t* row) {
 /// Reads a run back, row after row.
 class ExternalSort::RunScan {
  public:
-  explicit RunScan(const File& file) : file_(file), size_(file.size()) {}
+  RunScan(const File& file, const Run& run) : file_(&file), offset_(run.begin), end_(run.end) {}
 
   bool next() {
     at_ += row_bytes_;
@@ -67,15 +67,15 @@ class ExternalSort::RunScan {
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ = 0;
     const std::size_t kept = buffer_.size();
-    buffer_.resize(kept + std::min<std::uint64_t>(std::max(scan_buffer_bytes, bytes), size_ - offset_));
-    file_.read_at(offset_, std::span(buffer_).subspan(kept));
+    buffer_.resize(kept + std::min<std::uint64_t>(std::max(scan_buffer_bytes, bytes), end_ - offset_));
+    file_->read_at(offset_, std::span(buffer_).subspan(kept));
     offset_ += buffer_.size() - kept;
     return buffer_.size() >= bytes;
   }
 
-  const File& file_;
-  std::uint64_t size_;
-  std::uint64_t offset_ = 0;
+  const File* file_;
+  std::uint64_t offset_;  ///< of the next byte to read
+  std::uint64_t end_;
   Bytes buffer_;
   std::size_t at_ = 0;
   std::size_t row_bytes_ = 0;
@@ -102,24 +102,24 @@ void ExternalSort::spill() {
     if (a_key != b_key) return a_key < b_key;
     return a.offset < b.offset;
   });
-  File file = File::anonymous(tmp_folder_);
-  FileAppender out(file);
+  if (!file_) file_ = File::anonymous(tmp_folder_);
+  const std::uint64_t begin = runs_.empty() ? 0 : runs_.back().end;
+  FileAppender out(*file_, begin);
   for (const Row& row : rows_) {
     const std::uint8_t* at = bytes_.data() + row.offset;
     put_row(out, key_at(at), payload_at(at));
   }
   out.flush();
-  runs_.push_back(std::move(file));
+  runs_.push_back({begin, out.position()});
   bytes_.clear();
   rows_.clear();
 }
 
-namespace {
-
 /// Merges runs that stand in the order of their making; equal keys come in that order.
-template <class Scan>
-void merge_runs(std::span<const File> runs, const std::function<void(std::string_view, ByteView)>& visit) {
-  std::vector<Scan> scans(runs.begin(), runs.end());
+void ExternalSort::merge_runs(std::span<const Run> runs,
+                              const std::function<void(std::string_view, ByteView)>& visit) const {
+  std::vector<RunScan> scans;
+  for (const Run& run : runs) scans.emplace_back(*file_, run);
   const auto later = [&](std::size_t a, std::size_t b) {
     const int order = scans[a].key().compare(scans[b].key());
     return order != 0 ? order > 0 : a > b;
@@ -135,26 +135,27 @@ void merge_runs(std::span<const File> runs, const std::function<void(std::string
   }
 }
 
-}  // namespace
-
 void ExternalSort::merge(const std::function<void(std::string_view, ByteView)>& visit) {
   spill();
   bytes_ = {};
   rows_ = {};
   while (runs_.size() > max_fan_in) {
-    std::vector<File> merged;
+    File file = File::anonymous(tmp_folder_);
+    FileAppender out(file);
+    std::vector<Run> merged;
     for (std::size_t from = 0; from < runs_.size(); from += max_fan_in) {
-      File file = File::anonymous(tmp_folder_);
-      FileAppender out(file);
-      merge_runs<RunScan>(std::span(runs_).subspan(from, std::min(max_fan_in, runs_.size() - from)),
-                          [&](std::string_view key, ByteView payload) { put_row(out, key, payload); });
-      out.flush();
-      merged.push_back(std::move(file));
+      const std::uint64_t begin = out.position();
+      merge_runs(std::span(runs_).subspan(from, std::min(max_fan_in, runs_.size() - from)),
+                 [&](std::string_view key, ByteView payload) { put_row(out, key, payload); });
+      merged.push_back({begin, out.position()});
     }
+    out.flush();
+    file_ = std::move(file);
     runs_ = std::move(merged);
   }
-  merge_runs<RunScan>(runs_, visit);
+  merge_runs(runs_, visit);
   runs_.clear();
+  file_.reset();
 }
 
 }  // namespace quern

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +25,20 @@ class ExternalSort {
     std::uint64_t prefix;  ///< the key's first eight bytes, as a number that sorts as they do
     std::uint64_t offset;  ///< of the row in bytes_
   };
+  /// A sorted run: bytes [begin, end) of the work file. One file holds all, since processes may open only so many.
+  struct Run {
+    std::uint64_t begin, end;
+  };
   class RunScan;
   void spill();
+  void merge_runs(std::span<const Run> runs, const std::function<void(std::string_view, ByteView)>& visit) const;
 
   std::string tmp_folder_;
   std::uint64_t memory_bytes_;
   Bytes bytes_;
   std::vector<Row> rows_;
-  std::vector<File> runs_;
+  std::optional<File> file_;
+  std::vector<Run> runs_;
 };
 
 }  // namespace quern

@@ -35,8 +35,8 @@ void ZstdDecompressor::decompress(ByteView frame, std::uint64_t expected_bytes, 
   // The frame's own word on its size bounds the allocation: a lie in our tables can't ask for more.
   if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != expected_bytes) fail("another size than announced");
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) fail("not a single whole frame");
-  // zstd can't expand further than about 2^16 times; a bomb beyond that is a lie about the size.
-  if (expected_bytes > (std::uint64_t{frame.size()} << 17)) fail("an impossible size");
+  // A block of zstd's holds at most 2^17 bytes and takes at least 4: what promises more is a lie about the size.
+  if (expected_bytes > (std::uint64_t{frame.size()} << 15)) fail("an impossible size");
   out.resize(expected_bytes);
   const std::size_t size =
       ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), frame.data(), frame.size());

@@ -1,0 +1,208 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "quern/core/atomic_output.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
+
+#include "catch.hpp"
+#include "corpus/temporary_folder.hpp"
+
+using namespace quern;
+using quern::testing::TemporaryFolder;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Names of all that lies in a folder, hidden or not.
+std::set<std::string> entries(const TemporaryFolder& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder.path(""))) names.insert(entry.path().filename().string());
+  return names;
+}
+
+void write_file(const std::string& path, const char* text, bool force) {
+  AtomicOutput output = AtomicOutput::file(path, force);
+  output.file().write_at(0, as_bytes(text));
+  output.commit();
+}
+
+void write_folder(const std::string& path, const char* text, bool force) {
+  AtomicOutput output = AtomicOutput::folder(path, "member", force);
+  output.file().write_at(0, as_bytes(text));
+  output.commit();
+}
+
+/// A process that holds the lock of `path` until the end of the test.
+class LockHolder {
+ public:
+  explicit LockHolder(const std::string& path) {
+    int ready[2];
+    if (::pipe(ready) != 0) return;
+    child_ = ::fork();
+    if (child_ == 0) {
+      const int descriptor = ::open(path.c_str(), O_RDONLY);
+      const bool locked = descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+      if (!locked || ::write(ready[1], "x", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    ::close(ready[1]);
+    char byte;
+    holds_ = ::read(ready[0], &byte, 1) == 1;
+    ::close(ready[0]);
+  }
+  ~LockHolder() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  bool holds() const { return holds_; }
+
+ private:
+  pid_t child_ = -1;
+  bool holds_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("A file appears under its name with commit, and not before", "[core]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("out");
+  {
+    AtomicOutput output = AtomicOutput::file(path, false);
+    CHECK(output.file().name() == path);
+    output.file().write_at(0, as_bytes("new"));
+    CHECK_FALSE(fs::exists(path));
+    output.commit();
+    CHECK(text_of(path) == "new");
+  }
+  CHECK(text_of(path) == "new");
+  CHECK(entries(folder) == std::set<std::string>{"out"});
+}
+
+TEST_CASE("A folder appears whole with commit, and not before", "[core]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("out");
+  {
+    AtomicOutput output = AtomicOutput::folder(path + "/", "member", false);
+    CHECK(output.path() == path);
+    output.file().write_at(0, as_bytes("new"));
+    CHECK_FALSE(fs::exists(path));
+    output.commit();
+    CHECK(text_of(path + "/member") == "new");
+  }
+  CHECK(text_of(path + "/member") == "new");
+  CHECK(entries(folder) == std::set<std::string>{"out"});
+}
+
+TEST_CASE("An output that is never committed leaves nothing, and the old one as it was", "[core]") {
+  const TemporaryFolder folder;
+  const auto fail = [&](AtomicOutput output) {
+    output.file().write_at(0, as_bytes("half"));
+    throw 1;
+  };
+  CHECK_THROWS_AS(fail(AtomicOutput::file(folder.path("file"), false)), int);
+  CHECK_THROWS_AS(fail(AtomicOutput::folder(folder.path("folder"), "member", false)), int);
+  CHECK(entries(folder).empty());
+
+  write_file(folder.path("file"), "old", false);
+  write_folder(folder.path("folder"), "old", false);
+  CHECK_THROWS_AS(fail(AtomicOutput::file(folder.path("file"), true)), int);
+  CHECK_THROWS_AS(fail(AtomicOutput::folder(folder.path("folder"), "member", true)), int);
+  CHECK(text_of(folder.path("file")) == "old");
+  CHECK(text_of(folder.path("folder/member")) == "old");
+  CHECK(entries(folder) == std::set<std::string>{"file", "folder"});
+}
+
+TEST_CASE("Existing output is overwritten with force alone", "[core]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("file"), index = folder.path("index");
+  write_file(file, "old", false);
+  write_folder(index, "old", false);
+  CHECK_THROWS_AS(write_file(file, "new", false), InvalidArgument);
+  CHECK_THROWS_AS(write_folder(index, "new", false), InvalidArgument);
+  CHECK(text_of(file) == "old");
+  CHECK(text_of(index + "/member") == "old");
+  write_file(file, "new", true);
+  write_folder(index, "new", true);
+  CHECK(text_of(file) == "new");
+  CHECK(text_of(index + "/member") == "new");
+  fs::create_directory(folder.path("empty"));
+  write_folder(folder.path("empty"), "new", true);
+  CHECK(text_of(folder.path("empty/member")) == "new");
+  CHECK(entries(folder) == std::set<std::string>{"file", "index", "empty"});
+}
+
+TEST_CASE("Output that appears while another is written is not overwritten", "[core]") {
+  const TemporaryFolder folder;
+  AtomicOutput output = AtomicOutput::file(folder.path("out"), false);
+  folder.write("out", "of someone else");
+  CHECK_THROWS_AS(output.commit(), InvalidArgument);
+  CHECK(text_of(folder.path("out")) == "of someone else");
+}
+
+TEST_CASE("What is not ours is never overwritten, not even with force", "[core]") {
+  const TemporaryFolder folder;
+  folder.write("home/member", "mine");
+  folder.write("home/letters", "mine");
+  fs::create_directories(folder.path("nested/member"));
+  folder.write("nested/member/letters", "mine");
+  folder.write("file", "mine");
+  for (const char* name : {"home", "nested", "file"})
+    CHECK_THROWS_AS(AtomicOutput::folder(folder.path(name), "member", true), InvalidArgument);
+  for (const char* name : {"home", "nested"})
+    CHECK_THROWS_AS(AtomicOutput::file(folder.path(name), true), InvalidArgument);
+  CHECK_THROWS_AS(AtomicOutput::file("/dev/null", true), InvalidArgument);
+  CHECK(text_of(folder.path("home/letters")) == "mine");
+  CHECK(text_of(folder.path("nested/member/letters")) == "mine");
+  CHECK(entries(folder) == std::set<std::string>{"file", "home", "nested"});
+}
+
+TEST_CASE("A folder that can't be written is an error", "[core]") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(AtomicOutput::file(folder.path("missing/out"), false), IoError);
+  CHECK_THROWS_AS(AtomicOutput::folder(folder.path("missing/out"), "member", false), IoError);
+}
+
+TEST_CASE("Leftovers of killed runs are removed, those of living ones are kept", "[core]") {
+  const TemporaryFolder folder;
+  folder.write(".out.quern-tmp-1-0", "of a killed run");
+  folder.write(".out.quern-tmp-2-0/member", "of a killed run");
+  const std::string living = folder.write(".out.quern-tmp-3-0", "of a living run");
+  folder.write(".other.quern-tmp-1-0", "of another output");
+  folder.write(".out.quern", "of someone else");
+  const LockHolder holder(living);
+  REQUIRE(holder.holds());
+  write_file(folder.path("out"), "new", false);
+  CHECK(entries(folder) == std::set<std::string>{"out", ".out.quern-tmp-3-0", ".other.quern-tmp-1-0", ".out.quern"});
+  CHECK(text_of(living) == "of a living run");
+}
+
+TEST_CASE("Two runs at once do not disturb each other", "[core]") {
+  const TemporaryFolder folder;
+  AtomicOutput first = AtomicOutput::folder(folder.path("out"), "member", true);
+  AtomicOutput second = AtomicOutput::folder(folder.path("out"), "member", true);
+  first.file().write_at(0, as_bytes("first"));
+  second.file().write_at(0, as_bytes("second"));
+  first.commit();
+  CHECK(text_of(folder.path("out/member")) == "first");
+  second.commit();
+  CHECK(text_of(folder.path("out/member")) == "second");
+}
+
+TEST_CASE("The folder of a path is the part before the name", "[core]") {
+  CHECK(folder_of("a/b/c") == "a/b");
+  CHECK(folder_of("c") == ".");
+  CHECK(folder_of("/c") == "/");
+}
