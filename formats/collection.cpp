@@ -120,7 +120,8 @@ CollectionReader CollectionReader::open(const std::string& path) {
 CollectionReader::CollectionReader(std::shared_ptr<const File> file)
     : container_(std::move(file), FileKind::collection, collection_version),
       manifest_(CollectionManifest::from_json(container_.manifest(), container_.name())) {
-  if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
+  if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
+    container_.fail("manifest", "impossible counts");
   container_.check_count(container_.find("lengths"), manifest_.documents, 4);
   read_rows();
 }
@@ -137,6 +138,7 @@ void CollectionReader::read_rows() {
   while (!reader.done()) {
     const ChunkRow row = get_row(reader);
     const std::uint64_t size = std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2];
+    if (row.terms > manifest_.terms) container_.fail("chunks", "a chunk has more terms than the lexicon");
     if (!fits(row.offset, size, data_size) || !fits(row.terms_offset, row.terms_size, terms_size))
       container_.fail("chunks", "a chunk reaches past its section");
     first_documents_.push_back(static_cast<docid_t>(documents));

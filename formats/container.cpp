@@ -241,7 +241,9 @@ void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count
     section.size = reader.le<std::uint64_t>();
     section.checksum = reader.le<std::uint64_t>();
     section.first_chunk = reader.le<std::uint64_t>();
-    sums_offset_ = reader.le<std::uint64_t>();
+    const auto sums_offset = reader.le<std::uint64_t>();
+    if (i > 0 && sums_offset != sums_offset_) throw CorruptFile(name() + ": its table contradicts itself");
+    sums_offset_ = sums_offset;
     if (section.offset != aligned(end) || section.offset > table_offset ||
         section.size > table_offset - section.offset || section.first_chunk != chunks)
       throw CorruptFile(name() + ": a section reaches past the file");

@@ -28,8 +28,17 @@ IndexReader::IndexReader(ContainerReader container)
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
     container_.fail("manifest", "impossible counts");
-  codec_ = &codec_named(manifest_.codec);
-  check_codec_options(manifest_.codec_options);
+  // Bounds and scores hold for parameters in these ranges alone.
+  const Bm25Parameters& bm25 = manifest_.bm25;
+  if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
+    container_.fail("manifest", "impossible parameters of BM25");
+  try {
+    codec_ = &codec_named(manifest_.codec);
+    check_codec_options(manifest_.codec_options);
+  } catch (const InvalidArgument& error) {
+    throw UnsupportedVersion(
+        fmt::format("{}: was made with other codecs than this program has: {}", name(), error.what()));
+  }
   lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
   postings_ = container_.array<std::uint32_t>("postings");
   if (postings_.size_bytes() < over_read_bytes) container_.fail("postings", "is too small");

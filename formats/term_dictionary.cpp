@@ -14,6 +14,16 @@ std::size_t shared_prefix(std::string_view a, std::string_view b) {
       std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(limit), b.begin()).first - a.begin());
 }
 
+/// How many blocks so many terms take.
+std::uint64_t blocks_of(std::uint64_t num_terms) {
+  return num_terms / terms_per_block + (num_terms % terms_per_block != 0);
+}
+
+/// Terms of block `i`: all blocks but the last are full.
+std::uint64_t terms_of_block(std::uint64_t i, std::uint64_t num_terms) {
+  return std::min<std::uint64_t>(terms_per_block, num_terms - i * terms_per_block);
+}
+
 std::string dictionary_name(const ContainerReader& container, std::string_view name) {
   return container.name() + ": section '" + std::string(name) + "'";
 }
@@ -57,7 +67,11 @@ std::span<const std::uint64_t> DictionaryWriter::finish() {
 }
 
 bool DictionaryBlock::next(DictionaryEntry& entry) {
-  if (reader_.done()) return false;
+  if (left_ == 0) {
+    if (!reader_.done()) reader_.fail("a block has bytes behind its last term");
+    return false;
+  }
+  --left_;
   const std::uint64_t shared = reader_.varint();
   if (shared > term_.size()) reader_.fail("a term shares more than its predecessor has");
   term_.resize(shared);
@@ -71,7 +85,7 @@ TermDictionary::TermDictionary(const ContainerReader& container, std::string_vie
     : bytes_(container.view(name)), size_(num_terms), what_(dictionary_name(container, name)) {
   const std::string offsets_name = std::string(name) + "_blocks";
   offsets_ = container.array<std::uint64_t>(offsets_name);
-  container.check_count(container.find(offsets_name), dictionary_blocks(num_terms) + 1, sizeof(std::uint64_t));
+  container.check_count(container.find(offsets_name), blocks_of(num_terms) + 1, sizeof(std::uint64_t));
   if (offsets_.front() != 0 || offsets_.back() != bytes_.size())
     container.fail(name, "its block offsets do not fit it");
 }
@@ -82,7 +96,9 @@ ByteView TermDictionary::block_bytes(std::uint64_t i) const {
   return bytes_.subspan(from, to - from);
 }
 
-DictionaryBlock TermDictionary::block(std::uint64_t i) const { return DictionaryBlock(block_bytes(i), what_); }
+DictionaryBlock TermDictionary::block(std::uint64_t i) const {
+  return DictionaryBlock(block_bytes(i), terms_of_block(i, size_), what_);
+}
 
 std::optional<std::uint64_t> TermDictionary::block_of(std::string_view term) const {
   std::uint64_t low = 0, high = num_blocks();  // the first term of block `low` - 1 is <= term, that of `high` is not
@@ -106,7 +122,7 @@ DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_vie
       offsets_(container.find(std::string(name) + "_blocks")),
       size_(num_terms),
       what_(dictionary_name(container, name)),
-      num_blocks_(dictionary_blocks(num_terms)) {
+      num_blocks_(blocks_of(num_terms)) {
   container.check_count(offsets_, num_blocks_ + 1, sizeof(std::uint64_t));
 }
 
@@ -116,6 +132,7 @@ void DictionaryScan::read_piece() {
   container_.file().read_at(offsets_.offset + next_block_ * 8,
                             {reinterpret_cast<std::uint8_t*>(piece_offsets_.data()), piece_offsets_.size() * 8});
   check_offsets(container_, bytes_.name, piece_offsets_, bytes_.size);
+  if (next_block_ == 0 && piece_offsets_.front() != 0) container_.fail(bytes_.name, "its block offsets do not fit it");
   piece_.resize(piece_offsets_.back() - piece_offsets_.front());
   container_.file().read_at(bytes_.offset + piece_offsets_.front(), piece_);
   next_block_ += count;
@@ -126,12 +143,17 @@ bool DictionaryScan::next(DictionaryEntry& entry) {
   for (;;) {
     if (block_ && block_->next(entry)) return true;
     if (in_piece_ + 1 >= piece_offsets_.size()) {
-      if (next_block_ == num_blocks_) return false;
+      if (next_block_ == num_blocks_) {
+        if (!piece_offsets_.empty() && piece_offsets_.back() != bytes_.size)
+          container_.fail(bytes_.name, "its block offsets do not fit it");
+        return false;
+      }
       read_piece();
     }
     const std::uint64_t from = piece_offsets_[in_piece_] - piece_offsets_.front();
     const std::uint64_t to = piece_offsets_[in_piece_ + 1] - piece_offsets_.front();
-    block_.emplace(ByteView(piece_).subspan(from, to - from), what_);
+    const std::uint64_t number = next_block_ + 1 - piece_offsets_.size() + in_piece_;
+    block_.emplace(ByteView(piece_).subspan(from, to - from), terms_of_block(number, size_), what_);
     ++in_piece_;
   }
 }

@@ -42,14 +42,16 @@ struct DictionaryEntry {
   ByteView payload;
 };
 
-/// Goes over the terms of one block. Bytes are not trusted: CorruptFile with `what`.
+/// Goes over the `num_terms` terms of one block. Bytes are not trusted: CorruptFile with `what`.
 class DictionaryBlock {
  public:
-  DictionaryBlock(ByteView block, std::string_view what) : reader_(block, what) {}
+  DictionaryBlock(ByteView block, std::uint64_t num_terms, std::string_view what)
+      : reader_(block, what), left_(num_terms) {}
   bool next(DictionaryEntry& entry);
 
  private:
   ByteReader reader_;
+  std::uint64_t left_;
   std::string term_;
 };
 
@@ -99,10 +101,5 @@ class DictionaryScan {
   Bytes piece_;
   std::optional<DictionaryBlock> block_;
 };
-
-/// How many blocks so many terms take.
-inline std::uint64_t dictionary_blocks(std::uint64_t num_terms) {
-  return (num_terms + terms_per_block - 1) / terms_per_block;
-}
 
 }  // namespace quern
