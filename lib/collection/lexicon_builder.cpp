@@ -1,5 +1,7 @@
 #include "quern/collection/lexicon_builder.hpp"
 
+#include <algorithm>
+
 #include "quern/core/bytes.hpp"
 
 namespace quern {
@@ -17,8 +19,40 @@ void write_numbers(FileAppender& out, std::span<const std::uint32_t> numbers) {
 
 }  // namespace
 
-LexiconBuilder::Generation::Generation(const std::string& tmp_folder)
-    : file(File::anonymous(tmp_folder)), pairs(file, 0, 16 << 10) {}
+/// What turns the generations' numbers into lexicon numbers: pairs of both, in lexicon order, for each generation.
+/// All lie in one file, where each has its room, since a process may open only so many.
+class LexiconBuilder::NumberPairs {
+ public:
+  NumberPairs(const std::vector<Generation>& generations, const std::string& tmp_folder, std::uint64_t buffers_bytes)
+      : file_(File::anonymous(tmp_folder)) {
+    const std::uint64_t buffer_bytes =
+        std::clamp<std::uint64_t>(buffers_bytes / std::max<std::size_t>(generations.size(), 1), 512, 64 << 10);
+    std::uint64_t offset = 0;
+    for (const Generation& generation : generations) {
+      offsets_.push_back(offset);
+      out_.emplace_back(file_, offset, buffer_bytes);
+      offset += std::uint64_t{generation.num_terms} * 8;
+    }
+  }
+
+  void add(std::size_t generation, std::uint32_t number, term_t lexicon_number) {
+    const std::uint32_t pair[2] = {number, lexicon_number};
+    write_numbers(out_.at(generation), pair);
+  }
+  /// The lexicon number of each of a generation's terms; to be called once for each generation.
+  std::vector<term_t> lexicon_numbers(std::size_t generation, std::uint32_t num_terms) {
+    out_[generation].flush();
+    std::vector<term_t> lexicon_numbers(num_terms);
+    const auto pairs = read_numbers(file_, offsets_[generation], std::uint64_t{num_terms} * 2);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) lexicon_numbers[pairs[i]] = pairs[i + 1];
+    return lexicon_numbers;
+  }
+
+ private:
+  File file_;
+  std::vector<std::uint64_t> offsets_;
+  std::vector<FileAppender> out_;
+};
 
 LexiconBuilder::LexiconBuilder(const std::string& tmp_folder, std::uint64_t memory_bytes)
     : tmp_folder_(tmp_folder),
@@ -56,17 +90,14 @@ void LexiconBuilder::end_generation() {
     put_varint(payload, cf_[number]);
     rows_.add(terms_.term(number), payload);
   }
-  auto generation = std::make_unique<Generation>(tmp_folder_);
-  generation->num_terms = terms_.size();
-  generation->chunks = open_chunks_;
-  generations_.push_back(std::move(generation));
+  generations_.push_back({terms_.size(), open_chunks_});
   open_chunks_ = 0;
   terms_ = TermTable();
   df_ = {};
   cf_ = {};
 }
 
-LexiconBuilder::Counts LexiconBuilder::merge(CollectionWriter& out) {
+LexiconBuilder::Counts LexiconBuilder::merge(NumberPairs& pairs, CollectionWriter& out) {
   Counts counts;
   std::string term;
   std::uint64_t df = 0, cf = 0;
@@ -83,25 +114,21 @@ LexiconBuilder::Counts LexiconBuilder::merge(CollectionWriter& out) {
       if (++counts.terms >= end_docid) throw Error("more than 2^32 - 2 terms: split the corpus into shards");
     }
     ByteReader payload(bytes, "lexicon work file");
-    Generation& generation = *generations_[payload.varint()];
-    const std::uint32_t pair[2] = {payload.varint32(), static_cast<std::uint32_t>(counts.terms - 1)};
+    const std::uint64_t generation = payload.varint();
+    pairs.add(generation, payload.varint32(), static_cast<term_t>(counts.terms - 1));
     df += payload.varint();
     cf += payload.varint();
-    write_numbers(generation.pairs, pair);
   });
   end_term();
   return counts;
 }
 
-void LexiconBuilder::write_chunk_terms(CollectionWriter& out) {
+void LexiconBuilder::write_chunk_terms(NumberPairs& pairs, CollectionWriter& out) {
   std::size_t chunk = 0;
   std::uint64_t offset = 0;
-  for (const auto& generation : generations_) {
-    generation->pairs.flush();
-    std::vector<term_t> lexicon_numbers(generation->num_terms);
-    const auto pairs = read_numbers(generation->file, 0, std::uint64_t{generation->num_terms} * 2);
-    for (std::size_t i = 0; i < pairs.size(); i += 2) lexicon_numbers[pairs[i]] = pairs[i + 1];
-    for (std::size_t i = 0; i < generation->chunks; ++i, ++chunk) {
+  for (std::size_t g = 0; g < generations_.size(); ++g) {
+    const std::vector<term_t> lexicon_numbers = pairs.lexicon_numbers(g, generations_[g].num_terms);
+    for (std::size_t i = 0; i < generations_[g].chunks; ++i, ++chunk) {
       auto numbers = read_numbers(chunk_numbers_file_, offset, chunk_sizes_[chunk]);
       offset += numbers.size() * 4;
       for (std::uint32_t& number : numbers) number = lexicon_numbers[number];
@@ -114,9 +141,10 @@ LexiconBuilder::Counts LexiconBuilder::finish(CollectionWriter& out) {
   if (open_chunks_ > 0) end_generation();
   chunk_numbers_.flush();
   out.begin_lexicon();
-  const Counts counts = merge(out);
+  NumberPairs pairs(generations_, tmp_folder_, table_memory_bytes_);
+  const Counts counts = merge(pairs, out);
   out.begin_chunk_terms();
-  write_chunk_terms(out);
+  write_chunk_terms(pairs, out);
   return counts;
 }
 

@@ -27,17 +27,14 @@ class LexiconBuilder {
   Counts finish(CollectionWriter& out);
 
  private:
-  /// What turns a generation's numbers into lexicon numbers: pairs of both, in lexicon order.
   struct Generation {
-    explicit Generation(const std::string& tmp_folder);
-    File file;
-    FileAppender pairs;
     std::uint32_t num_terms = 0;
     std::size_t chunks = 0;
   };
+  class NumberPairs;
   void end_generation();
-  Counts merge(CollectionWriter& out);
-  void write_chunk_terms(CollectionWriter& out);
+  Counts merge(NumberPairs& pairs, CollectionWriter& out);
+  void write_chunk_terms(NumberPairs& pairs, CollectionWriter& out);
 
   std::string tmp_folder_;
   std::uint64_t table_memory_bytes_;
@@ -47,7 +44,7 @@ class LexiconBuilder {
   std::vector<std::uint32_t> chunk_sizes_;  ///< terms of each chunk
   File chunk_numbers_file_;                 ///< each chunk's terms as numbers of its generation
   FileAppender chunk_numbers_;
-  std::vector<std::unique_ptr<Generation>> generations_;
+  std::vector<Generation> generations_;
   std::size_t open_chunks_ = 0;  ///< of the generation at hand
 };
 

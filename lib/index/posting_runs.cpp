@@ -16,7 +16,7 @@ constexpr std::size_t read_buffer_bytes = 64 << 10;
 /// 0 ends the run. docIDs restart with each term.
 class RunWriter {
  public:
-  explicit RunWriter(File& file) : out_(file) {}
+  RunWriter(File& file, std::uint64_t offset) : out_(file, offset) {}
   void begin_list(term_t term, std::uint64_t count) {
     put(std::uint64_t{term} + 1);
     put(count);
@@ -27,10 +27,12 @@ class RunWriter {
     put(freq);
     last_ = docid;
   }
-  void finish() {
+  /// Returns where the run ends in the file.
+  std::uint64_t finish() {
     put(0);
     out_.write(buffer_);
     out_.flush();
+    return out_.position();
   }
 
  private:
@@ -49,7 +51,7 @@ class RunWriter {
 /// Reads a run back.
 class RunScan {
  public:
-  explicit RunScan(const File& file) : file_(&file), size_(file.size()), buffer_(read_buffer_bytes) {}
+  RunScan(const File& file, std::uint64_t offset) : file_(&file), offset_(offset), buffer_(read_buffer_bytes) {}
 
   /// Goes to the next list; the one before has been read to its end.
   bool next_list() {
@@ -92,8 +94,7 @@ class RunScan {
   }
 
   const File* file_;
-  std::uint64_t size_;
-  std::uint64_t offset_ = 0;
+  std::uint64_t offset_;
   Bytes buffer_;
   std::size_t at_ = 0, end_ = 0;
   term_t term_ = 0;
@@ -105,8 +106,9 @@ class RunScan {
 /// Merges runs: lists in the order of their terms, postings in the order of their docIDs.
 class RunMerge {
  public:
-  explicit RunMerge(std::span<const File> runs) {
-    for (const File& run : runs) scans_.emplace_back(run);
+  /// The runs that begin at these places of the file.
+  RunMerge(const File& file, std::span<const std::uint64_t> runs) {
+    for (const std::uint64_t run : runs) scans_.emplace_back(file, run);
     for (RunScan& scan : scans_)
       if (scan.next_list()) lists_.push(&scan);
   }
@@ -199,8 +201,9 @@ class SortedSource : public ListSource {
 /// Lists merged from runs on disk.
 class MergedSource : public ListSource {
  public:
-  MergedSource(std::span<const File> runs, std::string tmp_folder, std::size_t max_list_postings)
-      : merge_(runs), tmp_folder_(std::move(tmp_folder)), max_list_postings_(max_list_postings) {
+  MergedSource(const File& file, std::span<const std::uint64_t> runs, std::string tmp_folder,
+               std::size_t max_list_postings)
+      : merge_(file, runs), tmp_folder_(std::move(tmp_folder)), max_list_postings_(max_list_postings) {
     more_ = merge_.next_list();
   }
 
@@ -275,16 +278,17 @@ void Inverter::add(std::span<const Posting> postings) {
 
 void Inverter::spill() {
   sort_postings(postings_, scratch_, threads_);
-  File file = File::anonymous(tmp_folder_);
-  RunWriter writer(file);
+  if (!file_) file_ = File::anonymous(tmp_folder_);
+  RunWriter writer(*file_, runs_end_);
   for (std::size_t i = 0; i < postings_.size();) {
     std::size_t end = i + 1;
     while (end < postings_.size() && postings_[end].term == postings_[i].term) ++end;
     writer.begin_list(postings_[i].term, end - i);
     for (; i < end; ++i) writer.add(postings_[i].docid, postings_[i].freq);
   }
-  writer.finish();
-  runs_.push_back(std::move(file));
+  runs_.push_back(runs_end_);
+  runs_end_ = writer.finish();
+  ++num_runs_;
   postings_.clear();
 }
 
@@ -292,18 +296,20 @@ void Inverter::merge_surplus_runs() {
   // Half of the budget for read buffers.
   const std::size_t fan_in = std::clamp<std::size_t>(memory_bytes_ / 2 / read_buffer_bytes, 2, 512);
   while (runs_.size() > fan_in) {
-    std::vector<File> merged;
+    File file = File::anonymous(tmp_folder_);
+    std::vector<std::uint64_t> merged;
+    std::uint64_t end = 0;
     for (std::size_t from = 0; from < runs_.size(); from += fan_in) {
-      File file = File::anonymous(tmp_folder_);
-      RunWriter writer(file);
-      RunMerge merge(std::span<const File>(runs_).subspan(from, std::min(fan_in, runs_.size() - from)));
+      RunWriter writer(file, end);
+      RunMerge merge(*file_, std::span(runs_).subspan(from, std::min(fan_in, runs_.size() - from)));
       while (merge.next_list()) {
         writer.begin_list(merge.term(), merge.count());
         merge.for_each_posting([&](docid_t docid, freq_t freq) { writer.add(docid, freq); });
       }
-      writer.finish();
-      merged.push_back(std::move(file));
+      merged.push_back(end);
+      end = writer.finish();
     }
+    file_ = std::move(file);
     runs_ = std::move(merged);
   }
 }
@@ -320,7 +326,7 @@ std::unique_ptr<ListSource> Inverter::finish() {
   merge_surplus_runs();
   // Several batches are in flight at once.
   const std::size_t max_list_postings = std::max<std::size_t>(memory_bytes_ / 16 / sizeof(Posting), 1024);
-  return std::make_unique<MergedSource>(runs_, tmp_folder_, max_list_postings);
+  return std::make_unique<MergedSource>(*file_, runs_, tmp_folder_, max_list_postings);
 }
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ class Inverter {
   void add(std::span<const Posting> postings);
   /// Ends the input. The source lives as long as the inverter.
   std::unique_ptr<ListSource> finish();
-  std::size_t num_runs() const { return runs_.size(); }
+  /// Runs spilled, before any merging.
+  std::size_t num_runs() const { return num_runs_; }
 
  private:
   void spill();
@@ -47,7 +49,10 @@ class Inverter {
   std::size_t max_postings_;
   unsigned threads_;
   std::vector<Posting> postings_, scratch_;
-  std::vector<File> runs_;
+  std::optional<File> file_;         ///< all runs, since processes may open only so many files
+  std::vector<std::uint64_t> runs_;  ///< where each begins
+  std::uint64_t runs_end_ = 0;
+  std::size_t num_runs_ = 0;
 };
 
 }  // namespace quern

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "quern/core/random.hpp"
+#include "quern/index/posting_sort.hpp"
+
+#include "catch.hpp"
+
+using namespace quern;
+
+namespace {
+
+/// Sorts copies with several thread counts, and compares with the standard library's sort.
+void check_sort(const std::vector<Posting>& postings) {
+  std::vector<Posting> wanted = postings;
+  std::stable_sort(wanted.begin(), wanted.end(), [](const Posting& a, const Posting& b) {
+    return std::tie(a.term, a.docid) < std::tie(b.term, b.docid);
+  });
+  for (const unsigned threads : {1u, 2u, 16u}) {
+    std::vector<Posting> ours = postings, scratch(3);
+    sort_postings(ours, scratch, threads);
+    REQUIRE(ours == wanted);
+    REQUIRE(scratch.size() == postings.size());
+  }
+}
+
+std::vector<Posting> random_postings(std::size_t count, std::uint64_t terms, std::uint64_t docids) {
+  RandomBits random(count + terms);
+  std::vector<Posting> postings;
+  for (std::size_t i = 0; i < count; ++i) {
+    // The frequency tells postings apart, should two share term and docID.
+    postings.push_back({static_cast<term_t>(random.below(terms)), static_cast<docid_t>(random.below(docids)),
+                        static_cast<freq_t>(i + 1)});
+  }
+  return postings;
+}
+
+}  // namespace
+
+TEST_CASE("Postings come sorted by term and docID, with any number of threads", "[index][property]") {
+  check_sort({});
+  check_sort({{5, 7, 1}});
+  check_sort({{1, 2, 1}, {1, 1, 2}, {0, 9, 3}});
+  check_sort(random_postings(1000, 1, 1));
+  check_sort(random_postings(1000, 10, 10));
+  check_sort(random_postings(20000, 3000, end_docid));
+  check_sort(random_postings(20000, end_docid, 100));
+  check_sort(random_postings(200000, 50000, 1 << 22));
+  check_sort(random_postings(100000, std::uint64_t{1} << 32, std::uint64_t{1} << 32));
+}
+
+TEST_CASE("Numbers that just fill a digit of the sort, or just don't, are sorted", "[index][property]") {
+  for (const unsigned bits : {1u, 10u, 11u, 12u, 21u, 22u, 23u, 31u, 32u})
+    check_sort(random_postings(500, std::uint64_t{1} << bits, std::uint64_t{1} << bits));
+}
+
+TEST_CASE("Postings that are sorted already stay so", "[index]") {
+  std::vector<Posting> postings = random_postings(50000, 100, 1 << 20), scratch;
+  sort_postings(postings, scratch, 1);
+  check_sort(postings);
+  std::reverse(postings.begin(), postings.end());
+  check_sort(postings);
+}
