@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include "quern/codec/short_list.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/formats/term_dictionary.hpp"
+
+#include "catch.hpp"
+#include "corpus/temporary_folder.hpp"
+#include "formats/container_writing.hpp"
+
+/// The worked examples of the pages on our own files, read from the pages themselves.
+using namespace quern;
+using quern::testing::Sections;
+using quern::testing::TemporaryFolder;
+
+namespace {
+
+/// The lines "name: text" of a page's example.
+std::map<std::string, std::string> example_of(const std::string& page) {
+  std::ifstream in(std::string(QUERN_SOURCE_DIR) + "/formats/" + page);
+  std::map<std::string, std::string> fields;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line == "```") {
+      inside = !inside;
+    } else if (const std::size_t colon = line.find(": "); inside && colon != line.npos) {
+      fields[line.substr(0, colon)] = line.substr(colon + 2);
+    }
+  }
+  REQUIRE_FALSE(fields.empty());
+  return fields;
+}
+
+Bytes hex_bytes(const std::string& text) {
+  std::istringstream in(text);
+  Bytes bytes;
+  for (unsigned byte; in >> std::hex >> byte;) bytes.push_back(static_cast<std::uint8_t>(byte));
+  return bytes;
+}
+
+std::vector<std::uint32_t> numbers(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::uint32_t>(in), {}};
+}
+
+std::string bytes_text(ByteView bytes) {
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    constexpr const char* digits = "0123456789abcdef";
+    if (!text.empty()) text += ' ';
+    text += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return text;
+}
+
+/// Sixteen bytes a line behind their offset, without the lines of zeros.
+std::map<std::string, std::string> dump(ByteView bytes) {
+  std::map<std::string, std::string> lines;
+  for (std::size_t at = 0; at < bytes.size(); at += 16) {
+    const ByteView line = bytes.subspan(at, std::min<std::size_t>(16, bytes.size() - at));
+    char offset[16];
+    std::snprintf(offset, sizeof offset, "%03zx", at);
+    if (std::any_of(line.begin(), line.end(), [](std::uint8_t byte) { return byte != 0; }))
+      lines[offset] = bytes_text(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("The worked example of the container's page holds", "[format]") {
+  const TemporaryFolder folder;
+  const Sections sections = {{"a", Bytes{1, 2, 3}}, {"manifest", Bytes{'{', '}'}}};
+  const File file = testing::container_file(folder.path(""), FileKind::order, 1, sections);
+  auto example = example_of("container.md");
+  example.erase("*");
+  CHECK(dump(testing::bytes_of(file)) == example);
+}
+
+TEST_CASE("The worked example of the term dictionary's page holds", "[format]") {
+  auto example = example_of("term_dictionary.md");
+  Bytes bytes;
+  DictionaryWriter writer([&](ByteView some) { bytes.insert(bytes.end(), some.begin(), some.end()); });
+  writer.add("mill", Bytes{1});
+  writer.add("miller", Bytes{2, 3});
+  writer.add("stone", {});
+  Bytes offsets;
+  for (const std::uint64_t offset : writer.finish()) put_le(offsets, offset);
+  CHECK(bytes_text(bytes) == example["terms"]);
+  CHECK(bytes_text(offsets) == example["terms_blocks"]);
+}
+
+TEST_CASE("The worked example of the order's page holds", "[format]") {
+  auto example = example_of("order.md");
+  const std::string manifest = example["manifest"];
+  const TemporaryFolder folder;
+  const Sections sections = {{"documents", hex_bytes(example["documents"])},
+                             {"manifest", Bytes(manifest.begin(), manifest.end())}};
+  const OrderReader order(ContainerReader(
+      testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
+      FileKind::order, order_version));
+  CHECK(order.load().documents == std::vector<docid_t>{2, 1, 0});
+  CHECK(order.manifest().options.by == "random");
+  CHECK(order.manifest().options.seed == 1);
+  CHECK(order.manifest().collection_hash == "0123456789abcdef");
+}
+
+TEST_CASE("The worked example of the short lists' page holds", "[format][codec]") {
+  auto example = example_of("short_list.md");
+  const docid_t documents = numbers(example["documents"]).at(0);
+  const std::vector<docid_t> docids = numbers(example["docids"]);
+  const std::vector<freq_t> freqs = numbers(example["freqs"]);
+  REQUIRE(docids.size() == freqs.size());
+  Bytes bytes;
+  put_short_list(docids, freqs, documents, bytes);
+  CHECK(bytes_text(bytes) == example["bytes"]);
+}
