@@ -1,0 +1,61 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "quern/core/bytes.hpp"
+#include "quern/formats/container.hpp"
+
+/// Containers around fuzzed sections. Checksums would stop nearly all changes at the door, so the fuzzer changes what
+/// lies behind them: an input is a list of sections, and a sound container is written around these.
+namespace quern::fuzz {
+
+/// An input is, for each section: its place in the kind's list of names, the size of its bytes (u32), the bytes.
+/// Of two sections of a name the first counts.
+template <std::size_t count>
+std::shared_ptr<const File> container_around(ByteView input, FileKind kind, std::uint32_t version,
+                                             const std::array<std::string_view, count>& names) {
+  std::array<ByteView, count> sections;
+  std::array<bool, count> met = {};
+  while (input.size() >= 5) {
+    const std::size_t name = input[0] % count;
+    const std::size_t size = std::min<std::size_t>(load_le<std::uint32_t>(input.data() + 1), input.size() - 5);
+    if (!met[name]) sections[name] = input.subspan(5, size);
+    met[name] = true;
+    input = input.subspan(5 + size);
+  }
+  File file = File::anonymous(std::filesystem::temp_directory_path().string());
+  ContainerWriter writer(file, kind, version);
+  for (std::size_t i = 0; i < count; ++i)
+    if (met[i]) writer.add_section(names[i], sections[i]);
+  writer.finish();
+  return std::make_shared<const File>(std::move(file));
+}
+
+/// The input for container_around() that stands for a container: a seed.
+template <std::size_t count>
+Bytes seed_of(const ContainerReader& container, const std::array<std::string_view, count>& names) {
+  Bytes seed;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!container.has(names[i])) continue;
+    const ByteView bytes = container.view(names[i]);
+    seed.push_back(static_cast<std::uint8_t>(i));
+    put_le(seed, static_cast<std::uint32_t>(bytes.size()));
+    seed.insert(seed.end(), bytes.begin(), bytes.end());
+  }
+  return seed;
+}
+
+inline constexpr std::array<std::string_view, 4> order_sections = {"documents", "pagerank", "global_scores",
+                                                                   "manifest"};
+inline constexpr std::array<std::string_view, 7> collection_sections = {
+    "chunk_data", "lengths", "lexicon", "lexicon_blocks", "chunk_terms", "chunks", "manifest"};
+inline constexpr std::array<std::string_view, 15> index_sections = {
+    "postings",     "lexicon", "lexicon_blocks", "block_last",    "block_offset",
+    "block_max",    "docnos",  "docno_offsets",  "docno_lookup",  "texts",
+    "text_offsets", "lengths", "pagerank",       "global_scores", "manifest"};
+
+}  // namespace quern::fuzz

@@ -1,0 +1,64 @@
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/collection.hpp"
+
+#include "container_fuzzing.hpp"
+
+namespace {
+
+using namespace quern;
+
+void touch(std::string_view text, std::uint64_t& sum) {
+  for (const char c : text) sum += static_cast<unsigned char>(c);
+}
+
+void read_chunk(const CollectionReader& collection, std::size_t chunk, ChunkBuffers& buffers, std::uint64_t& sum) {
+  const auto survive = [](const auto& read) {
+    try {
+      read();
+    } catch (const CorruptFile&) {
+    }
+  };
+  survive([&] {
+    for (const DocumentRow& row : collection.documents(chunk, buffers))
+      for (const std::string_view text : {row.docno, row.url, row.title}) touch(text, sum);
+  });
+  survive([&] {
+    for (const ForwardRow& row : collection.forward(chunk, buffers))
+      for (const ByteView stream : {row.title, row.body, row.url})
+        for (TokenCursor cursor(stream); !cursor.done();) sum += cursor.next();
+    for (const term_t term : buffers.terms)
+      if (term >= collection.manifest().terms) std::abort();
+  });
+  survive([&] {
+    collection.links(chunk, buffers, [&](std::uint32_t document, std::string_view url, std::string_view anchor) {
+      if (document >= collection.chunk(chunk).documents) std::abort();
+      touch(url, sum);
+      touch(anchor, sum);
+    });
+  });
+}
+
+}  // namespace
+
+/// Whatever a collection's sections hold, reading them stays in bounds.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::uint64_t sum = 0;
+  try {
+    const CollectionReader collection(
+        fuzz::container_around({data, size}, FileKind::collection, collection_version, fuzz::collection_sections));
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) read_chunk(collection, chunk, buffers, sum);
+    if (collection.lengths().size() != collection.num_documents()) std::abort();
+    try {
+      DictionaryScan scan = collection.lexicon();
+      for (DictionaryEntry entry; scan.next(entry);) touch(entry.term, sum);
+    } catch (const CorruptFile&) {
+    }
+    collection.verify_contents(default_resources());
+  } catch (const Error&) {
+  }
+  if (sum == 1) std::abort();  // so that the reading is not left out
+  return 0;
+}

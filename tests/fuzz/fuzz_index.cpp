@@ -1,0 +1,80 @@
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/index/verify_index.hpp"
+#include "quern/query/posting_cursor.hpp"
+
+#include "container_fuzzing.hpp"
+
+namespace {
+
+using namespace quern;
+
+template <class Read>
+void survive(Read&& read) {
+  try {
+    read();
+  } catch (const CorruptFile&) {
+  }
+}
+
+/// Steps through a list, or leaps; every docID is one of the index's.
+void read_list(const IndexReader& index, const PostingList& list, docid_t leap) {
+  PostingCursor cursor(index, list);
+  for (std::uint64_t steps = 0; cursor.docid() != end_docid; ++steps) {
+    if (cursor.docid() >= index.num_documents() || steps > list.df) std::abort();
+    if (cursor.freq() == 0) std::abort();
+    if (leap == 0) {
+      cursor.next();
+      continue;
+    }
+    const docid_t target = cursor.docid() + leap;
+    if (target < cursor.docid()) break;
+    cursor.next_geq(target);
+    if (cursor.docid() < target) std::abort();
+  }
+}
+
+void read_lists(const IndexReader& index) {
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
+    survive([&] {
+      index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+        for (const docid_t leap : {0u, 1u, 100u}) survive([&] { read_list(index, list, leap); });
+        survive([&] { index.find(term); });
+      });
+    });
+  }
+}
+
+void read_documents(const IndexReader& index) {
+  std::uint64_t sum = 0;
+  for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
+    survive([&] {
+      for (const char c : index.docno(docid)) sum += static_cast<unsigned char>(c);
+      const auto found = index.find_docno(index.docno(docid));
+      if (found && *found >= index.num_documents()) std::abort();
+    });
+    if (docid % 16 == 0) survive([&] { sum += index.text(docid).url.size(); });
+    sum += index.length(docid);
+    if (index.pagerank(docid) + index.global_score(docid) == -1) ++sum;
+  }
+  if (sum == 1) std::abort();  // so that the reading is not left out
+}
+
+}  // namespace
+
+/// Whatever an index's sections hold, reading them stays in bounds, and cursors give docIDs of the index.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    const IndexReader index(
+        ContainerReader(fuzz::container_around({data, size}, FileKind::index, index_version, fuzz::index_sections),
+                        FileKind::index, index_version));
+    read_lists(index);
+    read_documents(index);
+    for (const char* docno : {"", "d0", "unknown"}) survive([&] { index.find_docno(docno); });
+    verify_index(index, default_resources());
+  } catch (const Error&) {
+  }
+  return 0;
+}
