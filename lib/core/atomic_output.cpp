@@ -102,29 +102,49 @@ AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
   create_temporary();
 }
 
+/// Creates what carries the temporary name, and locks it. False where the name is taken, or where another run took
+/// for a leftover what was not locked yet.
+bool AtomicOutput::create_locked(const std::string& path) {
+  if (fs::exists(path)) return false;
+  if (!is_folder()) {
+    file_.emplace(File::create(path));
+  } else if (::mkdir(path.c_str(), 0777) != 0) {
+    throw_errno("can't create", path);
+  }
+  temporary_path_ = path;
+  lock_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int open_error = lock_ < 0 ? errno : 0;
+  if (open_error != 0 && open_error != ENOENT) {
+    discard();
+    errno = open_error;
+    throw_errno("can't open", path);
+  }
+  // Some file systems have no locks: there, leftovers stay.
+  const bool ours = lock_ >= 0 && (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fs::exists(path);
+  if (!ours) discard();
+  return ours;
+}
+
 void AtomicOutput::create_temporary() {
   const std::string stem = parent_ + "/" + temporary_prefix(path_) + std::to_string(::getpid()) + "-";
-  int attempt = 0;
-  do {
-    temporary_path_ = stem + std::to_string(attempt++);
-  } while (fs::exists(temporary_path_));
-  if (is_folder() && ::mkdir(temporary_path_.c_str(), 0777) != 0)
-    throw_errno("can't create", std::exchange(temporary_path_, {}));
+  for (int attempt = 0; !create_locked(stem + std::to_string(attempt));) ++attempt;
   try {
-    file_.emplace(File::create(is_folder() ? temporary_path_ + "/" + member_ : temporary_path_));
+    if (is_folder()) file_.emplace(File::create(temporary_path_ + "/" + member_));
   } catch (...) {
-    remove_tree(temporary_path_);
+    discard();
     throw;
   }
-  lock_ = ::open(temporary_path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
   file_->rename_for_messages(is_folder() ? path_ + "/" + member_ : path_);
 }
 
-AtomicOutput::~AtomicOutput() {
-  if (!temporary_path_.empty()) remove_tree(temporary_path_);
-  if (lock_ >= 0) ::close(lock_);
+/// Removes what carries the temporary name, if anything does, and lets go of its lock.
+void AtomicOutput::discard() {
+  if (!temporary_path_.empty()) remove_tree(std::exchange(temporary_path_, {}));
+  if (lock_ >= 0) ::close(std::exchange(lock_, -1));
+  file_.reset();
 }
+
+AtomicOutput::~AtomicOutput() { discard(); }
 
 void AtomicOutput::take_place() {
   if (rename_to_new(temporary_path_, path_)) {

@@ -31,6 +31,8 @@ class AtomicOutput {
   AtomicOutput(std::string path, std::string member, bool force);
   bool is_folder() const { return !member_.empty(); }
   void create_temporary();
+  bool create_locked(const std::string& path);
+  void discard();
   void take_place();
 
   std::string path_;

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <vector>
 
 #include "quern/core/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
@@ -199,6 +201,34 @@ TEST_CASE("Two runs at once do not disturb each other", "[core]") {
   CHECK(text_of(folder.path("out/member")) == "first");
   second.commit();
   CHECK(text_of(folder.path("out/member")) == "second");
+}
+
+TEST_CASE("Processes that write the same output at once all succeed, and one of them stays", "[core]") {
+  const TemporaryFolder folder;
+  const auto write_often = [&](const char* text) {
+    try {
+      for (int i = 0; i < 100; ++i) {
+        write_file(folder.path("file"), text, true);
+        write_folder(folder.path("folder"), text, true);
+      }
+    } catch (const Error&) {
+      return 1;
+    }
+    return 0;
+  };
+  std::vector<pid_t> children;
+  for (const char* text : {"one", "two", "six", "ten"}) {
+    children.push_back(::fork());
+    if (children.back() == 0) ::_exit(write_often(text));
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  CHECK(text_of(folder.path("file")).size() == 3);
+  CHECK(text_of(folder.path("folder/member")).size() == 3);
+  CHECK(entries(folder) == std::set<std::string>{"file", "folder"});
 }
 
 TEST_CASE("The folder of a path is the part before the name", "[core]") {

@@ -114,7 +114,7 @@ TEST_CASE("Rows larger than the reading buffer survive", "[core]") {
 TEST_CASE("More runs than are merged at once are merged in passes, and equal keys keep their order", "[core]") {
   // A budget of 1 MB spills behind each row of more than half of it.
   const TemporaryFolder folder;
-  constexpr std::uint32_t num_rows = 600;
+  constexpr std::uint32_t num_rows = 270;
   Bytes payload((512 << 10) + 1, 7);
   ExternalSort sort(folder.path(""), 1 << 20);
   std::map<std::string, std::vector<std::uint32_t>> wanted;
