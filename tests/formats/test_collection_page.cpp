@@ -1,0 +1,61 @@
+#include "quern/core/bytes.hpp"
+#include "quern/core/zstd_frame.hpp"
+#include "quern/formats/collection.hpp"
+
+#include "catch.hpp"
+#include "formats/page_example.hpp"
+#include "pipeline/pipeline.hpp"
+
+/// The worked example of the collection's page: the corpus that stands there makes the bytes that stand there. Read
+/// here by the page alone, without the reader.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+Bytes decompressed(ByteView frame, std::uint64_t size) {
+  ZstdDecompressor zstd;
+  Bytes raw;
+  zstd.decompress(frame, size, raw, "example");
+  return raw;
+}
+
+std::map<std::string, std::string> collection_bytes(const ContainerReader& container) {
+  std::map<std::string, std::string> rows;
+  for (const char* name : {"lengths", "lexicon", "lexicon_blocks"}) rows[name] = hex_text(container.view(name));
+  const ByteView row = container.view("chunks"), data = container.view("chunk_data");
+  rows["chunks, to the offset"] = hex_text(row.first(16));
+  rows["chunks, the sizes before compression"] = hex_text(row.subspan(28, 12));
+  std::uint64_t offset = load_le<std::uint64_t>(row.data() + 8);
+  const char* pieces[] = {"documents", "forward", "links"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto size = load_le<std::uint32_t>(row.data() + 16 + i * 4),
+               raw = load_le<std::uint32_t>(row.data() + 28 + i * 4);
+    rows[pieces[i]] = hex_text(decompressed(data.subspan(offset, size), raw));
+    offset += size;
+  }
+  const auto terms_offset = load_le<std::uint64_t>(row.data() + 40);
+  const auto terms_size = load_le<std::uint32_t>(row.data() + 48), terms = load_le<std::uint32_t>(row.data() + 4);
+  rows["terms"] = hex_text(decompressed(container.view("chunk_terms").subspan(terms_offset, terms_size), terms * 4));
+  CHECK(row.size() == 56);
+  CHECK(offset == data.size());
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("the worked example of the collection's page holds", "[collection][format]") {
+  const std::string corpus = page_block("collection.md", "corpus");
+  REQUIRE(!corpus.empty());
+  const Pipeline pipeline;
+  const CollectionReader collection(pipeline.parse(corpus));
+  const auto made = collection_bytes(collection.container());
+  auto shown = page_bytes("collection.md", "bytes");
+  CHECK(shown.size() == made.size());
+  for (const auto& [name, bytes] : made) {
+    INFO(name);
+    CHECK(shown[name] == bytes);
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,61 @@
+#include "quern/core/bytes.hpp"
+#include "quern/core/zstd_frame.hpp"
+#include "quern/formats/index_file.hpp"
+
+#include "catch.hpp"
+#include "formats/page_example.hpp"
+#include "pipeline/pipeline.hpp"
+
+/// The worked example of the index's page: its rule for a corpus makes the bytes that stand there.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// As the page says it.
+std::string example_corpus() {
+  std::string corpus;
+  for (int i = 0; i < 70; ++i) {
+    corpus += "{\"id\":\"D" + std::to_string(10 + i) + "\",\"contents\":\"";
+    for (int times = 0; times <= i % 3; ++times) corpus += "mill ";
+    corpus += i % 35 == 0 ? "wheel\"" : "\"";
+    corpus += i == 0 ? ",\"title\":\"The Mill\",\"url\":\"http://a.example/\"}\n" : "}\n";
+  }
+  return corpus;
+}
+
+std::map<std::string, std::string> index_bytes(const ContainerReader& container) {
+  std::map<std::string, std::string> rows;
+  for (const char* name : {"lexicon", "lexicon_blocks", "block_last", "block_offset", "block_max", "docno_offsets"})
+    rows[name] = hex_text(container.view(name));
+  for (const char* name : {"docnos", "lengths", "docno_lookup"})
+    rows[std::string(name) + ", its first 16 bytes"] = hex_text(container.view(name).first(16));
+  const auto end = load_le<std::uint64_t>(container.view("text_offsets").data() + 8);
+  ByteReader text(container.view("texts").first(end), "example");
+  const std::uint64_t size = text.varint();
+  ZstdDecompressor zstd;
+  Bytes raw;
+  zstd.decompress(text.take(text.left()), size, raw, "example");
+  rows["texts, block 0, its first 32 bytes"] = hex_text(ByteView(raw).first(32));
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("the worked example of the index's page holds", "[index][format]") {
+  Pipeline pipeline;
+  const CollectionReader collection(pipeline.parse(example_corpus()));
+  BuildOptions options;
+  options.codec_options.block_size = 64;
+  const IndexReader index =
+      Pipeline::open_index(pipeline.build(collection, pipeline.order(collection, {"natural", 1}), options));
+  const auto made = index_bytes(index.container());
+  auto shown = page_bytes("index.md", "bytes");
+  CHECK(shown.size() == made.size());
+  for (const auto& [name, bytes] : made) {
+    INFO(name);
+    CHECK(shown[name] == bytes);
+  }
+}
+
+}  // namespace quern
