@@ -66,7 +66,7 @@ TEST_CASE("collection and index have the same bytes for any threads and memory",
   const std::string corpus = as_jsonl(random_corpus(53, {400, 3000, 150, true}));
   const Written wanted = write_all(corpus, 1, 1 << 30, 1 << 30, 4096);
   for (const unsigned threads : {1u, 2u, 4u}) {
-    for (const std::uint64_t parse_memory : {std::uint64_t{1} << 12, std::uint64_t{1} << 18, std::uint64_t{32} << 20}) {
+    for (const std::uint64_t parse_memory : {std::uint64_t{1} << 17, std::uint64_t{1} << 20, std::uint64_t{32} << 20}) {
       INFO(threads << " threads, " << parse_memory << " bytes of memory");
       const Written written =
           write_all(corpus, threads, parse_memory, std::max(parse_memory, least_index_memory), 4096);
