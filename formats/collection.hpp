@@ -31,7 +31,7 @@ struct CollectionManifest {
 
   std::string to_json() const;
   /// Throws CorruptFile, with `what`.
-  static CollectionManifest from_json(const std::string& json, const std::string& what);
+  static CollectionManifest from_json(const std::string& text, const std::string& what);
 };
 
 /// The pieces of a chunk (a run of documents that were parsed together), in the order in which they lie in the file.

@@ -187,7 +187,7 @@ Bytes checked_header(const File& file) {
 std::string quern_file(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored)) return path;
-  const std::string file = path + "/" + index_member;
+  std::string file = path + "/" + index_member;
   if (std::filesystem::exists(file, ignored)) return file;
   throw InvalidArgument(path + ": is a folder without " + index_member + " in it, so it is no Quern index");
 }

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
+#include "quern/core/bm25.hpp"
 #include "quern/core/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/term_dictionary.hpp"
-#include "quern/core/bm25.hpp"
 #include "quern/text/analyzer.hpp"
 
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
@@ -45,7 +45,7 @@ struct IndexManifest {
   std::string collection_hash;
 
   std::string to_json() const;
-  static IndexManifest from_json(const std::string& json, const std::string& what);
+  static IndexManifest from_json(const std::string& text, const std::string& what);
 };
 
 /// Upward rounding of an impact to 16 bits: the bound that the stored number stands for is never below the impact.
@@ -105,7 +105,7 @@ class IndexReader {
 
   std::string_view docno(docid_t docid) const;
   /// The docID of a docno; where several documents share it, the lowest.
-  std::optional<docid_t> find_docno(std::string_view docno) const;
+  std::optional<docid_t> find_docno(std::string_view wanted) const;
   std::uint32_t length(docid_t docid) const { return lengths_[docid]; }
   std::span<const std::uint32_t> lengths() const { return lengths_; }
   /// 0 where the index's order has no PageRank.

@@ -32,7 +32,7 @@ struct OrderManifest {
   bool has_global_scores = false;
 
   std::string to_json() const;
-  static OrderManifest from_json(const std::string& json, const std::string& what);
+  static OrderManifest from_json(const std::string& text, const std::string& what);
 };
 
 /// Writes an order of `collection`.

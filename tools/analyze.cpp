@@ -44,7 +44,7 @@ class TermPrinter {
     print(line);
   }
 
-  void finish() {
+  void finish() const {
     if (json_) print(rows_ == 0 ? "[]\n" : "]\n");
   }
 
