@@ -171,7 +171,7 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
   container_.file().read_at(container_.find("chunk_terms").offset + row.terms_offset, buffers.frame);
   buffers.zstd.decompress(buffers.frame, std::uint64_t{row.terms} * 4, buffers.raw, what);
   buffers.terms.resize(row.terms);
-  std::memcpy(buffers.terms.data(), buffers.raw.data(), buffers.raw.size());
+  if (row.terms > 0) std::memcpy(buffers.terms.data(), buffers.raw.data(), buffers.raw.size());
   for (const term_t term : buffers.terms)
     if (term >= manifest_.terms) throw CorruptFile(what + ": a term that is not in the lexicon");
 }
