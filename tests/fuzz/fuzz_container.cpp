@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -22,7 +21,7 @@ void read_container(quern::ByteView bytes) {
       std::uint64_t sum = reader.content_hash();
       for (const SectionInfo& section : reader.sections())
         for (const std::uint8_t byte : reader.view(section.name)) sum += byte;
-      if (sum == 1) std::abort();  // so that the reading is not left out
+      [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
       if (reader.has("manifest")) reader.manifest();
       reader.verify(default_resources());
     } catch (const Error&) {

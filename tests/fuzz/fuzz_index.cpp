@@ -59,7 +59,7 @@ void read_documents(const IndexReader& index) {
     sum += index.length(docid);
     if (index.pagerank(docid) + index.global_score(docid) == -1) ++sum;
   }
-  if (sum == 1) std::abort();  // so that the reading is not left out
+  [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
 }
 
 }  // namespace
