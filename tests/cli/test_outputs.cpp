@@ -74,7 +74,7 @@ TEST_CASE("existing output is refused, and replaced with --force", "[cli][output
   CHECK(names_in(folder.path("")) == Words{"collection", "corpus.jsonl", "index", "order", "other.jsonl", "run"});
 }
 
-TEST_CASE("--force replaces nothing that Quern did not make", "[cli][output]") {
+TEST_CASE("Force replaces nothing that Quern did not make", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
   folder.write("folder/letter.txt", "keep me");

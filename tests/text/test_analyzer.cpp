@@ -88,18 +88,33 @@ TEST_CASE("Options survive as text", "[text][format]") {
     CHECK(analyzer_to_json(analyzer_from_json(text, "test")) == text);
   }
   CHECK(analyzer_to_json({"none", {"a", "\xC3\xA9"}, "file"}) ==
-        "{\"stemmer\":\"none\",\"stopwords\":[\"a\",\"\xC3\xA9\"],\"stopwords_name\":\"file\"}");
+        "{\"ascii\":false,\"stemmer\":\"none\",\"stopwords\":[\"a\",\"\xC3\xA9\"],\"stopwords_name\":\"file\"}");
 }
 
 TEST_CASE("Damaged options are refused", "[text][format]") {
-  for (const char* text : {"", "{", "[]", "null", "{}", "{\"stemmer\":1,\"stopwords\":[],\"stopwords_name\":\"none\"}",
-                           "{\"stemmer\":\"none\",\"stopwords\":{},\"stopwords_name\":\"none\"}",
-                           "{\"stemmer\":\"none\",\"stopwords\":[\"b\",\"a\"],\"stopwords_name\":\"file\"}",
-                           "{\"stemmer\":\"none\",\"stopwords\":[\"a\",\"a\"],\"stopwords_name\":\"file\"}",
-                           "{\"stemmer\":\"none\",\"stopwords\":[\"\xFF\"],\"stopwords_name\":\"file\"}"}) {
+  for (const char* text :
+       {"", "{", "[]", "null", "{}", "{\"stemmer\":1,\"stopwords\":[],\"ascii\":false,\"stopwords_name\":\"none\"}",
+        "{\"stemmer\":\"none\",\"stopwords\":{},\"ascii\":false,\"stopwords_name\":\"none\"}",
+        "{\"stemmer\":\"none\",\"stopwords\":[\"b\",\"a\"],\"ascii\":false,\"stopwords_name\":\"file\"}",
+        "{\"stemmer\":\"none\",\"stopwords\":[\"a\",\"a\"],\"ascii\":false,\"stopwords_name\":\"file\"}",
+        "{\"stemmer\":\"none\",\"stopwords\":[\"\xFF\"],\"ascii\":false,\"stopwords_name\":\"file\"}"}) {
     INFO(text);
     CHECK_THROWS_AS(analyzer_from_json(text, "test"), CorruptFile);
   }
-  CHECK_THROWS_AS(analyzer_from_json("{\"stemmer\":\"new\",\"stopwords\":[],\"stopwords_name\":\"none\"}", "test"),
-                  UnsupportedVersion);
+  CHECK_THROWS_AS(
+      analyzer_from_json("{\"stemmer\":\"new\",\"stopwords\":[],\"ascii\":false,\"stopwords_name\":\"none\"}", "test"),
+      UnsupportedVersion);
+}
+
+TEST_CASE("Where no token of a collection goes beyond ASCII its queries are cut there too", "[text]") {
+  AnalyzerOptions options;
+  CHECK(Analyzer(options).terms("Na\xC3\xAFve caf\xC3\xA9") == std::vector<std::string>{"na\xC3\xAFve", "caf\xC3\xA9"});
+  options.ascii = true;
+  CHECK(Analyzer(options).terms("Na\xC3\xAFve caf\xC3\xA9 tea") == std::vector<std::string>{"na", "ve", "caf", "tea"});
+}
+
+TEST_CASE("Stop words can be given themselves", "[text]") {
+  const AnalyzerOptions options = make_analyzer_options("none", "words:the,of,a");
+  CHECK(options.stopwords == std::vector<std::string>{"a", "of", "the"});
+  CHECK(Analyzer(options).terms("The miller of a village") == std::vector<std::string>{"miller", "village"});
 }
