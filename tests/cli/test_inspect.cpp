@@ -103,7 +103,8 @@ TEST_CASE("verify finds any damaged byte, and names file and section", "[cli][ve
   for (const std::string& file : {mill.collection, mill.order, mill.index + "/index.quern"}) {
     const std::string sound = read_file(file);
     int in_sections = 0;
-    for (std::size_t at = 5; at < sound.size(); at += 61) {
+    const std::size_t step = sound.size() / (sanitized ? 20 : 60) | 1;
+    for (std::size_t at = 5; at < sound.size(); at += step) {
       INFO(file << ", byte " << at);
       std::string damaged = sound;
       damaged[at] ^= 0x10;
