@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -63,10 +65,8 @@ std::map<std::string, std::string> dump(ByteView bytes) {
   std::map<std::string, std::string> lines;
   for (std::size_t at = 0; at < bytes.size(); at += 16) {
     const ByteView line = bytes.subspan(at, std::min<std::size_t>(16, bytes.size() - at));
-    char offset[16];
-    std::snprintf(offset, sizeof offset, "%03zx", at);
     if (std::any_of(line.begin(), line.end(), [](std::uint8_t byte) { return byte != 0; }))
-      lines[offset] = bytes_text(line);
+      lines[fmt::format("{:03x}", at)] = bytes_text(line);
   }
   return lines;
 }
