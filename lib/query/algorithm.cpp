@@ -8,8 +8,14 @@ namespace quern {
 
 const std::vector<QueryAlgorithm>& all_algorithms() {
   static const std::vector<QueryAlgorithm> algorithms = {
-      {"or", "documents with any of the terms, every posting scored", false, run_or},
-      {"and", "documents with all of the terms", true, run_and},
+      {"maxscore", "documents with any of the terms; windows and postings that can't count are passed over",
+       Matching::any, run_maxscore},
+      {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
+      {"wand", "documents with any of the terms, by WAND", Matching::any, run_wand},
+      {"or", "documents with any of the terms, every posting scored", Matching::any, run_or},
+      {"and", "documents with all of the terms", Matching::all, run_and},
+      {"and-or", "documents with all of the terms; where those are fewer than k, with any of them instead",
+       Matching::all_else_any, run_and_or},
   };
   return algorithms;
 }

@@ -19,6 +19,15 @@ struct WeightedList {
 struct ScoringContext {
   const IndexReader* index = nullptr;
   std::span<const float> constants;  ///< K_d of each docID
+  bool all_terms_found = true;       ///< no term of the query is missing from the index
+  bool bounds_hold = true;           ///< the index's block maxima and list bounds are of this k1 and b
+};
+
+/// Which documents an algorithm finds.
+enum class Matching {
+  any,          ///< with one of the terms at least
+  all,          ///< with all terms: none where a term is not in the index
+  all_else_any  ///< with all terms where there are k of them, else with any instead
 };
 
 struct QueryAlgorithm {
@@ -26,8 +35,7 @@ struct QueryAlgorithm {
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// Whether a document must have all terms: then a term that is not in the index means no results.
-  bool conjunctive = false;
+  Matching matching = Matching::any;
   /// Adds to `top` what it needs, so that it holds the k best documents and their exact scores. `lists` come in the
   /// order of summation: increasing df, ties by lexicon number. At least one list.
   void (*run)(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) = nullptr;
@@ -41,7 +49,15 @@ const QueryAlgorithm& algorithm_named(std::string_view name);
 
 /// The exhaustive union, document at a time: every posting of every list is scored. The yardstick for all others.
 void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+/// MaxScore over windows of documents with block maxima: what can't be a result is not scored.
+void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+/// WAND: document at a time, passing over documents whose lists' bounds are too low together.
+void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+/// Block-max WAND: the same with the bounds of blocks.
+void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// The intersection, document at a time from the shortest list; scored where a document has all terms (D6).
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+/// The intersection's results where there are k of them, else the union's instead (D6).
+void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 
 }  // namespace quern

@@ -48,9 +48,9 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
                                                 Analyzer& analyzer) const {
   bool all_found = false;
   const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
-  if (lists.empty() || (algorithm.conjunctive && !all_found)) return {};
+  if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
   TopK top(k);
-  algorithm.run({&index_, constants_}, lists, top);
+  algorithm.run({&index_, constants_, all_found, options_.bm25 == index_.manifest().bm25}, lists, top);
   return top.take();
 }
 

@@ -34,6 +34,12 @@ class TopK {
     }
   }
 
+  void clear() { heap_.clear(); }
+  bool full() const { return heap_.size() == k_; }
+  /// Of the worst of the kept, once full: a document met later must beat it, since its docID is greater.
+  float threshold() const { return heap_.front().score; }
+  std::size_t k() const { return k_; }
+
   /// The results, best first; empties the collection.
   std::vector<ScoredDocument> take() {
     std::sort_heap(heap_.begin(), heap_.end(), ranks_before);
