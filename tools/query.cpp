@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 
 #include "quern/core/atomic_output.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/corpus/byte_source.hpp"
 #include "quern/formats/query_file.hpp"
 #include "quern/formats/run_file.hpp"
@@ -19,7 +22,8 @@ constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
 
 struct Arguments {
   CommonOptions common;
-  std::string index, queries, query, queries_format = "auto", output, output_format, tag = "quern", idf = "lucene";
+  std::string index, queries, query, queries_format = "auto", output, output_format, tag = "quern", idf = "lucene",
+                                     stats;
   std::string algorithm{all_algorithms().front().name};
   std::size_t k = 10;
   std::optional<double> k1, b;
@@ -103,6 +107,50 @@ ScoringOptions scoring_options(const Arguments& arguments, const IndexReader& in
   return options;
 }
 
+/// Gathers what the queries took, for --stats.
+class RunStatistics {
+ public:
+  void add(const QueryAnswer& answer) {
+    counts_ += answer.statistics;
+    times_us_.push_back(answer.time_us);
+  }
+
+  void write(const Arguments& arguments, unsigned threads, double seconds) const {
+    const LatencySummary times = summarize(times_us_);
+    const double queries_per_second = static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
+    const Json json = {{"queries", times_us_.size()},
+                       {"algorithm", arguments.algorithm},
+                       {"k", arguments.k},
+                       {"threads", threads},
+                       {"mean_us", times.mean_us},
+                       {"p50_us", times.p50_us},
+                       {"p90_us", times.p90_us},
+                       {"p95_us", times.p95_us},
+                       {"p99_us", times.p99_us},
+                       {"p999_us", times.p999_us},
+                       {"max_us", times.max_us},
+                       {"queries_per_second", queries_per_second},
+                       {"postings", counts_.postings},
+                       {"postings_scored", counts_.postings_scored},
+                       {"blocks", counts_.blocks},
+                       {"blocks_decoded", counts_.blocks_decoded},
+                       {"blocks_skipped", counts_.blocks - counts_.blocks_decoded}};
+    AtomicOutput file = AtomicOutput::file(arguments.stats, true);
+    file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
+    file.commit();
+    say(arguments.common,
+        fmt::format(
+            "quern: {} queries, {:.0f} a second on {} threads; a query takes {:.1f} us on average, {:.1f} at the "
+            "median, {:.1f} at the 99th percentile; {} of {} postings scored, {} of {} blocks decoded",
+            times_us_.size(), queries_per_second, threads, times.mean_us, times.p50_us, times.p99_us,
+            counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks));
+  }
+
+ private:
+  QueryStatistics counts_;
+  std::vector<double> times_us_;
+};
+
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -117,17 +165,22 @@ void run(const Arguments& arguments) {
   resources.progress->start("query", queries.size(), "queries");
   std::string text;
   format.begin(text);
+  RunStatistics statistics;
+  const auto begun = std::chrono::steady_clock::now();
   run_batch(engine, texts, algorithm_named(arguments.algorithm), arguments.k, resources.threads,
-            [&](std::size_t i, const std::vector<ScoredDocument>& documents) {
-              format.append(text, queries[i].id, queries[i].text, result_text.results(documents), arguments.tag);
+            [&](std::size_t i, const QueryAnswer& answer) {
+              format.append(text, queries[i].id, queries[i].text, result_text.results(answer.documents), arguments.tag);
               out.write(text);
               text.clear();
+              statistics.add(answer);
               resources.progress->add(1);
             });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   format.end(text);
   out.write(text);
   out.finish();
   resources.progress->finish();
+  if (!arguments.stats.empty()) statistics.write(arguments, resources.threads, seconds);
 }
 
 }  // namespace
@@ -181,6 +234,7 @@ void add_query_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "Write to a file, not to standard output")->type_name("FILE");
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
+  command->add_option("--stats", arguments->stats, "Write times and counts to a file, as JSON")->type_name("FILE");
   add_common_options(*command, arguments->common);
   command->footer(
       "\nExamples:\n  quern query my.quern --query \"water mill\"\n"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/query/query_statistics.hpp"
 #include "quern/query/top_k.hpp"
 
 /// Query algorithms: functions from the posting lists of a query to its best documents.
@@ -18,9 +19,10 @@ struct WeightedList {
 /// What an algorithm reads besides the lists.
 struct ScoringContext {
   const IndexReader* index = nullptr;
-  std::span<const float> constants;  ///< K_d of each docID
-  bool all_terms_found = true;       ///< no term of the query is missing from the index
-  bool bounds_hold = true;           ///< the index's block maxima and list bounds are of this k1 and b
+  QueryStatistics* statistics = nullptr;  ///< never null while an algorithm runs
+  std::span<const float> constants;       ///< K_d of each docID
+  bool all_terms_found = true;            ///< no term of the query is missing from the index
+  bool bounds_hold = true;                ///< the index's block maxima and list bounds are of this k1 and b
 };
 
 /// Which documents an algorithm finds.

@@ -8,7 +8,12 @@
 
 namespace quern {
 
-BlockReader::BlockReader(const IndexReader& index, const PostingList& list) : index_(&index), list_(list) {
+BlockReader::BlockReader(const IndexReader& index, const PostingList& list, QueryStatistics* statistics)
+    : index_(&index), list_(list), statistics_(statistics) {
+  if (statistics_) {
+    statistics_->postings += list.df;
+    statistics_->blocks += list.num_blocks(index.block_size());
+  }
   if (list_.is_short()) {
     load_short_list();
     return;
@@ -32,6 +37,7 @@ void BlockReader::load_short_list() {
   get_short_list(list_.short_list, index_->num_documents(), std::span(docids_).first(size_),
                  std::span(freqs_).first(size_));
   freqs_decoded_ = true;
+  if (statistics_) ++statistics_->blocks_decoded;
 }
 
 WordView BlockReader::block_words(std::size_t block) const {
@@ -48,6 +54,7 @@ WordView BlockReader::block_words(std::size_t block) const {
 void BlockReader::load(std::size_t block) {
   if (size_ > 0 && block == block_) return;
   const unsigned block_size = index_->block_size();
+  if (statistics_) ++statistics_->blocks_decoded;
   block_ = block;
   size_ = static_cast<unsigned>(std::min<std::uint64_t>(block_size, list_.df - block * block_size));
   words_ = block_words(block);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/query/query_statistics.hpp"
 
 namespace quern {
 
@@ -12,7 +13,8 @@ namespace quern {
 /// The docIDs of one block are held at a time, and its frequencies once they are asked for.
 class BlockReader {
  public:
-  BlockReader(const IndexReader& index, const PostingList& list);
+  /// Counts in `statistics`, where there are any, the list's postings and blocks, and each block that is decoded.
+  BlockReader(const IndexReader& index, const PostingList& list, QueryStatistics* statistics = nullptr);
 
   const PostingList& list() const { return list_; }
   std::size_t num_blocks() const { return num_blocks_; }
@@ -36,6 +38,7 @@ class BlockReader {
 
   const IndexReader* index_;
   PostingList list_;
+  QueryStatistics* statistics_;
   std::unique_ptr<ListDecoder> decoder_;  ///< none for short lists
   std::size_t num_blocks_ = 1;
   std::size_t first_word_ = 0;  ///< of the first block

@@ -13,7 +13,8 @@ namespace quern {
 class BoundedCursor {
  public:
   BoundedCursor(const ScoringContext& context, const WeightedList& list)
-      : cursor_(*context.index, list.list),
+      : cursor_(*context.index, list.list, context.statistics),
+        statistics_(context.statistics),
         constants_(context.constants),
         list_(list.list),
         weight_(list.weight),
@@ -25,7 +26,10 @@ class BoundedCursor {
   void next() { cursor_.next(); }
   void next_geq(docid_t target) { cursor_.next_geq(target); }
   /// Weight times impact of the posting at hand.
-  float part() { return weight_ * impact(cursor_.freq(), constants_[cursor_.docid()]); }
+  float part() {
+    ++statistics_->postings_scored;
+    return weight_ * impact(cursor_.freq(), constants_[cursor_.docid()]);
+  }
   float max_part() const { return max_part_; }
 
   /// Finds the block that `docid` would lie in, without decoding it; docIDs rise from call to call.
@@ -45,6 +49,7 @@ class BoundedCursor {
 
  private:
   PostingCursor cursor_;
+  QueryStatistics* statistics_;
   std::span<const float> constants_;
   PostingList list_;
   float weight_;

@@ -5,7 +5,8 @@
 namespace quern {
 
 ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list)
-    : reader_(*context.index, list.list),
+    : reader_(*context.index, list.list, context.statistics),
+      statistics_(context.statistics),
       constants_(context.constants),
       weight_(list.weight),
       bounds_hold_(context.bounds_hold),
@@ -38,6 +39,7 @@ void ListWindow::compute_parts() {
   const auto freqs = reader_.freqs();
   for (std::size_t i = 0; i < docids.size(); ++i) parts_[i] = weight_ * impact(freqs[i], constants_[docids[i]]);
   has_parts_ = true;
+  statistics_->postings_scored += docids.size();
 }
 
 void ListWindow::pass_block() {

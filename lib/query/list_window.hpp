@@ -30,7 +30,10 @@ class ListWindow {
   /// Moves to the first posting with docID `docid` or more; true where it is `docid`. docIDs rise from call to call.
   bool find(docid_t docid);
   /// The part of the posting that find() stands at.
-  float part() { return weight_ * impact(reader_.freq(place_), constants_[reader_.docids()[place_]]); }
+  float part() {
+    ++statistics_->postings_scored;
+    return weight_ * impact(reader_.freq(place_), constants_[reader_.docids()[place_]]);
+  }
 
  private:
   bool seek(docid_t docid);
@@ -38,6 +41,7 @@ class ListWindow {
   void compute_parts();
 
   BlockReader reader_;
+  QueryStatistics* statistics_;
   std::span<const float> constants_;
   float weight_;
   float max_part_ = 0;

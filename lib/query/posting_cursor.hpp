@@ -8,8 +8,8 @@ namespace quern {
 /// frequencies are read only when they are asked for.
 class PostingCursor {
  public:
-  PostingCursor(const IndexReader& index, const PostingList& list)
-      : reader_(index, list), docid_(reader_.docids()[0]) {}
+  PostingCursor(const IndexReader& index, const PostingList& list, QueryStatistics* statistics = nullptr)
+      : reader_(index, list, statistics), docid_(reader_.docids()[0]) {}
 
   docid_t docid() const { return docid_; }
   std::uint64_t df() const { return reader_.list().df; }

@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace quern {
 namespace {
@@ -45,34 +46,46 @@ std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, 
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
-                                                Analyzer& analyzer) const {
+                                                Analyzer& analyzer, QueryStatistics* statistics) const {
   bool all_found = false;
   const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
   if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
   TopK top(k);
-  algorithm.run({&index_, constants_, all_found, options_.bm25 == index_.manifest().bm25}, lists, top);
+  QueryStatistics counted;
+  ScoringContext context;
+  context.index = &index_;
+  context.statistics = &counted;
+  context.constants = constants_;
+  context.all_terms_found = all_found;
+  context.bounds_hold = options_.bm25 == index_.manifest().bm25;
+  algorithm.run(context, lists, top);
+  if (statistics) *statistics += counted;
   return top.take();
 }
 
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads,
-               const std::function<void(std::size_t, const std::vector<ScoredDocument>&)>& take) {
+               std::size_t k, unsigned threads, const std::function<void(std::size_t, const QueryAnswer&)>& take) {
+  using Clock = std::chrono::steady_clock;
   tbb::task_arena arena(static_cast<int>(threads));
   tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-  std::vector<std::vector<ScoredDocument>> results;
+  std::vector<QueryAnswer> answers;
+  const auto answer = [&](std::string_view text, QueryAnswer& out) {
+    const auto begun = Clock::now();
+    out.documents = engine.search(text, algorithm, k, analyzers.local(), &out.statistics);
+    out.time_us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
+  };
   for (std::size_t from = 0; from < texts.size(); from += batch_queries) {
     const std::size_t count = std::min(batch_queries, texts.size() - from);
-    results.assign(count, {});
+    answers.assign(count, {});
     arena.execute([&] {
       tbb::parallel_for(
           tbb::blocked_range<std::size_t>(0, count, 1),
           [&](const auto& range) {
-            for (std::size_t i = range.begin(); i < range.end(); ++i)
-              results[i] = engine.search(texts[from + i], algorithm, k, analyzers.local());
+            for (std::size_t i = range.begin(); i < range.end(); ++i) answer(texts[from + i], answers[i]);
           },
           tbb::simple_partitioner());
     });
-    for (std::size_t i = 0; i < count; ++i) take(from + i, results[i]);
+    for (std::size_t i = 0; i < count; ++i) take(from + i, answers[i]);
   }
 }
 

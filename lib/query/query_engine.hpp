@@ -22,9 +22,9 @@ class QueryEngine {
   QueryEngine(const IndexReader& index, const ScoringOptions& options);
 
   Analyzer make_analyzer() const { return Analyzer(index_.manifest().analyzer); }
-  /// The k best documents for a query's text, best first.
+  /// The k best documents for a query's text, best first. Adds to `statistics`, where there are any.
   std::vector<ScoredDocument> search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
-                                     Analyzer& analyzer) const;
+                                     Analyzer& analyzer, QueryStatistics* statistics = nullptr) const;
   const IndexReader& index() const { return index_; }
 
  private:
@@ -35,9 +35,15 @@ class QueryEngine {
   std::vector<float> constants_;
 };
 
-/// Runs queries over `threads` threads and hands their results to `take` in the order of the queries, in this thread.
+/// A query's results, and what they took.
+struct QueryAnswer {
+  std::vector<ScoredDocument> documents;
+  QueryStatistics statistics;
+  double time_us = 0;
+};
+
+/// Runs queries over `threads` threads and hands their answers to `take` in the order of the queries, in this thread.
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads,
-               const std::function<void(std::size_t, const std::vector<ScoredDocument>&)>& take);
+               std::size_t k, unsigned threads, const std::function<void(std::size_t, const QueryAnswer&)>& take);
 
 }  // namespace quern

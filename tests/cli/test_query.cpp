@@ -155,4 +155,24 @@ TEST_CASE("runs over every codec and block size are the same bytes", "[cli][quer
   }
 }
 
+TEST_CASE("what queries took is written as JSON, for each algorithm", "[cli][query]") {
+  const MillIndex mill;
+  for (const char* algorithm : {"or", "maxscore", "and"}) {
+    INFO(algorithm);
+    const std::string stats = mill.folder.path("stats.json");
+    const RunOutcome outcome = mill.query({"--query", "mill", "-a", algorithm, "--stats", stats});
+    REQUIRE(outcome.exit_status == 0);
+    CHECK(contains(outcome.err, "1 queries"));
+    const auto json = nlohmann::json::parse(read_file(stats));
+    CHECK(json["queries"] == 1);
+    CHECK(json["algorithm"] == algorithm);
+    CHECK(json["postings"] == 2);
+    CHECK(json["postings_scored"] == 2);
+    CHECK(json["blocks_decoded"] == 1);
+    CHECK(json["blocks_skipped"] == 0);
+    for (const char* key : {"mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "queries_per_second"})
+      CHECK(json[key].get<double>() > 0);
+  }
+}
+
 }  // namespace quern

@@ -176,11 +176,10 @@ TEST_CASE("a batch gives each query's results in order, for any number of thread
   for (const unsigned threads : {1u, 2u, 4u}) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     std::size_t next = 0;
-    run_batch(engine, views, all_algorithms().front(), 5, threads,
-              [&](std::size_t i, const std::vector<ScoredDocument>& found) {
-                REQUIRE(i == next++);
-                if (i % 10 == 0) require_same(found, model.search(queries[i], false, 5));
-              });
+    run_batch(engine, views, all_algorithms().front(), 5, threads, [&](std::size_t i, const QueryAnswer& answer) {
+      REQUIRE(i == next++);
+      if (i % 10 == 0) require_same(answer.documents, model.search(queries[i], false, 5));
+    });
     CHECK(next == queries.size());
   }
 }
