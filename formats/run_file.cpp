@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 #include "quern/formats/text_lines.hpp"
 #include "quern/formats/text_table.hpp"
 
@@ -155,12 +156,7 @@ const std::vector<const RunFormat*>& all_run_formats() {
 }
 
 const RunFormat& run_format_named(std::string_view name) {
-  std::string message = "there is no output format '" + std::string(name) + "'; there are";
-  for (const RunFormat* format : all_run_formats()) {
-    if (format->name() == name) return *format;
-    message.append(" ").append(format->name());
-  }
-  throw InvalidArgument(message);
+  return find_named(all_run_formats(), name, "output format");
 }
 
 std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name) {

@@ -5,6 +5,7 @@
 #include "quern/codec/rice.hpp"
 #include "quern/codec/rpfd.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 
 namespace quern {
 
@@ -13,15 +14,7 @@ const std::vector<const Codec*>& all_codecs() {
   return codecs;
 }
 
-const Codec& codec_named(std::string_view name) {
-  std::string names;
-  for (const Codec* codec : all_codecs()) {
-    if (codec->name() == name) return *codec;
-    names += names.empty() ? "" : ", ";
-    names += codec->name();
-  }
-  throw InvalidArgument("no codec is called '" + std::string(name) + "'; there are " + names);
-}
+const Codec& codec_named(std::string_view name) { return find_named(all_codecs(), name, "codec"); }
 
 void check_codec_options(const CodecOptions& options) {
   const unsigned size = options.block_size;

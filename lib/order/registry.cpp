@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "quern/core/named.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/order/orders.hpp"
 
@@ -10,15 +11,7 @@ const std::vector<const OrderMethod*>& all_orders() {
   return orders;
 }
 
-const OrderMethod& order_named(std::string_view name) {
-  std::string names;
-  for (const OrderMethod* order : all_orders()) {
-    if (order->name() == name) return *order;
-    names += names.empty() ? "" : ", ";
-    names += order->name();
-  }
-  throw InvalidArgument(fmt::format("no docID order is called '{}'; there are {}", name, names));
-}
+const OrderMethod& order_named(std::string_view name) { return find_named(all_orders(), name, "docID order"); }
 
 std::string_view automatic_order(const CollectionManifest& collection) {
   return collection.documents_without_url == 0 ? url_order().name() : natural_order().name();

@@ -24,8 +24,7 @@ const QueryAlgorithm& algorithm_named(std::string_view name) {
   std::string names;
   for (const QueryAlgorithm& algorithm : all_algorithms()) {
     if (algorithm.name == name) return algorithm;
-    names += names.empty() ? "" : ", ";
-    names += algorithm.name;
+    names += (names.empty() ? "" : ", ") + std::string(algorithm.name);
   }
   throw InvalidArgument(fmt::format("no algorithm is called '{}'; there are {}", name, names));
 }
