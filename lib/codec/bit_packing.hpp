@@ -51,21 +51,4 @@ class BitAppender {
 /// Packs the low `width` bits of each of n values from `bit_offset` on, as BitAppender does.
 void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset);
 
-/// Unpacks n values of `width` bits from `bit_offset` on. Writes up to 7 values past the n; reads up to 32 bytes past
-/// the last value's bits, and nothing where n or width is 0.
-void unpack(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n, std::uint32_t* out);
-
-/// Turns gaps into docIDs in place: values[i] becomes values[i-1] + values[i] + 1 (modulo 2^32), where the value
-/// before the first is `before`. Writes up to 7 values past the n.
-void sum_gaps(std::uint32_t* values, unsigned n, std::uint32_t before);
-
-/// Adds `addend` to n values in place. Writes up to 7 values past the n.
-void add_to_all(std::uint32_t* values, unsigned n, std::uint32_t addend);
-
-/// The same without SIMD instructions, for other processors, and for tests to compare with.
-namespace portable {
-void unpack(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n, std::uint32_t* out);
-void sum_gaps(std::uint32_t* values, unsigned n, std::uint32_t before);
-}  // namespace portable
-
 }  // namespace quern

@@ -54,15 +54,18 @@ class ListEncoder {
   virtual CodedBits bits() const = 0;
 };
 
-/// Decodes blocks of one list. Words are not trusted: a block whose parts reach past `block`'s end throws CorruptFile;
-/// values that only look wrong come out wrong, in bounds of the output. Holds views of the list's words, nothing else.
+/// Decodes blocks of one list. Words are not trusted: a block whose parts reach past `block`'s end throws CorruptFile
+/// when those parts are asked for; values that only look wrong come out wrong, in bounds of the output. Holds views of
+/// the list's words, nothing else.
 class ListDecoder {
  public:
   virtual ~ListDecoder() = default;
   /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the greatest docID of the block before, or
   /// 0xffffffff (-1) for the first. `block` reaches from the block's first word to the end of the list, or to the
-  /// block's own end. Returns how many words the whole block takes, frequencies included.
-  virtual std::size_t decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
+  /// block's own end.
+  virtual void decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
+  /// How many words a block of n postings takes, frequencies included: all of them lie within `block`.
+  virtual std::size_t block_words(WordView block, unsigned n) const = 0;
   /// Writes the n frequencies of a block (at least 1 each).
   virtual void decode_freqs(WordView block, unsigned n, freq_t* out) const = 0;
   /// The frequency of posting i < n of a block, without decoding the others where the codec has fixed slots (D5).

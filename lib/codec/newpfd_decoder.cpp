@@ -3,6 +3,7 @@
 
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/newpfd_layout.hpp"
+#include "quern/codec/patches.hpp"
 #include "quern/codec/simple16.hpp"
 #include "quern/core/error.hpp"
 
@@ -29,75 +30,74 @@ struct Block {
   WordView freq_exceptions() const { return words.subspan(header.freq_exceptions_word(n)); }
 };
 
-/// The exceptions of a stream: where they stand and what is to be added there.
+/// The exceptions of a stream: gaps between their positions, then their high parts less one.
 class Exceptions {
  public:
+  Exceptions(const Kernels& kernels, WordView from, unsigned count) : count_(count) {
+    simple16_decode(kernels, from, 2 * count, values_.data());
+  }
+
   /// Throws CorruptFile where a position isn't below n.
-  Exceptions(WordView from, unsigned count, unsigned n) : count_(count) {
-    words_ = simple16_decode(from, 2 * count, values_.data());
-    std::uint32_t next = 0;
-    for (unsigned i = 0; i < count; ++i) {
-      // Both are below 2^29: no overflow.
-      const std::uint32_t position = next + values_[i];
-      if (position >= n) throw_corrupt("has an exception behind its last value");
-      values_[i] = position;
-      next = position + 1;
+  void place(const Kernels& kernels, unsigned width, unsigned n, std::uint32_t* out) const {
+    if (!kernels.place_patches(values_.data(), values_.data() + count_, count_, width, n, out))
+      throw_corrupt("has an exception behind its last value");
+  }
+
+  /// What is to be added to value i.
+  std::uint32_t patch_at(unsigned i, unsigned width) const {
+    std::uint64_t position = 0;
+    for (unsigned e = 0; e < count_ && position <= i; ++e, ++position) {
+      position += values_[e];
+      if (position == i) return patch_of(values_[count_ + e], width);
     }
-  }
-
-  std::size_t words() const { return words_; }
-  unsigned size() const { return count_; }
-  unsigned position(unsigned i) const { return values_[i]; }
-  std::uint32_t high_part(unsigned i, unsigned width) const {
-    return static_cast<std::uint32_t>((std::uint64_t{values_[count_ + i]} + 1) << width);
-  }
-
-  void patch(std::uint32_t* out, unsigned width) const {
-    for (unsigned i = 0; i < count_; ++i) out[position(i)] += high_part(i, width);
+    return 0;
   }
 
  private:
   unsigned count_;
-  std::size_t words_;
-  std::array<std::uint32_t, 2 * max_exceptions + simple16_slack> values_;
+  std::array<std::uint32_t, 2 * max_exceptions + simple16_decode_slack> values_;
 };
 
 class NewPfdDecoder final : public ListDecoder {
  public:
-  std::size_t decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n);
     const Header& header = block.header;
-    unpack(words.data(), Header::docid_slots_bit(), header.docid_width, n, out);
-    if (header.docid_exceptions != 0) {
-      const Exceptions exceptions(block.docid_exceptions(), header.docid_exceptions, n);
-      exceptions.patch(out, header.docid_width);
-    }
-    sum_gaps(out, n, before);
-    return header.freq_exceptions_word(n) + simple16_skip(block.freq_exceptions(), 2 * header.freq_exceptions);
+    if (header.docid_exceptions == 0)
+      return kernels_.unpack_docids(words.data(), Header::docid_slots_bit(), header.docid_width, n, before, out);
+    const Exceptions exceptions(kernels_, block.docid_exceptions(), header.docid_exceptions);
+    exceptions.place(kernels_, header.docid_width, n, out);
+    kernels_.unpack_docids_patched(words.data(), Header::docid_slots_bit(), header.docid_width, n, before, out);
+  }
+
+  std::size_t block_words(WordView words, unsigned n) const override {
+    const Block block(words, n);
+    return block.header.freq_exceptions_word(n) +
+           simple16_skip(block.freq_exceptions(), 2 * block.header.freq_exceptions);
   }
 
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
     const Block block(words, n);
     const Header& header = block.header;
-    unpack(words.data(), header.freq_slots_bit(n), header.freq_width, n, out);
-    if (header.freq_exceptions != 0) {
-      const Exceptions exceptions(block.freq_exceptions(), header.freq_exceptions, n);
-      exceptions.patch(out, header.freq_width);
-    }
-    add_to_all(out, n, 1);
+    if (header.freq_exceptions == 0)
+      return kernels_.unpack_freqs(words.data(), header.freq_slots_bit(n), header.freq_width, n, out);
+    const Exceptions exceptions(kernels_, block.freq_exceptions(), header.freq_exceptions);
+    exceptions.place(kernels_, header.freq_width, n, out);
+    kernels_.unpack_freqs_patched(words.data(), header.freq_slots_bit(n), header.freq_width, n, out);
   }
 
   freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
     const Block block(words, n);
     const Header& header = block.header;
     const std::uint64_t slot_bit = header.freq_slots_bit(n) + std::uint64_t{i} * header.freq_width;
-    freq_t freq = unpack_one(words.data(), slot_bit, header.freq_width) + 1;
+    const freq_t freq = unpack_one(words.data(), slot_bit, header.freq_width) + 1;
     if (header.freq_exceptions == 0) return freq;
-    const Exceptions exceptions(block.freq_exceptions(), header.freq_exceptions, n);
-    for (unsigned e = 0; e < exceptions.size() && exceptions.position(e) <= i; ++e)
-      if (exceptions.position(e) == i) freq += exceptions.high_part(e, header.freq_width);
-    return freq;
+    const Exceptions exceptions(kernels_, block.freq_exceptions(), header.freq_exceptions);
+    return freq + exceptions.patch_at(i, header.freq_width);
   }
+
+ private:
+  const Kernels& kernels_ = kernels();
 };
 
 }  // namespace

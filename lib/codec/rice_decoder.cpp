@@ -1,6 +1,7 @@
 #include <array>
 #include <string>
 
+#include "quern/codec/kernels.hpp"
 #include "quern/codec/rice.hpp"
 #include "quern/codec/rice_layout.hpp"
 #include "quern/codec/unary.hpp"
@@ -40,8 +41,8 @@ struct Block {
   }
 
   /// Finds the terminators of all n values, which must fill the unary part to its end.
-  void find_all(std::uint64_t bit, std::uint32_t bits, unsigned n, Positions& positions) const {
-    if (!find_terminators(words.data(), bit, bits, n, positions.data()) || positions[n - 1] != bits - 1)
+  void find_all(const Kernels& kernels, std::uint64_t bit, std::uint32_t bits, unsigned n, Positions& positions) const {
+    if (!kernels.find_terminators(words.data(), bit, bits, n, positions.data()) || positions[n - 1] != bits - 1)
       throw_corrupt("block has a unary part of another number of values");
   }
 };
@@ -50,30 +51,31 @@ class RiceDecoder final : public ListDecoder {
  public:
   explicit RiceDecoder(Widths widths) : widths_(widths) {}
 
-  std::size_t decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n, widths_);
     Positions positions;
-    block.find_all(block.layout.docid_unary_bit, block.unary.docid, n, positions);
-    unpack(words.data(), block.layout.docid_remainders_bit, widths_.docid, n, out);
-    sum_gaps(out, n, before);
+    block.find_all(kernels_, block.layout.docid_unary_bit, block.unary.docid, n, positions);
+    kernels_.unpack_docids(words.data(), block.layout.docid_remainders_bit, widths_.docid, n, before, out);
     // Before terminator i stand i others; all else are ones, the quotients' sum so far.
     for (unsigned i = 0; i < n; ++i) out[i] += (positions[i] - i) << widths_.docid;
-    return block.layout.words();
   }
+
+  std::size_t block_words(WordView words, unsigned n) const override { return Block(words, n, widths_).layout.words(); }
 
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
     const Block block(words, n, widths_);
     Positions positions;
-    block.find_all(block.layout.freq_unary_bit, block.unary.freq, n, positions);
-    unpack(words.data(), block.layout.freq_remainders_bit, widths_.freq, n, out);
-    out[0] += (positions[0] << widths_.freq) + 1;
-    for (unsigned i = 1; i < n; ++i) out[i] += ((positions[i] - positions[i - 1] - 1) << widths_.freq) + 1;
+    block.find_all(kernels_, block.layout.freq_unary_bit, block.unary.freq, n, positions);
+    kernels_.unpack_freqs(words.data(), block.layout.freq_remainders_bit, widths_.freq, n, out);
+    out[0] += positions[0] << widths_.freq;
+    for (unsigned i = 1; i < n; ++i) out[i] += (positions[i] - positions[i - 1] - 1) << widths_.freq;
   }
 
   freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
     const Block block(words, n, widths_);
     Positions positions;
-    if (!find_terminators(words.data(), block.layout.freq_unary_bit, block.unary.freq, i + 1, positions.data()))
+    if (!kernels_.find_terminators(words.data(), block.layout.freq_unary_bit, block.unary.freq, i + 1,
+                                   positions.data()))
       throw_corrupt("block has a unary part of another number of values");
     const std::uint32_t quotient = i == 0 ? positions[0] : positions[i] - positions[i - 1] - 1;
     const std::uint64_t bit = block.layout.freq_remainders_bit + std::uint64_t{i} * widths_.freq;
@@ -82,6 +84,7 @@ class RiceDecoder final : public ListDecoder {
 
  private:
   Widths widths_;
+  const Kernels& kernels_ = kernels();
 };
 
 }  // namespace

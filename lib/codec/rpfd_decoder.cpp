@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 
+#include "quern/codec/kernels.hpp"
+#include "quern/codec/patches.hpp"
 #include "quern/codec/rpfd.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/error.hpp"
@@ -13,114 +17,158 @@ namespace {
 }
 
 struct ListWidths {
-  const Shape* shape;
   Widths docids{}, freqs{};
 };
 
-/// A block whose counts were read and whose parts all lie within it.
+/// Takes the counts at the front of a block, one after another.
+class CountReader {
+ public:
+  explicit CountReader(WordView words) : words_(words) { refill(); }
+
+  std::uint32_t operator()(unsigned bits, unsigned values) {
+    if (pending_bits_ < bits) refill();
+    const std::uint32_t count = static_cast<std::uint32_t>(pending_) & low_mask(bits);
+    pending_ >>= bits;
+    pending_bits_ -= bits;
+    bit_ += bits;
+    if (count > values) throw_corrupt("block has more exceptions than values");
+    return count;
+  }
+
+  /// Behind the counts taken.
+  std::uint32_t bit() const { return bit_; }
+
+ private:
+  void refill() {
+    if (bit_ > 32 * std::uint64_t{words_.size()}) throw_corrupt("block ends too early");
+    std::memcpy(&pending_, reinterpret_cast<const char*>(words_.data()) + bit_ / 8, sizeof pending_);
+    pending_ >>= bit_ % 8;
+    pending_bits_ = 64 - bit_ % 8;
+  }
+
+  WordView words_;
+  std::uint64_t pending_ = 0;
+  unsigned pending_bits_ = 0;
+  std::uint32_t bit_ = 0;
+};
+
+/// A block whose counts were read and whose parts all lie within it. The recursion is known to the compiler, so that
+/// it can unroll the loops over arrays.
+template <unsigned recursion>
 class Block {
  public:
-  Block(WordView words, unsigned n, const ListWidths& list) : words_(words), list_(list) {
-    std::uint32_t bit = 0;
-    const auto read = [&](unsigned bits, unsigned values) {
-      if (bit + bits > 32 * std::uint64_t{words_.size()}) throw_corrupt("block ends too early");
-      const std::uint32_t count = unpack_one(words_.data(), bit, bits);
-      if (count > values) throw_corrupt("block has more exceptions than values");
-      bit += bits;
-      return count;
-    };
-    layout_.docids.count(*list.shape, list.docids, n, read);
-    layout_.freqs.count(*list.shape, list.freqs, n, read);
-    layout_.place(*list.shape, list.docids, list.freqs, bit);
+  Block(const Kernels& kernels, WordView words, unsigned n, const ListWidths& list)
+      : kernels_(kernels), words_(words), list_(list) {
+    CountReader read(words);
+    layout_.docids.count(shape, list.docids, n, read);
+    layout_.freqs.count(shape, list.freqs, n, read);
+    layout_.place(shape, list.docids, list.freqs, read.bit());
     if (layout_.words > words_.size()) throw_corrupt("block ends too early");
   }
 
   std::size_t words() const { return layout_.words; }
-  void decode_docids(std::uint32_t* out) const { decode(layout_.docids, list_.docids, 0, out); }
-  void decode_freqs(std::uint32_t* out) const { decode(layout_.freqs, list_.freqs, 0, out); }
 
-  std::uint32_t freq_at(unsigned i) const {
+  void decode_docids(docid_t before, docid_t* out) const {
+    const auto unpack =
+        place(layout_.docids, list_.docids, out) ? kernels_.unpack_docids_patched : kernels_.unpack_docids;
+    unpack(words_.data(), layout_.docids.slots_bit[0], list_.docids[0], layout_.docids.values[0], before, out);
+  }
+
+  void decode_freqs(freq_t* out) const {
+    const auto unpack = place(layout_.freqs, list_.freqs, out) ? kernels_.unpack_freqs_patched : kernels_.unpack_freqs;
+    unpack(words_.data(), layout_.freqs.slots_bit[0], list_.freqs[0], layout_.freqs.values[0], out);
+  }
+
+  freq_t freq_at(unsigned i) const {
     const Stream& stream = layout_.freqs;
     const unsigned width = list_.freqs[0], count = stream.exceptions[0];
-    std::uint32_t value = unpack_one(words_.data(), stream.slots_bit[0] + std::uint64_t{i} * width, width);
-    if (count == 0) return value;
+    const freq_t freq = unpack_one(words_.data(), stream.slots_bit[0] + std::uint64_t{i} * width, width) + 1;
+    if (count == 0) return freq;
     Values gaps, highs;
     decode_positions(stream, list_.freqs, 0, gaps);
-    std::uint32_t next = 0;
-    for (unsigned e = 0; e < count && next <= i; ++e, ++next) {
-      next += gaps[e];
-      if (next != i) continue;
+    std::uint64_t position = 0;
+    for (unsigned e = 0; e < count && position <= i; ++e, ++position) {
+      position += gaps[e];
+      if (position != i) continue;
       decode_highs(stream, list_.freqs, 0, highs);
-      value += high_part(highs[e], width);
+      return freq + patch_of(highs[e], width);
     }
-    return value;
+    return freq;
   }
 
  private:
-  /// Room for unpack() to write over.
+  static constexpr const Shape& shape = shapes[recursion];
+  /// Room for unpacking to write over.
   using Values = std::array<std::uint32_t, max_block_size + over_write_values>;
 
-  static std::uint32_t high_part(std::uint32_t high, unsigned width) {
-    return static_cast<std::uint32_t>((std::uint64_t{high} + 1) << width);
+  /// Puts a stream's exceptions where they belong in `out`, with zeros between; false if there are none.
+  bool place(const Stream& stream, const Widths& widths, std::uint32_t* out) const {
+    const unsigned count = stream.exceptions[0];
+    if (count == 0) return false;
+    Values highs, gaps;
+    decode_highs(stream, widths, 0, highs);
+    decode_positions(stream, widths, 0, gaps);
+    if (!kernels_.place_patches(gaps.data(), highs.data(), count, widths[0], stream.values[0], out)) throw_behind();
+    return true;
   }
 
-  /// All values of an array, its exceptions in place. At most max_recursion + 1 deep.
+  [[noreturn]] static void throw_behind() { throw_corrupt("block has an exception behind its last value"); }
+
+  /// All values of a nested array, its exceptions in place. At most max_recursion deep.
   void decode(const Stream& stream, const Widths& widths, unsigned array, std::uint32_t* out) const {
-    unpack(words_.data(), stream.slots_bit[array], widths[array], stream.values[array], out);
-    const unsigned count = stream.exceptions[array];
-    if (count == 0) return;
+    kernels_.unpack(words_.data(), stream.slots_bit[array], widths[array], stream.values[array], out);
+    if (stream.exceptions[array] != 0) patch(stream, widths, array, out);
+  }
+
+  void patch(const Stream& stream, const Widths& widths, unsigned array, std::uint32_t* out) const {
     Values highs, gaps;
     decode_highs(stream, widths, array, highs);
     decode_positions(stream, widths, array, gaps);
     std::uint64_t position = 0;
-    for (unsigned e = 0; e < count; ++e, ++position) {
+    for (unsigned e = 0; e < stream.exceptions[array]; ++e, ++position) {
       position += gaps[e];
-      if (position >= stream.values[array]) throw_corrupt("block has an exception behind its last value");
-      out[position] += high_part(highs[e], widths[array]);
+      if (position >= stream.values[array]) throw_behind();
+      out[position] += patch_of(highs[e], widths[array]);
     }
   }
 
   void decode_highs(const Stream& stream, const Widths& widths, unsigned array, Values& out) const {
-    const unsigned child = list_.shape->arrays[array].highs;
+    const unsigned child = shape.arrays[array].highs;
     if (child != 0) return decode(stream, widths, child, out.data());
     const WordView raw = words_.subspan(stream.raw_word[array], stream.exceptions[array]);
     std::copy(raw.begin(), raw.end(), out.begin());
   }
 
   void decode_positions(const Stream& stream, const Widths& widths, unsigned array, Values& out) const {
-    const unsigned child = list_.shape->arrays[array].positions, count = stream.exceptions[array];
+    const unsigned child = shape.arrays[array].positions, count = stream.exceptions[array];
     if (child != 0) return decode(stream, widths, child, out.data());
     const WordView raw = words_.subspan(stream.raw_word[array] + count, count);
     std::copy(raw.begin(), raw.end(), out.begin());
   }
 
+  const Kernels& kernels_;
   WordView words_;
   const ListWidths& list_;
   Layout layout_;
 };
 
+template <unsigned recursion>
 class RpfdDecoder final : public ListDecoder {
  public:
   explicit RpfdDecoder(const ListWidths& list) : list_(list) {}
 
-  std::size_t decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
-    const Block block(words, n, list_);
-    block.decode_docids(out);
-    sum_gaps(out, n, before);
-    return block.words();
+  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+    block(words, n).decode_docids(before, out);
   }
-
-  void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
-    Block(words, n, list_).decode_freqs(out);
-    add_to_all(out, n, 1);
-  }
-
-  freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
-    return Block(words, n, list_).freq_at(i) + 1;
-  }
+  std::size_t block_words(WordView words, unsigned n) const override { return block(words, n).words(); }
+  void decode_freqs(WordView words, unsigned n, freq_t* out) const override { block(words, n).decode_freqs(out); }
+  freq_t freq_at(WordView words, unsigned n, unsigned i) const override { return block(words, n).freq_at(i); }
 
  private:
+  Block<recursion> block(WordView words, unsigned n) const { return {kernels_, words, n, list_}; }
+
   ListWidths list_;
+  const Kernels& kernels_ = kernels();
 };
 
 }  // namespace
@@ -128,14 +176,26 @@ class RpfdDecoder final : public ListDecoder {
 std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) {
   check_codec_options(options);
   if (list.size() < list_header_words(options.recursion)) throw_corrupt("list has no whole header");
-  ListWidths widths{&shapes[options.recursion]};
+  ListWidths widths;
+  const unsigned arrays = arrays_of(options.recursion);
   std::uint32_t bit = 0;
   for (Widths* of_stream : {&widths.docids, &widths.freqs})
-    for (unsigned i = 0; i < widths.shape->size; ++i, bit += code_bits)
+    for (unsigned i = 0; i < arrays; ++i, bit += code_bits)
       (*of_stream)[i] = static_cast<std::uint8_t>(width_of_code(unpack_one(list.data(), bit, code_bits)));
   if (unpack_one(list.data(), bit, 32 * list_header_words(options.recursion) - bit) != 0)
     throw_corrupt("list has a header with bits that mean nothing");
-  return std::make_unique<RpfdDecoder>(widths);
+  switch (options.recursion) {
+    case 0:
+      return std::make_unique<RpfdDecoder<0>>(widths);
+    case 1:
+      return std::make_unique<RpfdDecoder<1>>(widths);
+    case 2:
+      return std::make_unique<RpfdDecoder<2>>(widths);
+    case 3:
+      return std::make_unique<RpfdDecoder<3>>(widths);
+    default:
+      return std::make_unique<RpfdDecoder<4>>(widths);
+  }
 }
 
 }  // namespace quern::rpfd

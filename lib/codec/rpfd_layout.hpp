@@ -66,7 +66,7 @@ struct Stream {
 
   /// Takes the counts from read(bits), which gives the block's next bits as a number.
   template <class Read>
-  constexpr void count(const Shape& shape, const Widths& widths, unsigned n, Read read) {
+  constexpr void count(const Shape& shape, const Widths& widths, unsigned n, Read&& read) {
     for (unsigned i = 0; i < shape.size; ++i) {
       values[i] = i == 0 ? static_cast<std::uint16_t>(n) : exceptions[shape.arrays[i].parent];
       const unsigned bits = count_bits(values[i], widths[i]);

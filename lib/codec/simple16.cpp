@@ -2,42 +2,31 @@
 
 #include <algorithm>
 
-#include "quern/codec/bit_packing.hpp"
 #include "quern/codec/byte_lanes.hpp"
+#include "quern/codec/simple16_cuts.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
 namespace {
 
-/// For each way and value: the greatest width that fits, where the value stands in the word, and its mask.
-/// Values that a way doesn't hold fit anything.
-struct Ways {
+/// For each way and value: the greatest width that fits. Values that a way doesn't hold fit anything.
+constexpr auto make_max_widths() {
   std::array<std::array<std::uint8_t, 32>, 16> max_widths{};
-  std::array<std::array<std::uint32_t, 32>, 16> shifts{}, masks{};
-};
-
-constexpr Ways make_ways() {
-  Ways made;
   for (unsigned way = 0; way < 16; ++way) {
-    unsigned i = 0, bit = 0;
+    unsigned i = 0;
     for (const simple16::Run& run : simple16::ways[way])
-      for (unsigned j = 0; j < run.count; ++j, ++i) {
-        made.max_widths[way][i] = run.width;
-        made.shifts[way][i] = bit;
-        made.masks[way][i] = low_mask(run.width);
-        bit += run.width;
-      }
-    for (; i < 32; ++i) made.max_widths[way][i] = 255;
+      for (unsigned j = 0; j < run.count; ++j, ++i) max_widths[way][i] = run.width;
+    for (; i < 32; ++i) max_widths[way][i] = 255;
   }
-  return made;
+  return max_widths;
 }
 
-constexpr Ways tables = make_ways();
+constexpr auto max_widths = make_max_widths();
 
 /// The first way whose values all fit. The last way takes what no other does.
 unsigned fitting_way(const std::uint8_t* widths) {
   for (unsigned way = 0; way < 15; ++way)
-    if (lanes_within(widths, tables.max_widths[way].data())) return way;
+    if (lanes_within(widths, max_widths[way].data())) return way;
   return 15;
 }
 
@@ -58,7 +47,7 @@ void simple16_encode(const std::uint32_t* values, unsigned count, const std::uin
   for (unsigned i = 0; i < count;) {
     const unsigned way = *ways++, end = std::min<unsigned>(count, i + simple16::counts[way]);
     std::uint32_t word = way << 28;
-    for (unsigned j = 0; i < end; ++i, ++j) word |= values[i] << tables.shifts[way][j];
+    for (unsigned j = 0; i < end; ++i, ++j) word |= values[i] << simple16::cuts.shifts[way][j];
     *to++ = word;
   }
 }
@@ -70,22 +59,9 @@ std::size_t simple16_skip(WordView from, unsigned count) {
   return words;
 }
 
-std::size_t simple16_decode(WordView from, unsigned count, std::uint32_t* out) {
-  std::size_t words = 0;
-  for (unsigned i = 0; i < count;) {
-    if (words == from.size()) throw_truncated();
-    const std::uint32_t word = from[words++];
-    const unsigned way = word >> 28, held = simple16::counts[way];
-    const std::uint32_t *shifts = tables.shifts[way].data(), *masks = tables.masks[way].data();
-    const auto cut = [&](unsigned first, unsigned end) {
-      for (unsigned j = first; j < end; ++j) out[i + j] = word >> shifts[j] & masks[j];
-    };
-    // Whole vectors, past the values held: words of up to 16 values are by far the most common, and a branch that
-    // tells shorter ones apart costs more than it saves.
-    cut(0, 16);
-    if (held > 16) cut(16, 32);
-    i += held;
-  }
+std::size_t simple16_decode(const Kernels& kernels, WordView from, unsigned count, std::uint32_t* out) {
+  const std::size_t words = kernels.simple16(from.data(), from.size(), count, out);
+  if (words > from.size()) throw_truncated();
   return words;
 }
 

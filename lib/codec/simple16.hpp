@@ -3,14 +3,17 @@
 #include <cstdint>
 
 #include "quern/codec/codec.hpp"
+#include "quern/codec/kernels.hpp"
 
 /// Simple16 (Zhang, Long, Suel, WWW 2008): a word holds 1 to 28 small values in 28 bits, and in its top 4 bits which
 /// of 16 ways they are cut. formats/simple16.md has the table. Codes values below 2^28.
 namespace quern {
 
 inline constexpr unsigned simple16_max_width = 28;
-/// Values past the count asked for that simple16_decode() may write, and that simple16_plan() reads.
+/// Values past the count asked for that simple16_plan() reads.
 inline constexpr unsigned simple16_slack = 32;
+/// Values past the count asked for that simple16_decode() may write.
+inline constexpr unsigned simple16_decode_slack = 128;
 
 namespace simple16 {
 
@@ -60,8 +63,8 @@ void simple16_encode(const std::uint32_t* values, unsigned count, const std::uin
 /// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile where `from` ends before.
 std::size_t simple16_skip(WordView from, unsigned count);
 
-/// Writes `count` values and up to simple16_slack more; returns the words read. Throws CorruptFile where `from` ends
-/// before them.
-std::size_t simple16_decode(WordView from, unsigned count, std::uint32_t* out);
+/// Writes `count` values and up to simple16_decode_slack more; returns the words that they take. Throws CorruptFile
+/// where `from` ends before them. Reads up to 12 bytes past its end.
+std::size_t simple16_decode(const Kernels& kernels, WordView from, unsigned count, std::uint32_t* out);
 
 }  // namespace quern

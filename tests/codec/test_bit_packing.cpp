@@ -1,4 +1,5 @@
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/kernels.hpp"
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"
@@ -22,13 +23,14 @@ TEST_CASE("values of each width come back from each bit offset", "[codec][proper
       for (unsigned bit = 0; bit < offset; ++bit) words[bit / 32] |= 1u << bit % 32;
       pack(values.data(), n, width, words.data(), offset);
 
-      std::vector<std::uint32_t> out(n + 8), plain(n + 8);
-      unpack(words.data(), offset, width, n, out.data());
-      portable::unpack(words.data(), offset, width, n, plain.data());
-      out.resize(n);
-      plain.resize(n);
-      REQUIRE(out == values);
-      REQUIRE(plain == values);
+      std::vector<std::uint32_t> out;
+      for (const SimdLevel level : simd_levels()) {
+        INFO(name_of(level));
+        out.assign(n + unpack_slack, 7);
+        kernels_of(level).unpack(words.data(), offset, width, n, out.data());
+        out.resize(n);
+        REQUIRE(out == values);
+      }
       for (unsigned i = 0; i < n; ++i) out[i] = unpack_one(words.data(), offset + std::uint64_t{i} * width, width);
       REQUIRE(out == values);
       unsigned ones = 0;
@@ -63,29 +65,13 @@ TEST_CASE("runs packed one behind another don't disturb each other", "[codec][pr
     bit = 0;
     for (const auto& [width, values] : runs) {
       const auto n = static_cast<unsigned>(values.size());
-      std::vector<std::uint32_t> out(n + 8);
-      unpack(words.data(), bit, width, n, out.data());
+      std::vector<std::uint32_t> out(n + unpack_slack);
+      kernels().unpack(words.data(), bit, width, n, out.data());
       out.resize(n);
       REQUIRE(out == values);
       bit += std::uint64_t{n} * width;
     }
   }
-}
-
-TEST_CASE("gaps are summed up modulo 2^32", "[codec][property]") {
-  test::Random random(3);
-  for (unsigned n = 0; n <= 70; ++n)
-    for (std::uint32_t before : {0xffffffffu, 0u, 7u, 0xfffffff0u}) {
-      std::vector<std::uint32_t> values = test::random_values(random, n, n % 33), sums, padded = values;
-      std::uint32_t sum = before;
-      for (const std::uint32_t value : values) sums.push_back(sum += value + 1);
-      padded.resize(n + 8);
-      sum_gaps(padded.data(), n, before);
-      portable::sum_gaps(values.data(), n, before);
-      padded.resize(n);
-      REQUIRE(padded == sums);
-      REQUIRE(values == sums);
-    }
 }
 
 TEST_CASE("bits appended in chunks of every length come back", "[codec][property]") {

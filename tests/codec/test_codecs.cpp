@@ -1,4 +1,5 @@
 #include "quern/codec/codec.hpp"
+#include "quern/codec/simd_level.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"
@@ -49,9 +50,9 @@ std::string block_fault(Decoding& decoding, const CodedList& coded, std::size_t 
   const WordView alone = rest.first(coded.starts[index + 1] - coded.starts[index]);
   const std::uint32_t* const values = decoding.clear();
 
-  if (decoding.decoder->decode_docids(rest, n, before, decoding.clear()) != alone.size()) return "words of the block";
-  if (decoding.decoder->decode_docids(alone, n, before, decoding.clear()) != alone.size())
-    return "words of the block alone";
+  if (decoding.decoder->block_words(rest, n) != alone.size()) return "words of the block";
+  if (decoding.decoder->block_words(alone, n) != alone.size()) return "words of the block alone";
+  decoding.decoder->decode_docids(alone, n, before, decoding.clear());
   for (unsigned i = 0; i < n; ++i)
     if ((before += list.gaps[first + i] + 1) != values[i]) return "docID " + std::to_string(i);
   if (!decoding.wrote_within_bounds(n)) return "writes past the docIDs";
@@ -70,13 +71,19 @@ std::string round_trip_fault(const Codec& codec, const CodecOptions& options, co
   const CodedList coded = test::encode(*encoder, list, options.block_size);
   if (coded.bits.docid_bits + coded.bits.freq_bits != 32 * coded.words.size()) return "bits";
   if (coded.starts.front() != codec.header_words(options)) return "header words";
-  Decoding decoding(codec, options, coded);
-  docid_t before = end_docid;
-  for (std::size_t i = 0; i + 1 < coded.starts.size(); ++i) {
-    const std::string fault = block_fault(decoding, coded, i, list, options.block_size, before);
-    if (!fault.empty()) return fault + " of block " + std::to_string(i);
+  const SimdLevel best = simd_level();
+  std::string fault;
+  for (const SimdLevel level : simd_levels()) {
+    set_simd_level(level);
+    Decoding decoding(codec, options, coded);
+    docid_t before = end_docid;
+    for (std::size_t i = 0; i + 1 < coded.starts.size() && fault.empty(); ++i) {
+      fault = block_fault(decoding, coded, i, list, options.block_size, before);
+      if (!fault.empty()) fault += " of block " + std::to_string(i) + ", " + std::string(name_of(level));
+    }
   }
-  return "";
+  set_simd_level(best);
+  return fault;
 }
 
 /// Each codec with the options that matter to it.
@@ -207,8 +214,12 @@ TEST_CASE("a list that is cut anywhere is refused", "[codec][property]") {
         INFO(n << " postings, cut at word " << cut << " of " << coded.words.size());
         // The words cut off are still there to be misread.
         const WordView block = decoding.list.subspan(header, cut - header);
-        CHECK_THROWS_AS(decoding.decoder->decode_docids(block, static_cast<unsigned>(n), end_docid, decoding.clear()),
-                        CorruptFile);
+        const auto decode = [&] {
+          decoding.decoder->decode_docids(block, static_cast<unsigned>(n), end_docid, decoding.clear());
+          decoding.decoder->decode_freqs(block, static_cast<unsigned>(n), decoding.clear());
+        };
+        CHECK_THROWS_AS(decode(), CorruptFile);
+        CHECK_THROWS_AS(decoding.decoder->block_words(block, static_cast<unsigned>(n)), CorruptFile);
       }
     }
   }

@@ -30,8 +30,9 @@ inline void decode_block(const Codec& codec, const std::uint8_t* data, std::size
     const auto decoder = codec.make_decoder(options, list);
     const WordView block = list.subspan(codec.header_words(options));
     survive([&] {
-      if (decoder->decode_docids(block, n, end_docid, out.data()) > block.size()) __builtin_trap();
+      if (decoder->block_words(block, n) > block.size()) __builtin_trap();
     });
+    survive([&] { decoder->decode_docids(block, n, end_docid, out.data()); });
     // Where all frequencies decode, a single one is the same.
     survive([&] {
       decoder->decode_freqs(block, n, out.data());
