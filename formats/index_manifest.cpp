@@ -12,6 +12,7 @@ std::string IndexManifest::to_json() const {
                       {"format", corpus_format},
                       {"max_document_bytes", max_document_bytes},
                       {"duplicates", duplicates},
+                      {"lengths", lengths},
                       {"order", order},
                       {"seed", order_seed},
                       {"codec", codec},
@@ -43,6 +44,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     settings.at("format").get_to(manifest.corpus_format);
     settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
     settings.at("duplicates").get_to(manifest.duplicates);
+    manifest.lengths = settings.value("lengths", std::string(lengths_exact));
     settings.at("order").get_to(manifest.order);
     settings.at("seed").get_to(manifest.order_seed);
     settings.at("codec").get_to(manifest.codec);
