@@ -58,6 +58,8 @@ std::string joined(const std::vector<std::string>& names);
 using AddCommand = void (*)(CLI::App& program);
 void add_analyze_command(CLI::App& program);
 void add_build_command(CLI::App& program);
+void add_export_command(CLI::App& program);
+void add_import_command(CLI::App& program);
 void add_index_command(CLI::App& program);
 void add_inspect_command(CLI::App& program);
 void add_order_command(CLI::App& program);

@@ -8,6 +8,19 @@
 
 namespace quern::tools {
 
+void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments) {
+  std::vector<std::string> stemmers;
+  for (const auto& name : stemmer_names()) stemmers.emplace_back(name);
+  command.add_option("--stemmer", arguments.stemmer, "Stemmer: " + joined(stemmers))
+      ->type_name("NAME")
+      ->check(name_validator(stemmers))
+      ->capture_default_str();
+  command
+      .add_option("--stopwords", arguments.stopwords, "Words to leave out: none, english, or a file with one a line")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+}
+
 void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
   formats.insert(formats.begin(), "auto");
@@ -24,16 +37,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->type_name("SIZE")
       ->check(size_validator())
       ->capture_default_str();
-  std::vector<std::string> stemmers;
-  for (const auto& name : stemmer_names()) stemmers.emplace_back(name);
-  command.add_option("--stemmer", arguments.stemmer, "Stemmer: " + joined(stemmers))
-      ->type_name("NAME")
-      ->check(name_validator(stemmers))
-      ->capture_default_str();
-  command
-      .add_option("--stopwords", arguments.stopwords, "Words to leave out: none, english, or a file with one a line")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
+  add_analyzer_options(command, arguments.analyzer);
   command.add_option("--duplicates", arguments.duplicates, "Documents with a docno that came before: keep, refuse")
       ->type_name("NAME")
       ->check(name_validator({duplicates_keep, duplicates_refuse}))
@@ -49,7 +53,7 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.corpus = arguments.corpus;
   options.reader.format = arguments.format;
   options.reader.max_document_bytes = parse_size(arguments.max_document);
-  options.analyzer = make_analyzer_options(arguments.stemmer, arguments.stopwords);
+  options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   options.duplicates = arguments.duplicates;
   options.max_errors = arguments.max_errors;
   return options;

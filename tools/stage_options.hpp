@@ -11,13 +11,19 @@
 /// The options of parse, order and build, which `quern index` has all of; and what is printed when a stage is done.
 namespace quern::tools {
 
+/// --stemmer and --stopwords as they are written.
+struct AnalyzerArguments {
+  std::string stemmer = "none";
+  std::string stopwords = "none";
+};
+void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments);
+
 /// Options of parsing as they are written; turned into ParseOptions once all are known.
 struct ParseArguments {
   std::vector<std::string> corpus;
   std::string format = "auto";
   std::string max_document = "64M";
-  std::string stemmer = "none";
-  std::string stopwords = "none";
+  AnalyzerArguments analyzer;
   std::string duplicates = duplicates_keep;
   std::uint64_t max_errors = ParseOptions().max_errors;
 };

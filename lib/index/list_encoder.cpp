@@ -160,7 +160,8 @@ void ListEncoding::encode(ListBatch& batch, EncodedBatch& out) {
         std::vector<std::uint32_t> pairs;
         for (std::uint64_t from = 0; from < batch.long_size; from += postings_a_read) {
           pairs.resize(2 * std::min(postings_a_read, batch.long_size - from));
-          batch.long_list->read_at(from * 8, {reinterpret_cast<std::uint8_t*>(pairs.data()), pairs.size() * 4});
+          batch.long_list->read_at(batch.long_begin + from * 8,
+                                   {reinterpret_cast<std::uint8_t*>(pairs.data()), pairs.size() * 4});
           for (std::size_t at = 0; at < pairs.size(); at += 2 * block_size) {
             docids_.clear();
             freqs_.clear();

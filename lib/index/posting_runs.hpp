@@ -16,6 +16,7 @@ struct ListBatch {
   bool sorted = true;          ///< where not, `owned` is to be sorted before use: that is left to parallel hands
   /// A list too long for memory: u32 docIDs and frequencies in turn.
   std::shared_ptr<const File> long_list;
+  std::uint64_t long_begin = 0;  ///< where it begins in the file
   term_t long_term = 0;
   std::uint64_t long_size = 0;
 };

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "quern/core/error.hpp"
+#include "quern/core/types.hpp"
+
+namespace quern {
+
+/// What an inverted file says of itself before its lists.
+struct InvertedCounts {
+  std::uint64_t lists = 0;  ///< 0 where the file doesn't say
+  std::uint64_t documents = 0;
+  std::uint64_t total_documents = 0;  ///< of the collection, of which the file may hold a part
+  std::uint64_t total_tokens = 0;     ///< of that collection; 0 where the file doesn't say
+};
+
+/// Takes an inverted file apart from its form: readers of foreign files call it, and writers are such sinks. Calls come
+/// in this order: begin(), for each list add_posting() and end_list(), then add_document() for each docID, end().
+/// Readers see to it that docIDs of a list rise and are below the number of documents, that frequencies are at least
+/// 1, and that each document comes, in the order of docIDs.
+class InvertedSink {
+ public:
+  virtual ~InvertedSink() = default;
+  virtual void begin(const InvertedCounts& counts) = 0;
+  /// A posting of the list at hand.
+  virtual void add_posting(docid_t docid, freq_t freq) = 0;
+  /// The postings since the last call are a list, perhaps an empty one; `term` holds during the call.
+  virtual void end_list(std::string_view term) = 0;
+  /// The next document; `docno` holds during the call.
+  virtual void add_document(std::string_view docno, std::uint32_t length) = 0;
+  virtual void end() = 0;
+};
+
+/// Holds the postings of a foreign file against what an index can take. Each function gives what is wrong, or null.
+class PostingCheck {
+ public:
+  explicit PostingCheck(std::uint64_t documents) : documents_(documents) {}
+  void begin_list() { next_ = 0; }
+  const char* wrong(std::uint64_t docid, std::uint64_t freq) {
+    if (docid < next_) return "docIDs that do not rise";
+    if (docid >= documents_) return "a docID that no document has";
+    if (freq == 0 || freq > 0xffffffffu) return "a frequency that is not 1 to 2^32 - 1";
+    next_ = docid + 1;
+    return nullptr;
+  }
+
+ private:
+  std::uint64_t documents_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace quern

@@ -1,0 +1,84 @@
+#include "quern/interchange/interchange_format.hpp"
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "quern/core/atomic_output.hpp"
+#include "quern/core/named.hpp"
+#include "quern/formats/ciff.hpp"
+#include "quern/formats/ds2i.hpp"
+#include "quern/interchange/export_index.hpp"
+
+namespace quern {
+namespace {
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
+}
+
+class Ciff : public InterchangeFormat {
+ public:
+  std::string_view name() const override { return "ciff"; }
+  std::string_view description() const override { return "Common Index File Format: one file"; }
+  bool is_at(const std::string& path) const override { return path == "-" || is_file(path); }
+
+  void read(const std::string& path, InvertedSink& sink) const override { read_ciff(*ByteSource::open(path), sink); }
+
+  void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
+    AtomicOutput out = AtomicOutput::file(path, force);
+    CiffWriter writer(out.file(), resources.tmp_folder);
+    export_index(index, writer, *resources.progress);
+    out.commit();
+  }
+};
+
+class Ds2i : public InterchangeFormat {
+ public:
+  std::string_view name() const override { return "ds2i"; }
+  std::string_view description() const override {
+    return "binary collection of ds2i and PISA: PATH.docs, .freqs, .sizes, .terms, .documents";
+  }
+  bool is_at(const std::string& path) const override { return is_file(path + ds2i_endings.front()); }
+
+  void read(const std::string& path, InvertedSink& sink) const override {
+    std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
+    for (std::size_t i = 0; i < sources.size(); ++i) sources[i] = ByteSource::open(path + ds2i_endings[i]);
+    read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
+  }
+
+  void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
+    std::vector<std::unique_ptr<AtomicOutput>> outputs;
+    std::array<File*, ds2i_endings.size()> files{};
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      outputs.emplace_back(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force)));
+      files[i] = &outputs.back()->file();
+    }
+    Ds2iWriter writer(files, resources.tmp_folder);
+    export_index(index, writer, *resources.progress);
+    for (const auto& output : outputs) output->commit();
+  }
+};
+
+}  // namespace
+
+std::span<const InterchangeFormat* const> all_interchange_formats() {
+  static const Ciff ciff;
+  static const Ds2i ds2i;
+  static const std::array<const InterchangeFormat*, 2> all = {&ciff, &ds2i};
+  return all;
+}
+
+const InterchangeFormat& interchange_format_named(std::string_view name) {
+  return find_named(all_interchange_formats(), name, "form of inverted files");
+}
+
+const InterchangeFormat& detect_interchange_format(const std::string& path) {
+  for (const InterchangeFormat* format : all_interchange_formats())
+    if (format->is_at(path)) return *format;
+  throw InvalidArgument(path + ": there is no such file, nor " + path + ds2i_endings.front());
+}
+
+}  // namespace quern

@@ -1,0 +1,36 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "quern/core/resources.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/inverted_sink.hpp"
+
+namespace quern {
+
+/// A form of inverted files that other engines read and write. To add one: a reader and a writer in formats/, a class
+/// here, a line in the registry.
+class InterchangeFormat {
+ public:
+  virtual ~InterchangeFormat() = default;
+  virtual std::string_view name() const = 0;
+  /// What help texts say of it.
+  virtual std::string_view description() const = 0;
+  /// Whether a path looks like one of this form; the content is not read.
+  virtual bool is_at(const std::string& path) const = 0;
+  /// Hands what is there to the sink. Throws IoError, CorruptFile, UnsupportedVersion.
+  virtual void read(const std::string& path, InvertedSink& sink) const = 0;
+  /// Writes an index in this form; files appear whole. Throws InvalidArgument where one exists and `force` is not set,
+  /// or the form can't hold the index.
+  virtual void write(const IndexReader& index, const std::string& path, bool force,
+                     const Resources& resources) const = 0;
+};
+
+std::span<const InterchangeFormat* const> all_interchange_formats();
+/// Throws InvalidArgument with the names that there are.
+const InterchangeFormat& interchange_format_named(std::string_view name);
+/// The form of what is at a path. Throws InvalidArgument where none fits.
+const InterchangeFormat& detect_interchange_format(const std::string& path);
+
+}  // namespace quern

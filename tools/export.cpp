@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/interchange/interchange_format.hpp"
+
+#include "command.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  std::string index, to, output;
+};
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const IndexReader index = IndexReader::open(arguments.index);
+  interchange_format_named(arguments.to).write(index, arguments.output, arguments.common.force, resources);
+  const IndexManifest& manifest = index.manifest();
+  say(arguments.common, fmt::format("quern: wrote {} as {}: {} documents, {} terms, {} postings", arguments.output,
+                                    arguments.to, manifest.documents, manifest.terms, manifest.postings));
+  if (arguments.common.json) {
+    const Json json = {{"form", arguments.to},
+                       {"documents", manifest.documents},
+                       {"terms", manifest.terms},
+                       {"postings", manifest.postings},
+                       {"lengths", manifest.lengths}};
+    print(json.dump(1) + "\n");
+  }
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = program.add_subcommand("export", "Write an index as another engine's inverted file");
+  command->add_option("INDEX", arguments->index, "What quern index, build or import wrote")->type_name("")->required();
+  std::string help = "Form to write:";
+  for (const InterchangeFormat* format : all_interchange_formats())
+    help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());
+  command->add_option("--to", arguments->to, help)
+      ->type_name("NAME")
+      ->required()
+      ->check(name_validator(names_of(all_interchange_formats())));
+  add_output_options(*command, arguments->common, arguments->output, "file");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nExamples:\n  quern export my.quern --to ciff -o my.ciff\n"
+      "  quern export my.quern --to ds2i -o my   (writes my.docs, my.freqs, my.sizes, my.terms, my.documents)");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,69 @@
+#include <memory>
+
+#include "quern/core/atomic_output.hpp"
+#include "quern/interchange/import_index.hpp"
+#include "quern/interchange/interchange_format.hpp"
+
+#include "command.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+constexpr const char* automatic = "auto";
+
+struct Arguments {
+  CommonOptions common;
+  AnalyzerArguments analyzer;
+  BuildOptions build;
+  std::string path, from = automatic, output;
+};
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const InterchangeFormat& format = arguments.from == automatic ? detect_interchange_format(arguments.path)
+                                                                : interchange_format_named(arguments.from);
+  ImportOptions options;
+  options.source = arguments.path;
+  options.format = format.name();
+  options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
+  options.build = arguments.build;
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
+  const BuildReport report =
+      import_index([&](InvertedSink& sink) { format.read(arguments.path, sink); }, options, resources, out.file());
+  out.commit();
+  say_report(arguments.common, report, arguments.output);
+  if (report.manifest.lengths != lengths_exact)
+    say(arguments.common, "quern: documents' lengths are not the sums of their frequencies: the index says so");
+  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = program.add_subcommand("import", "Make an index of another engine's inverted file");
+  command->add_option("PATH", arguments->path, "The file, plain, gzip or zstd, or the common name of its parts")
+      ->type_name("")
+      ->required();
+  std::vector<std::string> forms = names_of(all_interchange_formats());
+  forms.insert(forms.begin(), automatic);
+  std::string help = "Its form:";
+  for (const InterchangeFormat* format : all_interchange_formats())
+    help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());
+  command->add_option("--from", arguments->from, help)
+      ->type_name("NAME")
+      ->check(name_validator(forms))
+      ->capture_default_str();
+  add_analyzer_options(*command, arguments->analyzer);
+  add_build_options(*command, arguments->build);
+  add_output_options(*command, arguments->common, arguments->output, "index");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\n--stemmer and --stopwords should be those that the file's terms were made with: queries go the same way.\n"
+      "\nExamples:\n  quern import corpus.ciff.gz -o my.quern\n"
+      "  quern import corpus --from ds2i -o my.quern   (reads corpus.docs, corpus.freqs and so on)");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
