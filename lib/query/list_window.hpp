@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -10,6 +11,11 @@ namespace quern {
 
 /// Documents that are looked at together: their scores gather in an array that stays in the first cache.
 inline constexpr docid_t window_documents = 4096;
+
+/// The end of the window that begins at `begin`: behind its last document.
+inline docid_t window_end(const ScoringContext& context, docid_t begin) {
+  return begin + std::min(window_documents, context.index->num_documents() - begin);
+}
 
 /// One list of a query, walked in windows of docIDs that rise. A block's parts (weight times impact) are computed
 /// together when the block is first added to a window.

@@ -5,6 +5,7 @@
 #include "quern/query/algorithm.hpp"
 #include "quern/query/list_window.hpp"
 #include "quern/query/threshold.hpp"
+#include "quern/query/window_scores.hpp"
 
 namespace quern {
 namespace {
@@ -16,21 +17,18 @@ namespace {
 class MaxScore {
  public:
   MaxScore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
-      : top_(top), threshold_(context, lists, top), bounds_(lists.size() + 1), scores_(window_documents) {
+      : context_(context), top_(top), threshold_(context, lists, top), bounds_(lists.size() + 1) {
     lists_.reserve(lists.size());
     for (const WeightedList& list : lists) lists_.emplace_back(context, list);
     candidates_.reserve(window_documents);
-    end_ = context.index->num_documents();
   }
 
   void run() {
-    for (;;) {
-      const docid_t next = next_docid();
-      if (next == end_docid) return;
+    const docid_t documents = context_.index->num_documents();
+    for (docid_t next = next_docid(); next < documents; next = next_docid()) {
       const docid_t begin = next / window_documents * window_documents;
-      process_window(begin, std::min<std::uint64_t>(std::uint64_t{begin} + window_documents, end_));
-      passed_ = begin + std::min(window_documents, end_ - begin);
-      if (passed_ >= end_) return;
+      passed_ = window_end(context_, begin);
+      process_window(begin, passed_);
     }
   }
 
@@ -63,19 +61,9 @@ class MaxScore {
     std::size_t essential = n;
     while (with_slack(bounds_[essential - 1], n) <= least) --essential;
     for (std::size_t i = 0; i < essential; ++i) lists_[i].add_to(begin, end, scores_.data());
-    take_candidates(begin, end, bounds_[essential]);
+    scores_.take_above(least_score(bounds_[essential]), begin, end, candidates_);
     for (std::size_t i = essential; i < n && !candidates_.empty(); ++i) complete(i);
     for (const ScoredDocument& candidate : candidates_) top_.add(candidate.docid, candidate.score);
-  }
-
-  /// Collects the documents whose score plus `rest` passes the threshold, and clears the scores.
-  void take_candidates(docid_t begin, docid_t end, double rest) {
-    candidates_.clear();
-    const float least = least_score(rest);
-    for (docid_t i = 0; i < end - begin; ++i) {
-      if (scores_[i] > least) candidates_.push_back({begin + i, scores_[i]});
-      scores_[i] = 0;
-    }
   }
 
   /// A score s with (s + rest) * slack <= threshold is passed over: the greatest such s, rounded down, but not below 0.
@@ -95,14 +83,14 @@ class MaxScore {
     candidates_.resize(kept);
   }
 
+  const ScoringContext& context_;
   TopK& top_;
   Threshold threshold_;
   std::vector<ListWindow> lists_;
   std::vector<double> bounds_;
-  std::vector<float> scores_;
+  WindowScores scores_;
   std::vector<ScoredDocument> candidates_;
   docid_t passed_ = 0;
-  docid_t end_ = 0;
 };
 
 }  // namespace
