@@ -57,6 +57,7 @@ std::string joined(const std::vector<std::string>& names);
 /// Adds the subcommand to the program; its work is done by CLI11's callback.
 using AddCommand = void (*)(CLI::App& program);
 void add_analyze_command(CLI::App& program);
+void add_bench_command(CLI::App& program);
 void add_build_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_import_command(CLI::App& program);
