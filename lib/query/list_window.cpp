@@ -69,6 +69,7 @@ bool ListWindow::seek(docid_t docid) {
     reader_.load(block_);
     entered_ = true;
     has_parts_ = false;
+    freqs_read_ = 0;
     place_ = 0;
   }
   const auto docids = reader_.docids();

@@ -10,7 +10,7 @@
 namespace quern {
 
 /// Documents that are looked at together: their scores gather in an array that stays in the first cache.
-inline constexpr docid_t window_documents = 4096;
+inline constexpr docid_t window_documents = 1024;
 
 /// The end of the window that begins at `begin`: behind its last document.
 inline docid_t window_end(const ScoringContext& context, docid_t begin) {
@@ -38,10 +38,15 @@ class ListWindow {
   /// The part of the posting that find() stands at.
   float part() {
     ++statistics_->postings_scored;
-    return weight_ * impact(reader_.freq(place_), constants_[reader_.docids()[place_]]);
+    if (has_parts_) return parts_[place_];
+    // A few frequencies of a block are read one by one; where more are wanted, the block is decoded.
+    const freq_t freq = freqs_read_++ < single_freqs ? reader_.freq(place_) : reader_.freqs()[place_];
+    return weight_ * impact(freq, constants_[reader_.docids()[place_]]);
   }
 
  private:
+  static constexpr unsigned single_freqs = 2;
+
   bool seek(docid_t docid);
   void pass_block();
   void compute_parts();
@@ -57,6 +62,7 @@ class ListWindow {
   unsigned place_ = 0;     ///< in it, where `entered_`
   bool entered_ = true;    ///< the block is decoded
   bool has_parts_ = false;
+  unsigned freqs_read_ = 0;      ///< of the block, one by one
   std::size_t bound_block_ = 0;  ///< the first block that reaches the last bound()'s begin
   std::array<float, max_block_size> parts_;
 };
