@@ -11,7 +11,7 @@ endif()
 set(host_flags -ffp-contract=off -Wall -Wextra -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC warns of overlaps and overruns in std::string and std::vector that can't be (bug 105651 and its like).
-  list(APPEND host_flags -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  list(APPEND host_flags -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-alloc-size-larger-than)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # A baseline of 2015 and later; wider SIMD is chosen at run time.
