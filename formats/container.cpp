@@ -36,6 +36,8 @@ std::string_view kind_name(FileKind kind) {
       return "order";
     case FileKind::index:
       return "index";
+    case FileKind::plan:
+      return "plan";
   }
   return "file of an unknown kind";
 }

@@ -12,9 +12,9 @@
 /// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
 namespace quern {
 
-enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3 };
+enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3, plan = 4 };
 
-/// "collection", "order", "index".
+/// "collection", "order", "index", "plan".
 std::string_view kind_name(FileKind kind);
 
 struct SectionInfo {
@@ -46,8 +46,19 @@ class ContainerWriter {
   void end_section();
 
   void add_section(std::string_view name, ByteView bytes);
+  /// Numbers, little-endian, as a section.
+  template <class Number>
+  void add_array(std::string_view name, const std::vector<Number>& numbers) {
+    begin_section(name);
+    write_array(std::span<const Number>(numbers));
+    end_section();
+  }
   /// Copies a whole work file in as a section.
   void add_section(std::string_view name, const File& from);
+  /// Where the next byte goes.
+  std::uint64_t position() const { return out_.position(); }
+  /// What was written so far may be read from the file afterwards.
+  void flush() { out_.flush(); }
   void finish();
 
  private:
@@ -126,7 +137,7 @@ class ContainerReader {
   MappedFile mapped_;
 };
 
-/// An index is a folder with this file in it; collections and orders are files.
+/// An index is a folder with this file in it; the others are files.
 inline constexpr const char* index_member = "index.quern";
 
 /// The file behind a path that a user gave: of an index's folder the file in it, else the path itself. Throws

@@ -6,8 +6,10 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
+#include "quern/core/quantized.hpp"
 #include "quern/core/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/formats/document_scores.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -32,9 +34,12 @@ struct IndexManifest {
   std::string lengths = lengths_exact;
   std::string order = "natural";
   std::uint64_t order_seed = 1;
+  std::optional<DocumentScoreSettings> scores;  ///< where the index has PageRank or global scores
   std::string codec;
   CodecOptions codec_options;
   Bm25Parameters bm25;
+  unsigned quantize_bits = 0;       ///< of the quantized impacts; 0 where the index has none
+  float quantize_top = 0;           ///< the greatest part, which they are steps of
   CollectionStatistics statistics;  ///< to score with: of this index, or of the collection that it is a shard of
   std::uint64_t docid_base = 0;     ///< of this shard's docID 0 in the whole collection
   std::uint64_t documents = 0;
@@ -48,6 +53,9 @@ struct IndexManifest {
   std::uint64_t list_bound_bytes = 0;  ///< lists' maxima and k-th best parts in the lexicon
   CodedBits coded;
   std::string collection_hash;
+
+  /// Lists of more than max_short_list postings.
+  std::uint64_t long_lists() const { return terms - short_lists; }
 
   std::string to_json() const;
   static IndexManifest from_json(const std::string& text, const std::string& what);
@@ -74,6 +82,10 @@ struct PostingList {
   std::span<const std::uint16_t> block_max;     ///< dequantize_up() bounds the block's impacts
   float max_impact = 0;                         ///< exact; 0 where unknown: short lists compute theirs
   std::array<float, 4> kth_impact = {};         ///< at stored_ranks, rounded down; 0 where the list is shorter
+  WordView impacts;                             ///< quantized, as impact_packing.hpp says; empty for short lists and
+                                                ///< where the index has none
+  std::uint64_t first_impact_word = 0;          ///< of impacts in the section "impacts"
+  unsigned impact_width = 0;                    ///< bits of the list's greatest quantized impact
 
   bool is_short() const { return words.empty(); }
   std::size_t num_blocks(unsigned block_size) const { return (df + block_size - 1) / block_size; }
@@ -93,6 +105,21 @@ class IndexReader {
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   const Codec& codec() const { return *codec_; }
   unsigned block_size() const { return manifest_.codec_options.block_size; }
+  /// What made the lists' quantized impacts, and makes those of short lists; nothing where the index has none.
+  std::optional<ImpactQuantizer> quantizer() const {
+    if (manifest_.quantize_bits == 0) return std::nullopt;
+    return ImpactQuantizer(manifest_.quantize_top, manifest_.quantize_bits);
+  }
+  /// The weight that a list's parts are quantized with.
+  float quantized_weight(const PostingList& list) const {
+    return quern::quantized_weight(list.df, manifest_.statistics, manifest_.bm25);
+  }
+  /// Bounds the list's quantized impacts: their greatest, but for short lists the greatest of the index. There must be
+  /// a quantizer.
+  std::uint32_t greatest_impact(const PostingList& list) const {
+    const ImpactQuantizer quantize(manifest_.quantize_top, manifest_.quantize_bits);
+    return list.is_short() ? quantize.levels() : quantize(quantized_weight(list) * list.max_impact);
+  }
 
   std::optional<PostingList> find(std::string_view term) const;
   /// Calls visit(term, list) for all lists of a block of the lexicon; blocks are 0 to num_lexicon_blocks() - 1.
@@ -106,6 +133,10 @@ class IndexReader {
       visit(entry.term, list);
     }
   }
+  /// The list of that number, which must be one.
+  PostingList list(term_t number) const;
+  /// Its term.
+  std::string term(term_t number) const;
   std::uint64_t num_lexicon_blocks() const { return lexicon_.num_blocks(); }
 
   std::string_view docno(docid_t docid) const;
@@ -113,9 +144,14 @@ class IndexReader {
   std::optional<docid_t> find_docno(std::string_view wanted) const;
   std::uint32_t length(docid_t docid) const { return lengths_[docid]; }
   std::span<const std::uint32_t> lengths() const { return lengths_; }
-  /// 0 where the index's order has no PageRank.
-  float pagerank(docid_t docid) const { return pagerank_.empty() ? 0 : pagerank_[docid]; }
-  float global_score(docid_t docid) const { return global_scores_.empty() ? 0 : global_scores_[docid]; }
+  /// PageRank of each document as scores use it, in [0, 1]; empty where the index has none.
+  std::span<const float> pagerank() const { return pagerank_; }
+  /// GS+ of each document: no document from there on scores more in a query with the same alpha, k1 and b. Empty where
+  /// the index is not in the order of global scores.
+  std::span<const float> global_scores() const { return global_scores_; }
+
+  /// Throws CorruptFile where PageRank is not in [0, 1], or global scores rise: queries would be answered wrongly.
+  void check_document_scores() const;
 
   struct DocumentText {
     std::string url, title;
@@ -126,11 +162,22 @@ class IndexReader {
  private:
   /// Where the next list of a lexicon block begins.
   struct ListPlace {
-    std::uint64_t number = 0, word = 0, row = 0;
+    std::uint64_t number = 0, word = 0, row = 0, long_list = 0;
     bool at_block_start = true;
   };
-  ListPlace block_start(std::uint64_t lexicon_block) const { return {lexicon_block * terms_per_block, 0, 0, true}; }
+  ListPlace block_start(std::uint64_t lexicon_block) const { return {lexicon_block * terms_per_block, 0, 0, 0, true}; }
+  /// The front of a list's payload: what the places of later lists follow from.
+  struct ListHead {
+    ListPlace place;
+    std::uint64_t df = 0, cf = 0, words = 0, rows = 0;
+  };
+  /// Reads it, and moves `place` on to the next list.
+  ListHead read_head(ByteReader& reader, ListPlace& place) const;
+  /// Reads what is left of the payload.
+  PostingList read_list(ByteReader& reader, const ListHead& head) const;
   PostingList read_list(ByteView payload, ListPlace& place) const;
+  void open_impacts();
+  void find_impacts(PostingList& list, std::uint64_t long_list) const;
 
   ContainerReader container_;
   IndexManifest manifest_;
@@ -140,6 +187,9 @@ class IndexReader {
   std::span<const docid_t> block_last_;
   std::span<const std::uint32_t> block_offset_;
   std::span<const std::uint16_t> block_max_;
+  std::span<const std::uint32_t> impacts_;
+  std::span<const std::uint64_t> impact_start_;
+  std::span<const std::uint8_t> impact_width_;
   std::span<const std::uint32_t> lengths_;
   ByteView docnos_;
   std::span<const std::uint64_t> docno_offsets_;
@@ -165,12 +215,19 @@ struct EncodedList {
   std::array<float, 4> kth_impact = {};
 };
 
-/// Writes an index: lists in the order of their terms, then documents in docID order, then finish().
+/// Writes an index: lists in the order of their terms, then the quantized impacts of those of more than max_short_list
+/// postings in the same order where it has any, then documents in docID order, then finish().
 class IndexWriter {
  public:
-  IndexWriter(File& file, const std::string& tmp_folder);
+  IndexWriter(File& file, const std::string& tmp_folder, bool with_impacts);
   void add_list(std::string_view term, const EncodedList& list);
+  /// The file's lists may be read from `postings_offset()` on afterwards.
   void end_lists();
+  std::uint64_t postings_offset() const { return postings_offset_; }
+  void begin_impacts() { out_.begin_section("impacts"); }
+  void add_impacts(unsigned width, WordView words);
+  void end_impacts();
+  void begin_documents() { out_.begin_section("docnos"); }
   void add_document(std::string_view docno, std::string_view url, std::string_view title);
   void end_documents(std::span<const std::uint32_t> lengths);
   /// docIDs sorted by the hash of their docno, in pieces.
@@ -196,9 +253,12 @@ class IndexWriter {
 
   ContainerWriter out_;
   Spool lexicon_, block_last_, block_offset_, block_max_, texts_;
+  bool with_impacts_;
+  std::optional<Spool> impact_start_, impact_width_;
   DictionaryWriter dictionary_;
   Bytes payload_;
-  std::uint64_t words_ = 0, rows_ = 0;
+  std::uint64_t postings_offset_ = 0;
+  std::uint64_t words_ = 0, rows_ = 0, long_lists_ = 0;
   std::uint64_t short_lists_ = 0, short_list_bytes_ = 0, list_bound_bytes_ = 0;
   std::uint64_t documents_ = 0;
   std::vector<std::uint64_t> docno_offsets_, text_offsets_;

@@ -20,6 +20,12 @@ std::string IndexManifest::to_json() const {
                       {"recursion", codec_options.recursion},
                       {"k1", bm25.k1},
                       {"b", bm25.b}};
+  if (scores) json["settings"]["scores"] = quern::to_json(*scores);
+  if (quantize_bits > 0) {
+    json["settings"]["quantize_bits"] = quantize_bits;
+    // A float32 as a double, which is written with as many digits as it takes: exact.
+    json["settings"]["quantize_top"] = static_cast<double>(quantize_top);
+  }
   json["statistics"] = {{"documents", statistics.documents}, {"tokens", statistics.tokens}, {"docid_base", docid_base}};
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
@@ -52,6 +58,9 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     settings.at("recursion").get_to(manifest.codec_options.recursion);
     settings.at("k1").get_to(manifest.bm25.k1);
     settings.at("b").get_to(manifest.bm25.b);
+    if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"));
+    manifest.quantize_bits = settings.value("quantize_bits", 0u);
+    if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
     const auto& statistics = json.at("statistics");
     statistics.at("documents").get_to(manifest.statistics.documents);
     statistics.at("tokens").get_to(manifest.statistics.tokens);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/formats/index_file.hpp"
@@ -26,7 +28,7 @@ std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + 
 
 IndexReader::IndexReader(ContainerReader container)
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
-  if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
+  if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
     container_.fail("manifest", "impossible counts");
   // Bounds and scores hold for parameters in these ranges alone.
   const Bm25Parameters& bm25 = manifest_.bm25;
@@ -45,6 +47,7 @@ IndexReader::IndexReader(ContainerReader container)
   block_last_ = array_of<docid_t>(container_, "block_last", manifest_.blocks);
   block_offset_ = array_of<std::uint32_t>(container_, "block_offset", manifest_.blocks);
   block_max_ = array_of<std::uint16_t>(container_, "block_max", manifest_.blocks);
+  open_impacts();
   lengths_ = array_of<std::uint32_t>(container_, "lengths", manifest_.documents);
   docnos_ = container_.view("docnos");
   docno_offsets_ =
@@ -57,44 +60,113 @@ IndexReader::IndexReader(ContainerReader container)
     global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
 }
 
-PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
-  ByteReader reader(payload, lexicon_.what());
+PostingList IndexReader::list(term_t number) const {
+  PostingList found;
+  for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
+    if (list.number == number) found = list;
+  });
+  return found;
+}
+
+std::string IndexReader::term(term_t number) const {
+  std::string found;
+  for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
+    if (list.number == number) found = term;
+  });
+  return found;
+}
+
+void IndexReader::check_document_scores() const {
+  for (const float rank : pagerank_)
+    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+  for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
+    if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
+      container_.fail("global_scores", "do not fall");
+}
+
+void IndexReader::open_impacts() {
+  const unsigned bits = manifest_.quantize_bits;
+  if (bits == 0) return;
+  const float top = manifest_.quantize_top;
+  if (bits < least_quantize_bits || bits > greatest_quantize_bits || !(top >= 0) || !std::isfinite(top))
+    container_.fail("manifest", "impossible parameters of quantized impacts");
+  impacts_ = container_.array<std::uint32_t>("impacts");
+  if (impacts_.size_bytes() < over_read_bytes) container_.fail("impacts", "is too small");
+  impact_start_ = array_of<std::uint64_t>(container_, "impact_start", manifest_.long_lists());
+  impact_width_ = array_of<std::uint8_t>(container_, "impact_width", manifest_.long_lists());
+}
+
+void IndexReader::find_impacts(PostingList& list, std::uint64_t long_list) const {
+  if (long_list >= impact_start_.size()) container_.fail("lexicon", "holds more long lists than the manifest says");
+  const std::uint64_t start = impact_start_[long_list];
+  const unsigned width = impact_width_[long_list];
+  if (width == 0 || width > manifest_.quantize_bits)
+    container_.fail("impact_width", fmt::format("list {} has an impossible width", list.number));
+  const std::uint64_t words = impact_list_words(list.df, block_size(), width);
+  const std::uint64_t readable = impacts_.size() - over_read_bytes / sizeof(std::uint32_t);
+  if (start > readable || words > readable - start)
+    container_.fail("impact_start", fmt::format("list {} reaches past the impacts", list.number));
+  list.impacts = impacts_.subspan(start, words);
+  list.first_impact_word = start;
+  list.impact_width = width;
+}
+
+IndexReader::ListHead IndexReader::read_head(ByteReader& reader, ListPlace& place) const {
   if (place.at_block_start) {
     place.word = reader.varint();
     place.row = reader.varint();
+    if (manifest_.quantize_bits > 0) place.long_list = reader.varint();
     place.at_block_start = false;
   }
+  ListHead head;
+  head.place = place;
+  head.df = reader.varint();
+  head.cf = head.df + reader.varint();
+  if (head.df == 0 || head.df > manifest_.documents) reader.fail("a list has an impossible length");
+  ++place.number;
+  if (head.df <= max_short_list) return head;
+  head.words = reader.varint();
+  const std::uint64_t blocks = (head.df + block_size() - 1) / block_size();
+  head.rows = blocks > 1 ? blocks : 0;
+  place.word += head.words;
+  place.row += head.rows;
+  ++place.long_list;
+  return head;
+}
+
+PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) const {
   PostingList list;
-  list.number = static_cast<term_t>(place.number++);
-  list.df = reader.varint();
-  list.cf = list.df + reader.varint();
-  if (list.df == 0 || list.df > manifest_.documents) reader.fail("a list has an impossible length");
+  list.number = static_cast<term_t>(head.place.number);
+  list.df = head.df;
+  list.cf = head.cf;
   if (list.df <= max_short_list) {
     list.short_list = reader.take(reader.left());
     return list;
   }
-  const std::uint64_t words = reader.varint();
-  const std::uint64_t blocks = list.num_blocks(block_size());
-  const std::uint64_t rows = blocks > 1 ? blocks : 0;
   const std::uint64_t readable = postings_.size() - over_read_bytes / sizeof(std::uint32_t);
-  if (words == 0 || place.word > readable || words > readable - place.word)
+  if (head.words == 0 || head.place.word > readable || head.words > readable - head.place.word)
     reader.fail("a list reaches past the postings");
-  if (place.row > block_last_.size() || rows > block_last_.size() - place.row)
+  if (head.place.row > block_last_.size() || head.rows > block_last_.size() - head.place.row)
     reader.fail("a list reaches past the block rows");
   list.max_impact = reader.le<float>();
   list.kth_impact[0] = list.max_impact;
   for (std::size_t i = 1; i < stored_ranks.size(); ++i)
     if (list.df >= stored_ranks[i]) list.kth_impact[i] = dequantize_down(reader.le<std::uint16_t>());
   if (!reader.done()) reader.fail("a list has bytes behind its end");
-  list.first_word = place.word;
-  list.first_row = place.row;
-  list.words = postings_.subspan(place.word, words);
-  list.block_last = block_last_.subspan(place.row, rows);
-  list.block_offset = block_offset_.subspan(place.row, rows);
-  list.block_max = block_max_.subspan(place.row, rows);
-  place.word += words;
-  place.row += rows;
+  list.first_word = head.place.word;
+  list.first_row = head.place.row;
+  list.words = postings_.subspan(head.place.word, head.words);
+  list.block_last = block_last_.subspan(head.place.row, head.rows);
+  list.block_offset = block_offset_.subspan(head.place.row, head.rows);
+  list.block_max = block_max_.subspan(head.place.row, head.rows);
+  if (manifest_.quantize_bits > 0) find_impacts(list, head.place.long_list);
   return list;
+}
+
+PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
+  ByteReader reader(payload, lexicon_.what());
+  const ListHead head = read_head(reader, place);
+  return read_list(reader, head);
 }
 
 std::optional<PostingList> IndexReader::find(std::string_view term) const {
@@ -102,13 +174,12 @@ std::optional<PostingList> IndexReader::find(std::string_view term) const {
   if (!block_number) return std::nullopt;
   DictionaryBlock block = lexicon_.block(*block_number);
   ListPlace place = block_start(*block_number);
-  DictionaryEntry entry;
-  while (block.next(entry)) {
-    const PostingList list = read_list(entry.payload, place);
-    if (entry.term == term) return list;
-    if (entry.term > term) break;
-  }
-  return std::nullopt;
+  const auto payload = block.find(term, [&](ByteView before) {
+    ByteReader reader(before, lexicon_.what());
+    read_head(reader, place);
+  });
+  if (!payload) return std::nullopt;
+  return read_list(*payload, place);
 }
 
 std::string_view IndexReader::docno(docid_t docid) const {

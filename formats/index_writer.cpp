@@ -20,15 +20,21 @@ std::uint16_t quantize_down(float impact) {
 
 std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno)); }
 
-IndexWriter::IndexWriter(File& file, const std::string& tmp_folder)
+IndexWriter::IndexWriter(File& file, const std::string& tmp_folder, bool with_impacts)
     : out_(file, FileKind::index, index_version),
       lexicon_(tmp_folder),
       block_last_(tmp_folder),
       block_offset_(tmp_folder),
       block_max_(tmp_folder),
       texts_(tmp_folder),
+      with_impacts_(with_impacts),
       dictionary_([this](ByteView bytes) { lexicon_.out.write(bytes); }) {
+  if (with_impacts_) {
+    impact_start_.emplace(tmp_folder);
+    impact_width_.emplace(tmp_folder);
+  }
   out_.begin_section("postings");
+  postings_offset_ = out_.position();
 }
 
 void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
@@ -36,6 +42,7 @@ void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
   if (dictionary_.at_block_start()) {
     put_varint(payload_, words_);
     put_varint(payload_, rows_);
+    if (with_impacts_) put_varint(payload_, long_lists_);
   }
   put_varint(payload_, list.df);
   put_varint(payload_, list.cf - list.df);
@@ -54,6 +61,7 @@ void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
     block_last_.write(list.block_last);
     block_offset_.write(list.block_offset);
     block_max_.write(list.block_max);
+    ++long_lists_;
   }
   words_ += list.words.size();
   rows_ += list.block_last.size();
@@ -76,7 +84,22 @@ void IndexWriter::end_lists() {
   add_spool("block_last", block_last_);
   add_spool("block_offset", block_offset_);
   add_spool("block_max", block_max_);
-  out_.begin_section("docnos");
+  out_.flush();
+}
+
+void IndexWriter::add_impacts(unsigned width, WordView words) {
+  const std::uint64_t start = out_.section_size() / sizeof(std::uint32_t);
+  const auto stored_width = static_cast<std::uint8_t>(width);
+  impact_start_->write(std::span<const std::uint64_t>(&start, 1));
+  impact_width_->write(std::span<const std::uint8_t>(&stored_width, 1));
+  out_.write_array(words);
+}
+
+void IndexWriter::end_impacts() {
+  out_.write(Bytes(over_read_bytes, 0));
+  out_.end_section();
+  add_spool("impact_start", *impact_start_);
+  add_spool("impact_width", *impact_width_);
 }
 
 void IndexWriter::put_text_block() {
@@ -103,15 +126,11 @@ void IndexWriter::add_document(std::string_view docno, std::string_view url, std
 void IndexWriter::end_documents(std::span<const std::uint32_t> lengths) {
   docno_offsets_.push_back(out_.section_size());
   out_.end_section();
-  out_.begin_section("docno_offsets");
-  out_.write_array(std::span<const std::uint64_t>(docno_offsets_));
-  out_.end_section();
+  out_.add_array("docno_offsets", docno_offsets_);
   if (documents_ % texts_per_block != 0) put_text_block();
   text_offsets_.push_back(texts_.out.position());
   add_spool("texts", texts_);
-  out_.begin_section("text_offsets");
-  out_.write_array(std::span<const std::uint64_t>(text_offsets_));
-  out_.end_section();
+  out_.add_array("text_offsets", text_offsets_);
   out_.begin_section("lengths");
   out_.write_array(lengths);
   out_.end_section();

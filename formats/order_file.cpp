@@ -16,6 +16,7 @@ std::string OrderManifest::to_json() const {
   json["settings"] = {{"by", options.by}, {"seed", options.seed}};
   json["documents"] = documents;
   json["scores"] = {{"pagerank", has_pagerank}, {"global_scores", has_global_scores}};
+  if (has_pagerank || has_global_scores) json["scores"]["settings"] = quern::to_json(options.scores);
   json["collection_hash"] = collection_hash;
   return manifest_text(json);
 }
@@ -28,34 +29,26 @@ OrderManifest OrderManifest::from_json(const std::string& text, const std::strin
     json.at("documents").get_to(manifest.documents);
     json.at("scores").at("pagerank").get_to(manifest.has_pagerank);
     json.at("scores").at("global_scores").get_to(manifest.has_global_scores);
+    if (manifest.has_pagerank || manifest.has_global_scores)
+      manifest.options.scores = document_score_settings(json.at("scores").at("settings"));
     json.at("collection_hash").get_to(manifest.collection_hash);
   });
   return manifest;
 }
 
-namespace {
-
-template <class Number>
-void add_array(ContainerWriter& writer, std::string_view name, const std::vector<Number>& numbers) {
-  writer.begin_section(name);
-  writer.write_array(std::span<const Number>(numbers));
-  writer.end_section();
-}
-
-}  // namespace
-
 void write_order(File& out, const DocumentOrder& order, const OrderOptions& options,
                  const CollectionReader& collection) {
   OrderManifest manifest;
   manifest.options = options;
+  manifest.options.scores.origin = order.pagerank_origin;
   manifest.documents = order.documents.size();
   manifest.collection_hash = hash_text(collection.container().content_hash());
   manifest.has_pagerank = !order.pagerank.empty();
   manifest.has_global_scores = !order.global_scores.empty();
   ContainerWriter writer(out, FileKind::order, order_version);
-  add_array(writer, "documents", order.documents);
-  if (manifest.has_pagerank) add_array(writer, "pagerank", order.pagerank);
-  if (manifest.has_global_scores) add_array(writer, "global_scores", order.global_scores);
+  writer.add_array("documents", order.documents);
+  if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
+  if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
   writer.add_section("manifest", as_bytes(manifest.to_json()));
   writer.finish();
 }
@@ -82,6 +75,7 @@ DocumentOrder OrderReader::load() const {
   DocumentOrder order;
   order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
   if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);
+  order.pagerank_origin = manifest_.options.scores.origin;
   if (manifest_.has_global_scores)
     order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
   std::vector<bool> seen(order.documents.size());

@@ -5,6 +5,7 @@
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/formats/document_scores.hpp"
 
 /// The order file: a docID order of one collection. See order.md.
 namespace quern {
@@ -14,14 +15,16 @@ inline constexpr std::uint32_t order_version = 1;
 /// What shapes an order besides the collection. Each order uses what concerns it.
 struct OrderOptions {
   std::string by = "natural";
-  std::uint64_t seed = 1;  ///< of `random`
+  std::uint64_t seed = 1;        ///< of `random`
+  DocumentScoreSettings scores;  ///< of orders that bring PageRank; its alpha, k1 and b of `score`
 };
 
 /// A docID order, and scores of documents where it has them.
 struct DocumentOrder {
   std::vector<docid_t> documents;    ///< at each docID: the document's number in the collection
-  std::vector<float> pagerank;       ///< by docID; empty where the order has none
-  std::vector<float> global_scores;  ///< by docID; empty where the order has none
+  std::vector<float> pagerank;       ///< by docID, in [0, 1]; empty where the order has none
+  std::vector<float> global_scores;  ///< by docID, none greater than the one before; empty where the order has none
+  PagerankOrigin pagerank_origin = {};
 };
 
 struct OrderManifest {

@@ -48,6 +48,27 @@ bool split_nothing(std::string_view line, LineParts& parts) {
   return true;
 }
 
+/// Reports what one pass over a text has left behind.
+class LeftBehind {
+ public:
+  LeftBehind(std::string_view text, const TextLeft& left) : text_(text), left_(left) {}
+
+  /// The pass has come to `place` in the text.
+  void come_to(const char* place) {
+    const auto passed = static_cast<std::size_t>(place - text_.data());
+    if (passed - reported_ < piece_bytes || !left_) return;
+    left_(text_.substr(reported_, passed - reported_));
+    reported_ = passed;
+  }
+
+ private:
+  static constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+
+  std::string_view text_;
+  const TextLeft& left_;
+  std::size_t reported_ = 0;
+};
+
 bool has_white_space(std::string_view text) { return std::any_of(text.begin(), text.end(), is_ascii_space); }
 
 bool is_single_word(const LineParts& parts) { return !has_white_space(parts.id); }
@@ -97,11 +118,13 @@ bool fits(const LineForm& form, std::string_view line) {
 bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
 
 /// The first form that all lines have.
-const LineForm& detect_line_form(std::string_view text, std::string_view name) {
+const LineForm& detect_line_form(std::string_view text, std::string_view name, const TextLeft& left) {
   std::uint64_t num_lines = 0;
   std::uint64_t fitting[num_line_forms] = {}, first_misfit[num_line_forms] = {};
   LineReader lines(text);
+  LeftBehind behind(text, left);
   for (std::string_view line; lines.next(line); ++num_lines) {
+    behind.come_to(line.data());
     for (std::size_t i = 0; i < num_line_forms; ++i) {
       if (fits(line_forms[i], line)) {
         ++fitting[i];
@@ -135,19 +158,21 @@ class JsonQueries {
  public:
   explicit JsonQueries(std::string_view name) : name_(name) {}
 
-  Query read(std::string_view line, std::uint64_t number) {
+  /// The query's id and text, which hold until the next call.
+  LineParts read(std::string_view line, std::uint64_t number) {
     simdjson::dom::object object;
     if (const auto error = parser_.parse(line.data(), line.size(), true).get(object)) {
       fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
     }
-    Query query;
+    LineParts query;
     simdjson::dom::element id;
     std::string_view text;
     if (first_of(object, {"_id", "id", "qid", "query_id"}).get(id)) fail_at_line(name_, number, "has no \"_id\"");
     if (id.get(text) == simdjson::SUCCESS) {
       query.id = trim(text);
     } else if (id.is_int64() || id.is_uint64()) {
-      query.id = simdjson::minify(id);
+      number_id_ = simdjson::minify(id);
+      query.id = number_id_;
     }
     if (query.id.empty()) fail_at_line(name_, number, "its \"_id\" is neither text nor a whole number");
     if (first_of(object, {"text", "query", "title"}).get(text)) fail_at_line(name_, number, "has no \"text\"");
@@ -157,25 +182,28 @@ class JsonQueries {
 
  private:
   std::string_view name_;
+  std::string number_id_;
   simdjson::dom::parser parser_;
 };
 
-std::vector<Query> parse_lines(std::string_view text, const LineForm& form, std::string_view name) {
-  std::vector<Query> queries;
+void for_each_line(std::string_view text, const LineForm& form, std::string_view name, const QueryVisitor& visit,
+                   const TextLeft& left) {
   JsonQueries json(name);
   LineReader lines(text);
+  LeftBehind behind(text, left);
+  std::uint64_t num_queries = 0;
   for (std::string_view line; lines.next(line);) {
+    behind.come_to(line.data());
     LineParts parts;
     if (!form.split(line, parts)) fail_at_line(name, lines.number(), "is not " + std::string(form.wanted));
-    if (form.name == jsonl_form) {
-      queries.push_back(json.read(parts.text, lines.number()));
-    } else if (form.name == lines_form) {
-      queries.push_back({std::to_string(queries.size() + 1), std::string(parts.text)});
+    ++num_queries;
+    if (form.name == jsonl_form) parts = json.read(parts.text, lines.number());
+    if (form.name == lines_form) {
+      visit(std::to_string(num_queries), parts.text);
     } else {
-      queries.push_back({std::string(parts.id), std::string(parts.text)});
+      visit(parts.id, parts.text);
     }
   }
-  return queries;
 }
 
 const TopicMarkup* markup_named(std::string_view form) {
@@ -191,8 +219,15 @@ const LineForm* line_form_named(std::string_view form) {
   return found == std::end(line_forms) ? nullptr : found;
 }
 
-void check_is_text(std::string_view bytes, std::string_view name) {
-  const std::size_t zero = bytes.find('\0');
+void check_is_text(std::string_view bytes, std::string_view name, const TextLeft& left) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  LeftBehind behind(bytes, left);
+  std::size_t zero = std::string_view::npos;
+  for (std::size_t from = 0; from < bytes.size() && zero == std::string_view::npos; from += at_once) {
+    behind.come_to(bytes.data() + from);
+    const std::size_t found = bytes.substr(from, at_once).find('\0');
+    if (found != std::string_view::npos) zero = from + found;
+  }
   if (zero == std::string_view::npos) return;
   const auto line = 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
   fail_at_line(name, static_cast<std::uint64_t>(line),
@@ -216,23 +251,40 @@ const std::vector<std::string_view>& query_file_forms() {
   return names;
 }
 
-QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name) {
+std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
+                                const QueryVisitor& visit, const TextLeft& left) {
   const bool automatic = form == "auto";
   const TopicMarkup* markup = markup_named(form);
   const LineForm* line_form = line_form_named(form);
   if (!automatic && markup == nullptr && line_form == nullptr) refuse_form(form);
-  check_is_text(bytes, name);
+  check_is_text(bytes, name, left);
   const std::string_view text = without_byte_order_mark(bytes);
   if (automatic) markup = detect_topic_markup(text);
-  if (automatic && markup == nullptr) line_form = &detect_line_form(text, name);
+  if (automatic && markup == nullptr) line_form = &detect_line_form(text, name, left);
 
-  QueryFile file;
-  file.form = markup != nullptr ? markup->form : line_form->name;
-  file.queries = markup != nullptr ? parse_topics(text, *markup, name) : parse_lines(text, *line_form, name);
-  if (file.queries.empty()) {
-    throw InvalidArgument(std::string(name) + ": holds no queries (read as " + file.form +
+  const std::string_view found_form = markup != nullptr ? markup->form : line_form->name;
+  bool any = false;
+  const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
+    any = true;
+    visit(id, query);
+  };
+  if (markup != nullptr) {
+    for_each_topic(text, *markup, name, visit_query);
+  } else {
+    for_each_line(text, *line_form, name, visit_query, left);
+  }
+  if (!any) {
+    throw InvalidArgument(std::string(name) + ": holds no queries (read as " + std::string(found_form) +
                           "; --queries-format names another form)");
   }
+  return found_form;
+}
+
+QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name) {
+  QueryFile file;
+  file.form = for_each_query(bytes, form, name, [&](std::string_view id, std::string_view text) {
+    file.queries.push_back({std::string(id), std::string(text)});
+  });
   return file;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,22 @@ struct QueryFile {
 /// Names of the forms, as --queries-format takes them; "auto" comes first.
 const std::vector<std::string_view>& query_file_forms();
 
-/// The queries in `bytes`, the whole content of a file (decompressed). `form` is one of query_file_forms();
-/// with "auto" it is found from all lines together. `name` is what messages call the file. Throws
-/// InvalidArgument for an unknown form, for a file without queries, and where "auto" can't decide;
-/// CorruptFile, with the line, where the file contradicts its form.
+/// Takes a query: its id and its text, as Query says. They hold during the call.
+using QueryVisitor = std::function<void(std::string_view id, std::string_view text)>;
+
+/// Is told of text that a pass has left behind: a piece of the text's front, pieces in order. Another pass may come.
+using TextLeft = std::function<void(std::string_view piece)>;
+
+/// Calls visit(id, text) for the queries in `bytes`, the whole content of a file (decompressed), in the file's order;
+/// gives the form's name, never "auto". Memory does not grow with the number of queries. `form` is one of
+/// query_file_forms(); with "auto" it is found from all lines together, before the first call. `name` is what messages
+/// call the file. `left`, where there is one, is for who wants the text's memory back. Throws InvalidArgument for an
+/// unknown form, for a file without queries, and where "auto" can't decide; CorruptFile, with the line, where the file
+/// contradicts its form, when the queries before have been visited.
+std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
+                                const QueryVisitor& visit, const TextLeft& left = {});
+
+/// The same queries all at once.
 QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name);
 
 }  // namespace quern

@@ -48,12 +48,42 @@ class DictionaryBlock {
   DictionaryBlock(ByteView block, std::uint64_t num_terms, std::string_view what)
       : reader_(block, what), left_(num_terms) {}
   bool next(DictionaryEntry& entry);
+  /// The payload of `term`, or nothing; pass(payload) sees those of the terms before it. For a block from its front.
+  /// Terms are not put together: what each shares with the one before says how it compares.
+  template <class Pass>
+  std::optional<ByteView> find(std::string_view term, Pass&& pass);
 
  private:
   ByteReader reader_;
   std::uint64_t left_;
   std::string term_;
 };
+
+template <class Pass>
+std::optional<ByteView> DictionaryBlock::find(std::string_view term, Pass&& pass) {
+  std::size_t matched = 0, size = 0;  // of the entry before, which is less: the bytes it shares with `term`, and all
+  for (; left_ > 0; --left_) {
+    const std::uint64_t shared = reader_.varint();
+    if (shared > size) reader_.fail("a term shares more than its predecessor has");
+    const std::string_view rest = reader_.string();
+    size = shared + rest.size();
+    const ByteView payload = reader_.take(reader_.varint());
+    if (shared < matched) return std::nullopt;
+    if (shared == matched) {
+      const std::string_view wanted = term.substr(matched);
+      std::size_t same = 0;
+      while (same < rest.size() && same < wanted.size() && rest[same] == wanted[same]) ++same;
+      if (same == rest.size() && same == wanted.size()) return payload;
+      const bool greater =
+          same < rest.size() &&
+          (same == wanted.size() || static_cast<unsigned char>(rest[same]) > static_cast<unsigned char>(wanted[same]));
+      if (greater) return std::nullopt;
+      matched += same;
+    }
+    pass(payload);
+  }
+  return std::nullopt;
+}
 
 /// A dictionary in memory (mapped): look-up by term and by number.
 class TermDictionary {
@@ -71,9 +101,13 @@ class TermDictionary {
 
  private:
   ByteView block_bytes(std::uint64_t i) const;
+  std::string_view first_term(std::uint64_t i) const;
+  void make_guides();
 
   ByteView bytes_;
   std::span<const std::uint64_t> offsets_;
+  std::vector<std::uint64_t> guides_;  ///< leading bytes of the first term of every guide_stride_-th block
+  std::uint64_t guide_stride_ = 1;
   std::uint64_t size_ = 0;
   std::string what_;
 };

@@ -40,10 +40,10 @@ std::string_view without_label(std::string_view text, const std::vector<std::str
 /// Puts topics together from tags and the text between them.
 class TopicReader {
  public:
-  TopicReader(std::string_view text, const TopicMarkup& markup, std::string_view name)
-      : text_(text), markup_(markup), name_(name) {}
+  TopicReader(std::string_view text, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit)
+      : text_(text), markup_(markup), name_(name), visit_(visit) {}
 
-  std::vector<Query> read() {
+  void read() {
     SgmlTagScanner tags(text_);
     SgmlTag tag;
     for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
@@ -64,7 +64,6 @@ class TopicReader {
     add_to_field(text_.size());
     close_field();
     finish_topic();
-    return std::move(topics_);
   }
 
  private:
@@ -120,19 +119,14 @@ class TopicReader {
       fail_at_line(name_, static_cast<std::uint64_t>(line),
                    "the topic that begins here has no number; give it one in <" + std::string(markup_.id_tag) + ">");
     }
-    Query& query = topics_.emplace_back();
-    query.id = std::move(id_);
-    for (std::optional<std::string>& field : fields_) {
-      if (!field) continue;
-      query.text = std::move(*field);
-      break;
-    }
+    const auto field = std::find_if(fields_.begin(), fields_.end(), [](const auto& text) { return text.has_value(); });
+    visit_(id_, field == fields_.end() ? std::string_view() : **field);
   }
 
   std::string_view text_;
   const TopicMarkup& markup_;
   std::string_view name_;
-  std::vector<Query> topics_;
+  const QueryVisitor& visit_;
   bool inside_ = false;
   std::size_t begin_ = 0;       ///< of the topic
   std::size_t text_begin_ = 0;  ///< of the text behind the last tag
@@ -167,8 +161,9 @@ const TopicMarkup* detect_topic_markup(std::string_view bytes) {
   return nullptr;
 }
 
-std::vector<Query> parse_topics(std::string_view bytes, const TopicMarkup& markup, std::string_view name) {
-  return TopicReader(bytes, markup, name).read();
+void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name,
+                    const QueryVisitor& visit) {
+  TopicReader(bytes, markup, name, visit).read();
 }
 
 }  // namespace quern

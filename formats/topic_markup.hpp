@@ -26,7 +26,8 @@ const TopicMarkup& webtrack_markup();
 /// The markup of a file that begins with a tag and has topics; null where it is neither.
 const TopicMarkup* detect_topic_markup(std::string_view bytes);
 
-/// All topics of a file. Throws CorruptFile, with the line, where a topic has no id.
-std::vector<Query> parse_topics(std::string_view bytes, const TopicMarkup& markup, std::string_view name);
+/// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, where a topic has no id.
+void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name,
+                    const QueryVisitor& visit);
 
 }  // namespace quern

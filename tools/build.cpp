@@ -21,7 +21,7 @@ void run(const Arguments& arguments) {
   OrderOptions order_options;
   DocumentOrder order;
   if (arguments.order.empty()) {
-    order = order_named(order_options.by).compute(collection, order_options, resources);
+    order = make_order(collection, order_options, {}, resources);
   } else {
     const OrderReader reader = OrderReader::open(arguments.order);
     reader.check_belongs_to(collection);

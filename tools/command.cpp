@@ -57,14 +57,18 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_flag("--quiet", options.quiet, "No progress, no remarks");
 }
 
-void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what) {
-  command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required();
+void add_resource_options(CLI::App& command, CommonOptions& options) {
   command
       .add_option("--memory", options.memory,
                   "Memory to use, as in 512M or 4G (default: 1G, or a quarter of the machine's)")
       ->type_name("SIZE")
       ->check(size_validator());
   command.add_option("--tmp", options.tmp, "Folder for work files (default: where the output goes)")->type_name("DIR");
+}
+
+void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what) {
+  command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required();
+  add_resource_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
   command.add_flag("--json", options.json, "Print the figures as JSON");
 }

@@ -26,6 +26,8 @@ struct CommonOptions {
 
 /// -j/--threads and --quiet.
 void add_common_options(CLI::App& command, CommonOptions& options);
+/// --memory, --tmp.
+void add_resource_options(CLI::App& command, CommonOptions& options);
 /// -o/--output, required; --memory, --tmp, --force, --json: for commands that write a file.
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what);
 /// Options as the library takes them: what the command line leaves open comes from QUERN_THREADS, QUERN_MEMORY and
@@ -63,9 +65,13 @@ void add_export_command(CLI::App& program);
 void add_import_command(CLI::App& program);
 void add_index_command(CLI::App& program);
 void add_inspect_command(CLI::App& program);
+void add_intersect_command(CLI::App& program);
 void add_order_command(CLI::App& program);
 void add_parse_command(CLI::App& program);
+void add_plan_command(CLI::App& program);
 void add_query_command(CLI::App& program);
+void add_simulate_command(CLI::App& program);
+void add_synth_command(CLI::App& program);
 void add_verify_command(CLI::App& program);
 
 /// Writes to stdout and throws IoError where that fails (a full disk, a closed pipe).

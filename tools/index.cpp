@@ -16,6 +16,7 @@ struct Arguments {
   CommonOptions common;
   ParseArguments parse;
   OrderOptions order;
+  PagerankFiles pagerank;
   BuildOptions build;
   std::string output;
 };
@@ -32,12 +33,16 @@ void run(const Arguments& arguments) {
   say_report(arguments.common, parsed);
   const CollectionReader collection(file);
   OrderOptions order_options = arguments.order;
+  order_options.scores.bm25 = arguments.build.bm25;
   if (order_options.by == automatic) order_options.by = automatic_order(collection.manifest());
-  const DocumentOrder order = order_named(order_options.by).compute(collection, order_options, resources);
+  PagerankReport pagerank;
+  const DocumentOrder order = make_order(collection, order_options, arguments.pagerank, resources, &pagerank);
+  say_report(arguments.common, pagerank);
   const BuildReport built = build_index(collection, order, order_options, arguments.build, resources, out.file());
   out.commit();
   say_report(arguments.common, built, arguments.output);
-  if (arguments.common.json) print(Json{{"parse", to_json(parsed)}, {"build", to_json(built)}}.dump(1) + "\n");
+  if (arguments.common.json)
+    print(Json{{"parse", to_json(parsed)}, {"pagerank", to_json(pagerank)}, {"build", to_json(built)}}.dump(1) + "\n");
 }
 
 }  // namespace
@@ -56,6 +61,7 @@ void add_index_command(CLI::App& program) {
       ->check(name_validator(orders))
       ->capture_default_str();
   add_order_options(*command, arguments->order);
+  add_pagerank_file_options(*command, arguments->pagerank);
   add_build_options(*command, arguments->build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);

@@ -1,17 +1,23 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/formats/plan_file.hpp"
 #include "quern/index/index_figures.hpp"
+#include "quern/index/list_impacts.hpp"
+#include "quern/order/list_links.hpp"
 #include "quern/query/posting_cursor.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"
 #include "inspect_config.hpp"
+#include "plan_figures.hpp"
+#include "stage_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -20,7 +26,7 @@ struct Arguments {
   CommonOptions common;
   std::string path;
   std::vector<std::string> terms;
-  bool config = false, documents = false;
+  bool config = false, documents = false, links = false, lists = false;
 };
 
 Json sections_json(const ContainerReader& container) {
@@ -65,12 +71,16 @@ Json index_json(const IndexReader& index) {
                {"freq_bits_per_posting", figures.freq_bits_per_posting},
                {"block_max_bytes", figures.block_max_bytes},
                {"block_max_bits_per_posting", figures.block_max_bits_per_posting},
+               {"impact_bits", manifest.quantize_bits},
+               {"impact_bytes", figures.impact_bytes},
+               {"impact_bits_per_posting", figures.impact_bits_per_posting},
                {"lexicon_bytes", figures.lexicon_bytes},
                {"lexicon_bytes_per_term", figures.lexicon_bytes_per_term},
                {"blocks", manifest.blocks},
                {"lists_in_one_block", figures.lists_in_one_block},
                {"file_bytes", figures.file_bytes},
                {"sections", sections_json(index.container())}};
+  if (manifest.scores) json["scores"] = to_json(*manifest.scores);
   Json lengths = Json::object();
   for (std::size_t i = 0; i < figures.lengths.size(); ++i)
     lengths[std::to_string(std::uint64_t{1} << i)] = {{"lists", figures.lengths[i].lists},
@@ -97,12 +107,23 @@ Json collection_json(const CollectionReader& collection) {
 }
 
 Json order_json(const OrderReader& order) {
-  return {{"kind", "order"},
-          {"documents", order.manifest().documents},
-          {"by", order.manifest().options.by},
-          {"seed", order.manifest().options.seed},
-          {"file_bytes", order.container().file().size()},
-          {"sections", sections_json(order.container())}};
+  const OrderManifest& manifest = order.manifest();
+  Json json = {{"kind", "order"},
+               {"documents", manifest.documents},
+               {"by", manifest.options.by},
+               {"seed", manifest.options.seed},
+               {"file_bytes", order.container().file().size()},
+               {"sections", sections_json(order.container())}};
+  if (manifest.has_pagerank || manifest.has_global_scores) json["scores"] = to_json(manifest.options.scores);
+  return json;
+}
+
+Json plan_json(const PlanReader& plan) {
+  Json json = {{"kind", "plan"}};
+  json.update(to_json(plan.manifest()));
+  json["file_bytes"] = plan.container().file().size();
+  json["sections"] = sections_json(plan.container());
+  return json;
 }
 
 void print_json_or_figures(const Arguments& arguments, const Json& json) {
@@ -114,13 +135,15 @@ void print_json_or_figures(const Arguments& arguments, const Json& json) {
 }
 
 void print_documents(const IndexReader& index) {
+  const auto at = [](std::span<const float> scores, docid_t docid) { return scores.empty() ? 0.0f : scores[docid]; };
   for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
     print(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", docid, index.docno(docid), index.text(docid).url, index.length(docid),
-                      index.pagerank(docid), index.global_score(docid)));
+                      at(index.pagerank(), docid), at(index.global_scores(), docid)));
   }
 }
 
-/// A term's posting list, written as it is decoded.
+/// A term's posting list, written as it is decoded: docID, frequency, docno, and the quantized impact where there are
+/// any.
 void print_list(const IndexReader& index, const std::string& term, bool json) {
   const auto list = index.find(term);
   if (!list)
@@ -131,13 +154,25 @@ void print_list(const IndexReader& index, const std::string& term, bool json) {
                            list->num_blocks(index.block_size()))
              : fmt::format("# {} df {} cf {} blocks {}\n", term, list->df, list->cf,
                            list->num_blocks(index.block_size())));
-  bool first = true;
-  for (PostingCursor cursor(index, *list); cursor.docid() != end_docid; cursor.next()) {
-    print(json ? fmt::format("{}[{},{}]", first ? "" : ",", cursor.docid(), cursor.freq())
-               : fmt::format("{}\t{}\t{}\n", cursor.docid(), cursor.freq(), index.docno(cursor.docid())));
-    first = false;
+  std::optional<ListImpacts> impacts;
+  if (index.quantizer()) impacts.emplace(index, *list);
+  std::uint64_t place = 0;
+  for (PostingCursor cursor(index, *list); cursor.docid() != end_docid; cursor.next(), ++place) {
+    const docid_t docid = cursor.docid();
+    const freq_t freq = cursor.freq();
+    const std::string value =
+        impacts ? fmt::format("{}{}", json ? ',' : '\t', impacts->at(place, docid, freq)) : std::string();
+    print(json ? fmt::format("{}[{},{}{}]", place > 0 ? "," : "", docid, freq, value)
+               : fmt::format("{}\t{}\t{}{}\n", docid, freq, index.docno(docid), value));
   }
   if (json) print("]}\n");
+}
+
+void inspect_plan(const Arguments& arguments) {
+  const PlanReader plan = PlanReader::open(arguments.path);
+  if (!arguments.lists) return print_json_or_figures(arguments, plan_json(plan));
+  for (const CachedList& list : plan.load().lists)
+    print(fmt::format("{}\t{}\t{}\n", list.term, list.blocks, list.bytes));
 }
 
 void inspect_index(const Arguments& arguments) {
@@ -148,10 +183,22 @@ void inspect_index(const Arguments& arguments) {
   if (arguments.terms.empty()) print_json_or_figures(arguments, index_json(index));
 }
 
+void inspect_links(const Arguments& arguments, const Resources& resources) {
+  const CollectionReader collection = CollectionReader::open(arguments.path);
+  const bool json = arguments.common.json;
+  const LinkCounts counts = list_links(collection, resources, [json](std::string_view from, std::string_view to) {
+    if (!json) print(fmt::format("{}\t{}\n", from, to));
+  });
+  if (json) return print(to_json(counts).dump(1) + "\n");
+  say_links(arguments.common, counts, false);
+}
+
 void run(const Arguments& arguments) {
-  make_resources(arguments.common);
+  const Resources resources = make_resources(arguments.common);
   const FileKind kind = kind_of_file(arguments.path);
+  if (arguments.links) return inspect_links(arguments, resources);
   const bool index_only = arguments.config || arguments.documents || !arguments.terms.empty();
+  if (arguments.lists || (kind == FileKind::plan && !index_only)) return inspect_plan(arguments);
   if (kind == FileKind::index || index_only) return inspect_index(arguments);
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
@@ -163,17 +210,22 @@ void run(const Arguments& arguments) {
 void add_inspect_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("inspect", "Figures of a Quern file, or posting lists");
-  command->add_option("PATH", arguments->path, "An index, collection or order")->type_name("")->required();
-  command->add_option("TERM", arguments->terms, "Terms whose posting lists to print, as docID, frequency, docno");
+  command->add_option("PATH", arguments->path, "An index, collection, order or plan")->type_name("")->required();
+  command->add_option("TERM", arguments->terms,
+                      "Terms whose posting lists to print, as docID, frequency, docno, quantized impact (if any)");
   command->add_flag("--config", arguments->config,
                     "Print the settings that make this index again, for quern index --config");
   command->add_flag("--docs", arguments->documents,
                     "Print docID, docno, URL, length, PageRank and global score of all documents");
+  command->add_flag(
+      "--links", arguments->links,
+      "Print the distinct links between a collection's documents: from_url<TAB>to_url; with --json counts");
+  command->add_flag("--lists", arguments->lists, "Print term number, cached blocks and their bytes of a plan's lists");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);
   command->footer(
       "\nExamples:\n  quern inspect my.quern --json\n  quern inspect my.quern mill water\n"
-      "  quern inspect my.quern --config > my.conf");
+      "  quern inspect my.quern --config > my.conf\n  quern inspect my.collection --links > links.tsv");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -63,9 +63,10 @@ int main(int argc, char** argv) {
       "\nquern COMMAND --help has each command's options and examples. First steps:\n"
       "  quern index corpus.warc.gz -o my.quern\n"
       "  quern query my.quern --query \"water mill\"");
-  for (const AddCommand add : {add_index_command, add_query_command, add_parse_command, add_order_command,
-                               add_build_command, add_inspect_command, add_verify_command, add_analyze_command,
-                               add_bench_command, add_import_command, add_export_command})
+  for (const AddCommand add :
+       {add_index_command, add_query_command, add_parse_command, add_order_command, add_build_command,
+        add_inspect_command, add_verify_command, add_analyze_command, add_bench_command, add_import_command,
+        add_export_command, add_intersect_command, add_synth_command, add_plan_command, add_simulate_command})
     add(program);
   try {
     program.parse(argc, argv);

@@ -4,6 +4,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_format.hpp"
+#include "quern/order/pagerank_scale.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern::tools {
@@ -59,7 +60,44 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   return options;
 }
 
+void add_pagerank_file_options(CLI::App& command, PagerankFiles& files) {
+  const std::string form = "; docnos or URLs; plain, gzip or zstd";
+  CLI::Option* links = command
+                           .add_option("--links", files.links,
+                                       "Take PageRank from these links, not the pages' own: lines from<TAB>to" + form)
+                           ->type_name("FILE");
+  command.add_option("--pagerank", files.scores, "Take PageRank from this file: lines \"document score\"" + form)
+      ->type_name("FILE")
+      ->excludes(links);
+}
+
+void add_pagerank_scale_option(CLI::App& command, std::string& scale) {
+  std::string help = "How PageRank becomes a part of scores in [0, 1]:";
+  for (const PagerankScale* known : all_pagerank_scales())
+    help += fmt::format("\n  {}: {}", known->name(), known->description);
+  command.add_option("--pagerank-scale", scale, help)
+      ->type_name("NAME")
+      ->check(name_validator(names_of(all_pagerank_scales())))
+      ->capture_default_str();
+}
+
+void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose) {
+  command.add_option("--k1", bm25.k1, "BM25's k1, which " + purpose)
+      ->check(range_validator(0.0, 1000.0))
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--b", bm25.b, "BM25's b, which " + purpose)
+      ->check(range_validator(0.0, 1.0))
+      ->type_name("X")
+      ->capture_default_str();
+}
+
 void add_order_options(CLI::App& command, OrderOptions& options) {
+  command.add_option("--alpha", options.scores.alpha, "PageRank's share of global scores, for the order score")
+      ->type_name("A")
+      ->check(range_validator(0.0, 1.0))
+      ->capture_default_str();
+  add_pagerank_scale_option(command, options.scores.pagerank_scale);
   command.add_option("--seed", options.seed, "Seed of the random order")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
@@ -82,14 +120,12 @@ void add_build_options(CLI::App& command, BuildOptions& options) {
       ->type_name("0-4")
       ->check(range_validator(0, 4))
       ->capture_default_str();
-  command.add_option("--k1", options.bm25.k1, "BM25's k1, which the block maxima hold for")
-      ->check(range_validator(0.0, 1000.0))
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_option("--b", options.bm25.b, "BM25's b, which the block maxima hold for")
-      ->check(range_validator(0.0, 1.0))
-      ->type_name("X")
-      ->capture_default_str();
+  add_bm25_options(command, options.bm25, "the block maxima and global scores hold for");
+  command
+      .add_option("--quantize", options.quantize_bits,
+                  "Store impacts of so many bits beside the frequencies, for queries with quantized scores")
+      ->type_name("4-16")
+      ->check(range_validator(least_quantize_bits, greatest_quantize_bits));
 }
 
 Json to_json(const ParseReport& report) {
@@ -109,17 +145,35 @@ Json to_json(const ParseReport& report) {
           {"bad_documents", report.bad_documents}};
 }
 
+Json to_json(const LinkCounts& counts) {
+  return {{"links", counts.links},     {"edges", counts.edges},     {"self", counts.self},
+          {"leaving", counts.leaving}, {"unknown", counts.unknown}, {"duplicates", counts.duplicates}};
+}
+
+Json to_json(const PagerankReport& report) {
+  if (report.origin.from.empty()) return {{"from", nullptr}, {"links", to_json(report.links)}};
+  Json json = {{"from", report.origin.from}, {"all_the_same", report.all_the_same}};
+  if (!report.origin.file_hash.empty()) json["file_hash"] = report.origin.file_hash;
+  if (report.origin.from == pagerank_from_score_file) {
+    json.update({{"scores", report.scores}, {"unknown", report.unknown}, {"missing", report.missing}});
+    return json;
+  }
+  json["links"] = to_json(report.links);
+  if (report.iterations > 0)
+    json.update({{"dangling", report.dangling},
+                 {"iterations", report.iterations},
+                 {"last_change", report.last_change},
+                 {"converged", report.converged}});
+  return json;
+}
+
 Json to_json(const BuildReport& report) {
   const IndexManifest& manifest = report.manifest;
-  return {{"documents", manifest.documents},
-          {"terms", manifest.terms},
-          {"postings", manifest.postings},
-          {"tokens", manifest.tokens},
-          {"codec", manifest.codec},
-          {"block_size", manifest.codec_options.block_size},
-          {"order", manifest.order},
-          {"index_bytes", report.index_bytes},
-          {"spilled_runs", report.spilled_runs}};
+  return {{"documents", manifest.documents},   {"terms", manifest.terms},
+          {"postings", manifest.postings},     {"tokens", manifest.tokens},
+          {"codec", manifest.codec},           {"block_size", manifest.codec_options.block_size},
+          {"order", manifest.order},           {"quantize_bits", manifest.quantize_bits},
+          {"index_bytes", report.index_bytes}, {"spilled_runs", report.spilled_runs}};
 }
 
 void say_report(const CommonOptions& options, const ParseReport& report) {
@@ -138,6 +192,44 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
       fmt::format("quern: parsed {} of records: {} read, {} indexed, {} empty, {} skipped, {} bad; {} terms, {} tokens",
                   size_text(report.bytes), report.read, report.indexed, report.empty, report.skipped, report.bad,
                   report.terms, report.tokens));
+}
+
+void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file) {
+  const std::string nowhere = of_file ? fmt::format("{} with a name that no document has", counts.unknown)
+                                      : fmt::format("{} leave the collection", counts.leaving);
+  say(options,
+      fmt::format("quern: {} links{}: {} distinct between documents, {}, {} to their own page, {} repeated",
+                  counts.links, of_file ? " in the file" : "", counts.edges, nowhere, counts.self, counts.duplicates));
+}
+
+namespace {
+
+void say_computed(const CommonOptions& options, const PagerankReport& report) {
+  say_links(options, report.links, report.origin.from == pagerank_from_link_file);
+  say(options, fmt::format("quern: PageRank in {} iterations; {} documents link to no other", report.iterations,
+                           report.dangling));
+  if (!report.converged)
+    say(options,
+        fmt::format("quern: warning: PageRank still changed by {:.1e} in the last iteration", report.last_change));
+}
+
+void say_taken(const CommonOptions& options, const PagerankReport& report) {
+  say(options, fmt::format("quern: PageRank of {} documents from the file", report.scores));
+  if (report.missing > 0)
+    say(options, fmt::format("quern: warning: {} documents have no score in the file; theirs is 0", report.missing));
+  if (report.unknown > 0)
+    say(options, fmt::format("quern: warning: {} lines of the file name documents that the collection does not have",
+                             report.unknown));
+}
+
+}  // namespace
+
+void say_report(const CommonOptions& options, const PagerankReport& report) {
+  const std::string& from = report.origin.from;
+  if (from == pagerank_from_links || from == pagerank_from_link_file) say_computed(options, report);
+  if (from == pagerank_from_score_file) say_taken(options, report);
+  if (from == pagerank_uniform) say(options, "quern: no links between documents");
+  if (report.all_the_same) say(options, "quern: all documents have the same PageRank");
 }
 
 void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output) {

@@ -4,7 +4,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/order/order.hpp"
+#include "quern/order/make_order.hpp"
 
 #include "command.hpp"
 
@@ -30,15 +30,25 @@ struct ParseArguments {
 void add_parse_options(CLI::App& command, ParseArguments& arguments);
 ParseOptions parse_options(const ParseArguments& arguments);
 
-/// --seed; the order's name is the command's own option.
+/// --seed, --alpha, --pagerank-scale; the order's name, k1 and b are the commands' own options.
 void add_order_options(CLI::App& command, OrderOptions& options);
-/// --codec, --block-size, --recursion, --k1, --b.
+/// --links and --pagerank, of which one may be given.
+void add_pagerank_file_options(CLI::App& command, PagerankFiles& files);
+void add_pagerank_scale_option(CLI::App& command, std::string& scale);
+/// --k1 and --b; `purpose` says what they hold for.
+void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose);
+/// --codec, --block-size, --recursion, --k1, --b, --quantize.
 void add_build_options(CLI::App& command, BuildOptions& options);
 
 Json to_json(const ParseReport& report);
+Json to_json(const LinkCounts& counts);
+Json to_json(const PagerankReport& report);
 Json to_json(const BuildReport& report);
 /// Remarks for people: counts, and the bad documents.
 void say_report(const CommonOptions& options, const ParseReport& report);
+/// What became of the links of pages, or of a file.
+void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file);
+void say_report(const CommonOptions& options, const PagerankReport& report);
 void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output);
 
 }  // namespace quern::tools

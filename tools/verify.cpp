@@ -7,6 +7,7 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/formats/plan_file.hpp"
 #include "quern/index/verify_index.hpp"
 
 #include "command.hpp"
@@ -35,6 +36,12 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
       const OrderReader order = OrderReader::open(path);
       order.container().verify(resources);
       order.load();
+      break;
+    }
+    case FileKind::plan: {
+      const PlanReader plan = PlanReader::open(path);
+      plan.container().verify(resources);
+      plan.load();
       break;
     }
     case FileKind::index: {
@@ -66,7 +73,7 @@ void run(const Arguments& arguments) {
 void add_verify_command(CLI::App& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
-  command->add_option("PATH", arguments->paths, "Collections, orders or indexes")->type_name("")->required();
+  command->add_option("PATH", arguments->paths, "Collections, orders, indexes or plans")->type_name("")->required();
   add_common_options(*command, arguments->common);
   command->footer("\nExample:\n  quern verify my.quern");
   command->callback([arguments] { run(*arguments); });

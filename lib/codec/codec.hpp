@@ -19,10 +19,12 @@ using WordView = std::span<const std::uint32_t>;
 /// block: whoever owns the memory keeps that room (zeros behind the words).
 inline constexpr std::size_t over_read_bytes = 64;
 inline constexpr std::size_t over_write_values = 32;
+/// Blocks of less than 64 postings pay for nothing: they let few postings make many blocks, as tests want it.
+inline constexpr unsigned min_block_size = 2;
 inline constexpr unsigned max_block_size = 512;
 
 struct CodecOptions {
-  /// Postings a block: 64, 128, 256 or 512.
+  /// Postings a block: a power of two from min_block_size to max_block_size.
   unsigned block_size = 128;
   /// rpfd alone: how often the exceptions' arrays are compressed in their turn, 0 to 4.
   unsigned recursion = 1;

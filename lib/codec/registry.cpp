@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <bit>
 #include <string>
 
 #include "quern/codec/codec.hpp"
@@ -18,8 +21,9 @@ const Codec& codec_named(std::string_view name) { return find_named(all_codecs()
 
 void check_codec_options(const CodecOptions& options) {
   const unsigned size = options.block_size;
-  if (size != 64 && size != 128 && size != 256 && size != 512)
-    throw InvalidArgument("the block size must be 64, 128, 256 or 512, not " + std::to_string(size));
+  if (size < min_block_size || size > max_block_size || !std::has_single_bit(size))
+    throw InvalidArgument(fmt::format("the block size must be a power of two from {} to {}, not {}", min_block_size,
+                                      max_block_size, size));
   if (options.recursion > 4)
     throw InvalidArgument("the recursion must be 0 to 4, not " + std::to_string(options.recursion));
 }

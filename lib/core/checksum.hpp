@@ -13,7 +13,7 @@ std::uint64_t xxh3(ByteView bytes);
 struct Hash128 {
   std::uint64_t low = 0, high = 0;
   bool operator==(const Hash128&) const = default;
-  auto operator<=>(const Hash128&) const = default;
+  bool operator<(const Hash128& other) const { return low != other.low ? low < other.low : high < other.high; }
 };
 Hash128 xxh3_128(ByteView bytes);
 

@@ -4,6 +4,9 @@
 #include <span>
 #include <string>
 
+#include "quern/core/file.hpp"
+#include "quern/core/resources.hpp"
+
 namespace quern {
 
 /// The bytes of one file from front to back, decompressed on the way: plain, gzip (RFC 1952, any number of members,
@@ -35,5 +38,10 @@ std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
 /// The whole content of a (perhaps compressed) small file, "-" for standard input. Throws InvalidArgument where it has
 /// more than `max_bytes`, and what ByteSource throws.
 std::string read_whole(const std::string& path, std::uint64_t max_bytes);
+
+/// The whole content of a (perhaps compressed) file of any size, "-" for standard input, in a work file without a name
+/// in resources.tmp_folder; memory stays at a buffer. Throws what ByteSource throws, and IoError where the folder can't
+/// take it.
+File spool_whole(const std::string& path, const Resources& resources);
 
 }  // namespace quern

@@ -3,8 +3,8 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
+#include "quern/collection/forward_postings.hpp"
 #include "quern/core/checksum.hpp"
-#include "quern/index/forward_postings.hpp"
 #include "quern/index/index_assembly.hpp"
 
 namespace quern {
@@ -105,6 +105,10 @@ class IndexBuilder {
     manifest.duplicates = from.duplicates;
     manifest.order = order_options_.by;
     manifest.order_seed = order_options_.seed;
+    if (!order_.pagerank.empty() || !order_.global_scores.empty()) {
+      manifest.scores = order_options_.scores;
+      manifest.scores->origin = order_.pagerank_origin;
+    }
     manifest.collection_hash = hash_text(collection_.container().content_hash());
     return manifest;
   }
@@ -125,6 +129,9 @@ void check_build_options(const BuildOptions& options) {
   check_codec_options(options.codec_options);
   if (!(options.bm25.k1 >= 0) || options.bm25.k1 > 1000) throw InvalidArgument("k1 must be 0 to 1000");
   if (!(options.bm25.b >= 0 && options.bm25.b <= 1)) throw InvalidArgument("b must be 0 to 1");
+  const unsigned bits = options.quantize_bits;
+  if (bits != 0 && (bits < least_quantize_bits || bits > greatest_quantize_bits))
+    throw InvalidArgument("quantized impacts must have 4 to 16 bits");
 }
 
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,

@@ -12,9 +12,11 @@ struct BuildOptions {
   std::string codec = "newpfd";
   CodecOptions codec_options;
   Bm25Parameters bm25;
+  unsigned quantize_bits = 0;  ///< of quantized impacts beside the frequencies, 4 to 16; 0: none
 };
 
-/// Checks codec, block size, recursion, k1 (at least 0) and b (0 to 1). Throws InvalidArgument.
+/// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws
+/// InvalidArgument.
 void check_build_options(const BuildOptions& options);
 
 /// What building came to.

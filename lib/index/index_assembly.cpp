@@ -8,6 +8,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 
 namespace quern {
@@ -23,7 +24,11 @@ std::string_view docid_key(docid_t docid, char (&bytes)[4]) {
 
 IndexAssembly::IndexAssembly(std::uint64_t documents, const BuildOptions& options, const Resources& resources,
                              File& out)
-    : documents_(documents), options_(options), resources_(resources), out_(out), writer_(out, resources.tmp_folder) {
+    : documents_(documents),
+      options_(options),
+      resources_(resources),
+      out_(out),
+      writer_(out, resources.tmp_folder, options.quantize_bits > 0) {
   check_memory();
 }
 
@@ -59,6 +64,8 @@ void IndexAssembly::add_lists(ListSource& lists, std::uint64_t expected_postings
   const std::vector<float> constants = this->constants();
   const EncodingContext context{&codec_named(options_.codec), options_.codec_options, static_cast<docid_t>(documents_),
                                 constants};
+  std::optional<ImpactSections> impacts;
+  if (options_.quantize_bits > 0) impacts.emplace(options_.quantize_bits, statistics_, options_.bm25, resources_);
   tbb::enumerable_thread_specific<ListEncoding> encodings(context);
   const auto next = [&](tbb::flow_control& control) -> std::shared_ptr<ListBatch> {
     auto batch = std::make_shared<ListBatch>();
@@ -67,12 +74,15 @@ void IndexAssembly::add_lists(ListSource& lists, std::uint64_t expected_postings
   };
   const auto encode = [&](const std::shared_ptr<ListBatch>& batch) {
     auto encoded = std::make_shared<EncodedBatch>();
+    if (batch->make) batch->make(*batch);
     encodings.local().encode(*batch, *encoded);
     return encoded;
   };
   const auto write = [&](const std::shared_ptr<EncodedBatch>& batch) {
     for (const EncodedBatch::Item& item : batch->items) {
-      writer_.add_list(term_at(item.term), batch->list(item));
+      const EncodedList list = batch->list(item);
+      writer_.add_list(term_at(item.term), list);
+      if (impacts) impacts->note(list);
       tokens_ += item.cf;
     }
     bits_.docid_bits += batch->bits.docid_bits;
@@ -88,6 +98,11 @@ void IndexAssembly::add_lists(ListSource& lists, std::uint64_t expected_postings
                              tbb::make_filter<EncodedPointer, void>(tbb::filter_mode::serial_in_order, write));
   writer_.end_lists();
   resources_.progress->finish();
+  if (impacts) {
+    impacts->write(context, out_, jobs_in_flight(), writer_);
+    quantize_top_ = impacts->quantizer().top();
+  }
+  writer_.begin_documents();
 }
 
 void IndexAssembly::add_document(docid_t docid, std::string_view docno, std::string_view url, std::string_view title) {
@@ -102,6 +117,12 @@ void IndexAssembly::add_document(docid_t docid, std::string_view docno, std::str
   char key[4];
   document_rows_->add(docid_key(docid, key), payload);
   docno_hashes_->add({docno_hash(docno), docid});
+}
+
+void IndexAssembly::write_document(docid_t docid, const IndexedDocument& document) {
+  writer_.add_document(document.docno, document.url, document.title);
+  if (!docno_hashes_) docno_hashes_.emplace(resources_.tmp_folder);
+  docno_hashes_->add({docno_hash(document.docno), docid});
 }
 
 void IndexAssembly::end_documents() {
@@ -129,6 +150,8 @@ BuildReport IndexAssembly::finish(IndexManifest manifest) {
   manifest.codec = options_.codec;
   manifest.codec_options = options_.codec_options;
   manifest.bm25 = options_.bm25;
+  manifest.quantize_bits = options_.quantize_bits;
+  manifest.quantize_top = quantize_top_;
   manifest.statistics = statistics_;
   manifest.documents = documents_;
   manifest.empty_documents = static_cast<std::uint64_t>(std::count(lengths_.begin(), lengths_.end(), 0u));

@@ -12,6 +12,11 @@
 
 namespace quern {
 
+/// What an index holds of a document besides its postings.
+struct IndexedDocument {
+  std::string docno, url, title;
+};
+
 /// What every way to make an index has in common: lists are encoded in parallel, documents sorted by docID, and all is
 /// written within the memory budget. Calls come in this order: set_lengths(), add_lists(), add_document() for each
 /// document (which may also come earlier), end_documents(), add_scores() where there are scores, finish().
@@ -29,12 +34,16 @@ class IndexAssembly {
   /// The documents' lengths in docID order, and what scores are made with.
   void set_lengths(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics);
   std::span<const std::uint32_t> lengths() const { return lengths_; }
-  /// Writes all lists. `term_at` names the terms by the numbers that the source gives them, which are asked for in
-  /// rising order; `expected_postings` is for the progress alone.
+  /// Writes all lists, and their quantized impacts where the options ask for them. `term_at` names the terms by the
+  /// numbers that the source gives them, which are asked for in rising order; `expected_postings` is for the progress
+  /// alone.
   void add_lists(ListSource& lists, std::uint64_t expected_postings,
                  const std::function<std::string_view(term_t)>& term_at);
   /// In any order; each docID once.
   void add_document(docid_t docid, std::string_view docno, std::string_view url, std::string_view title);
+  /// The same without sorting, for documents that come in docID order; after add_lists(), and for all documents or
+  /// none.
+  void write_document(docid_t docid, const IndexedDocument& document);
   void end_documents();
   void add_scores(std::span<const float> pagerank, std::span<const float> global_scores) {
     writer_.add_scores(pagerank, global_scores);
@@ -66,6 +75,7 @@ class IndexAssembly {
   std::optional<SortedSpool<DocnoHash>> docno_hashes_;
   CodedBits bits_;
   std::uint64_t postings_ = 0, tokens_ = 0;
+  float quantize_top_ = 0;
 };
 
 }  // namespace quern

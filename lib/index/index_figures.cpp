@@ -19,6 +19,9 @@ IndexFigures index_figures(const IndexReader& index) {
   figures.block_max_bytes =
       size_of("block_last") + size_of("block_offset") + size_of("block_max") + manifest.list_bound_bytes;
   figures.block_max_bits_per_posting = ratio(8.0 * static_cast<double>(figures.block_max_bytes), manifest.postings);
+  if (manifest.quantize_bits > 0)
+    figures.impact_bytes = size_of("impacts") - over_read_bytes + size_of("impact_start") + size_of("impact_width");
+  figures.impact_bits_per_posting = ratio(8.0 * static_cast<double>(figures.impact_bytes), manifest.postings);
   figures.lexicon_bytes =
       size_of("lexicon") + size_of("lexicon_blocks") - manifest.short_list_bytes - manifest.list_bound_bytes;
   figures.lexicon_bytes_per_term = ratio(static_cast<double>(figures.lexicon_bytes), manifest.terms);

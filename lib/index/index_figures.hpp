@@ -13,6 +13,8 @@ struct IndexFigures {
   double freq_bits_per_posting = 0;
   std::uint64_t block_max_bytes = 0;  ///< block rows, and the lists' greatest and k-th best impacts
   double block_max_bits_per_posting = 0;
+  std::uint64_t impact_bytes = 0;  ///< quantized impacts and where each list's begin
+  double impact_bits_per_posting = 0;
   std::uint64_t lexicon_bytes = 0;  ///< without short lists and bounds
   double lexicon_bytes_per_term = 0;
   std::uint64_t file_bytes = 0;

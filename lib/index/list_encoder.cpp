@@ -1,10 +1,28 @@
 #include "quern/index/list_encoder.hpp"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/index/posting_sort.hpp"
 
 namespace quern {
+namespace {
+
+/// Eight maxima side by side, since one would wait for the one before.
+float greatest_of(std::span<const float> values) {
+  std::array<float, 8> greatest = {};
+  std::size_t i = 0;
+  for (; i + 8 <= values.size(); i += 8)
+    for (std::size_t lane = 0; lane < 8; ++lane)
+      greatest[lane] = greatest[lane] < values[i + lane] ? values[i + lane] : greatest[lane];
+  for (; i < values.size(); ++i) greatest[0] = std::max(greatest[0], values[i]);
+  return *std::max_element(greatest.begin(), greatest.end());
+}
+
+}  // namespace
 
 void EncodedBatch::clear() {
   items.clear();
@@ -36,10 +54,8 @@ ListEncoding::ListEncoding(const EncodingContext& context)
 
 std::span<const std::uint32_t> ListEncoding::gaps_of(std::span<const docid_t> docids, docid_t before) {
   gaps_.resize(docids.size());
-  for (std::size_t i = 0; i < docids.size(); ++i) {
-    gaps_[i] = docids[i] - before - 1;
-    before = docids[i];
-  }
+  gaps_[0] = docids[0] - before - 1;
+  for (std::size_t i = 1; i < docids.size(); ++i) gaps_[i] = docids[i] - docids[i - 1] - 1;
   return gaps_;
 }
 
@@ -47,6 +63,15 @@ std::span<const std::uint32_t> ListEncoding::less_one(std::span<const freq_t> fr
   freqs_less_one_.resize(freqs.size());
   for (std::size_t i = 0; i < freqs.size(); ++i) freqs_less_one_[i] = freqs[i] - 1;
   return freqs_less_one_;
+}
+
+float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {
+  // In plain loops of their own, which compilers turn into wide divisions.
+  impacts_.resize(docids.size());
+  for (std::size_t i = 0; i < docids.size(); ++i) impacts_[i] = impact(freqs[i], context_.constants[docids[i]]);
+  const float greatest = greatest_of(impacts_);
+  top_.add(impacts_, greatest);
+  return greatest;
 }
 
 void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedBatch& out) {
@@ -60,6 +85,7 @@ void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedB
     docids_.push_back(posting.docid);
     freqs_.push_back(posting.freq);
     item.cf += posting.freq;
+    item.kth_impact[0] = std::max(item.kth_impact[0], impact(posting.freq, context_.constants[posting.docid]));
   }
   const CodedBits bits = put_short_list(docids_, freqs_, context_.num_documents, out.short_lists);
   out.bits.docid_bits += bits.docid_bits;
@@ -82,13 +108,8 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
   for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
     encoder_->observe(gaps_of(docids, before), less_one(freqs));
     before = docids.back();
-    float greatest = 0;
-    for (std::size_t i = 0; i < docids.size(); ++i) {
-      const float part = impact(freqs[i], context_.constants[docids[i]]);
-      greatest = std::max(greatest, part);
-      top_.add(part);
-      item.cf += freqs[i];
-    }
+    item.cf = std::accumulate(freqs.begin(), freqs.end(), item.cf);
+    const float greatest = add_impacts(docids, freqs);
     if (!has_rows) return;
     out.block_last.push_back(before);
     out.block_max.push_back(quantize_up(greatest));

@@ -52,6 +52,8 @@ class ListEncoding {
   void encode_lists(std::span<const Posting> postings, EncodedBatch& out);
   void encode_short_list(std::span<const Posting> postings, EncodedBatch& out);
   void encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out);
+  /// Shows a block's impacts to top_; returns the greatest.
+  float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
   std::span<const std::uint32_t> gaps_of(std::span<const docid_t> docids, docid_t before);
   std::span<const std::uint32_t> less_one(std::span<const freq_t> freqs);
 
@@ -62,6 +64,7 @@ class ListEncoding {
   std::vector<docid_t> docids_;
   std::vector<freq_t> freqs_;
   std::vector<std::uint32_t> gaps_, freqs_less_one_;
+  std::vector<float> impacts_;
 };
 
 }  // namespace quern

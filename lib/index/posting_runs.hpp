@@ -1,11 +1,12 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "quern/collection/posting.hpp"
 #include "quern/core/file.hpp"
-#include "quern/index/posting.hpp"
 
 namespace quern {
 
@@ -19,6 +20,8 @@ struct ListBatch {
   std::uint64_t long_begin = 0;  ///< where it begins in the file
   term_t long_term = 0;
   std::uint64_t long_size = 0;
+  /// Where set, it makes all of the above but the terms' order: that is left to parallel hands too.
+  std::function<void(ListBatch&)> make;
 };
 
 /// Hands out an index's lists in the order of their terms.

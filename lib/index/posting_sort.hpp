@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "quern/index/posting.hpp"
+#include "quern/collection/posting.hpp"
 
 namespace quern {
 

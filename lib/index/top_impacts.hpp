@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
@@ -14,10 +15,13 @@ class TopImpacts {
     kept_.clear();
     threshold_ = 0;
   }
-  void add(float impact) {
-    if (impact <= threshold_) return;
-    kept_.push_back(impact);
-    if (kept_.size() == 4 * most) prune();
+  void add(float impact) { add({&impact, 1}, impact); }
+  /// `greatest` is the greatest of the impacts: of most blocks of a long list it says that none counts.
+  void add(std::span<const float> impacts, float greatest) {
+    if (greatest <= threshold_) return;
+    for (const float impact : impacts)
+      if (impact > threshold_) kept_.push_back(impact);
+    if (kept_.size() >= 4 * most) prune();
   }
   /// The impacts at stored_ranks, 0 where there are fewer.
   std::array<float, 4> at_ranks() {

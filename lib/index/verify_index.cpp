@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/index/top_impacts.hpp"
 
@@ -17,7 +19,11 @@ namespace {
 class IndexCheck {
  public:
   IndexCheck(const IndexReader& index, const Resources& resources)
-      : index_(index), resources_(resources), lengths_(index.num_documents()), constants_(index.num_documents()) {
+      : index_(index),
+        resources_(resources),
+        quantizer_(index.quantizer()),
+        lengths_(index.num_documents()),
+        constants_(index.num_documents()) {
     const double average = index.manifest().statistics.average_length();
     for (docid_t docid = 0; docid < index.num_documents(); ++docid)
       constants_[docid] = document_constant(index.length(docid), average, index.manifest().bm25);
@@ -27,8 +33,10 @@ class IndexCheck {
     tbb::parallel_for(std::uint64_t{0}, index_.num_lexicon_blocks(), [&](std::uint64_t block) { check_block(block); });
     check_term_order();
     check_counts();
+    check_impact_sections();
     check_lengths();
     check_documents();
+    index_.check_document_scores();
   }
 
  private:
@@ -75,6 +83,7 @@ class IndexCheck {
           fail("lexicon", "a k-th best impact differs from the list's");
     }
     if (totals.cf != list.cf) fail("lexicon", "a collection frequency differs from the list's");
+    if (quantizer_) check_greatest_impact(list, totals.top.at_ranks()[0]);
   }
 
   /// Adds to the totals; returns the greatest impact.
@@ -96,6 +105,7 @@ class IndexCheck {
     const std::size_t blocks = list.num_blocks(options.block_size);
     std::vector<docid_t> docids(options.block_size + over_write_values);
     std::vector<freq_t> freqs(docids.size());
+    ImpactBlock impacts;
     std::size_t word = index_.codec().header_words(options);
     docid_t before = end_docid;
     for (std::size_t block = 0; block < blocks; ++block) {
@@ -118,11 +128,59 @@ class IndexCheck {
         before = docids[i];
       }
       const float greatest = add_postings({docids.data(), n}, {freqs.data(), n}, totals);
+      if (quantizer_ && !has_impacts(list, block, {docids.data(), n}, {freqs.data(), n}, impacts))
+        wrong("impacts", "are not those of the block's frequencies");
       if (!has_row) continue;
       if (list.block_last[block] != before) wrong("block_last", "is not the block's greatest docID");
       if (list.block_max[block] != quantize_up(greatest)) wrong("block_max", "is not the block's greatest impact");
     }
     if (word != list.words.size()) fail("postings", fmt::format("list {} has words behind its end", list.number));
+  }
+
+  /// A block's quantized impacts, and how they are stored.
+  struct ImpactBlock {
+    std::vector<std::uint32_t> values;
+    Words words;
+  };
+
+  /// Whether a block's impacts are, bit for bit, those of its frequencies.
+  bool has_impacts(const PostingList& list, std::size_t block, std::span<const docid_t> docids,
+                   std::span<const freq_t> freqs, ImpactBlock& impacts) const {
+    const float weight = index_.quantized_weight(list);
+    impacts.values.clear();
+    impacts.words.clear();
+    for (std::size_t i = 0; i < docids.size(); ++i)
+      impacts.values.push_back((*quantizer_)(weight * impact(freqs[i], constants_[docids[i]])));
+    const std::uint32_t greatest = *std::max_element(impacts.values.begin(), impacts.values.end());
+    if (impact_width_of(greatest) > list.impact_width) return false;
+    put_impacts(impacts.values, list.impact_width, impacts.words);
+    return std::equal(impacts.words.begin(), impacts.words.end(),
+                      impact_block(list.impacts, list.impact_width, index_.block_size(), block));
+  }
+
+  /// A list's greatest impact tells the width of its quantized ones, and that of all lists what a step is.
+  void check_greatest_impact(const PostingList& list, float greatest) {
+    const float part = index_.quantized_weight(list) * greatest;
+    if (!list.is_short() && list.impact_width != impact_width_of((*quantizer_)(part)))
+      fail("impact_width", fmt::format("list {} has not the width of its greatest impact", list.number));
+    float top = top_part_;
+    while (part > top && !top_part_.compare_exchange_weak(top, part)) continue;
+  }
+
+  void check_impact_sections() const {
+    if (!quantizer_) return;
+    if (top_part_ != quantizer_->top()) fail("manifest", "another greatest impact than that of the lists");
+    std::uint64_t end = 0;
+    for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
+      index_.for_each_list(block, [&](std::string_view, const PostingList& list) {
+        if (list.is_short()) return;
+        if (list.first_impact_word != end)
+          fail("impact_start", fmt::format("list {} does not begin where the one before ends", list.number));
+        end += list.impacts.size();
+      });
+    }
+    if (end * sizeof(std::uint32_t) + over_read_bytes != index_.container().find("impacts").size)
+      fail("impacts", "do not end with the last list");
   }
 
   void check_term_order() const {
@@ -179,9 +237,11 @@ class IndexCheck {
 
   const IndexReader& index_;
   const Resources& resources_;
+  std::optional<ImpactQuantizer> quantizer_;
   std::vector<std::atomic<std::uint32_t>> lengths_;
   std::vector<float> constants_;
   std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0, lists_ = 0, short_lists_ = 0;
+  std::atomic<float> top_part_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,14 @@
 /// docID orders: which document of a collection gets which docID.
 namespace quern {
 
+/// What an order is made from.
+struct OrderInput {
+  const CollectionReader& collection;
+  const OrderOptions& options;
+  std::span<const float> pagerank;  ///< of each document, in [0, 1]; empty where there is none
+  const Resources& resources;
+};
+
 class OrderMethod {
  public:
   virtual ~OrderMethod() = default;
@@ -18,9 +27,10 @@ class OrderMethod {
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
+  /// Where the collection has no links and no file tells, all documents have the same PageRank.
+  virtual bool needs_pagerank() const { return false; }
   /// The order of the collection's documents: the same for any number of threads and any memory.
-  virtual DocumentOrder compute(const CollectionReader& collection, const OrderOptions& options,
-                                const Resources& resources) const = 0;
+  virtual DocumentOrder compute(const OrderInput& input) const = 0;
 };
 
 /// All orders, in the order in which help texts show them. The one place to add an order.
@@ -32,7 +42,12 @@ const OrderMethod& order_named(std::string_view name);
 /// What `auto` means for this collection: "url" where all documents have one, else "natural".
 std::string_view automatic_order(const CollectionManifest& collection);
 
-/// Throws InvalidArgument where a permutation of so many documents does not fit the memory budget.
-void check_order_memory(std::uint64_t num_documents, const Resources& resources);
+/// What a permutation takes for each document, and as much again while it is made or inverted.
+inline constexpr std::uint64_t permutation_bytes = 2 * sizeof(docid_t);
+
+/// Throws InvalidArgument where the memory budget has no room for so much of each document.
+void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources);
+/// Likewise for so many bytes in all; `what` needs them.
+void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources);
 
 }  // namespace quern

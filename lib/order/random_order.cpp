@@ -10,10 +10,9 @@ class RandomOrder : public OrderMethod {
  public:
   std::string_view name() const override { return "random"; }
   std::string_view description() const override { return "a permutation drawn with --seed, to compare with"; }
-  DocumentOrder compute(const CollectionReader& collection, const OrderOptions& options,
-                        const Resources& resources) const override {
-    DocumentOrder order = natural_order().compute(collection, options, resources);
-    RandomBits random(options.seed);
+  DocumentOrder compute(const OrderInput& input) const override {
+    DocumentOrder order = natural_order().compute(input);
+    RandomBits random(input.options.seed);
     auto& documents = order.documents;
     for (std::size_t i = documents.size(); i > 1; --i) std::swap(documents[i - 1], documents[random.below(i)]);
     return order;

@@ -7,7 +7,8 @@
 namespace quern {
 
 const std::vector<const OrderMethod*>& all_orders() {
-  static const std::vector<const OrderMethod*> orders = {&natural_order(), &url_order(), &random_order()};
+  static const std::vector<const OrderMethod*> orders = {&natural_order(), &url_order(), &score_order(),
+                                                         &bisection_order(), &random_order()};
   return orders;
 }
 
@@ -17,12 +18,14 @@ std::string_view automatic_order(const CollectionManifest& collection) {
   return collection.documents_without_url == 0 ? url_order().name() : natural_order().name();
 }
 
-void check_order_memory(std::uint64_t num_documents, const Resources& resources) {
-  // The permutation, and as much again while it is made or inverted.
-  const std::uint64_t needed_bytes = num_documents * sizeof(docid_t) * 2;
+void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources) {
+  check_order_memory(fmt::format("an order of {} documents", num_documents), num_documents * document_bytes, resources);
+}
+
+void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources) {
   if (needed_bytes > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("an order of {} documents needs {} of memory, but --memory allows {}; raise it",
-                                      num_documents, size_text(needed_bytes), size_text(resources.memory_bytes)));
+    throw InvalidArgument(fmt::format("{} needs {} of memory, but --memory allows {}; raise it", what,
+                                      size_text(needed_bytes), size_text(resources.memory_bytes)));
   }
 }
 

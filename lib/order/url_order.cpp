@@ -12,9 +12,10 @@ class UrlOrder : public OrderMethod {
   std::string_view description() const override { return "by reversed host, then path; documents without a URL last"; }
 
   /// Silvestri: Sorting Out the Document Identifier Assignment Problem (ECIR 2007).
-  DocumentOrder compute(const CollectionReader& collection, const OrderOptions&,
-                        const Resources& resources) const override {
-    check_order_memory(collection.num_documents(), resources);
+  DocumentOrder compute(const OrderInput& input) const override {
+    check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
+    const CollectionReader& collection = input.collection;
+    const Resources& resources = input.resources;
     resources.progress->start("order by URL", collection.num_documents(), "documents");
     ExternalSort keys(resources.tmp_folder, resources.memory_bytes / 2);
     std::vector<docid_t> without_url;

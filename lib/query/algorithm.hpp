@@ -4,25 +4,53 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/query/list_visit.hpp"
 #include "quern/query/query_statistics.hpp"
 #include "quern/query/top_k.hpp"
 
 /// Query algorithms: functions from the posting lists of a query to its best documents.
 namespace quern {
 
-/// A term of a query with its list and its weight w_t.
+/// A term of a query with its list.
 struct WeightedList {
   PostingList list;
-  float weight = 0;
+  float weight = 0;         ///< of its impacts: w_t, or n_t for quantized scores
+  std::uint32_t count = 1;  ///< n_t: how often the query has the term
 };
 
 /// What an algorithm reads besides the lists.
 struct ScoringContext {
   const IndexReader* index = nullptr;
-  QueryStatistics* statistics = nullptr;  ///< never null while an algorithm runs
-  std::span<const float> constants;       ///< K_d of each docID
-  bool all_terms_found = true;            ///< no term of the query is missing from the index
-  bool bounds_hold = true;                ///< the index's block maxima and list bounds are of this k1 and b
+  QueryStatistics* statistics = nullptr;       ///< never null while an algorithm runs
+  std::span<const float> constants;            ///< K_d of each docID
+  bool all_terms_found = true;                 ///< no term of the query is missing from the index
+  bool bounds_hold = true;                     ///< the index's block maxima and list bounds are of this k1 and b
+  const ImpactQuantizer* quantizer = nullptr;  ///< where scores are sums of the index's quantized impacts
+  std::span<const float> priors;               ///< of each docID: what its score's sum begins with; empty: 0
+  std::span<const float> prior_bounds;         ///< the greatest prior in each of Windows(number of documents)
+  VisitCount* visits = nullptr;                ///< what `and` visits of each list, where it is counted
+  std::span<const float> ceilings;             ///< of each docID: no document from there on scores more; empty: unknown
+
+  /// What a document without any of the terms counts as having: less than all scores, which may be 0 with priors.
+  float nothing() const { return priors.empty() ? 0.0f : -1.0f; }
+  /// Numbers that a score of n terms is the sum of.
+  std::size_t addends(std::size_t n) const { return n + (priors.empty() ? 0 : 1); }
+  /// Bounds the priors in one of the Windows.
+  float prior_bound(std::size_t window) const { return priors.empty() ? 0.0f : prior_bounds[window]; }
+  /// No document from `docid` on scores more than `score`: where documents are met in docID order and k of them score
+  /// at least that, there are no more results (Wang 3.2).
+  bool none_above(docid_t docid, float score) const { return docid < ceilings.size() && ceilings[docid] <= score; }
+  /// Notes that the rising `documents` are in all lists up to list i.
+  void visit(std::size_t i, std::span<const ScoredDocument> documents) const {
+    if (visits && !documents.empty()) visits->lists[i].end = documents.back().docid + 1;
+  }
+  /// A query whose first list was read up to `postings` postings may end early there.
+  bool may_stop(std::uint64_t postings) const { return !visits || postings % visits->round == 0; }
+  /// Notes that no document from `docid` on was looked at.
+  void stop_early(docid_t docid) const {
+    statistics->stopped_at = docid;
+    statistics->stopped_early = 1;
+  }
 };
 
 /// Which documents an algorithm finds.

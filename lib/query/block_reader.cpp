@@ -4,16 +4,13 @@
 
 #include <algorithm>
 
+#include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 
 namespace quern {
 
 BlockReader::BlockReader(const IndexReader& index, const PostingList& list, QueryStatistics* statistics)
     : index_(&index), list_(list), statistics_(statistics) {
-  if (statistics_) {
-    statistics_->postings += list.df;
-    statistics_->blocks += list.num_blocks(index.block_size());
-  }
   if (list_.is_short()) {
     load_short_list();
     return;
@@ -22,7 +19,7 @@ BlockReader::BlockReader(const IndexReader& index, const PostingList& list, Quer
   decoder_ = index.codec().make_decoder(options, list_.words);
   num_blocks_ = list_.num_blocks(options.block_size);
   first_word_ = index.codec().header_words(options);
-  load(0);
+  if (num_blocks_ == 1) load(0);
 }
 
 void BlockReader::fail(std::size_t block, const char* why) const {
@@ -51,19 +48,41 @@ WordView BlockReader::block_words(std::size_t block) const {
   return list_.words.subspan(from, to - from);
 }
 
+bool BlockReader::rises(std::size_t block) const {
+  // Sums of gaps can only fall by passing 2^32. In whole words and without an early end, so that compilers compare many
+  // at once.
+  std::uint32_t falls = block > 0 && docids_[0] <= list_.block_last[block - 1];
+  for (unsigned i = 1; i < size_; ++i) {
+    const docid_t before = docids_[i - 1], docid = docids_[i];
+    falls |= (std::max(before, docid) ^ docid) | static_cast<std::uint32_t>(before == docid);
+  }
+  return falls == 0;
+}
+
 void BlockReader::load(std::size_t block) {
-  if (size_ > 0 && block == block_) return;
+  if (holds(block)) return;
   const unsigned block_size = index_->block_size();
   if (statistics_) ++statistics_->blocks_decoded;
   block_ = block;
   size_ = static_cast<unsigned>(std::min<std::uint64_t>(block_size, list_.df - block * block_size));
   words_ = block_words(block);
   freqs_decoded_ = false;
+  freqs_read_ = 0;
   decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
-  docid_t greatest = 0;
-  for (unsigned i = 0; i < size_; ++i) greatest = std::max(greatest, docids_[i]);
-  if (greatest != docids_[size_ - 1] || greatest >= index_->num_documents()) fail(block, "docIDs do not rise");
+  const docid_t greatest = docids_[size_ - 1];
+  if (!rises(block) || greatest >= index_->num_documents()) fail(block, "docIDs do not rise");
   if (num_blocks_ > 1 && greatest != list_.block_last[block]) fail(block, "does not end with its greatest docID");
+}
+
+std::span<const std::uint32_t> BlockReader::quantized_impacts() {
+  const unsigned width = list_.impact_width;
+  decode_impacts(impact_block(list_.impacts, width, index_->block_size(), block_), width, size_, impacts_.data());
+  return {impacts_.data(), size_};
+}
+
+std::uint32_t BlockReader::quantized_impact(unsigned place) const {
+  const unsigned width = list_.impact_width;
+  return impact_at(impact_block(list_.impacts, width, index_->block_size(), block_), width, place);
 }
 
 std::span<const freq_t> BlockReader::freqs() {

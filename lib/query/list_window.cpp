@@ -2,85 +2,132 @@
 
 #include <algorithm>
 
-namespace quern {
+#include "quern/query/row_search.hpp"
 
-ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list)
-    : reader_(*context.index, list.list, context.statistics),
-      statistics_(context.statistics),
-      constants_(context.constants),
-      weight_(list.weight),
-      bounds_hold_(context.bounds_hold),
-      next_(reader_.docids()[0]) {
-  if (list.list.is_short()) {
-    compute_parts();
-    max_part_ = *std::max_element(parts_.begin(), parts_.begin() + reader_.size());
-  } else {
-    // No impact is greater than 1, whatever k1 and b are.
-    max_part_ = weight_ * (bounds_hold_ ? list.list.max_impact : 1.0f);
+namespace quern {
+namespace {
+
+/// Moves those of documents[from] to documents[to - 1] with scores above `least` to documents[kept] and on; returns
+/// where they end.
+std::size_t keep_above(std::span<ScoredDocument> documents, std::size_t from, std::size_t to, std::size_t kept,
+                       float least) {
+  for (std::size_t i = from; i < to; ++i) {
+    documents[kept] = documents[i];
+    kept += documents[i].score > least;
   }
+  return kept;
 }
 
-float ListWindow::bound(docid_t begin, docid_t end) {
-  if (next_ >= end) return 0;
+}  // namespace
+
+ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, bool first)
+    : reader_(*context.index, list.list, context.statistics),
+      scorer_(context, list, first ? context.priors : std::span<const float>()),
+      priors_(context.priors),
+      block_size_(context.index->block_size()),
+      statistics_(context.statistics),
+      bounds_(list.list, scorer_, scorer_.list_bound(reader_)) {
+  restart(0);
+}
+
+float ListWindow::bound(docid_t begin, docid_t end) { return next_ >= end ? 0 : bounds_.in(begin, end); }
+
+void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) const {
   const auto last = reader_.list().block_last;
-  if (last.empty() || !bounds_hold_) return max_part_;
-  while (bound_block_ < last.size() && last[bound_block_] < begin) ++bound_block_;
-  if (bound_block_ == last.size() || (bound_block_ > 0 && last[bound_block_ - 1] + 1 >= end)) return 0;
-  std::uint16_t greatest = 0;
-  for (std::size_t block = bound_block_; block < last.size(); ++block) {
-    greatest = std::max(greatest, reader_.list().block_max[block]);
-    if (last[block] + 1 >= end) break;
+  if (last.empty()) {
+    // One block, which is decoded already: the windows of its postings.
+    std::size_t added = sums.size();
+    for (const docid_t docid : reader_.docids()) {
+      if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_part();
+    }
+    return;
   }
-  return weight_ * dequantize_up(greatest);
+  if (!scorer_.bounds_hold()) {
+    for (double& sum : sums) sum += max_part();
+    return;
+  }
+  std::size_t window = 0;
+  float greatest = 0;
+  for (std::size_t block = 0; block < last.size(); ++block) {
+    const float bound = scorer_.block_bound(reader_.list(), block);
+    for (const std::size_t end = windows.of(last[block]); window < end; ++window) {
+      sums[window] += std::max(greatest, bound);
+      greatest = 0;
+    }
+    greatest = std::max(greatest, bound);
+  }
+  sums[window] += greatest;
+}
+
+void ListWindow::restart(docid_t docid) {
+  const auto last = reader_.list().block_last;
+  block_ = search_block(last, 0, docid);
+  bounds_.restart(docid);
+  place_ = 0;
+  entered_ = reader_.holds(block_);
+  if (entered_) {
+    next_ = reader_.docids().front();
+  } else if (block_ == reader_.num_blocks()) {
+    next_ = end_docid;
+  } else {
+    next_ = block_ == 0 ? 0 : last[block_ - 1] + 1;
+  }
 }
 
 void ListWindow::compute_parts() {
-  const auto docids = reader_.docids();
-  const auto freqs = reader_.freqs();
-  for (std::size_t i = 0; i < docids.size(); ++i) parts_[i] = weight_ * impact(freqs[i], constants_[docids[i]]);
+  scorer_.parts(reader_, parts_.data());
   has_parts_ = true;
-  statistics_->postings_scored += docids.size();
+  statistics_->postings_scored += reader_.size();
 }
 
-void ListWindow::pass_block() {
+void ListWindow::enter_block() {
+  if (entered_) return;
+  if (!reader_.holds(block_)) {
+    reader_.load(block_);
+    has_parts_ = false;
+  }
+  entered_ = true;
+  place_ = 0;
+}
+
+void ListWindow::leave_block() {
   const bool more = block_ + 1 < reader_.num_blocks();
   next_ = more ? reader_.last(block_) + 1 : end_docid;
   ++block_;
   entered_ = false;
 }
 
-bool ListWindow::seek(docid_t docid) {
-  if (next_ == end_docid) return false;
-  if (reader_.last(block_) < docid) {
-    const auto last = reader_.list().block_last;
-    if (last.empty()) {
-      next_ = end_docid;
-      return false;
-    }
-    const auto found = std::lower_bound(last.begin() + static_cast<std::ptrdiff_t>(block_) + 1, last.end(), docid);
-    block_ = static_cast<std::size_t>(found - last.begin());
-    entered_ = false;
-    if (found == last.end()) {
-      next_ = end_docid;
-      return false;
-    }
+bool ListWindow::pass_to_block(docid_t docid) {
+  if (reader_.last(block_) >= docid) return true;
+  block_ = reader_.num_blocks() == 1 ? 1 : search_rows(reader_.list().block_last, block_ + 1, docid);
+  entered_ = false;
+  if (block_ == reader_.num_blocks()) {
+    next_ = end_docid;
+    return false;
   }
-  if (!entered_) {
-    reader_.load(block_);
-    entered_ = true;
-    has_parts_ = false;
-    freqs_read_ = 0;
-    place_ = 0;
-  }
-  const auto docids = reader_.docids();
-  place_ = static_cast<unsigned>(std::lower_bound(docids.begin() + place_, docids.end(), docid) - docids.begin());
-  next_ = docids[place_];
+  next_ = reader_.last(block_ - 1) + 1;
   return true;
 }
 
-bool ListWindow::find(docid_t docid) {
-  if (next_ > docid) return false;
-  return seek(docid) && next_ == docid;
+bool ListWindow::seek(docid_t docid) {
+  if (next_ == end_docid || !pass_to_block(docid)) return false;
+  enter_block();
+  place_ = static_cast<unsigned>(search_block(reader_.docids(), place_, docid));
+  next_ = reader_.docids()[place_];
+  return true;
+}
+
+void ListWindow::add_parts_to(docid_t begin, unsigned stop, float* scores) {
+  const auto docids = reader_.docids();
+  if (priors_.empty()) {
+    for (unsigned i = place_; i < stop; ++i) scores[docids[i] - begin] += parts_[i];
+    return;
+  }
+  for (unsigned i = place_; i < stop; ++i) {
+    float& score = scores[docids[i] - begin];
+    const float before = score;
+    score = (before < 0 ? priors_[docids[i]] : before) + parts_[i];
+  }
 }
 
 void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
@@ -91,22 +138,110 @@ void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
     if (!has_parts_) compute_parts();
     const auto docids = reader_.docids();
     const unsigned size = reader_.size();
-    unsigned i = place_;
     // A block that ends within the window needs no comparison for each posting.
-    const unsigned stop =
-        docids[size - 1] < end
-            ? size
-            : static_cast<unsigned>(std::lower_bound(docids.begin() + i, docids.end(), end) - docids.begin());
-    for (; i < stop; ++i) scores[docids[i] - begin] += parts_[i];
+    const unsigned stop = docids[size - 1] < end ? size : static_cast<unsigned>(search_block(docids, place_, end));
+    add_parts_to(begin, stop, scores);
     if (stop < size) {
       place_ = stop;
       next_ = docids[stop];
       return;
     }
-    pass_block();
+    leave_block();
     if (next_ >= end) return;
     if (!seek(next_)) return;
   }
+}
+
+template <class Take>
+void ListWindow::look_up(std::span<ScoredDocument> documents, Take&& take) {
+  enter_block();
+  const auto docids = reader_.docids();
+  // Neither this loop nor those of add_parts() branch on what is found, and no look-up waits for the one before.
+  constexpr std::size_t at_once = 256;
+  std::array<std::uint16_t, at_once> found, places;
+  for (; !documents.empty(); documents = documents.subspan(std::min(at_once, documents.size()))) {
+    std::size_t hits = 0;
+    for (std::size_t i = 0; i < std::min(at_once, documents.size()); ++i) {
+      const std::size_t place = search_block(docids, 0, documents[i].docid);
+      found[hits] = static_cast<std::uint16_t>(i);
+      places[hits] = static_cast<std::uint16_t>(place);
+      place_ = static_cast<unsigned>(place);
+      hits += docids[place] == documents[i].docid;
+    }
+    take(documents, std::span<const std::uint16_t>(found.data(), hits),
+         std::span<const std::uint16_t>(places.data(), hits));
+  }
+  next_ = docids[place_];
+}
+
+void ListWindow::add_in_block(std::span<ScoredDocument> documents) {
+  look_up(documents, [this](auto some, auto found, auto places) { add_parts(some, found, places); });
+}
+
+std::size_t ListWindow::keep_in_block(std::span<ScoredDocument> documents) {
+  std::size_t kept = 0;
+  look_up(documents, [&](auto some, auto found, auto places) {
+    add_parts(some, found, places);
+    for (const std::uint16_t i : found) documents[kept++] = some[i];
+  });
+  return kept;
+}
+
+void ListWindow::intersect(std::vector<ScoredDocument>& documents) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < documents.size() && next_ != end_docid && pass_to_block(documents[i].docid);) {
+    const docid_t last = reader_.last(block_);
+    const std::size_t from = i;
+    while (i < documents.size() && documents[i].docid <= last) ++i;
+    const std::size_t hits = keep_in_block(std::span(documents).subspan(from, i - from));
+    std::copy_n(documents.begin() + static_cast<std::ptrdiff_t>(from), hits,
+                documents.begin() + static_cast<std::ptrdiff_t>(kept));
+    kept += hits;
+  }
+  documents.resize(kept);
+}
+
+bool ListWindow::take_block(docid_t docid, std::vector<ScoredDocument>& documents) {
+  documents.clear();
+  if (next_ == end_docid || !pass_to_block(docid)) return false;
+  enter_block();
+  for (const docid_t of_block : reader_.docids()) {
+    if (of_block >= docid) documents.push_back({of_block, 0});
+  }
+  return true;
+}
+
+void ListWindow::add_parts(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
+                           std::span<const std::uint16_t> places) {
+  if (has_parts_) {
+    for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += parts_[places[i]];
+    return;
+  }
+  reader_.expect_freqs(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += scorer_.part(reader_, places[i]);
+  statistics_->postings_scored += found.size();
+}
+
+void ListWindow::complete(std::vector<ScoredDocument>& documents, double rest, const ScoreCut& cut) {
+  const float least_after = cut.least_score(rest);
+  std::size_t kept = 0;
+  std::size_t i = 0;
+  while (i < documents.size() && next_ != end_docid && pass_to_block(documents[i].docid)) {
+    // All documents up to the end of the block that the next one would lie in, but for those that the block can't help.
+    const docid_t last = reader_.last(block_);
+    const float least_before = cut.least_score(rest + block_bound());
+    std::size_t open = kept;
+    for (; i < documents.size() && documents[i].docid <= last; ++i) {
+      documents[open] = documents[i];
+      open += documents[i].score > least_before;
+    }
+    if (open == kept) continue;
+    const std::size_t from = kept;
+    add_in_block(std::span(documents).subspan(from, open - from));
+    kept = keep_above(documents, from, open, kept, least_after);
+  }
+  kept = keep_above(documents, i, documents.size(), kept, least_after);
+  documents.resize(kept);
 }
 
 }  // namespace quern

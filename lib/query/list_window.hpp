@@ -2,69 +2,87 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
 
-#include "quern/core/bm25.hpp"
-#include "quern/query/algorithm.hpp"
-#include "quern/query/block_reader.hpp"
+#include "quern/query/list_bounds.hpp"
+#include "quern/query/threshold.hpp"
+#include "quern/query/top_k.hpp"
+#include "quern/query/windows.hpp"
 
 namespace quern {
 
-/// Documents that are looked at together: their scores gather in an array that stays in the first cache.
-inline constexpr docid_t window_documents = 1024;
-
-/// The end of the window that begins at `begin`: behind its last document.
-inline docid_t window_end(const ScoringContext& context, docid_t begin) {
-  return begin + std::min(window_documents, context.index->num_documents() - begin);
-}
-
-/// One list of a query, walked in windows of docIDs that rise. A block's parts (weight times impact) are computed
-/// together when the block is first added to a window.
+/// One list of a query, walked in windows of docIDs that rise from one restart() to the next. A block's parts (weight
+/// times impact) are computed together when the block is first added to a window.
 class ListWindow {
  public:
-  ListWindow(const ScoringContext& context, const WeightedList& list);
+  /// With `first` the list's parts include their documents' priors: sums begin with them.
+  ListWindow(const ScoringContext& context, const WeightedList& list, bool first = false);
 
+  /// Postings in the blocks before the one at hand.
+  std::uint64_t postings_before() const { return block_ * std::uint64_t{block_size_}; }
   /// No posting that is not passed yet has a lower docID; end_docid at the end.
   docid_t next_docid() const { return next_; }
   /// Bounds all parts of the list.
-  float max_part() const { return max_part_; }
+  float max_part() const { return bounds_.max_part(); }
   /// Bounds the parts in [begin, end), from the block rows; `begin` rises from call to call. Nothing is decoded.
   float bound(docid_t begin, docid_t end);
+  /// Adds to sums[w], for each of the windows, what bound() would give for it.
+  void add_bounds(const Windows& windows, std::span<double> sums) const;
 
-  /// Adds the parts of all postings in [begin, end) to scores[docid - begin], and moves past them.
+  /// Goes to the first posting with docID `docid` or more, forwards or back. The block at hand is kept if it is there.
+  void restart(docid_t docid);
+
+  /// Adds the parts of all postings in [begin, end) to scores[docid - begin], and moves past them. Where there are
+  /// priors, scores that are negative begin with them.
   void add_to(docid_t begin, docid_t end, float* scores);
 
-  /// Moves to the first posting with docID `docid` or more; true where it is `docid`. docIDs rise from call to call.
-  bool find(docid_t docid);
-  /// The part of the posting that find() stands at.
-  float part() {
-    ++statistics_->postings_scored;
-    if (has_parts_) return parts_[place_];
-    // A few frequencies of a block are read one by one; where more are wanted, the block is decoded.
-    const freq_t freq = freqs_read_++ < single_freqs ? reader_.freq(place_) : reader_.freqs()[place_];
-    return weight_ * impact(freq, constants_[reader_.docids()[place_]]);
-  }
+  /// Adds its parts to the scores of the documents that it has, and drops those that can't become results: the lists
+  /// behind it add at most `rest`. The documents' docIDs rise, also from call to call.
+  void complete(std::vector<ScoredDocument>& documents, double rest, const ScoreCut& cut);
+  /// Adds its parts to the scores of the documents that it has, and drops the others. The documents' docIDs rise, also
+  /// from call to call.
+  void intersect(std::vector<ScoredDocument>& documents);
+  /// Decodes the next block that may hold docID `docid` or a greater one, and replaces `documents` by those of its
+  /// documents, with scores of 0. False where there is none.
+  bool take_block(docid_t docid, std::vector<ScoredDocument>& documents);
 
  private:
-  static constexpr unsigned single_freqs = 2;
-
   bool seek(docid_t docid);
-  void pass_block();
+  /// Adds the parts at places [place_, stop) of the block at hand.
+  void add_parts_to(docid_t begin, unsigned stop, float* scores);
+  /// Goes to the block that `docid` would lie in, unless it lies behind; false where there is none.
+  bool pass_to_block(docid_t docid);
+  void enter_block();
+  void leave_block();
   void compute_parts();
+  /// Calls take(documents, found, places), some documents at a time: documents[found[i]] stands at places[i] of the
+  /// block at hand.
+  template <class Take>
+  void look_up(std::span<ScoredDocument> documents, Take&& take);
+  /// Adds the parts of documents within the block at hand.
+  void add_in_block(std::span<ScoredDocument> documents);
+  /// Moves those of the documents within the block at hand that it has to the front, with its parts added; returns how
+  /// many.
+  std::size_t keep_in_block(std::span<ScoredDocument> documents);
+  /// Adds to documents[found[i]] the part of the posting at places[i] of the block at hand.
+  void add_parts(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
+                 std::span<const std::uint16_t> places);
+  float block_bound() const {
+    return reader_.num_blocks() > 1 ? scorer_.block_bound(reader_.list(), block_) : max_part();
+  }
 
   BlockReader reader_;
+  ListScorer scorer_;
+  std::span<const float> priors_;
+  unsigned block_size_;
   QueryStatistics* statistics_;
-  std::span<const float> constants_;
-  float weight_;
-  float max_part_ = 0;
-  bool bounds_hold_;
-  docid_t next_;
+  ListBounds bounds_;
+  docid_t next_ = 0;
   std::size_t block_ = 0;  ///< the one in which next_ lies
   unsigned place_ = 0;     ///< in it, where `entered_`
-  bool entered_ = true;    ///< the block is decoded
+  bool entered_ = false;   ///< the block is decoded
   bool has_parts_ = false;
-  unsigned freqs_read_ = 0;      ///< of the block, one by one
-  std::size_t bound_block_ = 0;  ///< the first block that reaches the last bound()'s begin
-  std::array<float, max_block_size> parts_;
+  std::array<float, max_block_size + over_write_values> parts_;
 };
 
 }  // namespace quern

@@ -1,6 +1,6 @@
 #include "quern/query/posting_cursor.hpp"
 
-#include <algorithm>
+#include "quern/query/row_search.hpp"
 
 namespace quern {
 
@@ -11,7 +11,6 @@ void PostingCursor::enter(std::size_t block) {
   }
   reader_.load(block);
   place_ = 0;
-  freqs_read_ = 0;
   docid_ = reader_.docids()[0];
 }
 
@@ -21,15 +20,12 @@ void PostingCursor::next_geq(docid_t target) {
   if (reader_.last(block) < target) {
     const auto rows = reader_.list().block_last;
     if (rows.empty()) return enter(block + 1);
-    const auto row = std::lower_bound(rows.begin() + static_cast<std::ptrdiff_t>(block) + 1, rows.end(), target);
-    enter(static_cast<std::size_t>(row - rows.begin()));
+    enter(search_rows(rows, block + 1, target));
     if (docid_ >= target) return;
   }
   // The block's last docID is `target` or more, so there is a place.
-  const auto docids = reader_.docids();
-  const auto found = std::lower_bound(docids.begin() + place_, docids.end(), target);
-  place_ = static_cast<unsigned>(found - docids.begin());
-  docid_ = *found;
+  place_ = static_cast<unsigned>(search_block(reader_.docids(), place_, target));
+  docid_ = reader_.docids()[place_];
 }
 
 }  // namespace quern

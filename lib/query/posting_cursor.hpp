@@ -9,14 +9,16 @@ namespace quern {
 class PostingCursor {
  public:
   PostingCursor(const IndexReader& index, const PostingList& list, QueryStatistics* statistics = nullptr)
-      : reader_(index, list, statistics), docid_(reader_.docids()[0]) {}
+      : reader_(index, list, statistics) {
+    enter(0);
+  }
 
   docid_t docid() const { return docid_; }
   std::uint64_t df() const { return reader_.list().df; }
-  freq_t freq() {
-    // A few frequencies of a block are read one by one; where more are wanted, the block is decoded.
-    return freqs_read_++ < single_freqs ? reader_.freq(place_) : reader_.freqs()[place_];
-  }
+  freq_t freq() { return reader_.freq(place_); }
+  /// The block at hand, and where in it the cursor stands.
+  BlockReader& reader() { return reader_; }
+  unsigned place() const { return place_; }
   void next() {
     if (++place_ < reader_.size()) {
       docid_ = reader_.docids()[place_];
@@ -24,18 +26,20 @@ class PostingCursor {
       enter(reader_.block() + 1);
     }
   }
+  /// To a later posting of the block at hand.
+  void move_to(unsigned place) {
+    place_ = place;
+    docid_ = reader_.docids()[place];
+  }
   /// To the first posting with docID `target` or more; stays where it is already there.
   void next_geq(docid_t target);
 
  private:
-  static constexpr unsigned single_freqs = 4;
-
   void enter(std::size_t block);
 
   BlockReader reader_;
   unsigned place_ = 0;  ///< in the block
-  unsigned freqs_read_ = 0;
-  docid_t docid_;
+  docid_t docid_ = 0;
 };
 
 }  // namespace quern

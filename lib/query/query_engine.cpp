@@ -1,27 +1,127 @@
 #include "quern/query/query_engine.hpp"
 
+#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "quern/core/parallel_batch.hpp"
+#include "quern/query/row_search.hpp"
+#include "quern/query/windows.hpp"
+
 namespace quern {
 namespace {
 
-/// Queries whose results are held at once before they are handed over.
-constexpr std::size_t batch_queries = 2048;
+/// Integers below it are exact in float32.
+constexpr std::uint64_t least_inexact_sum = std::uint64_t{1} << 24;
+
+void check_quantized(const IndexReader& index, const ScoringOptions& options) {
+  const IndexManifest& manifest = index.manifest();
+  if (!index.quantizer())
+    throw InvalidArgument(fmt::format(
+        "{}: holds no quantized impacts; build it with --quantize BITS, or ask for --scores exact", index.name()));
+  if (options.bm25 != manifest.bm25 || options.idf != Idf::lucene)
+    throw InvalidArgument(fmt::format(
+        "{}: its quantized impacts are of k1 {}, b {} and the lucene IDF; build it with other --k1 and --b, or ask for "
+        "--scores exact",
+        index.name(), manifest.bm25.k1, manifest.bm25.b));
+}
 
 }  // namespace
 
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options) : index_(index), options_(options) {
+  if (options.scores == Scores::quantized) {
+    check_quantized(index, options);
+    quantizer_ = index.quantizer();
+  }
   const double average = index.manifest().statistics.average_length();
   constants_.resize(index.num_documents());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, constants_.size(), 1 << 14), [&](const auto& range) {
     for (std::size_t docid = range.begin(); docid < range.end(); ++docid)
       constants_[docid] = document_constant(index.lengths()[docid], average, options.bm25);
   });
+  if (options.scorer == Scorer::bm25) return;
+  use_pagerank();
+  use_global_scores();
+}
+
+void QueryEngine::use_pagerank() {
+  const auto pagerank = index_.pagerank();
+  if (quantizer_) throw InvalidArgument("quantized scores know no PageRank; ask for --scores exact");
+  if (!(options_.alpha >= 0 && options_.alpha <= 1)) throw InvalidArgument("alpha must be 0 to 1");
+  if (pagerank.empty() && index_.num_documents() > 0)
+    throw InvalidArgument(fmt::format(
+        "{}: holds no PageRank; index a corpus with links, or give the order one with --pagerank or --links",
+        index_.name()));
+  index_.check_document_scores();
+  const auto alpha = static_cast<float>(options_.alpha);
+  const Windows windows(index_.num_documents());
+  priors_.resize(pagerank.size());
+  prior_bounds_.resize(windows.count());
+  for (std::size_t docid = 0; docid < pagerank.size(); ++docid) {
+    priors_[docid] = alpha * pagerank[docid];
+    float& bound = prior_bounds_[windows.of(static_cast<docid_t>(docid))];
+    bound = std::max(bound, priors_[docid]);
+  }
+}
+
+void QueryEngine::use_global_scores() {
+  const auto scores = index_.global_scores();
+  const auto& made_with = index_.manifest().scores;
+  if (scores.empty() || !made_with) {
+    why_not_early_ = "the index is not in the order of global scores (quern index --order score)";
+  } else if (made_with->alpha != options_.alpha || made_with->bm25 != options_.bm25) {
+    why_not_early_ = fmt::format("the index's global scores are of alpha {}, k1 {} and b {}", made_with->alpha,
+                                 made_with->bm25.k1, made_with->bm25.b);
+  } else if (!options_.early_termination) {
+    why_not_early_ = "it is turned off";
+  } else {
+    ceilings_ = scores;
+  }
+}
+
+void QueryEngine::set_weights(std::vector<WeightedList>& lists) const {
+  if (quantizer_) return;
+  const auto idf = [&](const WeightedList& list) {
+    return inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, list.list.df);
+  };
+  if (options_.scorer == Scorer::bm25) {
+    for (WeightedList& list : lists) list.weight = term_weight(list.count, idf(list), options_.bm25);
+    return;
+  }
+  double sum = 0;
+  for (const WeightedList& list : lists) sum += list.count * idf(list);
+  for (WeightedList& list : lists)
+    list.weight = static_cast<float>((1 - options_.alpha) * list.count * idf(list) / sum);
+}
+
+void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatistics& statistics) const {
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const PostingList& list = lists[i].list;
+    std::uint64_t read = list.df;
+    if (!list.block_last.empty()) {
+      const std::size_t block = search_block(list.block_last, 0, statistics.stopped_at - 1);
+      read = std::min<std::uint64_t>(list.df, (block + 1) * std::uint64_t{index_.block_size()});
+    }
+    statistics.depths[std::min(i, statistics.depths.size() - 1)].add(list.df, read);
+  }
+}
+
+void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
+  std::uint64_t greatest = 0;
+  for (const WeightedList& list : lists) {
+    const std::uint64_t impact =
+        list.list.is_short() ? quantizer_->levels() : (std::uint64_t{1} << list.list.impact_width) - 1;
+    greatest += impact * list.count;
+  }
+  if (greatest >= least_inexact_sum)
+    throw InvalidArgument(
+        fmt::format("a query of {} terms might score {}, and quantized scores must stay below {}; cut it, build the "
+                    "index with fewer "
+                    "bits than --quantize {}, or ask for --scores exact",
+                    lists.size(), greatest, least_inexact_sum, quantizer_->bits()));
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found) const {
@@ -32,8 +132,8 @@ std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, 
     std::size_t end = i + 1;
     while (end < terms.size() && terms[end] == terms[i]) ++end;
     if (const auto list = index_.find(terms[i])) {
-      const double idf = inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, list->df);
-      lists.push_back({*list, term_weight(static_cast<unsigned>(end - i), idf, options_.bm25)});
+      const auto count = static_cast<std::uint32_t>(end - i);
+      lists.push_back({*list, static_cast<float>(count), count});
     } else {
       all_found = false;
     }
@@ -42,6 +142,7 @@ std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, 
   std::sort(lists.begin(), lists.end(), [](const WeightedList& a, const WeightedList& b) {
     return a.list.df != b.list.df ? a.list.df < b.list.df : a.list.number < b.list.number;
   });
+  set_weights(lists);
   return lists;
 }
 
@@ -51,6 +152,28 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
   const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
   if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
   TopK top(k);
+  run(algorithm, lists, all_found, nullptr, top, statistics);
+  return top.take();
+}
+
+std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
+                                           QueryStatistics* statistics) const {
+  if (round == 0 || round % index_.block_size() != 0)
+    throw InvalidArgument(
+        fmt::format("a round of {} postings is no multiple of the index's blocks of {}", round, index_.block_size()));
+  bool all_found = false;
+  const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
+  if (lists.empty() || !all_found) return {};
+  VisitCount visits{round, {}};
+  for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
+  TopK top(k);
+  run(algorithm_named("and"), lists, all_found, &visits, top, statistics);
+  return visits.lists;
+}
+
+void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found,
+                      VisitCount* visits, TopK& top, QueryStatistics* statistics) const {
+  if (quantizer_) check_sums(lists);
   QueryStatistics counted;
   ScoringContext context;
   context.index = &index_;
@@ -58,35 +181,31 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
   context.constants = constants_;
   context.all_terms_found = all_found;
   context.bounds_hold = options_.bm25 == index_.manifest().bm25;
+  context.quantizer = quantizer_ ? &*quantizer_ : nullptr;
+  context.priors = priors_;
+  context.prior_bounds = prior_bounds_;
+  context.ceilings = ceilings_;
+  context.visits = visits;
+  for (const WeightedList& list : lists) {
+    counted.postings += list.list.df;
+    counted.blocks += list.list.num_blocks(index_.block_size());
+  }
   algorithm.run(context, lists, top);
+  if (ends_early()) count_depths(lists, counted);
   if (statistics) *statistics += counted;
-  return top.take();
 }
 
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads, const std::function<void(std::size_t, const QueryAnswer&)>& take) {
+               std::size_t k, unsigned threads, const BatchSteps& steps) {
   using Clock = std::chrono::steady_clock;
-  tbb::task_arena arena(static_cast<int>(threads));
   tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-  std::vector<QueryAnswer> answers;
-  const auto answer = [&](std::string_view text, QueryAnswer& out) {
+  const auto answer = [&](std::size_t i, QueryAnswer& out) {
     const auto begun = Clock::now();
-    out.documents = engine.search(text, algorithm, k, analyzers.local(), &out.statistics);
+    out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics);
     out.time_us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
+    if (steps.render) steps.render(i, out);
   };
-  for (std::size_t from = 0; from < texts.size(); from += batch_queries) {
-    const std::size_t count = std::min(batch_queries, texts.size() - from);
-    answers.assign(count, {});
-    arena.execute([&] {
-      tbb::parallel_for(
-          tbb::blocked_range<std::size_t>(0, count, 1),
-          [&](const auto& range) {
-            for (std::size_t i = range.begin(); i < range.end(); ++i) answer(texts[from + i], answers[i]);
-          },
-          tbb::simple_partitioner());
-    });
-    for (std::size_t i = 0; i < count; ++i) take(from + i, answers[i]);
-  }
+  answer_in_batches<QueryAnswer>(texts.size(), threads, answer, steps.take);
 }
 
 }  // namespace quern

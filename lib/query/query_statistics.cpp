@@ -6,6 +6,25 @@
 
 namespace quern {
 
+ListDepth& ListDepth::operator+=(const ListDepth& other) {
+  lists += other.lists;
+  postings += other.postings;
+  read += other.read;
+  shares += other.shares;
+  return *this;
+}
+
+QueryStatistics& QueryStatistics::operator+=(const QueryStatistics& other) {
+  postings += other.postings;
+  postings_scored += other.postings_scored;
+  blocks += other.blocks;
+  blocks_decoded += other.blocks_decoded;
+  stopped_early += other.stopped_early;
+  stopped_at = other.stopped_at;
+  for (std::size_t place = 0; place < depths.size(); ++place) depths[place] += other.depths[place];
+  return *this;
+}
+
 LatencySummary summarize(std::vector<double> times_us) {
   if (times_us.empty()) return {};
   std::sort(times_us.begin(), times_us.end());

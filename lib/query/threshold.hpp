@@ -1,8 +1,10 @@
 #pragma once
-#include <cmath>
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <span>
 
-#include "quern/query/algorithm.hpp"
+#include "quern/query/list_scorer.hpp"
 
 namespace quern {
 
@@ -10,29 +12,59 @@ namespace quern {
 /// score of n terms: one for each product, one for each sum.
 inline double with_slack(double bound, std::size_t n) { return bound * (1.0 + static_cast<double>(n) * 0x1p-23); }
 
+/// The greatest float below a positive one; -1 below 0, which is less than all scores.
+inline float next_below(float value) {
+  return value > 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) - 1) : -1.0f;
+}
+
 /// What no result of a union can stay at or below, known before any document is met: below the k-th best part of a
-/// single list, k documents and more score at least that. 0 where no list keeps such a part.
+/// single list, k documents and more score at least that. Where no list keeps such a part: less than all scores.
 inline float primed_threshold(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   std::size_t rank = 0;
   while (rank < stored_ranks.size() && stored_ranks[rank] < k) ++rank;
-  if (!context.bounds_hold || rank == stored_ranks.size()) return 0;
+  if (!context.bounds_hold || rank == stored_ranks.size()) return context.nothing();
   float best = 0;
-  for (const WeightedList& list : lists) best = std::max(best, list.weight * list.list.kth_impact[rank]);
+  for (const WeightedList& list : lists) best = std::max(best, kth_part(context, list, rank));
   // A tie with it may be a result: only what is strictly below is out.
-  return best > 0 ? std::nextafter(best, 0.0f) : 0;
+  return best > 0 ? next_below(best) : context.nothing();
 }
 
-/// The score that a document met from now on must pass: documents are met in docID order, so a tie loses.
+/// The score that a document must pass to become a result.
 class Threshold {
  public:
-  Threshold(const ScoringContext& context, std::span<const WeightedList> lists, const TopK& top)
-      : top_(top), primed_(primed_threshold(context, lists, top.k())) {}
+  /// `primed` is what no result can stay at or below, as far as is known before.
+  Threshold(float primed, const TopK& top) : top_(top), primed_(primed) {}
 
-  float value() const { return top_.full() ? std::max(primed_, top_.threshold()) : primed_; }
+  /// For documents from `docid` on, in whatever order they are met: a tie loses against a lower docID alone.
+  float value(docid_t docid) const {
+    if (!top_.full()) return primed_;
+    const ScoredDocument worst = top_.worst();
+    return std::max(primed_, worst.docid < docid ? worst.score : next_below(worst.score));
+  }
 
  private:
   const TopK& top_;
   float primed_;
+};
+
+/// What the score of a document must pass to become a result, while parts of it are still missing.
+class ScoreCut {
+ public:
+  /// For scores that are sums of n numbers. No document passes `least` itself.
+  ScoreCut(double least, std::size_t n) : least_(least), slack_(with_slack(1.0, n)) {}
+
+  /// A document whose parts are at most `bound` together may pass.
+  bool can_pass(double bound) const { return bound * slack_ > least_; }
+  /// A score s with (s + rest) * slack <= least is passed over: the greatest such s, rounded down, but not below 0;
+  /// or -1 where a score of 0 passes.
+  float least_score(double rest) const {
+    if (least_ < 0) return -1;
+    const double score = least_ / slack_ - rest;
+    return score <= 0 ? 0.0f : next_below(static_cast<float>(score));
+  }
+
+ private:
+  double least_, slack_;
 };
 
 }  // namespace quern

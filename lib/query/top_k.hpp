@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "quern/core/types.hpp"
@@ -12,43 +14,82 @@ struct ScoredDocument {
   bool operator==(const ScoredDocument&) const = default;
 };
 
-/// The order of results: greater scores first, ties by lower docID.
-inline bool ranks_before(const ScoredDocument& a, const ScoredDocument& b) {
-  return a.score > b.score || (a.score == b.score && a.docid < b.docid);
-}
-
-/// Keeps the k best of the documents that it is shown, in any order of showing: ties at the cut go to lower docIDs.
+/// Keeps the k best of the documents that it is shown, in any order of showing: greater scores rank first, ties by
+/// lower docID. Few are kept in a heap. Of many, up to as many again are kept beside them and cut off together, which
+/// costs less than a heap in order; what is known of the worst then lags a little behind. Scores are not negative.
 class TopK {
  public:
-  explicit TopK(std::size_t k) : k_(k) { heap_.reserve(std::min<std::size_t>(k, 1 << 16)); }
+  explicit TopK(std::size_t k) : k_(k), capacity_(k <= most_in_heap ? k : 2 * k) {
+    kept_.reserve(std::min<std::size_t>(capacity_, 1 << 16));
+  }
 
   void add(docid_t docid, float score) {
-    const ScoredDocument document{docid, score};
-    if (heap_.size() < k_) {
-      heap_.push_back(document);
-      std::push_heap(heap_.begin(), heap_.end(), ranks_before);
-    } else if (ranks_before(document, heap_.front())) {
-      std::pop_heap(heap_.begin(), heap_.end(), ranks_before);
-      heap_.back() = document;
-      std::push_heap(heap_.begin(), heap_.end(), ranks_before);
+    const Key key = key_of(docid, score);
+    if (full_ && key > worst_) return;
+    if (k_ <= most_in_heap) {
+      add_to_heap(key);
+    } else {
+      kept_.push_back(key);
+      if (kept_.size() == (full_ ? capacity_ : k_)) cut();
     }
   }
 
-  void clear() { heap_.clear(); }
-  bool full() const { return heap_.size() == k_; }
-  /// Of the worst of the kept, once full: a document met later must beat it, since its docID is greater.
-  float threshold() const { return heap_.front().score; }
+  void clear() {
+    kept_.clear();
+    full_ = false;
+  }
+  /// There are k documents.
+  bool full() const { return full_; }
+  /// Once full: k documents rank no worse than this one, which is or was the worst of them.
+  ScoredDocument worst() const { return document_of(worst_); }
   std::size_t k() const { return k_; }
 
   /// The results, best first; empties the collection.
   std::vector<ScoredDocument> take() {
-    std::sort_heap(heap_.begin(), heap_.end(), ranks_before);
-    return std::move(heap_);
+    if (kept_.size() > k_) cut();
+    std::sort(kept_.begin(), kept_.end());
+    std::vector<ScoredDocument> documents;
+    documents.reserve(kept_.size());
+    for (const Key key : kept_) documents.push_back(document_of(key));
+    clear();
+    return documents;
   }
 
  private:
-  std::size_t k_;
-  std::vector<ScoredDocument> heap_;  ///< the worst of the kept at the front
+  /// Score and docID in one number that is the smaller the better the document ranks: the bits of floats that are not
+  /// negative rise as the floats do.
+  using Key = std::uint64_t;
+  static Key key_of(docid_t docid, float score) { return Key{~std::bit_cast<std::uint32_t>(score)} << 32 | docid; }
+  static ScoredDocument document_of(Key key) {
+    return {static_cast<docid_t>(key), std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32))};
+  }
+
+  void add_to_heap(Key key) {
+    if (full_) {
+      std::pop_heap(kept_.begin(), kept_.end());
+      kept_.back() = key;
+    } else {
+      kept_.push_back(key);
+    }
+    std::push_heap(kept_.begin(), kept_.end());
+    full_ = kept_.size() == k_;
+    worst_ = kept_.front();
+  }
+
+  void cut() {
+    const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    std::nth_element(kept_.begin(), last, kept_.end());
+    worst_ = *last;
+    kept_.resize(k_);
+    full_ = true;
+  }
+
+  static constexpr std::size_t most_in_heap = 64;
+
+  std::size_t k_, capacity_;
+  bool full_ = false;
+  Key worst_ = 0;
+  std::vector<Key> kept_;
 };
 
 }  // namespace quern

@@ -1,36 +1,56 @@
 #include "quern/query/window_scores.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
 #if defined(__AVX2__)
 #include <immintrin.h>
-
-#include <bit>
 #endif
 
 namespace quern {
+namespace {
+
+/// Documents whose scores are compared together: few pass, so one branch for all of them is rarely mispredicted.
+constexpr docid_t group = 64;
+
+/// Bit i says whether scores[i] is above `least`.
+std::uint64_t mask_above(const float* scores, float least) {
+  std::uint64_t mask = 0;
+#if defined(__AVX2__)
+  const __m256 limit = _mm256_set1_ps(least);
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < group; i += 8) {
+    const __m256 above = _mm256_cmp_ps(_mm256_loadu_ps(scores + i), limit, _CMP_GT_OQ);
+    mask |= std::uint64_t{static_cast<std::uint8_t>(_mm256_movemask_ps(above))} << i;
+  }
+#else
+  for (unsigned i = 0; i < group; ++i) mask |= std::uint64_t{scores[i] > least} << i;
+#endif
+  return mask;
+}
+
+void fill(float* scores, float value) {
+#if defined(__AVX2__)
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < group; i += 8) _mm256_storeu_ps(scores + i, _mm256_set1_ps(value));
+#else
+  std::fill_n(scores, group, value);
+#endif
+}
+
+}  // namespace
 
 void WindowScores::take_above(float least, docid_t begin, docid_t end, std::vector<ScoredDocument>& found) {
   found.clear();
-  const docid_t size = end - begin;
-  docid_t i = 0;
-#if defined(__AVX2__)
-  // Sixteen at a time: few pass, so one branch for all of them is rarely taken.
-  const __m256 limit = _mm256_set1_ps(least), zero = _mm256_setzero_ps();
-  for (; i + 16 <= size; i += 16) {
-    float* at = scores_.data() + i;
-    const __m256 low = _mm256_loadu_ps(at), high = _mm256_loadu_ps(at + 8);
-    const auto low_above = static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(low, limit, _CMP_GT_OQ)));
-    const auto high_above = static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(high, limit, _CMP_GT_OQ)));
-    for (unsigned above = low_above | high_above << 8; above != 0; above &= above - 1) {
+  // Scores behind the end hold the mark, so whole groups are looked at.
+  for (docid_t from = 0; from < end - begin; from += group) {
+    float* const scores = scores_.data() + from;
+    for (std::uint64_t above = mask_above(scores, least); above != 0; above &= above - 1) {
       const auto place = static_cast<unsigned>(std::countr_zero(above));
-      found.push_back({begin + i + place, at[place]});
+      found.push_back({begin + from + place, scores[place]});
     }
-    _mm256_storeu_ps(at, zero);
-    _mm256_storeu_ps(at + 8, zero);
-  }
-#endif
-  for (; i < size; ++i) {
-    if (scores_[i] > least) found.push_back({begin + i, scores_[i]});
-    scores_[i] = 0;
+    fill(scores, nothing_);
   }
 }
 

@@ -6,17 +6,19 @@
 
 namespace quern {
 
-/// The scores of one window's documents: 0 where none of the lists added so far has the document.
+/// The scores of one window's documents, with a mark that is less than all scores where none of the lists added so far
+/// has the document.
 class WindowScores {
  public:
-  WindowScores() : scores_(window_documents) {}
+  WindowScores(const Windows& windows, float nothing) : nothing_(nothing), scores_(windows.size(), nothing) {}
 
   float* data() { return scores_.data(); }
-  /// Replaces `found` by the documents of the window [begin, end) with a score above `least` (at least 0), in docID
-  /// order, and sets all scores to 0.
+  /// Replaces `found` by the documents of the window [begin, end) with a score above `least` (at least the mark),
+  /// in docID order, and sets all scores to the mark.
   void take_above(float least, docid_t begin, docid_t end, std::vector<ScoredDocument>& found);
 
  private:
+  float nothing_;
   std::vector<float> scores_;
 };
 

@@ -164,6 +164,38 @@ Target target_of(const UrlParts& base, const UrlParts& reference) {
   return target;
 }
 
+std::optional<unsigned> hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  if (lower(c) >= 'a' && lower(c) <= 'f') return lower(c) - 'a' + 10;
+  return {};
+}
+
+/// RFC 3986, section 2.3.
+bool is_unreserved(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~'; }
+
+/// A % that no two hexadecimal digits follow means itself, which is %25.
+std::string with_normal_percents(std::string_view url) {
+  constexpr const char* upper_digits = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(url.size());
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    if (url[i] != '%') {
+      out += url[i];
+      continue;
+    }
+    const auto high = i + 2 < url.size() ? hex_digit(url[i + 1]) : std::nullopt;
+    const auto low = high ? hex_digit(url[i + 2]) : std::nullopt;
+    if (low) i += 2;
+    const unsigned decoded = low ? *high * 16 + *low : '%';
+    if (is_unreserved(static_cast<char>(decoded))) {
+      out += static_cast<char>(decoded);
+    } else {
+      out.append({'%', upper_digits[decoded / 16], upper_digits[decoded % 16]});
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string resolve_url(std::string_view base, std::string_view href) {
@@ -182,6 +214,22 @@ std::string resolve_url(std::string_view base, std::string_view href) {
   if (reference.fragment) url.append("#").append(*reference.fragment);
   if (url.size() > max_url_bytes) url.clear();
   return url;
+}
+
+std::string_view page_url_of_resolved(std::string_view url, std::string& buffer) {
+  url = url.substr(0, url.find('#'));
+  if (url.find('%') == std::string_view::npos) return url;
+  buffer = with_normal_percents(url);
+  // Decoding may have brought capitals to the host and dots to the path.
+  if (std::string resolved = resolve_url(buffer, buffer); !resolved.empty()) buffer = std::move(resolved);
+  return buffer;
+}
+
+std::string page_url(std::string_view url) {
+  const std::string resolved = resolve_url(url, url);
+  if (resolved.empty()) return std::string(url);
+  std::string buffer;
+  return std::string(page_url_of_resolved(resolved, buffer));
 }
 
 std::string url_order_key(std::string_view url) {

@@ -15,6 +15,14 @@ inline constexpr std::size_t max_url_bytes = 2048;
 /// resolve_url(url, url) brings a page's own URL to the same form.
 std::string resolve_url(std::string_view base, std::string_view href);
 
+/// The form in which two URLs of one page are the same text: what resolve_url() makes of it, without the fragment, with
+/// percent-encoding normalised (RFC 3986, section 6.2.2: hexadecimal digits in upper case, unreserved characters
+/// decoded; a % without them is %25). A text that is no URL of a page stays as it is.
+std::string page_url(std::string_view url);
+
+/// The same of a URL that resolve_url() gave: a view of it, or of `buffer` where something had to be changed.
+std::string_view page_url_of_resolved(std::string_view url, std::string& buffer);
+
 /// A key whose byte order is URL order: host labels from the last to the first ("org.example.www"), port, path and
 /// query, and at the very end what is left (scheme, case of the host), so that two URLs share a key only if they are
 /// the same. Pages of one host and port come in the byte order of their paths.

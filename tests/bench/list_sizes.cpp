@@ -8,11 +8,11 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
 #include "quern/codec/simple16.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/measure/histogram.hpp"
 #include "quern/query/posting_cursor.hpp"
 
 namespace {
@@ -20,22 +20,6 @@ namespace {
 using namespace quern;
 
 constexpr std::size_t pisa_block = 128;
-
-/// Counts values to find their zero-order entropy.
-class Histogram {
- public:
-  void add(std::uint32_t value) { ++counts_[value], ++total_; }
-  double bits_per_value() const {
-    double bits = 0;
-    for (const auto& [value, count] : counts_)
-      bits -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total_));
-    return total_ == 0 ? 0 : bits / static_cast<double>(total_);
-  }
-
- private:
-  std::unordered_map<std::uint32_t, std::uint64_t> counts_;
-  std::uint64_t total_ = 0;
-};
 
 /// Words of an OptPFD block with slots of `width` bits; a huge number where the exceptions don't fit Simple16.
 std::size_t optpfd_words(std::span<const std::uint32_t> values, unsigned width) {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "catch.hpp"
+#include "cli/plan_files.hpp"
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
@@ -12,12 +13,14 @@ using namespace testing;
 
 struct MillFiles {
   TemporaryFolder folder;
-  std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index");
+  std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index"),
+              plan = folder.path("plan");
 
   MillFiles() {
     REQUIRE(run_quern({"parse", folder.write("c.trecweb", small_trecweb), "-o", collection}).exit_status == 0);
     REQUIRE(run_quern({"order", collection, "--by", "url", "-o", order}).exit_status == 0);
     REQUIRE(run_quern({"build", collection, "--order", order, "-o", index}).exit_status == 0);
+    write_plan(index, plan);
   }
 };
 
@@ -63,6 +66,30 @@ TEST_CASE("inspect gives the figures of collections and orders too", "[cli][insp
   CHECK(contains(run_quern({"inspect", mill.order}).out, "url"));
 }
 
+TEST_CASE("inspect gives a plan's figures, and its lists", "[cli][inspect][plan]") {
+  const MillFiles mill;
+  const auto plan = run_quern({"inspect", mill.plan, "--json"}).json();
+  CHECK(plan["kind"] == "plan");
+  CHECK(plan["policy"] == "vfb");
+  CHECK(plan["budget_bytes"] == 1000);
+  CHECK(plan["max_admission"] == 0.5);
+  CHECK(plan["cached_lists"] == 2);
+  CHECK(plan["cached_blocks"] == 2);
+  CHECK(plan["cached_bytes"] == 24);
+  CHECK(plan["sections"]["bytes"] == 16);
+  CHECK(plan["file_bytes"] == std::filesystem::file_size(mill.plan));
+  const std::string lines = run_quern({"inspect", mill.plan}).out;
+  CHECK(contains(lines, "policy"));
+  CHECK(contains(lines, "cached_bytes"));
+  CHECK(run_quern({"inspect", mill.plan, "--lists"}).out == "1\t1\t8\n3\t1\t16\n");
+  for (const Words& wrong : {Words{"inspect", mill.index, "--lists"}, Words{"inspect", mill.order, "--lists"},
+                             Words{"inspect", mill.plan, "--docs"}, Words{"inspect", mill.plan, "mill"}}) {
+    const RunOutcome outcome = run_quern(wrong);
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, "is wanted here"));
+  }
+}
+
 TEST_CASE("inspect streams posting lists, as lines or as JSON", "[cli][inspect]") {
   const MillFiles mill;
   const RunOutcome lists = run_quern({"inspect", mill.index, "mill", "stone"});
@@ -77,30 +104,54 @@ TEST_CASE("inspect streams posting lists, as lines or as JSON", "[cli][inspect]"
   CHECK(contains(unknown.err, "no term 'Mill'"));
 }
 
+TEST_CASE("inspect shows quantized impacts where an index has them", "[cli][inspect][quantized]") {
+  const MillFiles mill;
+  const std::string index = mill.folder.path("quantized");
+  REQUIRE(run_quern({"build", mill.collection, "--order", mill.order, "--quantize", "8", "-o", index}).exit_status ==
+          0);
+  const auto json = run_quern({"inspect", index, "--json"}).json();
+  CHECK(json["impact_bits"] == 8);
+  CHECK(json["impact_bytes"] == 0);  // all lists are short
+  const auto plain = run_quern({"inspect", mill.index, "--json"}).json();
+  CHECK(plain["impact_bits"] == 0);
+  CHECK(plain["impact_bytes"] == 0);
+  const auto list = run_quern({"inspect", index, "mill", "--json"}).json();
+  REQUIRE(list["postings"].size() == 2);
+  const int twice = list["postings"][0][2], once = list["postings"][1][2];
+  CHECK(once > 0);
+  CHECK(twice > once);
+  CHECK(run_quern({"inspect", index, "mill"}).out == "# mill df 2 cf 3 blocks 1\n0\t2\tM-2\t" + std::to_string(twice) +
+                                                         "\n3\t1\tM-1\t" + std::to_string(once) + "\n");
+  CHECK(run_quern({"verify", index}).exit_status == 0);
+  CHECK(contains(run_quern({"inspect", index, "--config"}).out, "\nquantize = 8\n"));
+  CHECK_FALSE(contains(run_quern({"inspect", mill.index, "--config"}).out, "quantize"));
+}
+
 TEST_CASE("inspect --docs prints docID, docno, URL, length, PageRank and global score in docID order",
           "[cli][inspect]") {
   const MillFiles mill;
   const RunOutcome documents = run_quern({"inspect", mill.index, "--docs"});
   CHECK(lines_of(documents.out) ==
-        Words{"0\tM-2\thttp://a.example/wind\t9\t0\t0", "1\tM-4\thttp://www.mill.example/empty\t0\t0\t0",
-              "2\tM-3\thttp://www.mill.example/stone\t9\t0\t0", "3\tM-1\thttp://www.mill.example/wheel\t10\t0\t0"});
+        Words{"0\tM-2\thttp://a.example/wind\t9\t0.75\t0", "1\tM-4\thttp://www.mill.example/empty\t0\t0.75\t0",
+              "2\tM-3\thttp://www.mill.example/stone\t9\t1\t0", "3\tM-1\thttp://www.mill.example/wheel\t10\t0.75\t0"});
 }
 
 TEST_CASE("verify passes sound files and names what it checked", "[cli][verify]") {
   const MillFiles mill;
-  const RunOutcome outcome = run_quern({"verify", mill.collection, mill.order, mill.index});
+  const RunOutcome outcome = run_quern({"verify", mill.collection, mill.order, mill.index, mill.plan});
   CHECK(outcome.exit_status == 0);
   const Words lines = lines_of(outcome.out);
-  REQUIRE(lines.size() == 3);
+  REQUIRE(lines.size() == 4);
   CHECK(lines[0].starts_with(mill.collection + ": collection, "));
   CHECK(lines[1].starts_with(mill.order + ": order, "));
   CHECK(lines[2].starts_with(mill.index + ": index, "));
+  CHECK(lines[3].starts_with(mill.plan + ": plan, "));
   for (const std::string& line : lines) CHECK(line.ends_with(", sound"));
 }
 
 TEST_CASE("verify finds any damaged byte, and names file and section", "[cli][verify]") {
   const MillFiles mill;
-  for (const std::string& file : {mill.collection, mill.order, mill.index + "/index.quern"}) {
+  for (const std::string& file : {mill.collection, mill.order, mill.index + "/index.quern", mill.plan}) {
     const std::string sound = read_file(file);
     int in_sections = 0;
     const std::size_t step = sound.size() / (sanitized ? 20 : 60) | 1;

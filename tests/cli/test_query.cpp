@@ -1,7 +1,9 @@
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "catch.hpp"
+#include "cli/plan_files.hpp"
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
@@ -72,6 +74,35 @@ TEST_CASE("results come as TREC, MS MARCO, JSON lines or a table", "[cli][query]
   for (const char* shown : {"M-2", "Wind", "http://a.example/wind", "The Wheel"}) CHECK(contains(table, shown));
 }
 
+TEST_CASE("a plan of the index changes nothing on the CPU, and one of another index is refused", "[cli][query][plan]") {
+  const MillIndex mill;
+  const std::string plan = mill.folder.path("mill.plan");
+  write_plan(mill.index, plan);
+  const RunOutcome without = mill.query({"--query", "mill stone"}),
+                   with = mill.query({"--query", "mill stone", "--plan", plan});
+  CHECK(with.exit_status == 0);
+  CHECK(with.out == without.out);
+  CHECK(lines_of(with.err).size() == 1);
+  CHECK(contains(with.err, plan));
+  CHECK(contains(with.err, "CPU"));
+  CHECK(mill.query({"--query", "mill", "--plan", plan, "--quiet"}).err.empty());
+
+  const std::string other_index = mill.folder.path("other"), other = mill.folder.path("other.plan");
+  REQUIRE(run_quern({"index", mill.folder.path("c.trecweb"), "-o", other_index, "--codec", "rice"}).exit_status == 0);
+  write_plan(other_index, other);
+  const RunOutcome refused = mill.query({"--query", "mill", "--plan", other});
+  CHECK(refused.exit_status == 1);
+  CHECK(refused.out.empty());
+  CHECK(refused.err.starts_with("quern: error: " + other + ": "));
+  CHECK(contains(refused.err, "quern plan " + mill.index));
+
+  const std::string damaged = mill.folder.path("damaged.plan");
+  write_plan(mill.index, damaged, 2);
+  CHECK(mill.query({"--query", "mill", "--plan", damaged}).exit_status == 1);
+  CHECK(mill.query({"--query", "mill", "--plan", mill.index}).exit_status == 1);
+  CHECK(mill.query({"--query", "mill", "--plan", mill.folder.path("nowhere")}).exit_status == 1);
+}
+
 TEST_CASE("or finds any term, and all of them, k cuts, and unknown terms find nothing", "[cli][query]") {
   const MillIndex mill;
   CHECK(ranking(mill.query({"--query", "stones mill", "-k", "1000"}).out).size() == 3);
@@ -88,6 +119,46 @@ TEST_CASE("or finds any term, and all of them, k cuts, and unknown terms find no
   // URL terms are not searched; titles are.
   CHECK(mill.query({"--query", "example"}).out.empty());
   CHECK(ranking(mill.query({"--query", "the"}).out).size() == 2);
+}
+
+TEST_CASE("odd query files get an answer for each query, with every algorithm", "[cli][query]") {
+  const MillIndex mill;
+  std::string thousand = "mill";
+  for (int i = 1; i < 1000; ++i) thousand += i % 3 == 0 ? " mill" : " w" + std::to_string(i);
+  // The same id twice, an empty query, one of unknown terms alone, one of a thousand terms.
+  const std::string log = "7:mill\n7:mill\n8:\n9:nowhere nothing\n10:" + thousand + "\n";
+  const std::string two = mill.query({"--query", "mill", "-k", "1000000"}).out;
+  for (const std::string algorithm : {"maxscore", "bmw", "wand", "or", "and", "and-or"}) {
+    INFO(algorithm);
+    const RunOutcome run = mill.query({"-q", "-", "-a", algorithm, "-k", "1000000"}, log);
+    CHECK(run.exit_status == 0);
+    std::map<std::string, std::size_t> lines;
+    for (const std::string& line : lines_of(run.out)) ++lines[line.substr(0, line.find(' '))];
+    CHECK(lines["7"] == 2 * lines_of(two).size());
+    CHECK(lines["8"] == 0);
+    CHECK(lines["9"] == 0);
+    CHECK(lines["10"] == (algorithm == "and" ? 0 : lines_of(two).size()));
+  }
+}
+
+TEST_CASE("quantized scores are whole numbers, and refused where the index has none", "[cli][query][quantized]") {
+  const MillIndex mill;
+  const RunOutcome refused = mill.query({"--query", "mill", "--scores", "quantized"});
+  CHECK(refused.exit_status == 1);
+  CHECK(contains(refused.err, "--quantize"));
+  const std::string index = mill.folder.path("quantized");
+  REQUIRE(run_quern({"index", mill.folder.path("c.trecweb"), "-o", index, "--quantize", "8"}).exit_status == 0);
+  const std::string run = run_quern({"query", index, "--query", "mill mill", "--scores", "quantized"}).out;
+  REQUIRE(lines_of(run).size() == 2);
+  for (const std::string& line : lines_of(run)) {
+    std::istringstream columns(line);
+    std::string qid, q0, docno, rank, score;
+    columns >> qid >> q0 >> docno >> rank >> score;
+    CHECK(std::stoi(score) > 0);
+    CHECK(std::stoi(score) % 2 == 0);
+    CHECK(score.find('.') == std::string::npos);
+  }
+  CHECK(run_quern({"query", index, "--query", "mill"}).out == mill.query({"--query", "mill"}).out);
 }
 
 TEST_CASE("k1, b and IDF may differ from the index's", "[cli][query]") {

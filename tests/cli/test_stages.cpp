@@ -25,8 +25,8 @@ TEST_CASE("parse, order and build make the very bytes of index, in every order",
     return run_quern(arguments);
   };
   Words seen;
-  for (const Words& order :
-       {Words{"natural"}, Words{"url"}, Words{"random", "--seed", "7"}, Words{"random", "--seed", "8"}}) {
+  for (const Words& order : {Words{"natural"}, Words{"url"}, Words{"bisection"}, Words{"random", "--seed", "7"},
+                             Words{"random", "--seed", "8"}}) {
     INFO(order.front() << " " << order.back());
     Words by = {"order", collection, "-o", folder.path("order"), "--force", "--by"};
     REQUIRE(with(by, order).exit_status == 0);

@@ -90,7 +90,7 @@ std::string round_trip_fault(const Codec& codec, const CodecOptions& options, co
 std::vector<std::pair<const Codec*, CodecOptions>> all_set_ups() {
   std::vector<std::pair<const Codec*, CodecOptions>> set_ups;
   for (const Codec* codec : all_codecs())
-    for (unsigned block_size : {64u, 128u, 256u, 512u})
+    for (unsigned block_size : {2u, 8u, 64u, 128u, 256u, 512u})
       for (unsigned recursion = 0; recursion <= (codec->name() == "rpfd" ? 4u : 0u); ++recursion)
         set_ups.push_back({codec, {block_size, recursion}});
   return set_ups;
@@ -252,8 +252,8 @@ TEST_CASE("codecs are found by name, the first being the default", "[codec]") {
 }
 
 TEST_CASE("block size and recursion are checked", "[codec]") {
-  for (unsigned size : {64u, 128u, 256u, 512u}) CHECK_NOTHROW(check_codec_options({size, 4}));
-  for (unsigned size : {0u, 1u, 63u, 100u, 1024u}) CHECK_THROWS_AS(check_codec_options({size, 1}), InvalidArgument);
+  for (unsigned size : {2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u}) CHECK_NOTHROW(check_codec_options({size, 4}));
+  for (unsigned size : {0u, 1u, 3u, 63u, 100u, 1024u}) CHECK_THROWS_AS(check_codec_options({size, 1}), InvalidArgument);
   CHECK_THROWS_AS(check_codec_options({128, 5}), InvalidArgument);
   for (const Codec* codec : all_codecs()) CHECK_THROWS_AS(codec->make_encoder({100, 1}), InvalidArgument);
 }

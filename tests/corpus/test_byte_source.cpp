@@ -46,6 +46,26 @@ std::string long_text() {
 
 }  // namespace
 
+TEST_CASE("A file of any form is spooled to a work file without a name", "[corpus]") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("tmp"));
+  Resources resources = default_resources();
+  resources.tmp_folder = folder.path("tmp");
+  const std::string text = long_text();
+  for (const std::string& stored : {text, gzipped(text), zstd_packed(text), gzipped("")}) {
+    const File spooled = spool_whole(folder.write("log", stored), resources);
+    std::string found(spooled.size(), '\0');
+    spooled.read_at(0, {reinterpret_cast<std::uint8_t*>(found.data()), found.size()});
+    CHECK(found == (stored == gzipped("") ? "" : text));
+    CHECK(std::filesystem::is_empty(folder.path("tmp")));
+  }
+  const std::string packed = gzipped(text);
+  CHECK_THROWS_AS(spool_whole(folder.write("cut", packed.substr(0, packed.size() / 2)), resources), CorruptFile);
+  CHECK_THROWS_AS(spool_whole(folder.path("nowhere"), resources), IoError);
+  resources.tmp_folder = folder.path("no_folder");
+  CHECK_THROWS_AS(spool_whole(folder.path("log"), resources), IoError);
+}
+
 TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever the size of a read", "[corpus]") {
   const std::string text = long_text();
   for (const std::size_t step : {std::size_t{977}, std::size_t{1} << 20}) {

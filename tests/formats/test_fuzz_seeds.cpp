@@ -6,10 +6,12 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/verify_index.hpp"
+#include "quern/order/make_order.hpp"
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"
 #include "formats/container_writing.hpp"
+#include "formats/small_plan.hpp"
 #include "fuzz/container_fuzzing.hpp"
 
 /// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
@@ -64,12 +66,13 @@ struct Built {
   ContainerReader index;
 };
 
-Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::string& codec, bool scores) {
+Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::string& codec, bool scores,
+            unsigned quantize_bits = 0) {
   CollectionReader collection = testing::collection_of(folder, pages(num_pages), 1500);
   const Resources resources = testing::small_resources(folder);
   OrderOptions order_options;
   order_options.by = "random";
-  DocumentOrder order = order_named("random").compute(collection, order_options, resources);
+  DocumentOrder order = make_order(collection, order_options, {}, resources);
   if (scores) {
     order.pagerank.assign(num_pages, 0.5f);
     order.global_scores.assign(num_pages, 0.25f);
@@ -79,6 +82,7 @@ Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::str
   BuildOptions options;
   options.codec = codec;
   options.codec_options.block_size = 64;
+  options.quantize_bits = quantize_bits;
   build_index(collection, order, order_options, options, resources, index_file);
   return {std::move(collection),
           ContainerReader(testing::shared(std::move(order_file)), FileKind::order, order_version),
@@ -106,6 +110,11 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
                         FileKind::index, index_version));
     CHECK_NOTHROW(verify_index(index, default_resources()));
   });
+  for_each_seed("plan", [](ByteView seed) {
+    const PlanReader plan(ContainerReader(
+        fuzz::container_around(seed, FileKind::plan, plan_version, fuzz::plan_sections), FileKind::plan, plan_version));
+    CHECK(plan.load().lists.size() == plan.manifest().lists);
+  });
 }
 
 TEST_CASE("make the fuzzers' seeds", "[.seeds]") {
@@ -114,12 +123,21 @@ TEST_CASE("make the fuzzers' seeds", "[.seeds]") {
   write_seed("collection", "small", fuzz::seed_of(small.collection.container(), fuzz::collection_sections));
   write_seed("order", "scores", fuzz::seed_of(small.order, fuzz::order_sections));
   write_seed("index", "small", fuzz::seed_of(small.index, fuzz::index_sections));
+  Built planned = build(folder, 3, "newpfd", false);
+  CachePlan plan = testing::small_plan(IndexReader(std::move(planned.index)));
+  write_seed("plan", "two_lists",
+             fuzz::seed_of(testing::plan_reader(folder.path(""), plan).container(), fuzz::plan_sections));
+  plan.lists.clear();
+  write_seed("plan", "no_lists",
+             fuzz::seed_of(testing::plan_reader(folder.path(""), plan).container(), fuzz::plan_sections));
   write_seed("container", "order", testing::bytes_of(small.order.file()));
   write_seed("container", "collection", testing::bytes_of(small.collection.container().file()));
   for (const char* codec : {"newpfd", "rpfd", "rice"}) {
     const Built blocks = build(folder, 130, codec, false);
     write_seed("index", std::string("blocks_") + codec, fuzz::seed_of(blocks.index, fuzz::index_sections));
   }
+  const Built impacts = build(folder, 80, "newpfd", false, 8);
+  write_seed("index", "impacts", fuzz::seed_of(impacts.index, fuzz::index_sections));
   const Built chunks = build(folder, 40, "newpfd", false);
   write_seed("collection", "chunks", fuzz::seed_of(chunks.collection.container(), fuzz::collection_sections));
   write_seed("order", "plain", fuzz::seed_of(chunks.order, fuzz::order_sections));

@@ -40,22 +40,38 @@ std::map<std::string, std::string> index_bytes(const ContainerReader& container)
   return rows;
 }
 
-}  // namespace
-
-TEST_CASE("the worked example of the index's page holds", "[index][format]") {
+IndexReader example_index(unsigned quantize_bits) {
   Pipeline pipeline;
   const CollectionReader collection(pipeline.parse(example_corpus()));
   BuildOptions options;
   options.codec_options.block_size = 64;
-  const IndexReader index =
-      Pipeline::open_index(pipeline.build(collection, pipeline.order(collection, {"natural", 1}), options));
-  const auto made = index_bytes(index.container());
-  auto shown = page_bytes("index.md", "bytes");
+  options.quantize_bits = quantize_bits;
+  return Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
+}
+
+void check_page(const std::string& block, const std::map<std::string, std::string>& made) {
+  auto shown = page_bytes("index.md", block);
   CHECK(shown.size() == made.size());
   for (const auto& [name, bytes] : made) {
     INFO(name);
     CHECK(shown[name] == bytes);
   }
+}
+
+}  // namespace
+
+TEST_CASE("the worked example of the index's page holds", "[index][format]") {
+  check_page("bytes", index_bytes(example_index(0).container()));
+}
+
+TEST_CASE("the worked example of quantized impacts holds", "[index][format][quantized]") {
+  const IndexReader index = example_index(16);
+  const ContainerReader& container = index.container();
+  std::map<std::string, std::string> rows;
+  for (const char* name : {"impact_start", "impact_width"}) rows[name] = hex_text(container.view(name));
+  rows["impacts, its first 16 bytes"] = hex_text(container.view("impacts").first(16));
+  rows["lexicon, its first 16 bytes"] = hex_text(container.view("lexicon").first(16));
+  check_page("impact bytes", rows);
 }
 
 }  // namespace quern

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,11 +10,13 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/formats/plan_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
 #include "formats/container_writing.hpp"
+#include "formats/page_example.hpp"
 
 /// The worked examples of the pages on our own files, read from the pages themselves.
 using namespace quern;
@@ -108,6 +111,31 @@ TEST_CASE("The worked example of the order's page holds", "[format]") {
   CHECK(order.manifest().options.by == "random");
   CHECK(order.manifest().options.seed == 1);
   CHECK(order.manifest().collection_hash == "0123456789abcdef");
+}
+
+TEST_CASE("The worked example of the plan's page holds", "[format][plan]") {
+  auto example = testing::page_bytes("plan.md", "plan");
+  const std::string manifest = testing::page_block("plan.md", "manifest");
+  CachePlan plan;
+  plan.manifest = PlanManifest::from_json(manifest, "plan.md");
+  plan.lists = {{2, 1, 400}, {5, 3, 1440}};
+  const TemporaryFolder folder;
+  File file = File::anonymous(folder.path(""));
+  write_plan(file, plan);
+  const PlanReader reader(ContainerReader(testing::shared(std::move(file)), FileKind::plan, plan_version));
+  CHECK(reader.load().lists == plan.lists);
+  for (const auto& [section, bytes] : testing::sections_of(reader.container())) {
+    INFO(section);
+    if (section != "manifest") CHECK(testing::hex_text(bytes) == example.at(section));
+  }
+  nlohmann::json written = nlohmann::json::parse(reader.container().manifest());
+  nlohmann::json wanted = nlohmann::json::parse(manifest);
+  CHECK(written.erase("tool") == 1);
+  CHECK(wanted.erase("tool") == 1);
+  CHECK(written == wanted);
+  CHECK(wanted["settings"]["policy"] == "vfb");
+  CHECK(reader.manifest().max_admission == 0.5);
+  CHECK(reader.manifest().index_bytes == 9000);
 }
 
 TEST_CASE("The worked example of the short lists' page holds", "[format][codec]") {

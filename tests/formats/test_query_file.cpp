@@ -174,6 +174,29 @@ TEST_CASE("A file without queries or without text is refused", "[format][query_f
   CHECK_THROWS_AS(automatic(utf16), CorruptFile);
 }
 
+TEST_CASE("Queries are handed out one by one, up to the line that is damaged", "[format][query_file]") {
+  const auto visited = [](std::string_view bytes, std::string_view form) {
+    Queries queries;
+    std::string end;
+    try {
+      end = quern::for_each_query(bytes, form, "test.queries", [&](std::string_view id, std::string_view text) {
+        queries.push_back({std::string(id), std::string(text)});
+      });
+    } catch (const CorruptFile&) {
+      end = "damaged";
+    }
+    return std::pair(queries, end);
+  };
+  const Queries two{{"7", "mill"}, {"8", ""}};
+  CHECK(visited("7:mill\n8:\n", "auto") == std::pair(two, std::string("colon")));
+  CHECK(visited("7:mill\n8:\nno id\n9:x\n", "colon") == std::pair(two, std::string("damaged")));
+  CHECK(visited("{\"id\":7,\"text\":\"mill\"}\n{\"id\":8,\"text\":\" \"}\n{\"id\":9}", "jsonl") ==
+        std::pair(two, std::string("damaged")));
+  CHECK(visited("<num>7<title>mill<num>8<top><title>x", "auto") == std::pair(two, std::string("damaged")));
+  const Queries numbered{{"1", "mill"}, {"2", "stone"}};
+  CHECK(visited("mill\n\nstone", "auto") == std::pair(numbered, std::string("lines")));
+}
+
 TEST_CASE("TREC topics of all ages are read", "[format][query_file]") {
   SECTION("the older form, with labels, other fields and leading zeros") {
     const QueryFile found = automatic(
@@ -228,6 +251,31 @@ TEST_CASE("JSONL queries take the usual keys", "[format][query_file]") {
   CHECK(automatic("{\"qid\":\"PLAIN-2\",\"query\":\" mill\\u0020wheel \"}\n").queries ==
         Queries{{"PLAIN-2", "mill wheel"}});
   CHECK(automatic("{\"text\":\"a\",\"_id\":18446744073709551615}\n").queries == Queries{{"18446744073709551615", "a"}});
+}
+
+TEST_CASE("a long file's text is told to be left behind piece by piece, in each pass from the front", "[format]") {
+  std::string text;
+  std::size_t queries = 0;
+  while (text.size() < 30'000'000) text += "q" + std::to_string(queries++) + ":some words of a query\n";
+  std::size_t visited = 0, passes = 0;
+  const char* next = nullptr;
+  const auto visit = [&](std::string_view id, std::string_view words) {
+    if (words == "some words of a query" && id == "q" + std::to_string(visited)) ++visited;
+  };
+  const std::string_view form = quern::for_each_query(text, "auto", "log", visit, [&](std::string_view piece) {
+    if (piece.data() == text.data()) {
+      ++passes;
+    } else {
+      CHECK(piece.data() == next);
+    }
+    next = piece.data() + piece.size();
+    CHECK(next <= text.data() + text.size());
+  });
+  CHECK(form == "colon");
+  CHECK(visited == queries);
+  CHECK(passes >= 2);
+  // Nothing but the end is held back.
+  CHECK(text.data() + text.size() - next < 10'000'000);
 }
 
 TEST_CASE("Hostile query files take linear time", "[format][query_file][property]") {

@@ -37,11 +37,10 @@ ContainerReader container_of(const TemporaryFolder& folder, const Sections& sect
 std::optional<std::pair<std::uint64_t, std::string>> look_up(const TermDictionary& dictionary, std::string_view term) {
   const auto number = dictionary.block_of(term);
   if (!number) return std::nullopt;
-  DictionaryBlock block = dictionary.block(*number);
-  DictionaryEntry entry;
-  for (std::uint64_t i = *number * terms_per_block; block.next(entry); ++i)
-    if (entry.term == term) return std::pair(i, std::string(as_text(entry.payload)));
-  return std::nullopt;
+  std::uint64_t place = *number * terms_per_block;
+  const auto payload = dictionary.block(*number).find(term, [&](ByteView) { ++place; });
+  if (!payload) return std::nullopt;
+  return std::pair(place, std::string(as_text(*payload)));
 }
 
 Terms all_of(DictionaryScan scan) {

@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
+#include "quern/codec/impact_packing.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/index/verify_index.hpp"
@@ -36,12 +39,29 @@ void read_list(const IndexReader& index, const PostingList& list, docid_t leap) 
   }
 }
 
+/// Quantized impacts, block by block and one by one, are the same and have the list's width.
+void read_impacts(const IndexReader& index, const PostingList& list) {
+  if (list.impacts.empty()) return;
+  std::array<std::uint32_t, max_block_size + unpack_slack> impacts;
+  for (std::size_t block = 0; block < list.num_blocks(index.block_size()); ++block) {
+    const std::uint64_t left = list.df - block * index.block_size();
+    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(index.block_size(), left));
+    const std::uint32_t* words = impact_block(list.impacts, list.impact_width, index.block_size(), block);
+    decode_impacts(words, list.impact_width, n, impacts.data());
+    for (unsigned place = 0; place < n; ++place)
+      if (impacts[place] != impact_at(words, list.impact_width, place) || impacts[place] >> list.impact_width > 0)
+        std::abort();
+  }
+  if (index.greatest_impact(list) > index.quantizer()->levels()) std::abort();
+}
+
 void read_lists(const IndexReader& index) {
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
     survive([&] {
       index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
         for (const docid_t leap : {0u, 1u, 100u}) survive([&] { read_list(index, list, leap); });
         survive([&] { index.find(term); });
+        read_impacts(index, list);
       });
     });
   }
@@ -57,8 +77,9 @@ void read_documents(const IndexReader& index) {
     });
     if (docid % 16 == 0) survive([&] { sum += index.text(docid).url.size(); });
     sum += index.length(docid);
-    if (index.pagerank(docid) + index.global_score(docid) == -1) ++sum;
   }
+  for (const auto scores : {index.pagerank(), index.global_scores()})
+    for (const float score : scores) sum += score > 1;
   [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("more terms than memory holds are sorted on disk", "[interchange]") {
 TEST_CASE("an index of a text, exported and imported, has the same lists and scores", "[interchange]") {
   Pipeline pipeline;
   const CollectionReader collection(pipeline.parse(as_jsonl(random_corpus(3, {}))));
-  const IndexReader index = Pipeline::open_index(pipeline.build(collection, pipeline.order(collection, {}), {}));
+  const IndexReader index = Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), {}));
   const InvertedModel model = exported(pipeline, index);
   const IndexReader again = Pipeline::open_index(import_model(pipeline, model));
   for (const char* section :

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "quern/core/random.hpp"
-#include "quern/order/order.hpp"
+#include "quern/order/make_order.hpp"
 #include "quern/text/url.hpp"
 
 #include "catch.hpp"
@@ -19,9 +19,7 @@ std::vector<docid_t> compute(const CollectionReader& collection, const Temporary
   OrderOptions options;
   options.by = by;
   options.seed = seed;
-  return order_named(by)
-      .compute(collection, options, testing::small_resources(folder, threads, memory_bytes))
-      .documents;
+  return make_order(collection, options, {}, testing::small_resources(folder, threads, memory_bytes)).documents;
 }
 
 std::vector<docid_t> natural(std::size_t count) {
@@ -114,8 +112,8 @@ TEST_CASE("Orders are found by name, and auto takes URLs where all documents hav
 TEST_CASE("An order that does not fit the memory is refused before it is made", "[order]") {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder, 1, 8000);
-  CHECK_NOTHROW(check_order_memory(1000, resources));
-  CHECK_THROWS_AS(check_order_memory(1001, resources), InvalidArgument);
+  CHECK_NOTHROW(check_order_memory(1000, 8, resources));
+  CHECK_THROWS_AS(check_order_memory(1001, 8, resources), InvalidArgument);
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(20, 3));
   for (const OrderMethod* order : all_orders())
     CHECK_THROWS_AS(compute(collection, folder, std::string(order->name()).c_str(), 1, 100), InvalidArgument);

@@ -25,6 +25,24 @@ float ModelIndex::part(const ModelPosting& posting, const ModelScoring& scoring)
   return freq / (constant + freq);
 }
 
+double ModelIndex::idf(std::size_t df, const ModelScoring& scoring) const {
+  const auto all = static_cast<double>(documents_.size()), with = static_cast<double>(df);
+  const double odds = (all - with + 0.5) / (with + 0.5);
+  return scoring.robertson ? std::max(1e-6, std::log(odds)) : std::log(1 + odds);
+}
+
+float ModelIndex::weight(std::size_t df, int count, const ModelScoring& scoring) const {
+  return static_cast<float>(count * idf(df, scoring) * (scoring.k1 + 1));
+}
+
+float ModelIndex::top_part(const ModelScoring& scoring) const {
+  float top = 0;
+  for (const auto& [term, postings] : lists_)
+    for (const ModelPosting& posting : postings)
+      top = std::max(top, weight(postings.size(), 1, scoring) * part(posting, scoring));
+  return top;
+}
+
 std::vector<ScoredDocument> ModelIndex::search(const std::vector<std::string>& terms, bool conjunctive, std::size_t k,
                                                const ModelScoring& scoring) const {
   std::map<std::string, int> counts;
@@ -36,16 +54,27 @@ std::vector<ScoredDocument> ModelIndex::search(const std::vector<std::string>& t
   if (conjunctive && rows.size() < counts.size()) return {};
   std::sort(rows.begin(), rows.end());
 
-  const auto documents = static_cast<double>(documents_.size());
+  const double levels = std::pow(2.0, scoring.quantize_bits) - 1;
+  const float top = scoring.quantize_bits > 0 ? top_part(scoring) : 0;
+  const auto quantized = [&](float part) {
+    return std::max(1.0, std::floor(static_cast<double>(part) * (levels / static_cast<double>(top)) + 0.5));
+  };
+  double idfs = 0;
+  for (const auto& [df, term, count] : rows) idfs += count * idf(df, scoring);
+  const bool with_pagerank = !scoring.pagerank.empty();
   std::vector<float> scores(documents_.size());
+  for (docid_t docid = 0; with_pagerank && docid < scores.size(); ++docid)
+    scores[docid] = static_cast<float>(scoring.alpha) * scoring.pagerank[docid];
   std::vector<std::size_t> matches(documents_.size());
   for (const auto& [df, term, count] : rows) {
-    const double odds = (documents - static_cast<double>(df) + 0.5) / (static_cast<double>(df) + 0.5);
-    const double idf = scoring.robertson ? std::max(1e-6, std::log(odds)) : std::log(1 + odds);
-    const auto weight = static_cast<float>(count * idf * (scoring.k1 + 1));
+    const float all_of_them = with_pagerank ? static_cast<float>((1 - scoring.alpha) * count * idf(df, scoring) / idfs)
+                                            : weight(df, count, scoring);
+    const float once = weight(df, 1, scoring);
     for (const ModelPosting& posting : lists_.at(term)) {
-      const float part = weight * this->part(posting, scoring);
-      scores[posting.docid] += part;
+      const float impact = part(posting, scoring);
+      const float added =
+          scoring.quantize_bits > 0 ? static_cast<float>(count * quantized(once * impact)) : all_of_them * impact;
+      scores[posting.docid] += added;
       ++matches[posting.docid];
     }
   }

@@ -22,6 +22,9 @@ struct ModelPosting {
 struct ModelScoring {
   double k1 = 1.2, b = 0.75;
   bool robertson = false;
+  unsigned quantize_bits = 0;        ///< scores are sums of integers of so many bits; 0: exact ones
+  std::vector<float> pagerank = {};  ///< by docID; empty: scores know none
+  double alpha = 0;                  ///< its share
 };
 
 class ModelIndex {
@@ -34,6 +37,12 @@ class ModelIndex {
   std::uint64_t tokens() const { return tokens_; }
   std::uint64_t postings() const { return postings_; }
 
+  /// The weight of a term that stands `count` times in the query.
+  float weight(std::size_t df, int count, const ModelScoring& scoring = {}) const;
+  /// The inverse document frequency.
+  double idf(std::size_t df, const ModelScoring& scoring = {}) const;
+  /// The greatest part of all postings, for terms that stand once in the query.
+  float top_part(const ModelScoring& scoring = {}) const;
   /// f / (K_d + f), as float32.
   float part(const ModelPosting& posting, const ModelScoring& scoring = {}) const;
   /// The k best documents with any (all) of the terms: scored one by one and sorted.

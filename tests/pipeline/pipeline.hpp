@@ -5,7 +5,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/order/order.hpp"
+#include "quern/order/make_order.hpp"
 
 #include "corpus/temporary_folder.hpp"
 
@@ -32,8 +32,11 @@ class Pipeline {
     return file;
   }
 
-  DocumentOrder order(const CollectionReader& collection, const OrderOptions& options) const {
-    return order_named(options.by).compute(collection, options, resources);
+  DocumentOrder order(const CollectionReader& collection, std::string by = "natural", std::uint64_t seed = 1) const {
+    OrderOptions options;
+    options.by = std::move(by);
+    options.seed = seed;
+    return make_order(collection, options, {}, resources);
   }
 
   StageFile build(const CollectionReader& collection, const DocumentOrder& order, const BuildOptions& options) {

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,8 +47,7 @@ class DamagedIndex {
   DamagedIndex(const CorpusShape& shape, const BuildOptions& options) {
     const auto documents = random_corpus(71, shape);
     const CollectionReader collection(pipeline_.parse(as_jsonl(documents)));
-    index_.emplace(
-        Pipeline::open_index(pipeline_.build(collection, pipeline_.order(collection, {"natural", 1}), options)));
+    index_.emplace(Pipeline::open_index(pipeline_.build(collection, pipeline_.order(collection), options)));
     sections_ = sections_of(index_->container());
     lists_ = lists_of(*index_);
   }
@@ -113,6 +113,35 @@ BuildOptions blocks_of_64(const std::string& codec) {
 
 }  // namespace
 
+TEST_CASE("a block whose docIDs fall is refused before anything is done with them", "[index][query]") {
+  const unsigned n = 64;
+  DamagedIndex damaged({4000, 300, 12, false}, blocks_of_64("newpfd"));
+  // A list whose second block takes as many words as the damaged one.
+  PostingList list;
+  for (std::uint64_t block = 0; block < damaged.sound().num_lexicon_blocks(); ++block)
+    damaged.sound().for_each_list(block, [&](std::string_view, const PostingList& each) {
+      if (each.block_last.size() > 2 && each.block_offset[2] - each.block_offset[1] >= 12) list = each;
+    });
+  REQUIRE(list.df > 0);
+  // A gap of 2^32 - 9 leads eight documents back; all docIDs stay below the block's last, which is as it was.
+  std::vector<std::uint32_t> gaps(n, 0);
+  const std::vector<std::uint32_t> freqs(n, 0);
+  gaps[20] = 0u - 9;
+  gaps[n - 1] = list.block_last[1] - list.block_last[0] - (n - 9);
+  REQUIRE(gaps[n - 1] < 4000);
+  const auto encoder = codec_named("newpfd").make_encoder({n, 1});
+  Words words;
+  encoder->start_list();
+  encoder->observe(gaps, freqs);
+  encoder->put_header(words);
+  encoder->put_block(gaps, freqs, words);
+  REQUIRE(words.size() <= list.block_offset[2] - list.block_offset[1]);
+  std::memcpy(damaged.section("postings").data() + 4 * (list.first_word + list.block_offset[1]), words.data(),
+              4 * words.size());
+  CHECK_THROWS_WITH(damaged.lists_are_same(), Catch::Contains("do not rise"));
+  CHECK(damaged.is_found());
+}
+
 TEST_CASE("verify finds every wrong block row, length and place of a docno", "[index][property]") {
   DamagedIndex damaged({300, 60, 30, false}, blocks_of_64("newpfd"));
   REQUIRE_FALSE(damaged.is_found());
@@ -130,6 +159,60 @@ TEST_CASE("verify finds every wrong block row, length and place of a docno", "[i
         must_find);
   }
   CHECK_FALSE(damaged.is_found());
+}
+
+TEST_CASE("verify finds every wrong quantized impact, width and place of impacts", "[index][quantized][property]") {
+  BuildOptions options = blocks_of_64("newpfd");
+  options.quantize_bits = 6;
+  DamagedIndex damaged({300, 60, 30, false}, options);
+  REQUIRE_FALSE(damaged.is_found());
+  const auto must_find = [&] { CHECK(damaged.is_found()); };
+  Bytes& impacts = damaged.section("impacts");
+  // Verify looks at all but the zeros behind the last list, which only checksums cover.
+  for (std::size_t at = 0; at < impacts.size() - over_read_bytes; at += 5) {
+    INFO("byte " << at);
+    impacts[at] ^= static_cast<std::uint8_t>(1u << at % 8);
+    CHECK(damaged.is_found());
+    CHECK(damaged.message.find("section 'impacts': list ") != std::string::npos);
+    CHECK(damaged.message.find(", block ") != std::string::npos);
+    impacts[at] ^= static_cast<std::uint8_t>(1u << at % 8);
+  }
+  for (const std::uint8_t difference : {1, 0xff, 0x80}) {
+    damaged.with_each_changed<std::uint8_t>(
+        "impact_width", 3, [&](std::uint8_t width) { return static_cast<std::uint8_t>(width + difference); },
+        must_find);
+  }
+  for (const std::uint64_t difference : {std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 62}) {
+    damaged.with_each_changed<std::uint64_t>(
+        "impact_start", 3, [&](std::uint64_t start) { return start + difference; }, must_find);
+  }
+  CHECK_FALSE(damaged.is_found());
+  impacts.resize(impacts.size() + 4);
+  CHECK(damaged.is_found());
+}
+
+TEST_CASE("opening or verifying finds a wrong scale of quantized impacts", "[index][quantized]") {
+  BuildOptions options = blocks_of_64("newpfd");
+  options.quantize_bits = 6;
+  DamagedIndex damaged({300, 60, 30, false}, options);
+  const Bytes sound = damaged.section("manifest");
+  const std::string text(as_text(sound));
+  const auto set = [&](const std::string& key, const std::string& value) {
+    const std::size_t from = text.find("\"" + key + "\": ") + key.size() + 4, to = text.find_first_of(",\n", from);
+    REQUIRE(from < to);
+    const std::string changed = text.substr(0, from) + value + text.substr(to);
+    damaged.section("manifest") = Bytes(changed.begin(), changed.end());
+  };
+  for (const char* bits : {"1", "5", "7", "16", "17", "400"}) {
+    set("quantize_bits", bits);
+    INFO(bits << " bits");
+    CHECK(damaged.is_found());
+  }
+  for (const char* top : {"-1", "0", "1e-30", "1e30", "1e300", "5"}) {
+    set("quantize_top", top);
+    INFO("top " << top);
+    CHECK(damaged.is_found());
+  }
 }
 
 TEST_CASE("verify finds a docno's place that was given to its duplicate", "[index]") {

@@ -105,7 +105,7 @@ TEST_CASE("an index of any coding holds what a plain inversion finds", "[index][
   const auto documents = random_corpus(7, {700, 500, 40, true});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
   REQUIRE(collection.num_chunks() > 10);
-  const DocumentOrder order = pipeline.order(collection, {"natural", 1});
+  const DocumentOrder order = pipeline.order(collection);
   const ModelIndex model(documents, order.documents);
   REQUIRE(model.lists().at("everywhere").size() > 512);
   for (const BuildOptions& options : all_codings()) {
@@ -134,7 +134,7 @@ TEST_CASE("an index of any docID order and corpus form holds what a plain invers
     const CollectionReader collection(pipeline.parse(with_urls ? as_jsonl(documents) : as_trectext(documents)));
     for (const OrderMethod* method : all_orders()) {
       INFO(size << " documents, order " << method->name());
-      const DocumentOrder order = pipeline.order(collection, {std::string(method->name()), seed});
+      const DocumentOrder order = pipeline.order(collection, std::string(method->name()), seed);
       std::set<docid_t> different(order.documents.begin(), order.documents.end());
       REQUIRE(different.size() == size);
       REQUIRE(*different.rbegin() == size - 1);
@@ -154,7 +154,7 @@ TEST_CASE("a corpus of nothing but empty documents makes an index without terms"
   Pipeline pipeline;
   const CollectionReader collection(
       pipeline.parse("{\"id\":\"a\",\"contents\":\"\"}\n{\"id\":\"b\",\"contents\":\"!\"}\n"));
-  const DocumentOrder order = pipeline.order(collection, {});
+  const DocumentOrder order = pipeline.order(collection);
   const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, {}));
   CHECK(index.num_documents() == 2);
   CHECK(index.manifest().terms == 0);

@@ -35,9 +35,11 @@ Written write_all(const std::string& corpus, unsigned threads, std::uint64_t par
   collection.container().verify(pipeline.resources);
   collection.verify_contents(pipeline.resources);
   pipeline.resources.memory_bytes = index_memory;
-  const DocumentOrder order = pipeline.order(collection, {"url", 1});
+  const DocumentOrder order = pipeline.order(collection, "url", 1);
   Written written;
-  written.index = bytes_of(*pipeline.build(collection, order, {}));
+  BuildOptions options;
+  options.quantize_bits = 8;
+  written.index = bytes_of(*pipeline.build(collection, order, options));
   written.collection = bytes_of(*file);
   written.spilled_runs = pipeline.report.spilled_runs;
   return written;
@@ -95,7 +97,7 @@ TEST_CASE("an index whose postings don't fit in memory has the same bytes as one
 TEST_CASE("an index is refused where memory can't hold its tables", "[index]") {
   Pipeline pipeline;
   const CollectionReader collection(pipeline.parse(as_jsonl(random_corpus(1, {20, 20, 20, false}))));
-  const DocumentOrder order = pipeline.order(collection, {});
+  const DocumentOrder order = pipeline.order(collection);
   pipeline.resources.memory_bytes = 16 << 20;
   CHECK_THROWS_AS(pipeline.build(collection, order, {}), InvalidArgument);
 }

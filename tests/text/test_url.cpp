@@ -133,3 +133,20 @@ TEST_CASE("A key tells URLs apart that differ in anything", "[text]") {
   std::sort(keys.begin(), keys.end());
   CHECK(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
 }
+
+TEST_CASE("URLs of one page have one form", "[text]") {
+  CHECK(page_url("HTTP://H.example:80/a/../%7eb%2f%c3%A9?%3d#part") == "http://h.example/~b%2F%C3%A9?%3D");
+  CHECK(page_url("http://%48.example") == "http://h.example/");
+  CHECK(page_url("http://h.example/a/%2E%2e/b") == "http://h.example/b");
+  CHECK(page_url("http://h.example/100%") == page_url("http://h.example/100%25"));
+  CHECK(page_url("http://h.example/%%341") == "http://h.example/%2541");
+  CHECK(page_url("http://h.example/%4") == "http://h.example/%254");
+  CHECK(page_url("http://h.example/A") != page_url("http://h.example/a"));
+  CHECK(page_url("http://h.example/a?") != page_url("http://h.example/a"));
+  // What is no address of a page is left alone.
+  CHECK(page_url("M-%41#1") == "M-%41#1");
+  CHECK(page_url("").empty());
+  std::string buffer;
+  CHECK(page_url_of_resolved("http://h.example/a#b", buffer) == "http://h.example/a");
+  CHECK(page_url_of_resolved("http://h.example/%61#b", buffer) == "http://h.example/a");
+}

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
+#include "quern/collection/posting.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/index/posting.hpp"
 
 namespace quern {
 
@@ -11,8 +11,12 @@ class ForwardPostings {
  public:
   /// Postings of the chunk, document after document; docids[d] is the docID of the collection's document d.
   std::vector<Posting> read(const CollectionReader& collection, std::size_t chunk, std::span<const docid_t> docids);
+  /// The same with the documents' numbers in the collection as docIDs.
+  std::vector<Posting> read(const CollectionReader& collection, std::size_t chunk);
 
  private:
+  template <class DocidOf>
+  std::vector<Posting> read_with(const CollectionReader& collection, std::size_t chunk, const DocidOf& docid_of);
   void count(ByteView stream, const CollectionReader& collection);
 
   ChunkBuffers buffers_;

@@ -1,4 +1,4 @@
-#include "quern/index/forward_postings.hpp"
+#include "quern/collection/forward_postings.hpp"
 
 #include "quern/core/error.hpp"
 
@@ -13,8 +13,9 @@ void ForwardPostings::count(ByteView stream, const CollectionReader& collection)
   }
 }
 
-std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk,
-                                           std::span<const docid_t> docids) {
+template <class DocidOf>
+std::vector<Posting> ForwardPostings::read_with(const CollectionReader& collection, std::size_t chunk,
+                                                const DocidOf& docid_of) {
   const auto documents = collection.forward(chunk, buffers_);
   counts_.assign(buffers_.terms.size(), 0);
   std::vector<Posting> postings;
@@ -23,13 +24,22 @@ std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, s
     counted_.clear();
     count(row.title, collection);
     count(row.body, collection);
-    const docid_t docid = docids[document++];
+    const docid_t docid = docid_of(document++);
     for (const std::uint32_t term : counted_) {
       postings.push_back({buffers_.terms[term], docid, counts_[term]});
       counts_[term] = 0;
     }
   }
   return postings;
+}
+
+std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk,
+                                           std::span<const docid_t> docids) {
+  return read_with(collection, chunk, [&](docid_t document) { return docids[document]; });
+}
+
+std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk) {
+  return read_with(collection, chunk, [](docid_t document) { return document; });
 }
 
 }  // namespace quern

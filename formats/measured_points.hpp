@@ -1,0 +1,22 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+/// Measured points of the throughput model's functions; see measured_points.md.
+namespace quern {
+
+struct MeasuredPoint {
+  double x = 0, y = 0;
+};
+
+struct MeasuredPoints {
+  std::vector<MeasuredPoint> query_us;              ///< c: microseconds a query, by queries a batch
+  std::vector<MeasuredPoint> transfer_us_per_byte;  ///< t: microseconds a byte, by bytes of a transfer
+  std::vector<MeasuredPoint> transfer_bytes;        ///< dq: bytes transferred for a query, by bytes of the cache
+};
+
+/// Reads lines `function,x,y`. `name` is what messages call the file. Throws CorruptFile, with the line, where one is
+/// none; InvalidArgument for a file without points.
+MeasuredPoints parse_measured_points(std::string_view text, std::string_view name);
+
+}  // namespace quern

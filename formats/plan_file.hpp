@@ -1,0 +1,85 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quern/core/bm25.hpp"
+#include "quern/core/types.hpp"
+#include "quern/formats/container.hpp"
+#include "quern/formats/index_file.hpp"
+
+/// The cache plan: which posting lists of an index a GPU keeps in its memory, and how much of each. See plan.md.
+namespace quern {
+
+inline constexpr std::uint32_t plan_version = 1;
+
+/// The front of a posting list that a plan keeps in GPU memory.
+struct CachedList {
+  term_t term = 0;           ///< number of the list in the index
+  std::uint32_t blocks = 0;  ///< caching blocks from the front, at least 1
+  std::uint64_t bytes = 0;   ///< what they take on the GPU
+  bool operator==(const CachedList&) const = default;
+};
+
+/// What a plan says of itself: all that shaped it, the log that it comes from, and its sums.
+struct PlanManifest {
+  std::string policy;              ///< vfb, qtf, qtfdf
+  std::uint64_t budget_bytes = 0;  ///< of GPU memory
+  double max_admission = 1;        ///< lambda: the share of a list that may be cached, in (0, 1]
+  std::string count = "visited";   ///< which blocks count: visited or probed
+  std::uint64_t k = 10;            ///< results a query
+  double alpha = 0.3;              ///< PageRank's share of scores
+  Bm25Parameters bm25;
+  std::string scorer = "bm25+pagerank";
+  bool early_termination = true;
+  std::uint64_t round = 256;           ///< postings of the shortest list between two tests for early termination
+  std::uint64_t block = 256;           ///< postings of a caching block
+  std::uint64_t queries = 0;           ///< of the log
+  std::uint64_t distinct_queries = 0;  ///< of the log
+  std::uint64_t unknown_queries = 0;   ///< of the log: with a term that the index has not
+  std::uint64_t empty_queries = 0;     ///< of the log: without results
+  std::string index_hash;              ///< content hash of the index's container, 16 hexadecimal digits
+  std::uint64_t lists = 0;             ///< lists of which something is cached
+  std::uint64_t cached_blocks = 0;     ///< sum over the lists
+  std::uint64_t cached_bytes = 0;      ///< sum over the lists
+  std::uint64_t index_bytes = 0;       ///< what all lists would take on the GPU
+
+  std::string to_json() const;
+  /// Throws CorruptFile, with `what` in front, where something is missing, of another type or impossible.
+  static PlanManifest from_json(const std::string& text, const std::string& what);
+};
+
+/// A plan in memory.
+struct CachePlan {
+  PlanManifest manifest;
+  std::vector<CachedList> lists;  ///< by rising term number
+};
+
+/// Writes a plan; fills in the manifest's lists, cached_blocks and cached_bytes itself. The same plan gives the same
+/// bytes. Throws IoError.
+void write_plan(File& out, const CachePlan& plan);
+
+/// A plan file, opened and its manifest checked.
+class PlanReader {
+ public:
+  static PlanReader open(const std::string& path);
+  explicit PlanReader(ContainerReader container);
+
+  const PlanManifest& manifest() const { return manifest_; }
+  const ContainerReader& container() const { return container_; }
+  const std::string& name() const { return container_.name(); }
+  /// Throws InvalidArgument where the plan is of another index.
+  void check_belongs_to(const IndexReader& index) const;
+  /// All lists. Throws CorruptFile unless terms rise, each list has a block, and the manifest's sums are those of the
+  /// lists.
+  CachePlan load() const;
+  /// The same of a plan for `index`. Throws InvalidArgument where it is of another one, CorruptFile besides where a
+  /// term is none of the index's, or has fewer blocks than are to be cached.
+  CachePlan load_for(const IndexReader& index) const;
+
+ private:
+  ContainerReader container_;
+  PlanManifest manifest_;
+};
+
+}  // namespace quern

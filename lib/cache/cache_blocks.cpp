@@ -1,0 +1,51 @@
+#include "quern/cache/cache_blocks.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "quern/query/row_search.hpp"
+
+namespace quern {
+
+CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size)
+    : index_(index), size_(size), ratio_(size / index.block_size()) {
+  if (size == 0 || size % index.block_size() != 0)
+    throw InvalidArgument(
+        fmt::format("{}: caching blocks of {} postings are no whole blocks of the index, which have {}", index.name(),
+                    size, index.block_size()));
+}
+
+std::uint64_t CacheBlocks::default_size(const IndexReader& index) {
+  return std::max<std::uint64_t>(least_size, index.block_size());
+}
+
+std::uint64_t CacheBlocks::of(const PostingList& list, docid_t docid) const {
+  if (list.block_last.empty()) return 0;
+  const std::size_t block = search_block(list.block_last, 0, docid);
+  return block == list.block_last.size() ? count(list) : block / ratio_;
+}
+
+std::uint64_t CacheBlocks::bytes(const PostingList& list, std::uint64_t n) const {
+  if (n == 0) return 0;
+  if (list.is_short()) return list_directory_bytes + list.short_list.size();
+  if (list.block_last.empty()) return list_directory_bytes + list.words.size_bytes();
+  const std::uint64_t blocks = std::min<std::uint64_t>(list.block_last.size(), n * ratio_);
+  const std::uint64_t words = blocks < list.block_last.size() ? list.block_offset[blocks] : list.words.size();
+  return list_directory_bytes + words * sizeof(std::uint32_t) + blocks * block_row_bytes;
+}
+
+std::uint64_t CacheBlocks::index_bytes() const {
+  const auto add = [&](const auto& range, std::uint64_t sum) {
+    for (std::uint64_t block = range.begin(); block < range.end(); ++block)
+      index_.for_each_list(block, [&](std::string_view, const PostingList& list) { sum += bytes(list, count(list)); });
+    return sum;
+  };
+  return tbb::parallel_reduce(tbb::blocked_range<std::uint64_t>(0, index_.num_lexicon_blocks()), std::uint64_t{0}, add,
+                              std::plus<>());
+}
+
+}  // namespace quern

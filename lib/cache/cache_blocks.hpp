@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+
+#include "quern/formats/index_file.hpp"
+
+/// Caching blocks: the pieces of posting lists that a plan admits to GPU memory (Wang et al. 3.3.1).
+namespace quern {
+
+/// What a list on the GPU takes besides its words and block rows: its row in the directory of lists.
+inline constexpr std::uint64_t list_directory_bytes = 32;
+/// A block's row: greatest docID, offset, maximum.
+inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
+
+/// Cuts the lists of an index into caching blocks, which are whole blocks of the index, and says what they take. A
+/// caching block is decoded from its own words, so the first n of a list are one range of bytes and their rows.
+class CacheBlocks {
+ public:
+  static constexpr std::uint64_t least_size = 256;
+
+  /// `size`: postings of a caching block. Throws InvalidArgument where it is no multiple of the index's block size.
+  CacheBlocks(const IndexReader& index, std::uint64_t size);
+
+  /// The size unless told otherwise: 256, or the index's block size if that is greater.
+  static std::uint64_t default_size(const IndexReader& index);
+
+  std::uint64_t size() const { return size_; }
+  /// A list that the index keeps in one piece is one.
+  std::uint64_t count(const PostingList& list) const {
+    return list.block_last.empty() ? 1 : (list.df + size_ - 1) / size_;
+  }
+  /// The caching block that a docID of the list lies in, or would lie in; count(list) behind the last.
+  std::uint64_t of(const PostingList& list, docid_t docid) const;
+  /// Postings in the first n blocks.
+  std::uint64_t postings(const PostingList& list, std::uint64_t n) const {
+    return n >= count(list) ? list.df : n * size_;
+  }
+  /// What the first n blocks take on the GPU: the directory's row, compressed words, block rows. 0 for none.
+  std::uint64_t bytes(const PostingList& list, std::uint64_t n) const;
+  /// The greatest docID of the first n blocks, n at least 1 and below count(list).
+  docid_t last(const PostingList& list, std::uint64_t n) const { return list.block_last[n * ratio_ - 1]; }
+  /// What all lists of the index take: the base of budgets in per cent.
+  std::uint64_t index_bytes() const;
+
+ private:
+  const IndexReader& index_;
+  std::uint64_t size_, ratio_;  ///< of the sizes: blocks of the index in a caching block
+};
+
+}  // namespace quern

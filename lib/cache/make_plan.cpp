@@ -1,0 +1,44 @@
+#include "quern/cache/make_plan.hpp"
+
+#include "quern/core/checksum.hpp"
+
+namespace quern {
+
+std::string_view visit_kind_name(VisitKind kind) { return kind == VisitKind::visited ? "visited" : "probed"; }
+
+VisitKind visit_kind_named(std::string_view name) {
+  if (name == visit_kind_name(VisitKind::probed)) return VisitKind::probed;
+  if (name == visit_kind_name(VisitKind::visited)) return VisitKind::visited;
+  throw InvalidArgument("blocks are counted as visited or probed, not '" + std::string(name) + "'");
+}
+
+CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
+                    const PlanOptions& options) {
+  CacheAdmission admission(blocks, options.budget_bytes, options.max_admission);
+  cache_policy_named(options.policy).admit(engine.index(), demand, admission);
+  CachePlan plan;
+  for (const auto& [term, prefix] : admission.lists())
+    plan.lists.push_back({term, static_cast<std::uint32_t>(prefix.blocks), prefix.bytes});
+  PlanManifest& manifest = plan.manifest;
+  const ScoringOptions& scoring = engine.options();
+  manifest.policy = options.policy;
+  manifest.budget_bytes = options.budget_bytes;
+  manifest.max_admission = options.max_admission;
+  manifest.count = visit_kind_name(options.demand.kind);
+  manifest.k = options.demand.k;
+  manifest.alpha = scoring.alpha;
+  manifest.bm25 = scoring.bm25;
+  manifest.scorer = scoring.scorer == Scorer::bm25 ? "bm25" : "bm25+pagerank";
+  manifest.early_termination = engine.ends_early();
+  manifest.round = options.demand.round;
+  manifest.block = blocks.size();
+  manifest.queries = demand.queries;
+  manifest.distinct_queries = demand.distinct;
+  manifest.unknown_queries = demand.unknown;
+  manifest.empty_queries = demand.empty;
+  manifest.index_hash = hash_text(engine.index().container().content_hash());
+  manifest.index_bytes = blocks.index_bytes();
+  return plan;
+}
+
+}  // namespace quern

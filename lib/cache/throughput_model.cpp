@@ -1,0 +1,126 @@
+#include "quern/cache/throughput_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+void check_points(const std::vector<MeasuredPoint>& points, const char* function) {
+  if (points.empty())
+    throw InvalidArgument(std::string("no point of ") + function + " was measured; the model needs c, t and dq");
+}
+
+/// The best base and over_x without regard to their signs; over_x alone, or base alone, where one of them would be
+/// negative.
+void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
+  double z1 = 0, z2 = 0, y1 = 0, zy = 0;
+  for (const MeasuredPoint& point : points) {
+    const double z = 1 / point.x;
+    z1 += z;
+    z2 += z * z;
+    y1 += point.y;
+    zy += z * point.y;
+  }
+  const auto n = static_cast<double>(points.size());
+  const double determinant = n * z2 - z1 * z1;
+  // Points of one x, or nearly so, say nothing of how y changes.
+  const bool one_x = determinant <= 1e-12 * n * z2;
+  fit.over_x = one_x ? 0 : (n * zy - z1 * y1) / determinant;
+  fit.base = one_x ? y1 / n : (y1 - fit.over_x * z1) / n;
+  if (fit.over_x < 0) {
+    fit.over_x = 0;
+    fit.base = y1 / n;
+  } else if (fit.base < 0) {
+    fit.base = 0;
+    fit.over_x = zy / z2;
+  }
+}
+
+/// What a batch of a buffer's size comes to.
+MemorySplit split_of(const ThroughputModel& model, double cache_bytes, double buffer_bytes) {
+  MemorySplit split{cache_bytes, buffer_bytes, 0, 0, 0};
+  const double bytes = model.transfer_bytes(cache_bytes);
+  split.batch_queries = std::min(model.most_queries(), bytes > 0 ? buffer_bytes / bytes : model.most_queries());
+  const double query_us = model.query_us().at(split.batch_queries) +
+                          (bytes > 0 ? model.transfer_us_per_byte().at(buffer_bytes) * bytes : 0);
+  split.response_us = split.batch_queries * query_us;
+  split.queries_per_second = 1e6 / query_us;
+  return split;
+}
+
+/// Response times grow with the buffer, so halving finds the largest that meets the limit.
+MemorySplit largest_buffer(const ThroughputModel& model, double cache_bytes, double room, double limit_us) {
+  const double least = std::max(model.transfer_bytes(cache_bytes), 1.0);
+  if (least > room) return {};
+  MemorySplit best = split_of(model, cache_bytes, room);
+  if (best.response_us <= limit_us) return best;
+  double low = least, high = room;
+  best = split_of(model, cache_bytes, low);
+  if (best.response_us > limit_us) return {};
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    const MemorySplit split = split_of(model, cache_bytes, middle);
+    if (split.response_us <= limit_us) {
+      best = split;
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
+  if (points.empty()) throw InvalidArgument("there is nothing to fit");
+  InverseFit fit;
+  fit.points = points.size();
+  solve(points, fit);
+  double mean = 0, residuals = 0, variance = 0;
+  for (const MeasuredPoint& point : points) mean += point.y / static_cast<double>(points.size());
+  for (const MeasuredPoint& point : points) {
+    const double off = point.y - fit.at(point.x);
+    residuals += off * off;
+    variance += (point.y - mean) * (point.y - mean);
+    fit.worst_residual = std::max(fit.worst_residual, point.y > 0 ? std::abs(off) / point.y : 0);
+  }
+  fit.r_squared = variance > 0 ? 1 - residuals / variance : 1;
+  return fit;
+}
+
+ThroughputModel::ThroughputModel(const MeasuredPoints& points) : transfer_bytes_(points.transfer_bytes) {
+  check_points(points.query_us, "c");
+  check_points(points.transfer_us_per_byte, "t");
+  check_points(points.transfer_bytes, "dq");
+  query_us_ = fit_inverse(points.query_us);
+  transfer_us_ = fit_inverse(points.transfer_us_per_byte);
+  for (const MeasuredPoint& point : points.query_us) most_queries_ = std::max(most_queries_, point.x);
+  std::stable_sort(transfer_bytes_.begin(), transfer_bytes_.end(),
+                   [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
+}
+
+double ThroughputModel::transfer_bytes(double cache_bytes) const {
+  const auto after = std::find_if(transfer_bytes_.begin(), transfer_bytes_.end(),
+                                  [&](const MeasuredPoint& point) { return point.x >= cache_bytes; });
+  if (after == transfer_bytes_.end()) return transfer_bytes_.back().y;
+  if (after == transfer_bytes_.begin() || after->x == cache_bytes) return after->y;
+  const MeasuredPoint& before = *std::prev(after);
+  return before.y + (after->y - before.y) * (cache_bytes - before.x) / (after->x - before.x);
+}
+
+std::vector<MemorySplit> throughput_curve(const ThroughputModel& model, double memory_bytes, double limit_us,
+                                          unsigned steps) {
+  std::vector<MemorySplit> curve;
+  for (unsigned step = 0; step <= steps; ++step) {
+    const double cache_bytes = memory_bytes * step / steps;
+    const MemorySplit split = largest_buffer(model, cache_bytes, memory_bytes - cache_bytes, limit_us);
+    if (split.batch_queries > 0) curve.push_back(split);
+  }
+  return curve;
+}
+
+}  // namespace quern

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "quern/formats/measured_points.hpp"
+
+/// How many queries a second a GPU answers, by how its memory is split between cached lists and the buffer of a batch
+/// (Wang et al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache
+/// of S_c bytes. c: time a query takes on the GPU; t: time to transfer a byte; dq: bytes transferred for a query.
+namespace quern {
+
+/// y = base + over_x / x, both at least 0: a part that each query or byte takes, and one that a batch or transfer takes
+/// once. Fitted by least squares.
+struct InverseFit {
+  double base = 0, over_x = 0;
+  double r_squared = 1;       ///< the share of the points' variance that it explains
+  double worst_residual = 0;  ///< greatest distance from a point, as a share of the point
+  std::size_t points = 0;
+
+  double at(double x) const { return base + over_x / x; }
+  bool is_poor() const { return points < 3 || worst_residual > 0.2; }
+};
+
+/// Throws InvalidArgument without points.
+InverseFit fit_inverse(const std::vector<MeasuredPoint>& points);
+
+class ThroughputModel {
+ public:
+  /// Throws InvalidArgument where a function has no points.
+  explicit ThroughputModel(const MeasuredPoints& points);
+
+  const InverseFit& query_us() const { return query_us_; }
+  const InverseFit& transfer_us_per_byte() const { return transfer_us_; }
+  /// dq: on straight lines between the measured points, level beyond them.
+  double transfer_bytes(double cache_bytes) const;
+  /// The largest batch that was measured: larger ones are not predicted.
+  double most_queries() const { return most_queries_; }
+
+ private:
+  InverseFit query_us_, transfer_us_;
+  std::vector<MeasuredPoint> transfer_bytes_;
+  double most_queries_ = 0;
+};
+
+/// Memory split in two, and what is predicted for it.
+struct MemorySplit {
+  double cache_bytes = 0, buffer_bytes = 0;
+  double batch_queries = 0;
+  double response_us = 0;  ///< of a batch: its transfer and its queries
+  double queries_per_second = 0;
+};
+
+/// For each of `steps` + 1 sizes of the cache, from none to all of the memory: the largest buffer in what is left of
+/// `memory_bytes` with which a batch takes at most `limit_us`, and the throughput with it. Sizes without such a buffer
+/// are left out.
+std::vector<MemorySplit> throughput_curve(const ThroughputModel& model, double memory_bytes, double limit_us,
+                                          unsigned steps);
+
+}  // namespace quern

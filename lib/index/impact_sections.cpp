@@ -1,0 +1,165 @@
+#include "quern/index/impact_sections.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_pipeline.h>
+
+#include <algorithm>
+
+#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/short_list.hpp"
+
+namespace quern {
+
+ImpactSections::ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
+                               const Resources& resources)
+    : bits_(bits),
+      statistics_(statistics),
+      bm25_(bm25),
+      resources_(resources),
+      rows_file_(File::anonymous(resources.tmp_folder)),
+      rows_out_(rows_file_) {}
+
+void ImpactSections::note(const EncodedList& list) {
+  top_ = std::max(top_, quantized_weight(list.df, statistics_, bm25_) * list.max_impact);
+  if (list.df <= max_short_list) return;
+  const Row row{list.words.size(), static_cast<std::uint32_t>(list.df), list.max_impact};
+  rows_out_.write({reinterpret_cast<const std::uint8_t*>(&row), sizeof row});
+  ++rows_;
+  postings_ += list.df;
+}
+
+/// Hands out the noted lists: short ones together, so that a read is worth while.
+class ImpactSections::Jobs {
+ public:
+  Jobs(const File& rows, std::uint64_t count) : file_(rows), left_(count) {}
+
+  bool next(Job& job) {
+    job.first_word = next_word_;
+    for (std::uint64_t postings = 0; const Row* row = peek();) {
+      if (!job.lists.empty() && postings + row->df > postings_a_job) break;
+      postings += row->df;
+      job.words += row->words;
+      job.lists.push_back(*row);
+      ++place_;
+      --left_;
+    }
+    next_word_ += job.words;
+    return !job.lists.empty();
+  }
+
+ private:
+  static constexpr std::uint64_t postings_a_job = 1 << 17, rows_a_read = 1 << 14;
+
+  const Row* peek() {
+    if (left_ == 0) return nullptr;
+    if (place_ == rows_.size()) {
+      rows_.resize(std::min(rows_a_read, left_));
+      file_.read_at(offset_, {reinterpret_cast<std::uint8_t*>(rows_.data()), rows_.size() * sizeof(Row)});
+      offset_ += rows_.size() * sizeof(Row);
+      place_ = 0;
+    }
+    return &rows_[place_];
+  }
+
+  const File& file_;
+  std::uint64_t left_;
+  std::vector<Row> rows_;
+  std::size_t place_ = 0;
+  std::uint64_t offset_ = 0, next_word_ = 0;
+};
+
+/// Makes the impacts of a job's lists. One a thread.
+class ImpactSections::Work {
+ public:
+  Work(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
+      : sections_(sections),
+        context_(context),
+        index_(index),
+        postings_offset_(postings_offset),
+        quantize_(sections.quantizer()),
+        docids_(context.options.block_size + over_write_values),
+        freqs_(docids_.size()),
+        impacts_(context.options.block_size) {}
+
+  void run(const Job& job, Done& done) {
+    words_.assign(job.words + over_read_bytes / sizeof(std::uint32_t), 0);
+    index_.read_at(postings_offset_ + job.first_word * sizeof(std::uint32_t),
+                   {reinterpret_cast<std::uint8_t*>(words_.data()), job.words * sizeof(std::uint32_t)});
+    WordView words(words_.data(), job.words);
+    for (const Row& list : job.lists) {
+      const std::size_t before = done.impacts.size();
+      const unsigned width = add_list(list, words.first(list.words), done.impacts);
+      done.lists.emplace_back(width, done.impacts.size() - before);
+      done.postings += list.df;
+      words = words.subspan(list.words);
+    }
+  }
+
+ private:
+  /// Appends the list's impacts, and returns their width.
+  unsigned add_list(const Row& list, WordView words, Words& out) {
+    const float weight = quantized_weight(list.df, sections_.statistics_, sections_.bm25_);
+    const auto width = impact_width_of(quantize_(weight * list.max_impact));
+    const auto decoder = context_.codec->make_decoder(context_.options, words);
+    words = words.subspan(context_.codec->header_words(context_.options));
+    docid_t before = end_docid;
+    for (std::uint32_t from = 0; from < list.df; from += context_.options.block_size) {
+      const unsigned n = std::min(context_.options.block_size, list.df - from);
+      decoder->decode_docids(words, n, before, docids_.data());
+      decoder->decode_freqs(words, n, freqs_.data());
+      for (unsigned i = 0; i < n; ++i)
+        impacts_[i] = quantize_(weight * impact(freqs_[i], context_.constants[docids_[i]]));
+      put_impacts({impacts_.data(), n}, width, out);
+      before = docids_[n - 1];
+      words = words.subspan(decoder->block_words(words, n));
+    }
+    return width;
+  }
+
+  const ImpactSections& sections_;
+  const EncodingContext& context_;
+  const File& index_;
+  std::uint64_t postings_offset_;
+  ImpactQuantizer quantize_;
+  Words words_;
+  std::vector<docid_t> docids_;
+  std::vector<freq_t> freqs_;
+  std::vector<std::uint32_t> impacts_;
+};
+
+void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
+                           IndexWriter& writer) {
+  resources_.progress->start("impacts", postings_, "postings");
+  rows_out_.flush();
+  Jobs jobs(rows_file_, rows_);
+  tbb::enumerable_thread_specific<Work> works([&] { return Work(*this, context, index, writer.postings_offset()); });
+  using JobPointer = std::shared_ptr<Job>;
+  using DonePointer = std::shared_ptr<Done>;
+  const auto next = [&](tbb::flow_control& control) {
+    auto job = std::make_shared<Job>();
+    if (!jobs.next(*job)) control.stop();
+    return job;
+  };
+  const auto make = [&](const JobPointer& job) {
+    auto done = std::make_shared<Done>();
+    works.local().run(*job, *done);
+    return done;
+  };
+  const auto put = [&](const DonePointer& done) {
+    std::size_t from = 0;
+    for (const auto& [width, words] : done->lists) {
+      writer.add_impacts(width, WordView(done->impacts).subspan(from, words));
+      from += words;
+    }
+    resources_.progress->add(done->postings);
+  };
+  writer.begin_impacts();
+  tbb::parallel_pipeline(jobs_in_flight,
+                         tbb::make_filter<void, JobPointer>(tbb::filter_mode::serial_in_order, next) &
+                             tbb::make_filter<JobPointer, DonePointer>(tbb::filter_mode::parallel, make) &
+                             tbb::make_filter<DonePointer, void>(tbb::filter_mode::serial_in_order, put));
+  writer.end_impacts();
+  resources_.progress->finish();
+}
+
+}  // namespace quern

@@ -1,0 +1,54 @@
+#pragma once
+#include "quern/core/file.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/index/list_encoder.hpp"
+
+namespace quern {
+
+/// Makes the quantized impacts of an index: the size of a step depends on the greatest part of all lists, which is
+/// known only when all are written. So lists are noted as they are written, and read again for their impacts.
+class ImpactSections {
+ public:
+  ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
+                 const Resources& resources);
+
+  /// Each list, in the order of the terms, with its greatest impact.
+  void note(const EncodedList& list);
+  /// Reads the noted lists from `index`, where `writer` has put them, and writes their impacts: in parallel, some lists
+  /// at a time. To be called once, when the writer has ended its lists.
+  void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexWriter& writer);
+  /// Once all lists are noted.
+  ImpactQuantizer quantizer() const { return {top_, bits_}; }
+
+ private:
+  /// A list of more than max_short_list postings.
+  struct Row {
+    std::uint64_t words = 0;
+    std::uint32_t df = 0;
+    float max_impact = 0;
+  };
+  /// Lists that are read together.
+  struct Job {
+    std::vector<Row> lists;
+    std::uint64_t first_word = 0, words = 0;  ///< from the front of the postings
+  };
+  /// A job's impacts, list after list.
+  struct Done {
+    std::vector<std::pair<unsigned, std::size_t>> lists;  ///< width and words
+    Words impacts;
+    std::uint64_t postings = 0;
+  };
+  class Jobs;
+  class Work;
+
+  unsigned bits_;
+  CollectionStatistics statistics_;
+  Bm25Parameters bm25_;
+  const Resources& resources_;
+  File rows_file_;
+  FileAppender rows_out_;
+  std::uint64_t rows_ = 0, postings_ = 0;
+  float top_ = 0;
+};
+
+}  // namespace quern

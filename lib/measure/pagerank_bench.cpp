@@ -1,0 +1,27 @@
+#include "quern/measure/pagerank_bench.hpp"
+
+#include <chrono>
+
+#include "quern/measure/median.hpp"
+#include "quern/measure/peak_memory.hpp"
+
+namespace quern {
+
+PagerankFigures measure_pagerank(const InLinks& graph, const PagerankOptions& options, unsigned repeats,
+                                 const Resources& resources) {
+  using Clock = std::chrono::steady_clock;
+  PagerankFigures figures;
+  std::vector<double> seconds;
+  for (unsigned i = 0; i < repeats; ++i) {
+    const Clock::time_point start = Clock::now();
+    const Pagerank pagerank = compute_pagerank(graph, options, resources);
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    figures.iterations = pagerank.iterations;
+    figures.last_change = pagerank.last_change;
+  }
+  figures.seconds = median(seconds);
+  figures.memory_bytes = peak_memory_bytes().value_or(0);
+  return figures;
+}
+
+}  // namespace quern

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/types.hpp"
+
+/// Codecs of others, which ours are measured beside. No index is coded by them.
+namespace quern {
+
+/// Codes runs of postings: a block, or a whole list. What it writes says neither how many values there are nor where
+/// it ends. Decoders may read over_read_bytes behind their bytes and write over_write_values behind their values.
+class PeerCodec {
+ public:
+  virtual ~PeerCodec() = default;
+  virtual std::string_view name() const = 0;
+  /// Most bytes that n values take.
+  virtual std::size_t max_bytes(std::size_t n) const = 0;
+  /// Rising docIDs behind `before`, which is end_docid where none stands before. Returns the bytes written.
+  virtual std::size_t encode_docids(std::span<const docid_t> docids, docid_t before, std::uint8_t* out) const = 0;
+  virtual std::size_t encode_freqs(std::span<const freq_t> freqs, std::uint8_t* out) const = 0;
+  /// Writes n values; returns the bytes read.
+  virtual std::size_t decode_docids(const std::uint8_t* bytes, std::size_t n, docid_t before, docid_t* out) const = 0;
+  virtual std::size_t decode_freqs(const std::uint8_t* bytes, std::size_t n, freq_t* out) const = 0;
+};
+
+/// Those that this library was built with.
+const std::vector<const PeerCodec*>& all_peers();
+
+/// A peer that this library was built without, and the Debian package that has it.
+struct MissingPeer {
+  std::string_view name, package;
+};
+const std::vector<MissingPeer>& missing_peers();
+
+}  // namespace quern

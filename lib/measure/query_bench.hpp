@@ -1,0 +1,70 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/progress.hpp"
+#include "quern/query/query_engine.hpp"
+
+/// Measures how fast queries are answered: algorithms, numbers of results, indexes and ways of scoring in one run.
+namespace quern {
+
+/// One way of answering queries.
+struct QuerySetUp {
+  const QueryEngine* engine = nullptr;  ///< an index, and how it is scored
+  const QueryAlgorithm* algorithm = nullptr;
+  std::size_t k = 10;
+  /// Set-ups of one family have the same documents and scores: they must give the same results for the same k.
+  std::size_t family = 0;
+};
+
+struct QueryBenchOptions {
+  unsigned repeats = 5;
+  unsigned warm_up = 1;  ///< passes over all queries before the first that counts
+  unsigned threads = 1;  ///< of batches, which are also run by one thread for comparison; with 1 there are none
+};
+
+/// Greatest number of terms that has figures of its own; longer queries are counted there too.
+inline constexpr std::size_t longest_query = 6;
+
+/// Queries of like length, by how many of their distinct terms are in the index.
+struct QueryLengthFigures {
+  std::size_t terms = 0, queries = 0;
+  LatencySummary times;
+};
+
+struct BatchFigures {
+  unsigned threads = 1;
+  double seconds = 0;  ///< for all queries; the median over the repeats
+};
+
+struct QueryFigures {
+  QuerySetUp set_up;
+  std::size_t queries = 0;
+  LatencySummary times;                    ///< over the queries, of each query's median over the repeats; one thread
+  std::uint64_t postings = 0, blocks = 0;  ///< in the lists of the queries' distinct terms, looked at or not
+  QueryStatistics counts;                  ///< of one pass over the queries
+  std::vector<QueryLengthFigures> by_length;
+  std::vector<BatchFigures> batches;
+
+  double queries_per_second() const { return 1e6 / times.mean_us; }
+  /// Postings in the queries' lists by the time that the queries took: the effective rate.
+  double postings_per_second() const {
+    return static_cast<double>(postings) / static_cast<double>(queries) * queries_per_second();
+  }
+};
+
+/// Where the results of a query first differ from those expected, in words; nothing where they are the same documents
+/// with the same bits of scores.
+std::optional<std::string> difference(std::span<const ScoredDocument> expected, std::span<const ScoredDocument> found);
+
+/// First answers every query by all set-ups and compares the answers with those of `or`, `and`, or the first of both
+/// that counts, by the family's first engine; then warms up; then measures all set-ups `repeats` times in turn,
+/// forwards and backwards, so that a machine that slows down slows all alike. Throws Error where answers differ, with
+/// query and set-up; InvalidArgument where there are no queries, set-ups or repeats, or no term is found.
+std::vector<QueryFigures> measure_queries(std::span<const std::string_view> texts, std::span<const QuerySetUp> set_ups,
+                                          const QueryBenchOptions& options, Progress& progress);
+
+}  // namespace quern

@@ -1,0 +1,90 @@
+#include "quern/order/bisection.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "quern/order/bisection_split.hpp"
+
+namespace quern {
+namespace {
+
+/// Smaller ranges are not worth a task of their own.
+constexpr std::size_t task_documents = 256;
+
+/// As RangeSplit wants them, for ranges of at most so many documents.
+std::vector<float> log_gains(std::size_t documents) {
+  std::vector<float> gains(documents + 1);
+  double before = 0;
+  for (std::size_t i = 0; i <= documents; ++i) {
+    const auto count = static_cast<double>(i + 1);
+    const double bits = count * std::log2(count + 1);
+    gains[i] = static_cast<float>(bits - before);
+    before = bits;
+  }
+  return gains;
+}
+
+class Bisection {
+ public:
+  Bisection(std::size_t documents, const BisectionOptions& options, const Resources& resources)
+      : options_(options),
+        resources_(resources),
+        all_documents_(documents),
+        log_gains_(log_gains(documents)),
+        splits_([this] { return RangeSplit(log_gains_); }) {}
+
+  void order(std::span<TermSet> documents, std::uint32_t num_terms) {
+    if (documents.size() <= options_.smallest_range || documents.size() < 2) return;
+    RangeSplit& split = splits_.local();
+    num_terms = split.renumber(documents, num_terms);
+    // Further down there are ranges enough for all threads, and sharing one would only make them wait for each other.
+    const bool in_parallel = resources_.threads > 1 && documents.size() * resources_.threads > all_documents_;
+    split.split(documents, num_terms, options_.iterations, in_parallel);
+    resources_.progress->add(documents.size());
+    const std::span<TermSet> first = documents.first(documents.size() / 2);
+    const std::span<TermSet> second = documents.subspan(first.size());
+    if (documents.size() < task_documents) {
+      order(first, num_terms);
+      order(second, num_terms);
+    } else {
+      tbb::parallel_invoke([=, this] { order(first, num_terms); }, [=, this] { order(second, num_terms); });
+    }
+  }
+
+ private:
+  const BisectionOptions& options_;
+  const Resources& resources_;
+  const std::size_t all_documents_;
+  const std::vector<float> log_gains_;
+  tbb::enumerable_thread_specific<RangeSplit> splits_;
+};
+
+/// How often a range of so many documents can be cut in two, ranges of `smallest` being left.
+std::uint64_t levels(std::size_t documents, std::size_t smallest) {
+  std::uint64_t levels = 0;
+  for (; documents > smallest && documents > 1; documents = (documents + 1) / 2) ++levels;
+  return levels;
+}
+
+}  // namespace
+
+void bisect(std::span<TermSet> documents, std::uint32_t num_terms, const BisectionOptions& options,
+            const Resources& resources) {
+  resources.progress->start("bisect", documents.size() * levels(documents.size(), options.smallest_range), "documents");
+  tbb::task_arena arena(static_cast<int>(resources.threads));
+  Bisection bisection(documents.size(), options, resources);
+  arena.execute([&] { bisection.order(documents, num_terms); });
+  resources.progress->finish();
+}
+
+std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, unsigned threads) {
+  return documents * sizeof(float) +
+         threads * (num_terms * RangeSplit::bytes_per_term + documents * RangeSplit::bytes_per_document);
+}
+
+}  // namespace quern

@@ -1,0 +1,92 @@
+#include "quern/order/document_pagerank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/corpus/hashing_source.hpp"
+#include "quern/formats/score_file.hpp"
+#include "quern/formats/text_lines.hpp"
+#include "quern/order/order.hpp"
+#include "quern/order/page_names.hpp"
+#include "quern/order/pagerank.hpp"
+#include "quern/order/read_graph.hpp"
+
+namespace quern {
+namespace {
+
+DocumentPagerank pagerank_of_graph(const ReadGraph& read, const char* from, const Resources& resources) {
+  const Pagerank computed = compute_pagerank(read.graph, {}, resources);
+  DocumentPagerank pagerank;
+  pagerank.ranks.assign(computed.ranks.begin(), computed.ranks.end());
+  PagerankReport& report = pagerank.report;
+  report.origin = {from, read.file_hash};
+  report.links = read.counts;
+  report.dangling =
+      static_cast<std::uint64_t>(std::count(read.graph.out_degrees.begin(), read.graph.out_degrees.end(), 0u));
+  report.iterations = computed.iterations;
+  report.last_change = computed.last_change;
+  report.converged = computed.converged;
+  return pagerank;
+}
+
+/// From the collection's own links; no ranks where there is none between documents.
+DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
+  if (collection.manifest().links == 0) return {};
+  const ReadGraph read = graph_of_collection(collection, resources);
+  if (read.graph.edges() > 0) return pagerank_of_graph(read, pagerank_from_links, resources);
+  DocumentPagerank none;
+  none.report.links = read.counts;
+  return none;
+}
+
+DocumentPagerank pagerank_of_score_file(const std::string& path, const CollectionReader& collection,
+                                        const Resources& resources) {
+  constexpr float no_score = -1;
+  const NamedDocuments names(collection, resources);
+  HashingSource source(ByteSource::open(path));
+  DocumentPagerank pagerank;
+  PagerankReport& report = pagerank.report;
+  pagerank.ranks.assign(collection.num_documents(), no_score);
+  read_scores(source, [&](const ScoreLine& line) {
+    const docid_t document = names.find(line.document);
+    if (document == end_docid) {
+      ++report.unknown;
+    } else if (pagerank.ranks[document] != no_score) {
+      fail_at_line(source.name(), line.number,
+                   fmt::format("the document '{}' has a score already; leave one line a document", line.document));
+    } else {
+      ++report.scores;
+      pagerank.ranks[document] = line.score;
+    }
+  });
+  report.missing = pagerank.ranks.size() - report.scores;
+  std::replace(pagerank.ranks.begin(), pagerank.ranks.end(), no_score, 0.0f);
+  report.origin = {pagerank_from_score_file, hash_text(source.hash())};
+  return pagerank;
+}
+
+DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankFiles& files,
+                             const Resources& resources) {
+  if (!files.scores.empty()) return pagerank_of_score_file(files.scores, collection, resources);
+  if (files.links.empty()) return pagerank_of_links(collection, resources);
+  return pagerank_of_graph(graph_of_link_file(files.links, collection, resources), pagerank_from_link_file, resources);
+}
+
+}  // namespace
+
+DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankFiles& files, bool needed,
+                                   const Resources& resources) {
+  if (!files.links.empty() && !files.scores.empty())
+    throw InvalidArgument("PageRank comes from links or from scores: name one file, not two");
+  DocumentPagerank pagerank = pagerank_of(collection, files, resources);
+  if (pagerank.ranks.empty() && needed) {
+    pagerank.ranks.assign(collection.num_documents(), 1.0f);
+    pagerank.report.origin.from = pagerank_uniform;
+  }
+  const auto differ = std::adjacent_find(pagerank.ranks.begin(), pagerank.ranks.end(), std::not_equal_to<>());
+  pagerank.report.all_the_same = !pagerank.ranks.empty() && differ == pagerank.ranks.end();
+  return pagerank;
+}
+
+}  // namespace quern

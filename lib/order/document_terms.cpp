@@ -1,0 +1,67 @@
+#include "quern/order/document_terms.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "quern/collection/forward_postings.hpp"
+#include "quern/core/bytes.hpp"
+
+namespace quern {
+namespace {
+
+constexpr term_t left_out = std::numeric_limits<term_t>::max();
+
+}  // namespace
+
+DocumentTerms::DocumentTerms(const CollectionReader& collection, const Resources& resources) {
+  number_terms(collection);
+  terms_.resize(collection.num_chunks());
+  documents_.resize(collection.num_documents());
+  tbb::enumerable_thread_specific<ForwardPostings> readers;
+  tbb::task_arena arena(static_cast<int>(resources.threads));
+  resources.progress->start("read postings", collection.num_documents(), "documents");
+  const auto read = [&](std::size_t chunk) {
+    read_chunk(collection, chunk, readers.local().read(collection, chunk));
+    resources.progress->add(collection.chunk(chunk).documents);
+  };
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, collection.num_chunks(), read); });
+  resources.progress->finish();
+  numbers_ = {};
+}
+
+std::uint64_t DocumentTerms::needed_bytes(const CollectionManifest& collection) {
+  return collection.postings * sizeof(std::uint32_t) + collection.terms * sizeof(term_t) +
+         collection.documents * sizeof(TermSet);
+}
+
+void DocumentTerms::number_terms(const CollectionReader& collection) {
+  DictionaryScan lexicon = collection.lexicon();
+  numbers_.assign(lexicon.size(), left_out);
+  DictionaryEntry entry;
+  for (std::uint64_t term = 0; lexicon.next(entry); ++term) {
+    const std::uint64_t df = ByteReader(entry.payload, collection.name() + ": section 'lexicon'").varint();
+    if (df >= 2 && df < collection.num_documents()) numbers_[term] = num_terms_++;
+  }
+}
+
+void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t chunk,
+                               std::span<const Posting> postings) {
+  const auto is_kept = [&](const Posting& posting) { return numbers_[posting.term] != left_out; };
+  std::vector<std::uint32_t>& terms = terms_[chunk];
+  terms.reserve(static_cast<std::size_t>(std::count_if(postings.begin(), postings.end(), is_kept)));
+  std::size_t i = 0;
+  docid_t document = collection.first_document(chunk);
+  const docid_t end = document + collection.chunk(chunk).documents;
+  for (; document < end; ++document) {
+    const std::size_t first = terms.size();
+    for (; i < postings.size() && postings[i].docid == document; ++i)
+      if (is_kept(postings[i])) terms.push_back(numbers_[postings[i].term]);
+    documents_[document] = {terms.data() + first, static_cast<std::uint32_t>(terms.size() - first), document};
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/collection/posting.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/formats/collection.hpp"
+
+namespace quern {
+
+/// A document as the set of its terms. The terms may be overwritten.
+struct TermSet {
+  std::uint32_t* terms = nullptr;
+  std::uint32_t size = 0;
+  docid_t document = 0;  ///< its number in the collection
+
+  std::span<std::uint32_t> view() const { return {terms, size}; }
+};
+
+/// The documents of a collection as sets of terms, four bytes a posting. Terms that can't tell documents apart, since a
+/// single document has them or all, are left out; the others are numbered from 0.
+class DocumentTerms {
+ public:
+  /// At most so much: 4 bytes a posting, and something for each document and term.
+  static std::uint64_t needed_bytes(const CollectionManifest& collection);
+
+  /// Throws CorruptFile where the collection's parts contradict each other.
+  DocumentTerms(const CollectionReader& collection, const Resources& resources);
+
+  /// By their number in the collection; terms in the order of their first coming.
+  const std::vector<TermSet>& documents() const { return documents_; }
+  std::uint32_t num_terms() const { return num_terms_; }
+
+ private:
+  void number_terms(const CollectionReader& collection);
+  void read_chunk(const CollectionReader& collection, std::size_t chunk, std::span<const Posting> postings);
+
+  std::vector<term_t> numbers_;  ///< of each term of the lexicon
+  std::uint32_t num_terms_ = 0;
+  std::vector<std::vector<std::uint32_t>> terms_;  ///< of each chunk
+  std::vector<TermSet> documents_;
+};
+
+}  // namespace quern

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "quern/formats/collection.hpp"
+#include "quern/order/page_names.hpp"
+
+namespace quern {
+
+/// What became of links. Each of `links` is counted in one of the others.
+struct LinkCounts {
+  std::uint64_t links = 0;  ///< anchors of a collection's pages, or lines of a link file
+  std::uint64_t edges = 0;  ///< distinct, from one document to another
+  std::uint64_t self = 0;
+  std::uint64_t leaving = 0;  ///< of a page, distinct ones to URLs that no document has
+  std::uint64_t unknown = 0;  ///< lines of a link file with a name that no document has
+  std::uint64_t duplicates = 0;
+
+  LinkCounts& operator+=(const LinkCounts& other);
+};
+
+/// Calls visit(document, targets) for each document of the chunk that links to others: in order, with its distinct
+/// targets, rising, without itself or a document of the same URL. URLs are compared as page_url() has them.
+LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t chunk, const PageUrls& urls,
+                               ChunkBuffers& buffers,
+                               const std::function<void(docid_t, std::span<const docid_t>)>& visit);
+
+}  // namespace quern

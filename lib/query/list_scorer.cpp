@@ -1,0 +1,41 @@
+#include "quern/query/list_scorer.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "quern/codec/impact_packing.hpp"
+
+namespace quern {
+
+void ListScorer::parts(BlockReader& reader, float* out) const {
+  const auto docids = reader.docids();
+  if (quantizer_ && !reader.list().is_short()) {
+    const auto integers = reader.quantized_impacts();
+    for (std::size_t i = 0; i < integers.size(); ++i) out[i] = weight_ * static_cast<float>(integers[i]);
+    return;
+  }
+  const auto freqs = reader.freqs();
+  if (quantizer_) {
+    for (std::size_t i = 0; i < docids.size(); ++i) out[i] = part_of(impact(freqs[i], constants_[docids[i]]));
+    return;
+  }
+  for (std::size_t i = 0; i < docids.size(); ++i) out[i] = weight_ * impact(freqs[i], constants_[docids[i]]);
+  if (priors_.empty()) return;
+  for (std::size_t i = 0; i < docids.size(); ++i) out[i] += priors_[docids[i]];
+}
+
+float ListScorer::part(BlockReader& reader, unsigned place) const {
+  if (quantizer_ && !reader.list().is_short()) return weight_ * static_cast<float>(reader.quantized_impact(place));
+  const docid_t docid = reader.docids()[place];
+  const float part = part_of(impact(reader.freq(place), constants_[docid]));
+  return priors_.empty() ? part : part + priors_[docid];
+}
+
+float ListScorer::list_bound(BlockReader& reader) const {
+  if (!reader.list().is_short()) return part_of(bounds_hold_ ? reader.list().max_impact : 1.0f);
+  std::array<float, max_block_size + over_write_values> of;
+  parts(reader, of.data());
+  return *std::max_element(of.begin(), of.begin() + reader.size());
+}
+
+}  // namespace quern

@@ -1,0 +1,84 @@
+#include "quern/query/window_union.hpp"
+
+#include <algorithm>
+
+namespace quern {
+namespace {
+
+/// So many raise the threshold to nine tenths of its last value, over lists of 50,000 documents and more (learn-docs,
+/// k = 10); more cost more than they save.
+constexpr std::size_t probed_windows = 5;
+/// Of a small collection only a part is probed.
+constexpr std::size_t windows_a_probe = 8;
+
+}  // namespace
+
+WindowUnion::WindowUnion(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
+    : context_(context),
+      top_(top),
+      threshold_(primed_threshold(context, lists, top.k()), top),
+      rests_(lists.size() + 1),
+      windows_(context.index->num_documents()),
+      bounds_(windows_.count()),
+      scores_(windows_, context.nothing()) {
+  lists_.reserve(lists.size());
+  for (const WeightedList& list : lists) lists_.emplace_back(context, list);
+  for (const ListWindow& list : lists_) list.add_bounds(windows_, bounds_);
+  if (!context.priors.empty()) bound_by_documents(lists.front().weight > 0);
+  candidates_.reserve(windows_.size());
+}
+
+void WindowUnion::bound_by_documents(bool weighted) {
+  for (std::size_t window = 0; window < bounds_.size(); ++window) {
+    if (weighted && bounds_[window] == 0) {
+      bounds_[window] = context_.nothing();
+      continue;
+    }
+    bounds_[window] += context_.prior_bound(window);
+    const docid_t begin = windows_.begin(window);
+    if (!context_.ceilings.empty()) bounds_[window] = std::min<double>(bounds_[window], context_.ceilings[begin]);
+  }
+}
+
+void WindowUnion::probe() {
+  if (lists_.size() == 1) return;
+  const std::size_t count = std::min(probed_windows, bounds_.size() / windows_a_probe);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto best = std::max_element(bounds_.begin(), bounds_.end());
+    if (*best <= context_.nothing()) return;
+    const auto window = static_cast<std::size_t>(best - bounds_.begin());
+    for (ListWindow& list : lists_) list.restart(windows_.begin(window));
+    look_at(window);
+    *best = context_.nothing();
+  }
+}
+
+void WindowUnion::finish() {
+  for (ListWindow& list : lists_) list.restart(0);
+  for (std::size_t window = 0; window < bounds_.size(); ++window) {
+    const docid_t begin = windows_.begin(window);
+    if (context_.none_above(begin, threshold_.value(begin))) return context_.stop_early(begin);
+    if (bounds_[window] > context_.nothing()) look_at(window);
+  }
+}
+
+void WindowUnion::look_at(std::size_t window) {
+  const docid_t begin = windows_.begin(window), end = windows_.end(window);
+  const std::size_t n = lists_.size();
+  const ScoreCut cut(threshold_.value(begin), context_.addends(n));
+  if (!cut.can_pass(bounds_[window])) return;
+  // rests_[i]: what lists i and later can add in this window.
+  rests_[n] = 0;
+  for (std::size_t i = n; i-- > 0;) rests_[i] = rests_[i + 1] + lists_[i].bound(begin, end);
+  const float prior = context_.prior_bound(window);
+  if (!cut.can_pass(prior + rests_[0])) return;
+  std::size_t essential = n;
+  while (!cut.can_pass(prior + rests_[essential - 1])) --essential;
+  for (std::size_t i = 0; i < essential; ++i) lists_[i].add_to(begin, end, scores_.data());
+  scores_.take_above(cut.least_score(rests_[essential]), begin, end, candidates_);
+  for (std::size_t i = essential; i < n && !candidates_.empty(); ++i)
+    lists_[i].complete(candidates_, rests_[i + 1], cut);
+  for (const ScoredDocument& candidate : candidates_) top_.add(candidate.docid, candidate.score);
+}
+
+}  // namespace quern

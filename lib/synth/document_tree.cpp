@@ -1,0 +1,168 @@
+#include "quern/synth/document_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "quern/core/error.hpp"
+#include "quern/synth/seeded_noise.hpp"
+
+namespace quern {
+namespace {
+
+// How lengths vary: what a directory has in common, what a document has for itself, and the tail.
+constexpr float place_keeps = 0.8f, place_varies = 0.4f, document_varies = 0.45f;
+/// What every page has at least, in lengths of a middling one.
+constexpr float shortest = 0.15f;
+constexpr float tail_share = 0.07f, tail_exponent = 0.9f, tail_limit = 40.0f;
+/// A document's attraction is its length over the mean to this power.
+constexpr double heaps_exponent = 0.75;
+/// Places that all terms like better than others.
+constexpr float common_preference = 1.2f;
+/// What a cut leaves to one side at least; the last cuts are even ones, so that leaves are well filled.
+constexpr float uneven_share = 0.15f, even_share = 0.42f;
+/// Cuts of more documents than this matter less and less, so that the differences between places stay bounded in a
+/// collection of any size.
+constexpr float widest_full_strength = 8192, strength_decay = 0.25f;
+/// A node is a site's where the draw says so, or where it has become this small; none is more than this part of all.
+constexpr float site_chance = 0.12f;
+constexpr docid_t smallest_site = 256, largest_site_part = 16;
+
+enum Purpose : std::uint64_t { cut = 1, length_of_place, length_of_document, tail, preference, strength, site };
+
+}  // namespace
+
+class DocumentTree::Builder {
+ public:
+  Builder(const DocumentTreeOptions& options, DocumentTree& tree)
+      : options_(options), tree_(tree), attraction_(heaps_exponent * std::min(1.0, 2 * options.clustering)) {}
+
+  void build() {
+    const auto documents = static_cast<docid_t>(options_.documents);
+    tree_.lengths_.resize(documents);
+    tree_.places_.resize(documents);
+    grow(0, documents, 0, false);
+    scale_lengths();
+    std::size_t node = 0;
+    docid_t first = 0;
+    weigh(node, first, documents);
+  }
+
+ private:
+  std::uint64_t bits(Purpose purpose, std::uint64_t place) const {
+    return noise_bits(mix_bits(options_.seed + (purpose << 56)), place);
+  }
+
+  /// Nodes in preorder; lengths relative to each other, as 16.16 bits.
+  void grow(docid_t first, docid_t end, float place_length, bool in_site) {
+    const std::size_t number = tree_.nodes_.size();
+    tree_.nodes_.emplace_back();
+    const docid_t size = end - first;
+    if (!in_site && (size <= smallest_site ||
+                     (size <= options_.documents / largest_site_part && unit_of(bits(site, number)) < site_chance))) {
+      in_site = true;
+      tree_.site_starts_.push_back(first);
+    }
+    place_length = place_keeps * place_length + place_varies * normal_of(bits(length_of_place, number));
+    if (size <= max_leaf) {
+      tree_.leaf_starts_.push_back(first);
+      for (docid_t document = first; document < end; ++document) draw_length(document, place_length);
+      return;
+    }
+    const float least_share = size <= 2 * max_leaf ? even_share : uneven_share;
+    const float share = least_share + (1 - 2 * least_share) * unit_of(bits(cut, number));
+    const docid_t middle =
+        first + std::clamp<docid_t>(static_cast<docid_t>(static_cast<double>(size) * share), 1, size - 1);
+    tree_.nodes_[number].middle = middle;
+    // Some cuts part what belongs together, others what does not.
+    const float scale = std::pow(std::min(1.0f, widest_full_strength / static_cast<float>(size)), strength_decay);
+    tree_.nodes_[number].strength = scale * (0.4f + 1.2f * unit_of(bits(strength, number)));
+    grow(first, middle, place_length, in_site);
+    tree_.nodes_[number].right = static_cast<std::uint32_t>(tree_.nodes_.size());
+    grow(middle, end, place_length, in_site);
+  }
+
+  void draw_length(docid_t document, float place_length) {
+    float length =
+        shortest + portable_exp(place_length + document_varies * normal_of(bits(length_of_document, document)));
+    const float u = unit_of(bits(tail, document));
+    if (u < tail_share)
+      length *= std::min(tail_limit, static_cast<float>(std::pow((u + 1e-6f) / tail_share, -1.0f / tail_exponent)));
+    tree_.lengths_[document] = static_cast<std::uint32_t>(length * 65536.0f);
+  }
+
+  void scale_lengths() {
+    double sum = 0;
+    for (const std::uint32_t length : tree_.lengths_) sum += length;
+    const double factor = options_.mean_length * static_cast<double>(tree_.lengths_.size()) / std::max(1.0, sum);
+    for (docid_t document = 0; document < tree_.documents_; ++document) {
+      std::uint32_t& length = tree_.lengths_[document];
+      length = static_cast<std::uint32_t>(std::clamp(length * factor, 1.0, 1e9));
+      const double step = length_step_mean + 2 * std::log2(length / options_.mean_length);
+      tree_.places_[document].length_step = static_cast<std::uint8_t>(std::clamp(step, 0.0, length_steps - 1.0));
+    }
+  }
+
+  /// Gives nodes their left share, leaves their alias tables; returns the subtree's attraction.
+  double weigh(std::size_t& next, docid_t first, docid_t end) {
+    const std::size_t number = next++;
+    Node& node = tree_.nodes_[number];
+    if (node.right == 0) return weigh_leaf(first, end);
+    const double left = weigh(next, first, node.middle), right = weigh(next, node.middle, end);
+    node.left_odds = static_cast<float>(std::log(left / right)) + static_cast<float>(2 * options_.clustering) *
+                                                                      common_preference * node.strength *
+                                                                      normal_of(bits(preference, number));
+    return left + right;
+  }
+
+  double weigh_leaf(docid_t first, docid_t end) {
+    const docid_t size = end - first;
+    std::array<double, max_leaf> weights;
+    double sum = 0;
+    for (docid_t i = 0; i < size; ++i)
+      sum += weights[i] = std::pow(tree_.lengths_[first + i] / options_.mean_length, attraction_);
+    make_alias_table({weights.data(), size}, sum, {tree_.places_.data() + first, size});
+    return sum;
+  }
+
+  /// Walker's method; what is above the mean fills up what is below it.
+  static void make_alias_table(std::span<double> weights, double sum, std::span<Document> slots) {
+    std::array<std::uint8_t, max_leaf> small, large;
+    std::size_t smalls = 0, larges = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] *= static_cast<double>(weights.size()) / sum;
+      slots[i].alias = static_cast<std::uint8_t>(i);
+      (weights[i] < 1 ? small[smalls++] : large[larges++]) = static_cast<std::uint8_t>(i);
+    }
+    while (smalls > 0 && larges > 0) {
+      const std::uint8_t low = small[--smalls], high = large[larges - 1];
+      slots[low].threshold = static_cast<std::uint8_t>(weights[low] * 255);
+      slots[low].alias = high;
+      weights[high] -= 1 - weights[low];
+      if (weights[high] >= 1) continue;
+      --larges;
+      small[smalls++] = high;
+    }
+  }
+
+  const DocumentTreeOptions& options_;
+  DocumentTree& tree_;
+  double attraction_;
+};
+
+void check_tree_options(const DocumentTreeOptions& options) {
+  if (options.documents == 0) throw InvalidArgument("a collection needs one document at least (--docs)");
+  if (options.documents >= end_docid)
+    throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
+  if (!(options.clustering >= 0 && options.clustering <= 1)) throw InvalidArgument("clustering must be 0 to 1");
+  if (!(options.mean_length >= 1 && options.mean_length <= 1e6)) throw InvalidArgument("mean length must be 1 to 1e6");
+}
+
+DocumentTree::DocumentTree(const DocumentTreeOptions& options)
+    : documents_(static_cast<docid_t>(options.documents)), mean_length_(options.mean_length) {
+  Builder(options, *this).build();
+}
+
+}  // namespace quern

@@ -1,0 +1,68 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/core/types.hpp"
+
+/// Made-up documents: where they stand among each other, and how long they are.
+namespace quern {
+
+struct DocumentTreeOptions {
+  std::uint64_t documents = 0;
+  /// How strongly terms keep to places and documents, 0 to 1; with 0 all documents are alike to them.
+  double clustering = 0.5;
+  /// Tokens a document on average.
+  double mean_length = 300;
+  std::uint64_t seed = 1;
+};
+
+/// Throws InvalidArgument for no documents or more than docIDs, and for other numbers out of range.
+void check_tree_options(const DocumentTreeOptions& options);
+
+/// Documents in URL order under a binary tree that cuts at random places, so that its nodes, which stand for sites,
+/// directories and parts of them, have sizes that differ widely. Leaves hold 1 to 64 documents. Lengths are log-normal
+/// with a heavy tail, and more alike within a leaf than between leaves. A document's share of the postings of terms
+/// that don't care for places rises with its length (as vocabulary does: Heaps' law).
+class DocumentTree {
+ public:
+  explicit DocumentTree(const DocumentTreeOptions& options);
+
+  struct Node {
+    docid_t middle = 0;       ///< the right child's first document
+    std::uint32_t right = 0;  ///< the right child's number; the left one's is the next; 0: a leaf
+    float left_odds = 0;      ///< logarithm of left over right postings, for a term without preferences
+    float strength = 0;       ///< how much it matters to terms on which side they are
+  };
+  static constexpr unsigned max_leaf = 64;
+  /// What lists need to know of a document. A leaf's documents are the slots of an alias table (Walker 1977): a number
+  /// in 0 to 255 picks the slot's own document where it is not above `threshold`, else the leaf's document `alias`.
+  struct Document {
+    std::uint8_t threshold = 255, alias = 0;
+    std::uint8_t length_step = 0;  ///< half octaves of the length; length_step_mean is that of the mean
+  };
+  static constexpr unsigned length_steps = 24, length_step_mean = 10;
+
+  docid_t documents() const { return documents_; }
+  std::span<const Node> nodes() const { return nodes_; }
+  std::span<const std::uint32_t> lengths() const { return lengths_; }
+  /// Hands the lengths over; the tree has none afterwards.
+  std::vector<std::uint32_t> take_lengths() { return std::move(lengths_); }
+  std::span<const Document> places() const { return places_; }
+  double mean_length() const { return mean_length_; }
+  /// The first document of each leaf (directory) and of each site, in docID order.
+  std::span<const docid_t> leaf_starts() const { return leaf_starts_; }
+  std::span<const docid_t> site_starts() const { return site_starts_; }
+
+ private:
+  class Builder;
+
+  docid_t documents_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> lengths_;
+  double mean_length_;
+  std::vector<Document> places_;
+  std::vector<docid_t> leaf_starts_, site_starts_;
+};
+
+}  // namespace quern

@@ -1,0 +1,29 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "quern/core/bm25.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/synth/document_tree.hpp"
+#include "quern/synth/term_field.hpp"
+
+namespace quern {
+
+/// A made-up PageRank: it falls with a power of the rank among PopularDocuments, and is greater on some sites than on
+/// others; sums to 1.
+std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t seed);
+
+/// What a document's postings come to.
+struct DocumentBests {
+  std::vector<float> impacts;        ///< the greatest f / (K_d + f)
+  std::vector<std::uint32_t> terms;  ///< how many postings
+};
+
+/// Of all documents: all lists are drawn once. In parallel.
+DocumentBests document_bests(const DocumentTree& tree, std::span<const TermField> fields,
+                             std::span<const float> constants, const Resources& resources);
+
+/// GS+ of each document (order/global_score.hpp); `pagerank` is scaled.
+std::vector<float> global_score_bounds(std::span<const float> pagerank, const DocumentBests& bests, double alpha);
+
+}  // namespace quern

@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <functional>
+#include <span>
+
+#include "quern/synth/document_tree.hpp"
+#include "quern/synth/freq_tables.hpp"
+#include "quern/synth/term_field.hpp"
+
+namespace quern {
+
+/// Draws posting lists over a tree of documents: exactly `df` documents, in docID order, from the term's keys alone. A
+/// node's postings are parted among its children by a binomial draw whose odds are the children's shares times e^x, x
+/// being normal noise of (term, node): a multiplicative cascade, which gives bursts within bursts as real lists have
+/// them. Part of the noise is shared with other terms. Where a list covers more than half of a node, its gaps are
+/// parted instead. Takes time linear in df and next to no memory. One a thread.
+class ListGenerator {
+ public:
+  /// Receives a list piece by piece: docIDs and frequencies.
+  using Take = std::function<void(std::span<const docid_t>, std::span<const freq_t>)>;
+
+  /// The tree must outlive the generator.
+  explicit ListGenerator(const DocumentTree& tree);
+
+  /// df of 1 to the number of documents.
+  void generate(const TermField& term, const Take& take);
+
+ private:
+  /// A part of the tree, and what is known of the list in it.
+  struct Part {
+    std::uint32_t node;
+    docid_t first, end;
+    float intensity;  ///< logarithm of how much denser than elsewhere
+    float level;      ///< of frequencies, for reasons of the place
+    /// The bits that all frequencies here are drawn with, as in pages of one template; 0: each has its own.
+    std::uint32_t template_bits;
+  };
+  /// A leaf that waits for its postings to be drawn, while the cache fetches what is known of its documents.
+  struct LeafFill {
+    docid_t first, size, n;
+    int level;
+    std::uint32_t template_bits;
+    std::uint64_t bits;  ///< that choose the document, where it is one
+  };
+  /// How a cut parts a list.
+  struct Cut {
+    float left_intensity, right_intensity;  ///< what is added to the part's
+    float level;                            ///< how much greater frequencies are on the left, less on the right
+    docid_t left;                           ///< postings that go there
+    std::uint64_t bits;
+  };
+
+  void place(Part part, docid_t n);
+  void place_singles();
+  void descend(Part& part, const DocumentTree::Node& node) const;
+  Cut cut_few(const Part& part, const DocumentTree::Node& node, docid_t n) const;
+  Cut cut_many(const Part& part, const DocumentTree::Node& node, docid_t n) const;
+  Part left_of(const Part& part, const DocumentTree::Node& node, const Cut& cut) const;
+  Part right_of(const Part& part, const DocumentTree::Node& node, const Cut& cut) const;
+  std::uint32_t chance_of(float odds) const;
+  void put_off(const Part& leaf, docid_t n);
+  void fill_leaves();
+  void fill_one(const LeafFill& leaf);
+  void fill_some(const LeafFill& leaf);
+  std::uint64_t draw_documents(docid_t first, docid_t size, docid_t n) const;
+  std::uint64_t draw_gaps(docid_t first, docid_t size, docid_t n) const;
+  docid_t document_at(docid_t first, docid_t size, std::uint64_t bits) const;
+  std::uint64_t kin_turns(docid_t first) const;
+  int level_in(const Part& leaf) const;
+  void add(docid_t document, int level, std::uint32_t bits);
+  void flush();
+
+  static constexpr std::size_t chunk_postings = 4096, most_waiting = 16, most_singles = 16;
+  static constexpr int chance_entries = 1024;
+
+  const DocumentTree& tree_;
+  FreqTables freq_tables_;
+  std::array<std::uint16_t, chance_entries> chances_;              ///< of 65,536, by logarithmic odds
+  std::array<freq_t, DocumentTree::length_steps> greatest_freqs_;  ///< by length
+  std::array<int, DocumentTree::length_steps> level_of_length_;
+  TermField term_;
+  bool clustered_ = false;
+  const Take* take_ = nullptr;
+  std::size_t num_singles_ = 0;
+  std::array<Part, most_singles> singles_;  ///< parts with a single posting, which is still to be placed
+  std::size_t num_waiting_ = 0;
+  std::array<LeafFill, most_waiting> waiting_;
+  std::size_t size_ = 0;
+  std::array<docid_t, chunk_postings> docids_;
+  std::array<freq_t, chunk_postings> freqs_;
+};
+
+}  // namespace quern

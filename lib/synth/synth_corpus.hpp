@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/synth/document_names.hpp"
+#include "quern/synth/link_graph.hpp"
+
+namespace quern {
+
+struct SynthCorpusOptions {
+  DocumentTreeOptions tree;
+  double mean_links = 8;
+  /// Words that there are.
+  std::uint32_t vocabulary = 50000;
+};
+
+/// Made-up web pages. Words fall with their rank as Zipf's law has it; half of a page's words are those of its site and
+/// directory, and many stand more than once (Simon: On a Class of Skew Distribution Functions, 1955).
+class SynthCorpus {
+ public:
+  explicit SynthCorpus(const SynthCorpusOptions& options);
+  /// Appends the document as a TRECWEB record: HTML with a title, paragraphs and links.
+  void append_document(docid_t document, std::string& text) const;
+  docid_t documents() const { return tree_.documents(); }
+
+ private:
+  std::vector<std::uint32_t> words_of(docid_t document) const;
+  std::uint32_t draw_word(std::uint64_t bits, std::uint64_t site, std::uint64_t leaf) const;
+
+  SynthCorpusOptions options_;
+  DocumentTree tree_;
+  DocumentNames names_;
+  LinkGraph links_;
+};
+
+/// Writes all documents as one TRECWEB file. Throws InvalidArgument for options out of range.
+void write_corpus(const SynthCorpusOptions& options, const Resources& resources, File& out);
+
+}  // namespace quern

@@ -1,0 +1,177 @@
+#include "quern/synth/synth_index.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "quern/collection/parse_corpus.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/core/checksum.hpp"
+#include "quern/core/error.hpp"
+#include "quern/index/index_assembly.hpp"
+#include "quern/order/pagerank_scale.hpp"
+#include "quern/synth/document_names.hpp"
+#include "quern/synth/global_scores.hpp"
+#include "quern/synth/synth_lists.hpp"
+#include "quern/synth/term_fields.hpp"
+
+namespace quern {
+namespace {
+
+/// What pages have of tokens for each term.
+constexpr double tokens_a_posting = 2.7, least_mean_length = 16;
+/// On disk, about.
+constexpr std::uint64_t document_bytes = 48;
+
+double mean_length(const SynthOptions& options) {
+  if (options.mean_length != 0) return options.mean_length;
+  return std::max(least_mean_length, tokens_a_posting * static_cast<double>(options.table.postings()) /
+                                         static_cast<double>(options.table.documents));
+}
+
+DocumentTreeOptions tree_options(const SynthOptions& options) {
+  return {options.table.documents, options.clustering, mean_length(options), options.seed};
+}
+
+/// By falling score, ties in URL order.
+std::vector<docid_t> documents_by(std::span<const float> scores) {
+  std::vector<docid_t> documents(scores.size());
+  std::iota(documents.begin(), documents.end(), docid_t{0});
+  std::sort(documents.begin(), documents.end(),
+            [&](docid_t a, docid_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  return documents;
+}
+
+template <class Value>
+std::vector<Value> in_order(std::vector<Value> values, std::span<const docid_t> documents) {
+  if (documents.empty()) return values;
+  std::vector<Value> ordered(documents.size());
+  std::transform(documents.begin(), documents.end(), ordered.begin(),
+                 [&](docid_t document) { return values[document]; });
+  return ordered;
+}
+
+class IndexSynthesis {
+ public:
+  IndexSynthesis(const SynthOptions& options, const Resources& resources, File& out)
+      : options_(options),
+        resources_(resources),
+        assembly_(options.table.documents, options.build, resources, out),
+        tree_(tree_options(options)),
+        fields_(term_fields(options.table, options.clustering, options.seed, options.queries)) {}
+
+  BuildReport run() {
+    check_free_space(resources_.tmp_folder, options_.table.postings() * 2 + options_.table.documents * document_bytes,
+                     "the index");
+    const std::uint64_t tokens = std::accumulate(tree_.lengths().begin(), tree_.lengths().end(), std::uint64_t{0});
+    const CollectionStatistics statistics{options_.table.documents, tokens};
+    if (options_.pagerank || options_.order_by_score) pagerank_ = synthetic_pagerank(tree_, options_.seed);
+    if (!pagerank_.empty()) pagerank_scale_named(options_.scores.pagerank_scale).apply(pagerank_);
+    if (options_.order_by_score) order_by_score(statistics);
+    assembly_.set_lengths(in_order(tree_.take_lengths(), documents_), statistics);
+    write_lists();
+    write_documents();
+    assembly_.add_scores(in_order(std::move(pagerank_), documents_), in_order(std::move(global_scores_), documents_));
+    return assembly_.finish(manifest());
+  }
+
+ private:
+  void order_by_score(const CollectionStatistics& statistics) {
+    std::vector<float> constants(tree_.documents());
+    for (docid_t document = 0; document < tree_.documents(); ++document)
+      constants[document] =
+          document_constant(tree_.lengths()[document], statistics.average_length(), options_.build.bm25);
+    resources_.progress->start("scores", options_.table.postings(), "postings");
+    const DocumentBests bests = document_bests(tree_, fields_, constants, resources_);
+    resources_.progress->finish();
+    global_scores_ = global_score_bounds(pagerank_, bests, options_.scores.alpha);
+    documents_ = documents_by(global_scores_);
+  }
+
+  void write_lists() {
+    std::vector<docid_t> docids(documents_.size());
+    for (docid_t docid = 0; docid < documents_.size(); ++docid) docids[documents_[docid]] = docid;
+    const std::uint64_t list_bytes = assembly_.working_bytes() / 4 / assembly_.jobs_in_flight();
+    SynthLists lists(tree_, fields_, docids, list_bytes, resources_.tmp_folder);
+    assembly_.add_lists(lists, options_.table.postings(),
+                        [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });
+  }
+
+  void write_documents() {
+    resources_.progress->start("documents", tree_.documents(), "documents");
+    const DocumentNames names(tree_);
+    for (docid_t docid = 0; docid < tree_.documents(); ++docid) {
+      const docid_t document = documents_.empty() ? docid : documents_[docid];
+      assembly_.write_document(docid, {DocumentNames::docno(document), names.url(document), {}});
+      if (docid % 65536 == 0) resources_.progress->add(65536);
+    }
+    assembly_.end_documents();
+    resources_.progress->finish();
+  }
+
+  IndexManifest manifest() const {
+    IndexManifest manifest;
+    manifest.analyzer = options_.analyzer;
+    manifest.analyzer.ascii =
+        std::all_of(options_.table.terms.begin(), options_.table.terms.end(), [](const auto& entry) {
+          return std::all_of(entry.term.begin(), entry.term.end(),
+                             [](char c) { return static_cast<signed char>(c) >= 0; });
+        });
+    manifest.corpus_format = "synth";
+    manifest.duplicates = duplicates_keep;
+    manifest.lengths = lengths_lossy;
+    manifest.order = options_.order_by_score ? "score" : "url";
+    manifest.order_seed = options_.seed;
+    if (options_.pagerank || options_.order_by_score) {
+      manifest.scores = options_.scores;
+      manifest.scores->bm25 = options_.build.bm25;
+    }
+    manifest.collection_hash = hash_text(content_hash());
+    return manifest;
+  }
+
+  /// Of all that shapes the documents and their lists.
+  std::uint64_t content_hash() const {
+    Bytes bytes;
+    put_varint(bytes, options_.table.documents);
+    put_varint(bytes, options_.seed);
+    put_le(bytes, options_.clustering);
+    put_le(bytes, mean_length(options_));
+    std::uint64_t hash = xxh3(bytes);
+    for (std::size_t term = 0; term < fields_.size(); ++term) {
+      bytes.clear();
+      put_le(bytes, hash);
+      put_string(bytes, options_.table.terms[term].term);
+      put_varint(bytes, fields_[term].df);
+      put_le(bytes, fields_[term].kin_key);
+      hash = xxh3(bytes);
+    }
+    return hash;
+  }
+
+  const SynthOptions& options_;
+  const Resources& resources_;
+  IndexAssembly assembly_;
+  DocumentTree tree_;
+  std::vector<TermField> fields_;
+  std::vector<float> pagerank_, global_scores_;
+  std::vector<docid_t> documents_;  ///< of each docID, where docIDs are not the documents' numbers
+};
+
+void check_options(const SynthOptions& options) {
+  check_build_options(options.build);
+  check_tree_options(tree_options(options));
+  if (!(options.scores.alpha >= 0 && options.scores.alpha <= 1)) throw InvalidArgument("alpha must be 0 to 1");
+  pagerank_scale_named(options.scores.pagerank_scale);
+}
+
+}  // namespace
+
+BuildReport synthesize_index(const SynthOptions& options, const Resources& resources, File& out) {
+  check_options(options);
+  return IndexSynthesis(options, resources, out).run();
+}
+
+}  // namespace quern

@@ -1,0 +1,37 @@
+#pragma once
+#include <tbb/enumerable_thread_specific.h>
+
+#include <span>
+#include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/index/posting_runs.hpp"
+#include "quern/synth/list_generator.hpp"
+
+namespace quern {
+
+/// Hands out made-up lists in the order of their terms; they are drawn by whoever encodes them.
+class SynthLists : public ListSource {
+ public:
+  /// `docids`: the docID of each document of the tree, where it is not its number; else empty. A list that would take
+  /// more than `list_bytes` goes through a file in `tmp_folder`. All that is viewed must outlive the lists.
+  SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
+             std::uint64_t list_bytes, std::string tmp_folder);
+
+  bool next(ListBatch& batch) override;
+
+ private:
+  void make_batch(std::size_t from, std::size_t end, ListBatch& batch);
+  void make_long_list(std::size_t term, ListBatch& batch);
+  std::uint64_t max_postings() const;
+
+  std::span<const TermField> fields_;
+  std::span<const docid_t> docids_;
+  std::uint64_t list_bytes_;
+  std::string tmp_folder_;
+  docid_t documents_;
+  tbb::enumerable_thread_specific<ListGenerator> generators_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace quern

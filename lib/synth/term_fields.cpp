@@ -1,0 +1,95 @@
+#include "quern/synth/term_fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/checksum.hpp"
+#include "quern/synth/seeded_noise.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t topics = 48;
+/// Standard deviation of a cut's log-odds at clustering 1: of a term that stands everywhere, and what each halving of
+/// its share of the documents adds; and the kin's part of the variance.
+constexpr float noise_least = 0.75f, noise_of_rarity = 0.46f, noise_most = 9.0f, kin_part = 0.7f;
+/// Levels of frequencies: of the mean term, how terms differ, and what a term's share of the documents adds.
+constexpr float freq_level_mean = 14, freq_level_varies = 3, freq_level_of_density = 3;
+/// Standard deviation of the logistic distribution.
+constexpr float logistic_deviation = 1.8138f;
+
+enum Purpose : std::uint64_t { own = 1, topic_choice, topic_key, level };
+
+std::optional<std::size_t> find_term(const DfTable& table, const std::string& term) {
+  const auto at = std::lower_bound(table.terms.begin(), table.terms.end(), term,
+                                   [](const DfEntry& entry, const std::string& wanted) { return entry.term < wanted; });
+  if (at == table.terms.end() || at->term != term) return std::nullopt;
+  return static_cast<std::size_t>(at - table.terms.begin());
+}
+
+/// For each term the one it follows, or itself.
+std::vector<std::size_t> leaders(const DfTable& table, std::span<const std::vector<std::string>> queries) {
+  std::vector<std::size_t> leaders(table.terms.size());
+  for (std::size_t i = 0; i < leaders.size(); ++i) leaders[i] = i;
+  std::vector<std::uint32_t> query_counts(leaders.size());
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  // follower and possible leader
+  for (const auto& query : queries) {
+    std::vector<std::size_t> terms;
+    for (const std::string& term : query)
+      if (const auto found = find_term(table, term)) terms.push_back(*found);
+    std::sort(terms.begin(), terms.end());
+    terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
+    for (const std::size_t term : terms) ++query_counts[term];
+    for (const std::size_t a : terms)
+      for (const std::size_t b : terms)
+        if (std::pair(table.terms[a].df, a) < std::pair(table.terms[b].df, b)) pairs.emplace_back(a, b);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<double> best(leaders.size());
+  for (std::size_t from = 0; from < pairs.size();) {
+    std::size_t end = from;
+    while (end < pairs.size() && pairs[end] == pairs[from]) ++end;
+    const auto [follower, leader] = pairs[from];
+    const double score = static_cast<double>(end - from) / std::sqrt(static_cast<double>(query_counts[leader]));
+    if (score > best[follower]) {
+      best[follower] = score;
+      leaders[follower] = leader;
+    }
+    from = end;
+  }
+  return leaders;
+}
+
+void set_strength(TermField& field, float density, double clustering) {
+  const float noise =
+      static_cast<float>(clustering) * std::min(noise_most, noise_least - noise_of_rarity * std::log2(density));
+  field.kin_noise = noise * std::sqrt(kin_part);
+  field.own_noise = noise * std::sqrt(1 - kin_part);
+  const float own = field.own_noise / logistic_deviation;
+  field.single_narrowness = 1 / std::sqrt(1 + own * own);
+  field.freq_level = freq_level_mean + freq_level_of_density * density;
+}
+
+}  // namespace
+
+std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
+                                   std::span<const std::vector<std::string>> queries) {
+  const auto key = [&](Purpose purpose, std::uint64_t of) { return noise_bits(mix_bits(seed + (purpose << 56)), of); };
+  std::vector<TermField> fields(table.terms.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::uint64_t hash = xxh3(as_bytes(table.terms[i].term));
+    fields[i].df = table.terms[i].df;
+    fields[i].own_key = key(own, hash);
+    fields[i].kin_key = key(topic_key, key(topic_choice, hash) % topics);
+    set_strength(fields[i], static_cast<float>(table.terms[i].df) / static_cast<float>(table.documents), clustering);
+    fields[i].freq_level += freq_level_varies * normal_of(key(level, hash));
+  }
+  const std::vector<std::size_t> leaders = quern::leaders(table, queries);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (leaders[i] != i) fields[i].kin_key = fields[leaders[i]].own_key;
+  return fields;
+}
+
+}  // namespace quern

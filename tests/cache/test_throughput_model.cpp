@@ -1,0 +1,111 @@
+#include <cmath>
+#include <fstream>
+
+#include "quern/cache/throughput_model.hpp"
+#include "quern/core/error.hpp"
+
+#include "catch.hpp"
+
+/// The model of how memory is split, and the points that it is fitted to.
+namespace quern {
+namespace {
+
+/// c(n) = 10 + 200 / n us, t(S) = 1e-5 + 20 / S us a byte, dq falls from 4 MB without a cache to none with 4 GB.
+MeasuredPoints exact_points() {
+  MeasuredPoints points;
+  for (const double n : {1.0, 10.0, 100.0, 10000.0}) points.query_us.push_back({n, 10 + 200 / n});
+  for (const double bytes : {1e5, 1e7, 1e9}) points.transfer_us_per_byte.push_back({bytes, 1e-5 + 20 / bytes});
+  points.transfer_bytes = {{4e9, 0}, {0, 4e6}};
+  return points;
+}
+
+double throughput(double cache_bytes, double buffer_bytes) {
+  const double bytes = 4e6 * (1 - cache_bytes / 4e9), n = std::min(1e4, buffer_bytes / bytes);
+  return 1e6 / (10 + 200 / n + (1e-5 + 20 / buffer_bytes) * bytes);
+}
+
+}  // namespace
+
+TEST_CASE("points of a sum of a constant and an inverse are fitted exactly", "[cache]") {
+  const ThroughputModel model(exact_points());
+  CHECK(model.query_us().base == Approx(10));
+  CHECK(model.query_us().over_x == Approx(200));
+  CHECK(model.transfer_us_per_byte().base == Approx(1e-5));
+  CHECK(model.transfer_us_per_byte().over_x == Approx(20));
+  CHECK(model.query_us().r_squared == Approx(1));
+  CHECK_FALSE(model.query_us().is_poor());
+  CHECK(model.transfer_bytes(1e9) == Approx(3e6));
+  CHECK(model.transfer_bytes(9e9) == 0);
+  CHECK(model.most_queries() == 10000);
+}
+
+TEST_CASE("a fit never goes below 0, and says when it is poor", "[cache]") {
+  const InverseFit rising = fit_inverse({{1, 1}, {10, 100}, {100, 10000}});
+  CHECK(rising.over_x == 0);
+  CHECK(rising.base > 0);
+  CHECK(rising.is_poor());
+  const InverseFit steep = fit_inverse({{1, 100}, {2, 10}, {4, 1}});
+  CHECK(steep.base == 0);
+  CHECK(steep.over_x > 0);
+  CHECK(steep.is_poor());
+  CHECK(fit_inverse({{5, 7}, {5, 9}}).base == Approx(8));
+  CHECK(fit_inverse({{5, 7}, {5, 9}}).is_poor());
+  CHECK_THROWS_AS(fit_inverse({}), InvalidArgument);
+  MeasuredPoints points = exact_points();
+  points.transfer_bytes.clear();
+  CHECK_THROWS_AS(ThroughputModel(points), InvalidArgument);
+}
+
+TEST_CASE("of all buffers that meet the limit the curve has the largest", "[cache][property]") {
+  const ThroughputModel model(exact_points());
+  for (const double limit_us : {std::numeric_limits<double>::infinity(), 5e4, 5e3}) {
+    const auto curve = throughput_curve(model, 4e9, limit_us, 40);
+    REQUIRE(curve.size() > 30);
+    for (const MemorySplit& split : curve) {
+      INFO("cache " << split.cache_bytes << ", limit " << limit_us);
+      REQUIRE(split.cache_bytes + split.buffer_bytes <= 4e9);
+      REQUIRE(split.response_us <= limit_us);
+      REQUIRE(split.queries_per_second == Approx(throughput(split.cache_bytes, split.buffer_bytes)));
+      // A hundredth more does not fit the memory or does not meet the limit.
+      const double larger = split.buffer_bytes * 1.01;
+      const double bytes = model.transfer_bytes(split.cache_bytes);
+      const double n = std::min(1e4, larger / bytes);
+      const double response_us = n * 1e6 / throughput(split.cache_bytes, larger);
+      REQUIRE((split.cache_bytes + larger > 4e9 || response_us > limit_us));
+    }
+  }
+  CHECK(throughput_curve(model, 4e9, 100, 40).empty());
+}
+
+TEST_CASE("measured points are read from lines, and a bad line is named", "[cache][format]") {
+  const MeasuredPoints points =
+      parse_measured_points("function,x,y\n# c, t, dq\nc , 1, 2.5\n\nt,1e6,0\r\ndq,0,7", "points");
+  REQUIRE(points.query_us.size() == 1);
+  CHECK(points.query_us[0].y == 2.5);
+  CHECK(points.transfer_us_per_byte.at(0).x == 1e6);
+  CHECK(points.transfer_bytes.at(0).y == 7);
+  for (const char* bad :
+       {"c,1", "c,1,2,3", "x,1,2", "c,one,2", "c,0,2", "t,0,1", "c,-1,2", "dq,1,nan", "c,inf,1", "c"}) {
+    INFO(bad);
+    CHECK_THROWS_WITH(parse_measured_points("c,1,1\n" + std::string(bad), "points"),
+                      Catch::Matchers::StartsWith("points, line 2: "));
+  }
+}
+
+TEST_CASE("the page of measured points has an example that reads", "[cache][format]") {
+  std::ifstream in(std::string(QUERN_SOURCE_DIR) + "/formats/measured_points.md");
+  std::string text, line;
+  for (bool inside = false; std::getline(in, line);) {
+    if (line == "```") {
+      inside = !inside;
+    } else if (inside) {
+      text += line + "\n";
+    }
+  }
+  const MeasuredPoints points = parse_measured_points(text, "page");
+  CHECK(points.query_us.size() == 2);
+  CHECK(points.transfer_us_per_byte.size() == 1);
+  CHECK(points.transfer_bytes.at(1).y == 120000.5);
+}
+
+}  // namespace quern

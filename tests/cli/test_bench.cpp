@@ -1,0 +1,249 @@
+#include <cstdlib>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+
+/// Benchmarks from the shell: what they print, and what they refuse. Times are only looked at for being there.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data";
+
+struct SampleIndexes {
+  TemporaryFolder folder;
+  std::string newpfd = folder.path("newpfd"), rice = folder.path("rice");
+
+  SampleIndexes() {
+    for (const auto& [path, codec] : {std::pair(newpfd, "newpfd"), std::pair(rice, "rice")})
+      REQUIRE(run_quern({"index", sample + "/corpus", "-o", path, "--codec", codec}).exit_status == 0);
+  }
+};
+
+void check_environment(const nlohmann::json& environment, const char* command = "bench") {
+  for (const char* key : {"processor", "system", "compiler", "build", "simd_level", "version", "date", "command_line"})
+    CHECK(environment[key].is_string());
+  CHECK(contains(environment["command_line"], command));
+  CHECK(environment["cores"] > 0);
+  CHECK(environment["load_average"].size() == 3);
+}
+
+}  // namespace
+
+TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const RunOutcome outcome =
+      run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q", sample + "/topics.txt", "-a", "maxscore,or,and",
+                 "-k", "3,10", "--repeats", "2", "--queries-limit", "7", "-j", "2", "--json", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  CHECK(json["bench"] == "query");
+  check_environment(json["environment"]);
+  CHECK(json["queries"]["count"] == 7);
+  REQUIRE(json["indexes"].size() == 2);
+  CHECK(json["indexes"][1]["codec"] == "rice");
+  REQUIRE(json["results"].size() == 12);
+  std::size_t place = 0;
+  for (const auto& index : json["indexes"])
+    for (const int k : {3, 10})
+      for (const char* algorithm : {"maxscore", "or", "and"}) {
+        const auto& row = json["results"][place++];
+        INFO(row.dump(1));
+        CHECK(row["index"] == index["index"]);
+        CHECK(row["k"] == k);
+        CHECK(row["algorithm"] == algorithm);
+        CHECK(row["queries"] == 7);
+        CHECK(row["compared_with"] == "or");
+        for (const char* share : {"postings_scored_share", "blocks_decoded_share"}) {
+          CHECK(row[share] >= 0);
+          CHECK(row[share] <= 1);
+        }
+        for (const char* time : {"mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "queries_per_second",
+                                 "effective_postings_per_second", "speedup"})
+          CHECK(row[time] > 0);
+        std::size_t queries = 0;
+        for (const auto& length : row["by_length"]) queries += length["queries"].get<std::size_t>();
+        CHECK(queries == 7);
+        REQUIRE(row["batches"].size() == 2);
+        CHECK(row["batches"][0]["speedup"] == 1.0);
+        CHECK(row["batches"][1]["threads"] == 2);
+      }
+}
+
+TEST_CASE("bench query measures exact and quantized scores beside each other", "[cli][measure]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", sample + "/corpus", "-o", index, "--quantize", "8"}).exit_status == 0);
+  const RunOutcome outcome =
+      run_quern({"bench", "query", index, "-q", sample + "/topics.txt", "-k", "10", "-a", "or,maxscore", "--scores",
+                 "exact,quantized", "--repeats", "1", "-j", "1", "--json", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  REQUIRE(json["results"].size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(json["results"][i]["scores"] == (i < 2 ? "exact" : "quantized"));
+    CHECK(json["results"][i]["algorithm"] == (i % 2 == 0 ? "or" : "maxscore"));
+  }
+  CHECK(run_quern({"bench", "query", index, "-q", "-", "--scores", "rounded"}).exit_status == 2);
+}
+
+TEST_CASE("bench query prints tables for people", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const RunOutcome outcome = run_quern({"bench", "query", indexes.newpfd, "-q", "-", "-k", "10", "--repeats", "1"},
+                                       {"1:water mill\n2:stone\n", {}, {}, {}, 0});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  for (const char* shown : {"quern 0.", "maxscore", "bmw", "and-or", "k = 10", "2 queries", "p99.9", "terms"})
+    CHECK(contains(outcome.out, shown));
+}
+
+TEST_CASE("bench codec measures codecs and those of others by length of lists", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const RunOutcome outcome =
+      run_quern({"bench", "codec", indexes.newpfd, "--lengths", "all,doubling", "--codec", "rpfd,newpfd", "--recursion",
+                 "0,2", "--block-size", "128", "--repeats", "1", "--json", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  CHECK(json["bench"] == "codec");
+  check_environment(json["environment"]);
+  REQUIRE(json["groups"].size() > 2);
+  CHECK(json["groups"][0]["greatest_length"].is_null());
+  CHECK(json["groups"][1]["greatest_length"] == 31);
+  std::size_t postings = 0;
+  for (const auto& group : json["groups"]) {
+    postings += group["postings"].get<std::size_t>();
+    REQUIRE(group["codecs"].size() == 3);
+    for (const auto& row : group["codecs"]) {
+      CHECK(row["docid_bytes_per_posting"].get<double>() * 8 == Approx(row["docid_bits_per_posting"].get<double>()));
+      for (const auto& level : row["decoding"]) CHECK(level["docids_per_second"] > 0);
+    }
+    for (const auto& row : group["peers"]) CHECK(row["decoding"]["own"]["docids_share_of_memcpy"] > 0);
+  }
+  CHECK(postings == 2 * json["groups"][0]["postings"].get<std::size_t>());
+
+  const RunOutcome table =
+      run_quern({"bench", "codec", "--synthetic", "--postings", "30000", "--repeats", "1", "--no-peers"});
+  CHECK(table.exit_status == 0);
+  for (const char* shown : {"newpfd", "rpfd", "rice", "memcpy", "10000 postings and more"})
+    CHECK(contains(table.out, shown));
+  CHECK_FALSE(contains(table.out, "streamvbyte"));
+  CHECK(run_quern({"bench", "codec", "--synthetic", "--lengths", "tripling"}).exit_status == 2);
+  CHECK(run_quern({"bench", "codec"}).exit_status == 2);
+}
+
+TEST_CASE("what benchmarks measured is drawn, where matplotlib is there", "[cli][measure]") {
+  if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") != 0) {
+    WARN("skipped: no matplotlib");
+    return;
+  }
+  const SampleIndexes indexes;
+  const RunOutcome queries =
+      run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q", sample + "/topics.txt", "-k", "3,10",
+                 "--repeats", "1", "--queries-limit", "7", "-j", "1", "--json", "--quiet"});
+  const RunOutcome codecs = run_quern({"bench", "codec", indexes.newpfd, "--lengths", "all,doubling", "--repeats", "1",
+                                       "--json", "--quiet", "--no-peers"});
+  const std::string plots = indexes.folder.path("plots"),
+                    plot = std::string(QUERN_SOURCE_DIR) + "/scripts/plot -o " + plots + " ";
+  const std::string files = indexes.folder.write("q.json", queries.out) + " " +
+                            indexes.folder.write("c.json", codecs.out) + " > " + indexes.folder.path("said");
+  REQUIRE(std::system((plot + files).c_str()) == 0);
+  for (const char* name : {"q_latency_1", "q_latency_2", "q_size", "c_size_rate", "c_rate_by_length", "c_bytes"}) {
+    INFO(name);
+    const std::string svg = read_file(plots + "/" + name + ".svg");
+    CHECK(contains(svg, "<svg"));
+    CHECK(contains(svg, queries.json()["environment"]["date"]));
+    CHECK(read_file(plots + "/" + name + ".png").starts_with("\x89PNG"));
+  }
+  CHECK(contains(read_file(plots + "/q_latency_1.svg"), "maxscore"));
+  const std::string wrong = indexes.folder.write("w.json", "{}") + " 2> " + indexes.folder.path("complaint");
+  CHECK(std::system((plot + wrong).c_str()) != 0);
+  CHECK(contains(read_file(indexes.folder.path("complaint")), "plot: error: "));
+}
+
+TEST_CASE("benchmarks have help texts with examples", "[cli][measure]") {
+  for (const char* what : {"query", "codec"}) {
+    const RunOutcome help = run_quern({"bench", what, "--help"});
+    CHECK(help.exit_status == 0);
+    CHECK(contains(help.out, std::string("quern bench ") + what));
+    CHECK(contains(help.out, "Examples"));
+  }
+}
+
+TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const auto run = [&](const Words& options, const std::string& input = "1:water\n") {
+    Words arguments = {"bench", "query", indexes.newpfd, "-q", "-"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_quern(arguments, {input, {}, {}, {}, 0});
+  };
+  CHECK(run({"-k", "0"}).exit_status == 2);
+  CHECK(run({"-k", "10,0"}).exit_status == 2);
+  CHECK(run({"--repeats", "0"}).exit_status == 2);
+  CHECK(run({"--queries-limit", "0"}).exit_status == 2);
+  const RunOutcome unknown = run({"-a", "or,guess"});
+  CHECK(unknown.exit_status == 2);
+  CHECK(contains(unknown.err, "maxscore"));
+  CHECK(run_quern({"bench", "query", indexes.newpfd}).exit_status == 2);
+  CHECK(run_quern({"bench", "query", "-q", "-"}).exit_status == 2);
+  for (const char* input : {"", "\n", "1:nowheretobefound\n"}) {
+    INFO("\"" << input << "\"");
+    const RunOutcome outcome = run({}, input);
+    CHECK(outcome.exit_status == 1);
+    CHECK(outcome.out.find("maxscore") == std::string::npos);
+    CHECK(outcome.err.starts_with("quern: error: "));
+  }
+  CHECK(run_quern({"bench", "query", indexes.folder.path("none"), "-q", sample + "/topics.txt"}).exit_status == 1);
+}
+
+TEST_CASE("order --report measures all orders or those that are named", "[cli][order][measure]") {
+  const TemporaryFolder folder;
+  const std::string collection = folder.path("collection");
+  REQUIRE(run_quern({"parse", sample + "/corpus", "-o", collection}).exit_status == 0);
+  const RunOutcome all = run_quern({"order", collection, "--report", "--json", "--quiet"});
+  INFO(all.err);
+  REQUIRE(all.exit_status == 0);
+  const auto json = all.json();
+  CHECK(json["bench"] == "order");
+  check_environment(json["environment"], "order");
+  CHECK(json["block_size"] == 128);
+  REQUIRE(json["orders"].size() >= 4);
+  double random = 0, bisection = 0;
+  for (const auto& order : json["orders"]) {
+    CHECK(order["seconds"] >= 0);
+    CHECK((order["peak_bytes"].is_null() || order["peak_bytes"] > 0));
+    CHECK(order["gap_entropy_bits_per_posting"] > 0);
+    REQUIRE(order["codecs"].size() >= 3);
+    for (const auto& codec : order["codecs"])
+      for (const char* bits : {"docid_bits_per_posting", "freq_bits_per_posting", "directory_bits_per_posting"})
+        CHECK(codec[bits] > 0);
+    if (order["by"] == "random") random = order["codecs"][0]["docid_bits_per_posting"];
+    if (order["by"] == "bisection") bisection = order["codecs"][0]["docid_bits_per_posting"];
+  }
+  CHECK(bisection < random);
+
+  const RunOutcome two = run_quern({"order", "--by", "url,random", collection, "--report", "--block-size", "64"});
+  REQUIRE(two.exit_status == 0);
+  CHECK(contains(two.out, "\nurl "));
+  CHECK(contains(two.out, "\nrandom "));
+  CHECK_FALSE(contains(two.out, "natural"));
+}
+
+TEST_CASE("order wants an output or --report, not both, and one order where it writes one", "[cli][order]") {
+  const TemporaryFolder folder;
+  const std::string collection = folder.path("collection"), out = folder.path("order");
+  REQUIRE(run_quern({"parse", sample + "/corpus", "-o", collection}).exit_status == 0);
+  for (const Words& more : {Words{}, Words{"--report", "-o", out}, Words{"--by", "url,natural", "-o", out},
+                            Words{"--by", "best", "-o", out}, Words{"--block-size", "64", "-o", out},
+                            Words{"--report", "--block-size", "65"}}) {
+    Words arguments = {"order", collection};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    CHECK(run_quern(arguments).exit_status == 2);
+  }
+  CHECK(names_in(folder.path("")) == Words{"collection"});
+}
+
+}  // namespace quern

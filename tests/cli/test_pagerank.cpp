@@ -1,0 +1,149 @@
+#include <map>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+
+/// Links and PageRank from the shell.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// An index or order of four pages of which the first links to the third.
+struct Files {
+  TemporaryFolder folder;
+  std::string corpus = folder.write("corpus.trecweb", small_trecweb);
+  std::string collection = folder.path("collection"), index = folder.path("index"), order = folder.path("order");
+
+  Files() { REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0); }
+
+  RunOutcome make_index(const Words& options) const { return with({"index", corpus, "-o", index, "--force"}, options); }
+  RunOutcome make_order(const Words& options) const {
+    return with({"order", collection, "-o", order, "--force"}, options);
+  }
+  /// PageRank by docno, of the index.
+  std::map<std::string, double> pageranks() const {
+    std::map<std::string, double> ranks;
+    for (const std::string& line : lines_of(run_quern({"inspect", index, "--docs"}).out)) {
+      Words columns = {""};
+      for (const char c : line) c == '\t' ? columns.emplace_back() : columns.back() += c, void();
+      ranks[columns.at(1)] = std::stod(columns.at(4));
+    }
+    return ranks;
+  }
+
+ private:
+  static RunOutcome with(Words arguments, const Words& options) {
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_quern(arguments);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("inspect --links prints a collection's links, with --json their counts", "[cli][links]") {
+  const Files files;
+  const RunOutcome links = run_quern({"inspect", files.collection, "--links"});
+  CHECK(links.out == "http://www.mill.example/wheel\thttp://www.mill.example/stone\n");
+  CHECK(contains(links.err, "1 links: 1 distinct between documents, 0 leave the collection"));
+  const auto counts = run_quern({"inspect", files.collection, "--links", "--json"}).json();
+  CHECK(counts["edges"] == 1);
+  CHECK(counts["leaving"] == 0);
+  REQUIRE(files.make_index({}).exit_status == 0);
+  CHECK(run_quern({"inspect", files.index, "--links"}).exit_status == 1);
+}
+
+TEST_CASE("an index brings its pages' PageRank, and says where it came from", "[cli][pagerank]") {
+  const Files files;
+  const RunOutcome made = files.make_index({"--pagerank-scale", "linear", "--json"});
+  REQUIRE(made.exit_status == 0);
+  CHECK(contains(made.err, "1 links: 1 distinct between documents"));
+  CHECK(made.json()["pagerank"]["from"] == "links");
+  CHECK(made.json()["pagerank"]["links"]["edges"] == 1);
+  CHECK(made.json()["pagerank"]["dangling"] == 3);
+  const auto ranks = files.pageranks();
+  CHECK(ranks.at("M-3") == 1);
+  for (const char* other : {"M-1", "M-2", "M-4"}) CHECK(ranks.at(other) == Approx(1 / 1.85));
+  const auto scores = run_quern({"inspect", files.index, "--json"}).json()["scores"];
+  CHECK(scores["pagerank_from"] == "links");
+  CHECK(scores["pagerank_scale"] == "linear");
+}
+
+TEST_CASE("PageRank comes from a link file or a score file where one is given", "[cli][pagerank]") {
+  const Files files;
+  const std::string links = files.folder.write("links", "M-3\tM-1\nM-3\tM-9\nhttp://a.example/wind\tM-1\n");
+  const RunOutcome linked = files.make_order({"--links", links, "--json"});
+  REQUIRE(linked.exit_status == 0);
+  CHECK(contains(linked.err, "3 links in the file: 2 distinct between documents, 1 with a name that no document has"));
+  CHECK(linked.json()["pagerank"]["from"] == "link file");
+  const auto from_links = run_quern({"inspect", files.order, "--json"}).json()["scores"];
+  CHECK(from_links["pagerank_from"] == "link file");
+  CHECK(from_links["pagerank_file_hash"] == linked.json()["pagerank"]["file_hash"]);
+
+  const std::string scores = files.folder.write("scores", "M-1 1\nM-2\t4\nM-9 7\n");
+  const RunOutcome scored = files.make_index({"--pagerank", scores, "--pagerank-scale", "linear"});
+  REQUIRE(scored.exit_status == 0);
+  CHECK(contains(scored.err, "PageRank of 2 documents from the file"));
+  CHECK(contains(scored.err, "2 documents have no score in the file; theirs is 0"));
+  CHECK(contains(scored.err, "1 lines of the file name documents that the collection does not have"));
+  CHECK(files.pageranks() == std::map<std::string, double>{{"M-1", 0.25}, {"M-2", 1.0}, {"M-3", 0.0}, {"M-4", 0.0}});
+}
+
+TEST_CASE("bad link and score files are named with the line, and nothing is written", "[cli][pagerank]") {
+  const Files files;
+  const std::string links = files.folder.write("links", "M-1\tM-2\nM-1 M-2\n");
+  const std::string scores = files.folder.write("scores", "M-1\t1\nM-2\tNaN\n");
+  for (const auto& [option, path] : {std::pair("--links", links), std::pair("--pagerank", scores)}) {
+    const RunOutcome outcome = files.make_order({option, path});
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, "quern: error: " + path + ", line 2: "));
+    CHECK_FALSE(std::filesystem::exists(files.order));
+    CHECK(files.make_order({option, files.folder.path("nowhere")}).exit_status == 1);
+  }
+  CHECK(files.make_order({"--links", links, "--pagerank", scores}).exit_status == 2);
+}
+
+TEST_CASE("where no page links to another all have the same PageRank, and it is said", "[cli][pagerank]") {
+  const Files files;
+  const std::string none = files.folder.write("none", "");
+  const RunOutcome outcome = files.make_index({"--links", none});
+  REQUIRE(outcome.exit_status == 0);
+  CHECK(contains(outcome.err, "all documents have the same PageRank"));
+  for (const auto& [docno, rank] : files.pageranks()) CHECK(rank == 1);
+}
+
+TEST_CASE("the printed configuration of an index in score order makes the same index again",
+          "[cli][pagerank][config]") {
+  const Files files;
+  REQUIRE(files.make_index({"--order", "score", "--alpha", "0.625", "--pagerank-scale", "log", "--k1", "0.9"})
+              .exit_status == 0);
+  const std::string bytes = read_file(files.index + "/index.quern");
+  const std::string config = run_quern({"inspect", files.index, "--config"}).out;
+  CHECK(contains(config, "alpha = 0.625\n"));
+  REQUIRE(files.make_index({"--config", files.folder.write("again.conf", config)}).exit_status == 0);
+  CHECK(read_file(files.index + "/index.quern") == bytes);
+}
+
+TEST_CASE("bench pagerank measures a link file's graph or a collection's", "[cli][measure][pagerank]") {
+  const Files files;
+  const std::string links = files.folder.write("links", "x\ty\ny\tz\nz\tx\nx\tz\n");
+  const RunOutcome outcome = run_quern({"bench", "pagerank", "--links", links, "--docs", "10", "--repeats", "1",
+                                        "--tmp", files.folder.path(""), "--json", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  CHECK(json["bench"] == "pagerank");
+  CHECK(json["documents"] == 10);
+  CHECK(json["links"]["edges"] == 4);
+  CHECK(json["iterations"] > 1);
+  CHECK(json["seconds_an_iteration"] > 0);
+  CHECK(json["peak_memory_bytes"] > 0);
+  CHECK(json["environment"]["command_line"].is_string());
+  const RunOutcome own =
+      run_quern({"bench", "pagerank", files.collection, "--repeats", "1", "--tmp", files.folder.path("")});
+  CHECK(contains(own.out, "4 documents, 1 links"));
+  CHECK(run_quern({"bench", "pagerank"}).exit_status == 2);
+}
+
+}  // namespace quern

@@ -1,0 +1,150 @@
+#include <nlohmann/json.hpp>
+
+#include "quern/cache/cache_policy.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "corpus/temporary_folder.hpp"
+
+/// Cache plans and their simulation from the shell.
+namespace quern {
+namespace {
+
+using namespace testing;
+using Arguments = testing::Words;
+
+const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data";
+
+struct ScoredSample {
+  TemporaryFolder folder;
+  std::string index = folder.path("index"), log = sample + "/query_log.txt";
+
+  explicit ScoredSample(const std::string& order = "score") {
+    REQUIRE(run_quern({"index", sample + "/corpus", "--order", order, "-o", index}).exit_status == 0);
+  }
+  RunOutcome plan(const std::string& name, const Arguments& options) const {
+    Arguments arguments = {"plan", index, "-q", log, "-o", folder.path(name), "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_quern(arguments);
+  }
+  RunOutcome simulate(const Arguments& options) const {
+    Arguments arguments = {"simulate", "cache", index, "-q", log};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_quern(arguments);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a plan keeps its budget, is the same each time, and can be verified and simulated", "[cli][cache]") {
+  const ScoredSample pages;
+  for (const CachePolicy* policy : all_cache_policies()) {
+    INFO(policy->name());
+    const std::string name(policy->name());
+    const RunOutcome made = pages.plan(name, {"--policy", name, "--budget", "20%"});
+    REQUIRE(made.exit_status == 0);
+    const auto json = made.json();
+    const auto budget = json["budget_bytes"].get<std::uint64_t>(), cached = json["cached_bytes"].get<std::uint64_t>();
+    CHECK(cached <= budget);
+    CHECK(cached > budget / 2);
+    CHECK(json["queries"] == 2000);
+    CHECK(json["cached_lists"].get<int>() > 0);
+    CHECK(json["cached_blocks"].get<int>() >= json["cached_lists"].get<int>());
+    REQUIRE(pages.plan(name + "2", {"--policy", name, "--budget", std::to_string(budget), "-j", "1"}).exit_status == 0);
+    CHECK(read_file(pages.folder.path(name)) == read_file(pages.folder.path(name + "2")));
+    CHECK(run_quern({"verify", pages.folder.path(name)}).exit_status == 0);
+    const RunOutcome simulated = pages.simulate({"--plan", pages.folder.path(name), "--json"});
+    REQUIRE(simulated.exit_status == 0);
+    CHECK(simulated.json()["hit_rate"].get<double>() > 0);
+    // A sweep of the same settings says the same.
+    const RunOutcome swept = pages.simulate({"--train", pages.log, "--policy", name, "--budget", "20%", "--json"});
+    REQUIRE(swept.exit_status == 0);
+    CHECK(swept.json()["results"][0] == simulated.json());
+  }
+}
+
+TEST_CASE("a budget of everything caches everything, and no budget nothing", "[cli][cache]") {
+  const ScoredSample pages;
+  const RunOutcome all = pages.plan("all", {"--budget", "100%"});
+  REQUIRE(all.exit_status == 0);
+  CHECK(all.json()["cached_bytes"] == all.json()["index_bytes"]);
+  CHECK(all.err.find("the whole index") != std::string::npos);
+  const auto served = pages.simulate({"--plan", pages.folder.path("all"), "--json"}).json();
+  CHECK(served["hit_rate"] == 1);
+  CHECK(served["block_hit_rate"] == 1);
+  CHECK(served["served_queries"] == served["queries"]);
+  CHECK(served["post_processed_queries"] == 0);
+  CHECK(served["transfer_bytes_per_query"] == 0);
+  REQUIRE(pages.plan("none", {"--budget", "0"}).json()["cached_lists"] == 0);
+  const auto moved = pages.simulate({"--plan", pages.folder.path("none"), "--json"}).json();
+  CHECK(moved["hit_rate"] == 0);
+  CHECK(moved["transfer_bytes_per_query"].get<double>() > 0);
+}
+
+TEST_CASE("an index in another order can be planned for, with a warning", "[cli][cache]") {
+  const ScoredSample pages("url");
+  const RunOutcome made = pages.plan("plan", {"--budget", "10%"});
+  REQUIRE(made.exit_status == 0);
+  CHECK(made.err.find("can't end early") != std::string::npos);
+  CHECK(made.json()["early_termination"] == false);
+}
+
+TEST_CASE("bad logs, budgets and lambdas are told from each other", "[cli][cache]") {
+  const ScoredSample pages;
+  CHECK(pages.plan("p", {"--budget", "half"}).exit_status == 2);
+  CHECK(pages.plan("p", {"--budget", "-5%"}).exit_status == 2);
+  CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "1.5"}).exit_status == 2);
+  CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "0"}).exit_status == 1);
+  CHECK(pages.plan("p", {"--budget", "1M", "--block", "100"}).exit_status == 1);
+  CHECK(pages.plan("p", {"--budget", "1M", "--round", "100"}).exit_status == 1);
+  const std::string unknown = pages.folder.write("unknown", "1:zzz\n2:yyy xxx\n");
+  const RunOutcome none =
+      run_quern({"plan", pages.index, "-q", unknown, "--budget", "1M", "-o", pages.folder.path("p")});
+  CHECK(none.exit_status == 1);
+  CHECK(none.err.find("no query of the log finds anything") != std::string::npos);
+  const std::string empty = pages.folder.write("empty", "");
+  CHECK(run_quern({"plan", pages.index, "-q", empty, "--budget", "1M", "-o", pages.folder.path("p")}).exit_status == 1);
+  CHECK(pages.simulate({}).exit_status == 2);
+  CHECK(pages.simulate({"--train", pages.log, "--plan", "x"}).exit_status == 2);
+}
+
+TEST_CASE("a sweep comes as a table, as values and as JSON", "[cli][cache]") {
+  const ScoredSample pages;
+  const Arguments sweep = {"--train", pages.log, "--budget", "5%,50%", "--max-admission", "0.5,1", "-k", "1,10"};
+  const auto with = [&](const Arguments& more) {
+    Arguments all = sweep;
+    all.insert(all.end(), more.begin(), more.end());
+    return pages.simulate(all);
+  };
+  const std::size_t rows = all_cache_policies().size() * 2 * 2 * 2;
+  const auto lines = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  CHECK(lines(with({}).out) == rows + 1);
+  const RunOutcome csv = with({"--csv"});
+  CHECK(lines(csv.out) == rows + 1);
+  CHECK(csv.out.starts_with("policy,budget_bytes,"));
+  CHECK(with({"--json"}).json()["results"].size() == rows);
+}
+
+TEST_CASE("the best split of memory comes from measured points", "[cli][cache]") {
+  const TemporaryFolder folder;
+  const std::string points = folder.write("points.csv",
+                                          "function,x,y\nc,1,210\nc,10,30\nc,100,12\nc,10000,10.02\nt,1e5,0.00021\n"
+                                          "t,1e7,0.000012\nt,1e9,0.00001\ndq,0,4e6\ndq,4e9,0\n");
+  const RunOutcome free = run_quern({"simulate", "throughput", points, "--memory", "4G", "--json"});
+  REQUIRE(free.exit_status == 0);
+  CHECK(free.json()["best"]["queries_per_second"].get<double>() > 50000);
+  CHECK_FALSE(free.json()["c"]["poor"].get<bool>());
+  const RunOutcome limited = run_quern({"simulate", "throughput", points, "--memory", "1G", "--limit", "5", "--json"});
+  REQUIRE(limited.exit_status == 0);
+  CHECK(limited.json()["best"]["response_us"].get<double>() <= 5000);
+  CHECK(run_quern({"simulate", "throughput", points, "--memory", "1G"}).out.find("best") != std::string::npos);
+  CHECK(run_quern({"simulate", "throughput", points, "--memory", "1M", "--limit", "0.001"}).exit_status == 1);
+  const std::string poor = folder.write("poor.csv", "c,1,1\nc,10,100\nc,100,1\nt,1,1\ndq,0,1\n");
+  CHECK(run_quern({"simulate", "throughput", poor, "--memory", "1G"}).err.find("fits poorly") != std::string::npos);
+  const std::string bad = folder.write("bad.csv", "c,1,1\nt,x,1\n");
+  CHECK(run_quern({"simulate", "throughput", bad, "--memory", "1G"}).err.find("line 2") != std::string::npos);
+}
+
+}  // namespace quern

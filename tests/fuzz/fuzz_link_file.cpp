@@ -1,0 +1,31 @@
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/link_file.hpp"
+#include "quern/text/url.hpp"
+
+/// What is taken has two names without a tab or line end, written again it is the same; comparing URLs settles them.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern;
+  const auto source = ByteSource::of_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));
+  try {
+    read_links(*source, [](std::string_view from, std::string_view to) {
+      for (const std::string_view name : {from, to}) {
+        if (name.empty() || name.find_first_of("\t\n") != name.npos) std::abort();
+        const std::string url = page_url(name);
+        if (page_url(url) != url) std::abort();
+      }
+      std::size_t again = 0;
+      const auto written = ByteSource::of_memory("written", "\n" + std::string(from) + "\t" + std::string(to));
+      read_links(*written, [&](std::string_view from_again, std::string_view to_again) {
+        if (from_again != from || to_again != to) std::abort();
+        ++again;
+      });
+      if (again != 1) std::abort();
+    });
+  } catch (const Error&) {
+  }
+  return 0;
+}

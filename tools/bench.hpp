@@ -1,0 +1,31 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "command.hpp"
+
+/// What `quern bench` measures. Each file bench_NAME.cpp adds one of its subcommands.
+namespace quern {
+class IndexReader;
+}
+
+namespace quern::tools {
+
+void add_codec_bench(CLI::App& bench);
+void add_query_bench(CLI::App& bench);
+void add_intersect_bench(CLI::App& bench);
+void add_lists_bench(CLI::App& bench);
+void add_termination_bench(CLI::App& bench);
+void add_pagerank_bench(CLI::App& bench);
+
+/// Machine, build, date and command line, as every benchmark's JSON has them under "environment".
+Json environment_json();
+/// One line of them, for people.
+std::string environment_line();
+/// What an index is: counts, codec, order and bits a posting.
+Json index_json(const IndexReader& index);
+/// As tables show rates.
+inline double billions(double rate) { return rate / 1e9; }
+
+}  // namespace quern::tools

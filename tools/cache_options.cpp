@@ -1,0 +1,100 @@
+#include "cache_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "quern/cache/make_plan.hpp"
+#include "quern/core/size_text.hpp"
+
+namespace quern::tools {
+namespace {
+
+/// The number before a % sign; nothing where `text` is none, or below 0.
+std::optional<double> percentage(const std::string& text) {
+  if (text.size() < 2 || text.back() != '%') return {};
+  double value = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0) || !std::isfinite(value)) return {};
+  return value;
+}
+
+}  // namespace
+
+void add_cache_options(CLI::App& command, CacheArguments& arguments) {
+  command.add_option("-k", arguments.k, "Results a query")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
+      ->capture_default_str();
+  command
+      .add_option("--round", arguments.round,
+                  "Postings of a query's shortest list between two tests for early termination")
+      ->type_name("N")
+      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
+      ->capture_default_str();
+  command
+      .add_option("--block", arguments.block,
+                  "Postings of a caching block, a multiple of the index's (default: 256, or the index's if greater)")
+      ->type_name("N")
+      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32));
+  command
+      .add_option("--count", arguments.count,
+                  "visited: blocks up to the last document found in a list and all shorter ones; probed: up to the "
+                  "last that was looked up in it")
+      ->type_name("NAME")
+      ->check(name_validator({"visited", "probed"}))
+      ->capture_default_str();
+  command
+      .add_option("--scorer", arguments.scorer,
+                  "bm25 or bm25+pagerank (default: bm25+pagerank where the index has global scores)")
+      ->type_name("NAME")
+      ->check(name_validator({bm25_scorer, pagerank_scorer}));
+  add_alpha_option(command, arguments.alpha);
+}
+
+ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
+  ScoringArguments scoring;
+  scoring.scorer = !arguments.scorer.empty()       ? arguments.scorer
+                   : index.global_scores().empty() ? bm25_scorer
+                                                   : pagerank_scorer;
+  scoring.alpha = arguments.alpha;
+  return scoring_options(scoring, index);
+}
+
+DemandOptions demand_options(const CacheArguments& arguments) {
+  return {arguments.k, arguments.round, visit_kind_named(arguments.count)};
+}
+
+std::uint64_t block_size(const CacheArguments& arguments, const IndexReader& index) {
+  return arguments.block == 0 ? CacheBlocks::default_size(index) : arguments.block;
+}
+
+void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine) {
+  if (engine.ends_early()) return;
+  const std::string why = engine.why_not_early().empty() ? "scores know no PageRank" : engine.why_not_early();
+  say(common, "quern: warning: queries can't end early: " + why + "; they visit their shortest lists to the end");
+}
+
+CLI::Validator budget_validator() {
+  return {[](std::string& text) -> std::string {
+            if (percentage(text)) return {};
+            try {
+              parse_size(text);
+              return {};
+            } catch (const InvalidArgument&) {
+              return fmt::format("'{}' is neither a size such as 64M nor a share such as 10%", text);
+            }
+          },
+          ""};
+}
+
+std::uint64_t parse_budget(const std::string& text, std::uint64_t whole) {
+  const auto percent = percentage(text);
+  if (!percent) return parse_size(text);
+  const double bytes = *percent / 100 * static_cast<double>(whole);
+  return bytes >= 0x1p63 ? std::uint64_t{1} << 63 : static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/atomic_output.hpp"
+#include "quern/core/file.hpp"
+#include "quern/core/mapped_file.hpp"
+#include "quern/formats/query_file.hpp"
+
+#include "command.hpp"
+
+/// Where queries come from and where their answers go, for commands that take a file of them.
+namespace quern::tools {
+
+struct QuerySource {
+  std::string file, form = "auto";
+  std::string text;  ///< one query instead of a file
+};
+
+/// -q/--queries, --query (one of the two is required) and --queries-format.
+void add_query_source_options(CLI::App& command, QuerySource& source);
+std::vector<Query> read_queries(const QuerySource& source);
+
+/// A log of queries of any size. Its text, decompressed, lies in a work file: what is mapped of it the system takes
+/// back when it needs memory, and nothing else grows with it.
+class QueryLogFile {
+ public:
+  /// Reads the whole file, "-" for standard input, into resources.tmp_folder. `form` is one of query_file_forms().
+  QueryLogFile(const std::string& path, std::string form, const Resources& resources);
+
+  /// What messages call the log.
+  const std::string& name() const { return name_; }
+  /// Calls visit(id, text) for each query in the log's order, as for_each_query() does, each time anew; gives the name
+  /// of the form that the log has.
+  std::string_view for_each(const QueryVisitor& visit) const;
+
+ private:
+  std::string name_, form_;
+  MappedFile text_;
+};
+
+/// Text that goes to stdout, or to a file that appears whole.
+class TextOutput {
+ public:
+  /// An empty path: stdout.
+  TextOutput(const std::string& path, bool force);
+  void write(std::string_view text);
+  void finish();
+
+ private:
+  std::unique_ptr<AtomicOutput> file_;
+  std::optional<FileAppender> out_;
+};
+
+}  // namespace quern::tools

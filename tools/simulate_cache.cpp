@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/cache/cache_simulation.hpp"
+#include "quern/cache/make_plan.hpp"
+#include "quern/core/size_text.hpp"
+
+#include "bench.hpp"
+#include "cache_options.hpp"
+#include "query_source.hpp"
+#include "simulate.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  CacheArguments cache;
+  std::string index, log, train, form = "auto", plan;
+  std::vector<std::string> policies = names_of(all_cache_policies()), budgets = {"5%", "10%", "20%", "40%"};
+  std::vector<double> max_admissions = {1};
+  std::vector<std::size_t> ks = {10};
+  std::uint64_t batch = 1024;
+  bool csv = false;
+};
+
+/// A cache, and what it would do.
+struct Simulated {
+  std::string policy;
+  std::uint64_t budget_bytes = 0, cached_bytes = 0, index_bytes = 0;
+  double max_admission = 1;
+  std::size_t k = 10;
+  CacheFigures figures;
+};
+
+/// Name and value of all figures, in the order in which they are printed.
+Json to_json(const Simulated& simulated) {
+  const CacheFigures& figures = simulated.figures;
+  return {{"policy", simulated.policy},
+          {"budget_bytes", simulated.budget_bytes},
+          {"max_admission", simulated.max_admission},
+          {"k", simulated.k},
+          {"cached_bytes", simulated.cached_bytes},
+          {"index_bytes", simulated.index_bytes},
+          {"queries", figures.queries},
+          {"unknown_queries", figures.unknown},
+          {"empty_queries", figures.empty},
+          {"hit_rate", figures.hit_rate()},
+          {"block_hit_rate", figures.block_hit_rate()},
+          {"served_queries", figures.served},
+          {"post_processed_queries", figures.post_processed},
+          {"post_processed_postings", figures.post_processed_postings},
+          {"transfer_bytes_per_query", figures.transfer_bytes_per_query()},
+          {"transfer_bytes_per_batch", figures.transfer_bytes_per_batch()},
+          {"batches", figures.batches}};
+}
+
+/// The log's queries, which must outlive their texts.
+struct Log {
+  Log(const std::string& path, const std::string& form, const Resources& resources) {
+    const QueryLogFile file(path, form, resources);
+    file.for_each([&](std::string_view, std::string_view text) { texts.emplace_back(text); });
+    views.assign(texts.begin(), texts.end());
+  }
+  std::vector<std::string> texts;
+  std::vector<std::string_view> views;
+};
+
+/// The plan's own settings, whatever the command line says.
+Simulated simulate_plan(const Arguments& arguments, const IndexReader& index, const Resources& resources) {
+  const PlanReader reader = PlanReader::open(arguments.plan);
+  const CachePlan plan = reader.load_for(index);
+  const PlanManifest& manifest = plan.manifest;
+  ScoringOptions scoring;
+  scoring.bm25 = manifest.bm25;
+  scoring.alpha = manifest.alpha;
+  scoring.scorer = manifest.scorer == bm25_scorer ? Scorer::bm25 : Scorer::bm25_pagerank;
+  scoring.early_termination = manifest.early_termination;
+  const QueryEngine engine(index, scoring);
+  const CacheBlocks blocks(index, manifest.block);
+  const Log log(arguments.log, arguments.form, resources);
+  const CacheTrace trace(engine, log.views, manifest.k, manifest.round, resources);
+  std::map<term_t, std::uint64_t> kept;
+  for (const CachedList& list : plan.lists) kept[list.term] = list.blocks;
+  const auto blocks_kept = [&](term_t term) {
+    const auto found = kept.find(term);
+    return found == kept.end() ? 0 : found->second;
+  };
+  return {manifest.policy,
+          manifest.budget_bytes,
+          manifest.cached_bytes,
+          manifest.index_bytes,
+          manifest.max_admission,
+          manifest.k,
+          trace.simulate(blocks, blocks_kept, arguments.batch)};
+}
+
+/// All policies, budgets and lambdas of one k: the logs are run but once.
+void sweep(const Arguments& arguments, const QueryEngine& engine, std::size_t k, const Log& log,
+           const Resources& resources, std::vector<Simulated>& rows) {
+  const IndexReader& index = engine.index();
+  const CacheBlocks blocks(index, block_size(arguments.cache, index));
+  DemandOptions options = demand_options(arguments.cache);
+  options.k = k;
+  LogQueries train(index.manifest().analyzer, resources);
+  QueryLogFile(arguments.train, arguments.form, resources).for_each([&](std::string_view, std::string_view text) {
+    train.add(text);
+  });
+  const LogDemand demand = measure_demand(engine, blocks, train, options, resources);
+  const CacheTrace trace(engine, log.views, k, options.round, resources);
+  const std::uint64_t index_bytes = blocks.index_bytes();
+  for (const std::string& policy : arguments.policies) {
+    for (const std::string& budget : arguments.budgets) {
+      for (const double max_admission : arguments.max_admissions) {
+        const std::uint64_t budget_bytes = parse_budget(budget, index_bytes);
+        CacheAdmission admission(blocks, budget_bytes, max_admission);
+        cache_policy_named(policy).admit(index, demand, admission);
+        const auto kept = [&](term_t term) { return admission.blocks_of(term); };
+        rows.push_back({policy, budget_bytes, admission.bytes(), index_bytes, max_admission, k,
+                        trace.simulate(blocks, kept, arguments.batch)});
+      }
+    }
+  }
+}
+
+void print_csv(const std::vector<Simulated>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Json json = to_json(rows[i]);
+    std::vector<std::string> names, values;
+    for (const auto& [name, value] : json.items()) {
+      names.push_back(name);
+      values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    if (i == 0) print(fmt::format("{}\n", fmt::join(names, ",")));
+    print(fmt::format("{}\n", fmt::join(values, ",")));
+  }
+}
+
+void print_table(const std::vector<Simulated>& rows) {
+  print(fmt::format("{:<7}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}\n", "policy", "budget", "share",
+                    "lambda", "k", "lists", "blocks", "served", "CPU", "transfer/query", "transfer/batch"));
+  for (const Simulated& row : rows) {
+    const CacheFigures& figures = row.figures;
+    const auto percent = [&](std::uint64_t part) {
+      return figures.queries == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(figures.queries);
+    };
+    print(fmt::format(
+        "{:<7}{:>9}{:>6.1f} %{:>7}{:>6}{:>7.2f} %{:>7.2f} %{:>7.2f} %{:>9.2f} %{:>16}{:>16}\n", row.policy,
+        size_text(row.budget_bytes), 100 * static_cast<double>(row.cached_bytes) / static_cast<double>(row.index_bytes),
+        row.max_admission, row.k, 100 * figures.hit_rate(), 100 * figures.block_hit_rate(), percent(figures.served),
+        percent(figures.post_processed), size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_query())),
+        size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_batch()))));
+  }
+}
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  const IndexReader index = IndexReader::open(arguments.index);
+  if (!arguments.plan.empty()) {
+    const Simulated simulated = simulate_plan(arguments, index, resources);
+    if (arguments.common.json) return print(to_json(simulated).dump(1) + "\n");
+    return arguments.csv ? print_csv({simulated}) : print_table({simulated});
+  }
+  const QueryEngine engine(index, scoring_options(arguments.cache, index));
+  warn_of_full_visits(arguments.common, engine);
+  const Log log(arguments.log, arguments.form, resources);
+  std::vector<Simulated> rows;
+  for (const std::size_t k : arguments.ks) sweep(arguments, engine, k, log, resources, rows);
+  if (arguments.csv) return print_csv(rows);
+  if (!arguments.common.json) return print_table(rows);
+  Json json = {{"bench", "cache"}, {"environment", environment_json()}, {"indexes", {index_json(index)}}};
+  for (const Simulated& row : rows) json["results"].push_back(to_json(row));
+  print(json.dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_cache_simulation(CLI::App& simulate) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      simulate.add_subcommand("cache", "What a plan, or a sweep of plans, would do for a log of queries");
+  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
+  command->add_option("-q,--queries", arguments->log, "The log to serve, plain, gzip or zstd")
+      ->type_name("FILE")
+      ->required();
+  const std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
+  command->add_option("--queries-format", arguments->form, "Form of the logs: " + joined(forms))
+      ->type_name("NAME")
+      ->check(name_validator(forms))
+      ->capture_default_str();
+  auto* from = command->add_option_group("plans", "Where plans come from");
+  from->add_option("--plan", arguments->plan, "A plan that quern plan wrote, with its own settings")->type_name("FILE");
+  from->add_option("--train", arguments->train, "The log that plans are made from, for a sweep")->type_name("FILE");
+  from->require_option(1);
+  command->add_option("--policy", arguments->policies, "Policies of a sweep (default: all)")
+      ->type_name("NAME,...")
+      ->check(name_validator(names_of(all_cache_policies())))
+      ->delimiter(',');
+  command->add_option("--budget", arguments->budgets, "Budgets of a sweep (default: 5%,10%,20%,40%)")
+      ->type_name("SIZE|P%,...")
+      ->check(budget_validator())
+      ->delimiter(',');
+  command->add_option("--max-admission", arguments->max_admissions, "Lambdas of a sweep (default: 1)")
+      ->type_name("L,...")
+      ->check(range_validator(0.0, 1.0))
+      ->delimiter(',');
+  command->add_option("--batch", arguments->batch, "Queries that are transferred together")
+      ->type_name("N")
+      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
+      ->capture_default_str();
+  add_cache_options(*command, arguments->cache);
+  command->remove_option(command->get_option("-k"));
+  command->add_option("-k", arguments->ks, "Results a query in a sweep (default: 10)")
+      ->type_name("N,...")
+      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
+      ->delimiter(',');
+  command->add_flag("--csv", arguments->csv, "Print the figures as comma-separated values");
+  command->add_flag("--json", arguments->common.json, "Print the figures as JSON");
+  add_common_options(*command, arguments->common);
+  add_resource_options(*command, arguments->common);
+  command->footer(
+      "\nLists of which nothing is cached are transferred whole. Where a query does not end within what is cached of "
+      "its\n"
+      "lists, the CPU goes on with it. Queries that find nothing are left out.\n"
+      "\nExamples:\n  quern simulate cache my.quern --plan my.plan -q later.gz\n"
+      "  quern simulate cache my.quern --train train.gz -q test.gz --budget 5%,10%,20% --max-admission 0.75,1 --json > "
+      "cache.json\n  scripts/plot cache.json -o plots");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "quern/cache/throughput_model.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/corpus/byte_source.hpp"
+
+#include "command.hpp"
+#include "simulate.hpp"
+
+namespace quern::tools {
+namespace {
+
+constexpr std::uint64_t max_points_bytes = std::uint64_t{64} << 20;
+
+struct Arguments {
+  CommonOptions common;
+  std::string points, memory;
+  double limit_ms = 0;
+  unsigned steps = 100;
+};
+
+Json to_json(const InverseFit& fit) {
+  return {{"base", fit.base},           {"over_x", fit.over_x},
+          {"r_squared", fit.r_squared}, {"worst_residual", fit.worst_residual},
+          {"points", fit.points},       {"poor", fit.is_poor()}};
+}
+
+Json to_json(const MemorySplit& split) {
+  return {{"cache_bytes", split.cache_bytes},
+          {"buffer_bytes", split.buffer_bytes},
+          {"batch_queries", split.batch_queries},
+          {"response_us", split.response_us},
+          {"queries_per_second", split.queries_per_second}};
+}
+
+void warn_if_poor(const CommonOptions& common, const char* name, const InverseFit& fit) {
+  if (!fit.is_poor()) return;
+  say(common, fmt::format("quern: warning: {} fits poorly: {} points, the worst is off by {:.0f} %, R² = {:.3f}", name,
+                          fit.points, 100 * fit.worst_residual, fit.r_squared));
+}
+
+void print_split(const MemorySplit& split, const char* mark) {
+  print(fmt::format("{:>10}{:>10}{:>12.0f}{:>12.1f}{:>14.0f} {}\n",
+                    size_text(static_cast<std::uint64_t>(split.cache_bytes)),
+                    size_text(static_cast<std::uint64_t>(split.buffer_bytes)), split.batch_queries,
+                    split.response_us / 1000, split.queries_per_second, mark));
+}
+
+void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& curve, const MemorySplit& best) {
+  print(fmt::format("c(n) = {:.4g} + {:.4g} / n us a query; t(S_b) = {:.4g} + {:.4g} / S_b us a byte\n",
+                    model.query_us().base, model.query_us().over_x, model.transfer_us_per_byte().base,
+                    model.transfer_us_per_byte().over_x));
+  print(fmt::format("{:>10}{:>10}{:>12}{:>12}{:>14}\n", "cache", "buffer", "batch", "ms a batch", "queries/s"));
+  constexpr std::size_t shown = 20;
+  const std::size_t step = std::max<std::size_t>(1, curve.size() / shown);
+  for (std::size_t i = 0; i < curve.size(); i += step) print_split(curve[i], "");
+  print_split(best, "best");
+}
+
+void run(const Arguments& arguments) {
+  make_resources(arguments.common);
+  const ThroughputModel model(parse_measured_points(read_whole(arguments.points, max_points_bytes), arguments.points));
+  warn_if_poor(arguments.common, "c(n)", model.query_us());
+  warn_if_poor(arguments.common, "t(S_b)", model.transfer_us_per_byte());
+  const double limit_us = arguments.limit_ms > 0 ? arguments.limit_ms * 1000 : std::numeric_limits<double>::infinity();
+  const std::vector<MemorySplit> curve =
+      throughput_curve(model, static_cast<double>(parse_size(arguments.memory)), limit_us, arguments.steps);
+  if (curve.empty())
+    throw InvalidArgument(
+        "no split of the memory holds a query's lists and meets the limit; raise --memory or --limit");
+  const MemorySplit best = *std::max_element(
+      curve.begin(), curve.end(),
+      [](const MemorySplit& a, const MemorySplit& b) { return a.queries_per_second < b.queries_per_second; });
+  if (!arguments.common.json) return print_curve(model, curve, best);
+  Json json = {{"c", to_json(model.query_us())}, {"t", to_json(model.transfer_us_per_byte())}, {"best", to_json(best)}};
+  for (const MemorySplit& split : curve) json["curve"].push_back(to_json(split));
+  print(json.dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_throughput_simulation(CLI::App& simulate) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = simulate.add_subcommand(
+      "throughput", "How a GPU's memory is best split between cached lists and the buffer of a batch");
+  command->add_option("POINTS", arguments->points, "Measured points, lines function,x,y: formats/measured_points.md")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--memory", arguments->memory, "GPU memory for both")
+      ->type_name("SIZE")
+      ->check(size_validator())
+      ->required();
+  command->add_option("--limit", arguments->limit_ms, "Milliseconds that a batch may take (default: no limit)")
+      ->type_name("MS")
+      ->check(range_validator(0.0, 1e9));
+  command->add_option("--steps", arguments->steps, "Sizes of the cache to try")
+      ->type_name("N")
+      ->check(range_validator(1u, 100000u))
+      ->capture_default_str();
+  command->add_flag("--json", arguments->common.json, "Print the fits and the curve as JSON");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nThe model of Wang et al. (4.2.1): 1 / (c(n) + t(S_b) dq(S_c)) queries a second.\n"
+      "\nExample:\n  quern simulate throughput points.csv --memory 6G --limit 150");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/core/atomic_output.hpp"
+#include "quern/corpus/byte_source.hpp"
+#include "quern/formats/query_file.hpp"
+#include "quern/synth/link_graph.hpp"
+#include "quern/synth/synth_corpus.hpp"
+#include "quern/synth/synth_index.hpp"
+
+#include "command.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  AnalyzerArguments analyzer;
+  SynthOptions synth;
+  std::string df, queries, output, links, corpus, order = "url";
+  std::uint64_t documents = 0, df_documents = 0;
+  double mean_links = 20;
+};
+
+constexpr const char* corpus_member = "documents.trecweb";
+/// Of a corpus, unless --mean-length says otherwise.
+constexpr double corpus_mean_length = 200;
+
+constexpr std::uint64_t max_query_file_bytes = std::uint64_t{1} << 30;
+
+bool is_index(const std::string& path) {
+  try {
+    return kind_of_file(path) == FileKind::index;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void load_table(const Arguments& arguments, SynthOptions& options) {
+  if (is_index(arguments.df)) {
+    const IndexReader index = IndexReader::open(arguments.df);
+    options.table = df_table_of(index);
+    options.analyzer = index.manifest().analyzer;
+  } else {
+    options.table = read_df_table(arguments.df);
+    options.table.documents = arguments.df_documents;
+    options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
+  }
+  const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
+  if (documents == 0)
+    throw InvalidArgument("how many documents? Give --docs, or --df-docs for as many as the table has");
+  options.table = scaled_to(std::move(options.table), documents);
+}
+
+void load_queries(const Arguments& arguments, SynthOptions& options) {
+  if (arguments.queries.empty()) return;
+  Analyzer analyzer(options.analyzer);
+  const std::string bytes = read_whole(arguments.queries, max_query_file_bytes);
+  for (const Query& query : parse_queries(bytes, "auto", arguments.queries).queries)
+    options.queries.push_back(analyzer.terms(query.text));
+}
+
+void make_index(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  SynthOptions options = arguments.synth;
+  options.order_by_score = arguments.order == "score";
+  load_table(arguments, options);
+  load_queries(arguments, options);
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
+  const BuildReport report = synthesize_index(options, resources, out.file());
+  out.commit();
+  say_report(arguments.common, report, arguments.output);
+  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+}
+
+DocumentTreeOptions tree_options(const Arguments& arguments) {
+  DocumentTreeOptions options;
+  options.documents = arguments.documents;
+  options.clustering = arguments.synth.clustering;
+  options.mean_length = arguments.synth.mean_length > 0 ? arguments.synth.mean_length : corpus_mean_length;
+  options.seed = arguments.synth.seed;
+  return options;
+}
+
+void make_links(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.links);
+  const DocumentTreeOptions options = tree_options(arguments);
+  check_tree_options(options);
+  AtomicOutput out = AtomicOutput::file(arguments.links, arguments.common.force);
+  const DocumentTree tree(options);
+  const LinkGraph graph(tree, arguments.mean_links, options.seed);
+  const std::uint64_t links = write_links(graph, tree.documents(), arguments.links, resources, out.file());
+  out.commit();
+  say(arguments.common,
+      fmt::format("quern: wrote {}: {} links between {} documents", arguments.links, links, arguments.documents));
+}
+
+void make_corpus(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.corpus);
+  SynthCorpusOptions options;
+  options.tree = tree_options(arguments);
+  options.mean_links = arguments.mean_links;
+  AtomicOutput out = AtomicOutput::folder(arguments.corpus, corpus_member, arguments.common.force);
+  write_corpus(options, resources, out.file());
+  out.commit();
+  say(arguments.common,
+      fmt::format("quern: wrote {}/{}: {} documents", arguments.corpus, corpus_member, arguments.documents));
+}
+
+/// What is made for documents that no table counts needs their number.
+void check_usage(const Arguments& arguments) {
+  if (arguments.output.empty() && arguments.links.empty() && arguments.corpus.empty())
+    throw CLI::RequiredError("--output, --links or --corpus");
+  if (!arguments.output.empty() && arguments.df.empty()) throw CLI::RequiredError("--df");
+  if (arguments.documents == 0 && !(arguments.links.empty() && arguments.corpus.empty()))
+    throw CLI::RequiredError("--docs");
+}
+
+void run(const Arguments& arguments) {
+  check_usage(arguments);
+  if (!arguments.output.empty()) make_index(arguments);
+  if (!arguments.links.empty()) make_links(arguments);
+  if (!arguments.corpus.empty()) make_corpus(arguments);
+}
+
+}  // namespace
+
+void add_synth_command(CLI::App& program) {
+  auto arguments = std::make_shared<Arguments>();
+  SynthOptions& synth = arguments->synth;
+  CLI::App* command = program.add_subcommand("synth", "Make up an index of any size, its links, or a corpus");
+  command->add_option("--df", arguments->df, "Lines term<TAB>df, plain, gzip or zstd; or an index, for a twin of it")
+      ->type_name("FILE|INDEX");
+  command->add_option("--docs", arguments->documents, "Documents to make; the table's dfs are scaled to them")
+      ->type_name("N")
+      ->check(range_validator<std::uint64_t>(1, end_docid - 1));
+  command->add_option("--df-docs", arguments->df_documents, "Documents of the table's collection (default: --docs)")
+      ->type_name("N")
+      ->check(range_validator<std::uint64_t>(1, end_docid - 1));
+  command->add_option("--clustering", synth.clustering, "How strongly terms keep to sites and directories, 0 to 1")
+      ->type_name("C")
+      ->check(range_validator(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option("-q,--queries", arguments->queries, "Queries: terms that are asked together share documents")
+      ->type_name("FILE");
+  command->add_option("--mean-length", synth.mean_length, "Tokens a document (default: from the dfs)")
+      ->type_name("X")
+      ->check(range_validator(1.0, 1e6));
+  command->add_option("--seed", synth.seed, "Another seed, another index")->type_name("N")->capture_default_str();
+  command->add_option("--order", arguments->order, "docIDs: url, or score for falling global scores")
+      ->type_name("NAME")
+      ->check(name_validator({"url", "score"}))
+      ->capture_default_str();
+  command->add_flag("--pagerank", synth.pagerank, "Store a made-up PageRank");
+  command->add_option("--alpha", synth.scores.alpha, "PageRank's share of global scores")
+      ->type_name("X")
+      ->check(range_validator(0.0, 1.0))
+      ->capture_default_str();
+  add_pagerank_scale_option(*command, synth.scores.pagerank_scale);
+  add_analyzer_options(*command, arguments->analyzer);
+  add_build_options(*command, synth.build);
+  add_output_options(*command, arguments->common, arguments->output, "index");
+  command->get_option("--output")->required(false);
+  command
+      ->add_option(
+          "--links", arguments->links,
+          "Write links between the documents, lines from<TAB>to of docnos; NAME.gz and NAME.zst are compressed")
+      ->type_name("FILE");
+  command->add_option("--mean-links", arguments->mean_links, "Links a document")
+      ->type_name("X")
+      ->check(range_validator(0.0, 1e4))
+      ->capture_default_str();
+  command->add_option("--corpus", arguments->corpus, "Write documents of made-up words as TRECWEB, with links")
+      ->type_name("FOLDER");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nExamples:\n  quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern\n"
+      "  quern synth --df my.quern -q topics.txt -o twin.quern   (as my.quern, without its text)\n"
+      "  quern synth --df df.tsv --docs 1000000 --order score -o scored.quern\n"
+      "  quern synth --docs 1000000 --links links.tsv.zst   (of the documents that --docs and --seed give an index, "
+      "too)\n"
+      "  quern synth --docs 10000 --corpus made-up && quern index made-up -o made-up.quern");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
