@@ -12,7 +12,7 @@ endif()
 
 # No fused multiply-add: scores are the same bits as on the CPU.
 list(JOIN host_flags "," nvcc_host_flags)
-set(cuda_flags -fmad=false -lineinfo -Xcompiler=${nvcc_host_flags})
+set(cuda_flags --expt-relaxed-constexpr -fmad=false -lineinfo -Xcompiler=${nvcc_host_flags})
 if(QUERN_WERROR)
   list(APPEND cuda_flags -Werror=all-warnings)
 endif()

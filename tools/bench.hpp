@@ -18,6 +18,8 @@ void add_intersect_bench(CLI::App& bench);
 void add_lists_bench(CLI::App& bench);
 void add_termination_bench(CLI::App& bench);
 void add_pagerank_bench(CLI::App& bench);
+void add_gpu_bench(CLI::App& bench);
+void add_gpu_decode_bench(CLI::App& bench);
 
 /// Machine, build, date and command line, as every benchmark's JSON has them under "environment".
 Json environment_json();

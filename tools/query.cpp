@@ -7,8 +7,11 @@
 
 #include "quern/core/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/parallel_batch.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/run_file.hpp"
+#include "quern/gpu/device_info.hpp"
+#include "quern/gpu/gpu_engine.hpp"
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"
@@ -19,11 +22,19 @@
 namespace quern::tools {
 namespace {
 
+constexpr const char* cpu_device = "cpu";
+constexpr const char* gpu_device = "gpu";
+constexpr const char* auto_device = "auto";
+/// Queries whose results a GPU's host holds at a time.
+constexpr std::size_t gpu_queries_at_once = std::size_t{1} << 16;
+
 struct Arguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
   std::string index, plan, output, output_format, tag = "quern", stats;
+  std::string device = cpu_device;
+  GpuOptions gpu;
   std::string algorithm{all_algorithms().front().name};
   std::size_t k = 10;
 };
@@ -74,6 +85,15 @@ class RunStatistics {
     times_us_.push_back(answer.time_us);
   }
 
+  void add(const GpuStatistics& gpu) {
+    gpu_.queries += gpu.queries;
+    gpu_.batches += gpu.batches;
+    gpu_.on_cpu += gpu.on_cpu;
+    gpu_.run_again += gpu.run_again;
+    gpu_.prepare_us += gpu.prepare_us;
+    gpu_.device += gpu.device;
+  }
+
   void write(const Arguments& arguments, const QueryEngine& engine, unsigned threads, double seconds) const {
     const LatencySummary times = summarize(times_us_);
     const double queries_per_second = static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
@@ -87,6 +107,17 @@ class RunStatistics {
                  {"blocks_decoded", counts_.blocks_decoded},
                  {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
                  {"early_termination", engine.ends_early()}});
+    json["device"] = gpu_.queries > 0 ? gpu_device : cpu_device;
+    if (gpu_.queries > 0)
+      json["gpu"] = {{"batches", gpu_.batches},
+                     {"on_cpu", gpu_.on_cpu},
+                     {"run_again", gpu_.run_again},
+                     {"prepare_us", gpu_.prepare_us},
+                     {"upload_us", gpu_.device.upload_us},
+                     {"decode_us", gpu_.device.decode_us},
+                     {"unite_us", gpu_.device.unite_us},
+                     {"finish_us", gpu_.device.finish_us},
+                     {"download_us", gpu_.device.download_us}};
     if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
     AtomicOutput file = AtomicOutput::file(arguments.stats, true);
     file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
@@ -105,6 +136,7 @@ class RunStatistics {
  private:
   QueryStatistics counts_;
   std::vector<double> times_us_;
+  GpuStatistics gpu_;
 };
 
 /// A plan is checked even though nothing here needs it: it may be meant for another index.
@@ -114,6 +146,52 @@ void check_plan(const Arguments& arguments, const IndexReader& index) {
   say(arguments.common, fmt::format("quern: {}: queries run on the CPU, which has no need of a plan; only a GPU caches "
                                     "parts of an index",
                                     arguments.plan));
+}
+
+/// The GPU's engine, if queries are to run there. With "auto" what stands in the way is said, and nothing comes back.
+std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEngine& engine,
+                                      const Resources& resources) {
+  if (arguments.device == cpu_device) return nullptr;
+  try {
+    if (list_gpus().empty() && built_with_cuda())
+      throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
+    GpuOptions options = arguments.gpu;
+    options.threads = resources.threads;
+    return std::make_unique<GpuEngine>(engine, options, *resources.progress);
+  } catch (const Error& error) {
+    if (arguments.device == gpu_device) throw;
+    say(arguments.common, fmt::format("quern: queries run on the CPU: {}", error.what()));
+    return nullptr;
+  }
+}
+
+/// As run_batch(), on a GPU. A query's time is its share of the time of all that are answered together. Returns how
+/// many queries are answered: less than all where the GPU fails and the CPU may go on.
+std::size_t run_on_gpu(GpuEngine& gpu, std::span<const std::string_view> texts, const Arguments& arguments,
+                       unsigned threads, const BatchSteps& steps, RunStatistics& statistics) {
+  for (std::size_t from = 0; from < texts.size(); from += gpu_queries_at_once) {
+    const std::size_t some = std::min(gpu_queries_at_once, texts.size() - from);
+    const auto begun = std::chrono::steady_clock::now();
+    std::vector<std::vector<ScoredDocument>> results;
+    GpuStatistics counted;
+    try {
+      results = gpu.search(texts.subspan(from, some), algorithm_named(arguments.algorithm), arguments.k, &counted);
+    } catch (const CudaError& error) {
+      if (arguments.device == gpu_device) throw;
+      say(arguments.common, fmt::format("quern: the CPU goes on: {}", error.what()));
+      return from;
+    }
+    statistics.add(counted);
+    const double time_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+    const auto answer = [&](std::size_t i, QueryAnswer& out) {
+      out.documents = std::move(results[i]);
+      out.time_us = time_us / static_cast<double>(some);
+      steps.render(from + i, out);
+    };
+    answer_in_batches<QueryAnswer>(some, threads, answer,
+                                   [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+  }
+  return texts.size();
 }
 
 void run(const Arguments& arguments) {
@@ -130,6 +208,7 @@ void run(const Arguments& arguments) {
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   if (arguments.scoring.scorer == pagerank_scorer && !engine.ends_early())
     say(arguments.common, "quern: no early termination: " + engine.why_not_early());
+  const std::unique_ptr<GpuEngine> gpu = gpu_engine(arguments, engine, resources);
   resources.progress->start("query", queries.size(), "queries");
   std::string text;
   format.begin(text);
@@ -146,7 +225,15 @@ void run(const Arguments& arguments) {
     statistics.add(answer);
     resources.progress->add(1);
   };
-  run_batch(engine, texts, algorithm_named(arguments.algorithm), arguments.k, resources.threads, steps);
+  std::size_t done = 0;
+  if (gpu) done = run_on_gpu(*gpu, texts, arguments, resources.threads, steps, statistics);
+  if (done < texts.size()) {
+    BatchSteps later;
+    later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
+    later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
+    run_batch(engine, std::span<const std::string_view>(texts).subspan(done), algorithm_named(arguments.algorithm),
+              arguments.k, resources.threads, later);
+  }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   format.end(text);
   out.write(text);
@@ -177,6 +264,19 @@ void add_query_command(CLI::App& program) {
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
+  command
+      ->add_option("--device", arguments->device,
+                   "Where queries run: cpu, gpu, or auto (a GPU where one can answer, else the CPU)")
+      ->type_name("NAME")
+      ->check(name_validator({cpu_device, gpu_device, auto_device}))
+      ->capture_default_str();
+  command->add_option("--gpu", arguments->gpu.gpu, "Number of the GPU, as quern --version lists them")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->capture_default_str();
   command->add_option("--plan", arguments->plan, "What quern plan wrote for this index: what a GPU keeps in memory")
       ->type_name("FILE");
   command
@@ -196,6 +296,7 @@ void add_query_command(CLI::App& program) {
       "\nExamples:\n  quern query my.quern --query \"water mill\"\n"
       "  quern query my.quern -q topics.txt -a and -k 1000 -o my.run\n"
       "  quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank   (quern index --order score)\n"
+      "  quern query my.quern -q log.txt.zst --device auto -o my.run\n"
       "  zcat log.gz | quern query my.quern -q - --output-format json");
   command->callback([arguments] { run(*arguments); });
 }

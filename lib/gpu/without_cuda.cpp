@@ -1,3 +1,5 @@
+#include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/decode_bench.hpp"
 #include "quern/gpu/device_info.hpp"
 
 // What a library without its GPU parts answers; cmake/cuda.cmake leaves this file out.
@@ -7,4 +9,31 @@ bool built_with_cuda() { return false; }
 
 std::vector<GpuInfo> list_gpus() { return {}; }
 
+namespace gpu {
+namespace {
+
+[[noreturn]] void fail() {
+  throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for --device cpu");
+}
+
+}  // namespace
+
+struct DeviceIndex::Device {};
+DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress&) : engine_(engine), gpu_(gpu) { fail(); }
+DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
+DeviceIndex::~DeviceIndex() = default;
+
+struct BatchRunner::State {
+  BatchTimes times;
+};
+BatchRunner::BatchRunner(const DeviceIndex&) { fail(); }
+BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
+BatchRunner::~BatchRunner() = default;
+void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
+std::vector<BatchAnswer> BatchRunner::wait() { fail(); }
+const BatchTimes& BatchRunner::times() const { return state_->times; }
+
+DecodeFigures measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
+
+}  // namespace gpu
 }  // namespace quern

@@ -171,20 +171,25 @@ std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::
   return visits.lists;
 }
 
+ScoringContext QueryEngine::scoring_context() const {
+  ScoringContext context;
+  context.index = &index_;
+  context.constants = constants_;
+  context.bounds_hold = options_.bm25 == index_.manifest().bm25;
+  context.quantizer = quantizer();
+  context.priors = priors_;
+  context.prior_bounds = prior_bounds_;
+  context.ceilings = ceilings_;
+  return context;
+}
+
 void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found,
                       VisitCount* visits, TopK& top, QueryStatistics* statistics) const {
   if (quantizer_) check_sums(lists);
   QueryStatistics counted;
-  ScoringContext context;
-  context.index = &index_;
+  ScoringContext context = scoring_context();
   context.statistics = &counted;
-  context.constants = constants_;
   context.all_terms_found = all_found;
-  context.bounds_hold = options_.bm25 == index_.manifest().bm25;
-  context.quantizer = quantizer_ ? &*quantizer_ : nullptr;
-  context.priors = priors_;
-  context.prior_bounds = prior_bounds_;
-  context.ceilings = ceilings_;
   context.visits = visits;
   for (const WeightedList& list : lists) {
     counted.postings += list.list.df;

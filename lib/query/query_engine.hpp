@@ -48,6 +48,18 @@ class QueryEngine {
   /// of the block size.
   std::vector<ListVisit> visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
                                 QueryStatistics* statistics = nullptr) const;
+  /// A query's lists in the order of summation, with the weights of their parts; `all_found` says whether each of its
+  /// terms has one. Adds nothing to any statistics: for engines that answer by other means.
+  std::vector<WeightedList> lists_of(std::vector<std::string> terms, bool& all_found) const;
+  /// What all queries share; nothing is counted.
+  ScoringContext scoring_context() const;
+  /// Throws InvalidArgument where a sum of quantized impacts might reach 2^24; see search().
+  void check_sums(std::span<const WeightedList> lists) const;
+  /// Of quantized scores; else null.
+  const ImpactQuantizer* quantizer() const { return quantizer_ ? &*quantizer_ : nullptr; }
+  /// K_d of each docID.
+  std::span<const float> constants() const { return constants_; }
+
   const IndexReader& index() const { return index_; }
   const ScoringOptions& options() const { return options_; }
   /// Queries end as soon as the global scores of documents to come say that there are no more results.
@@ -58,12 +70,10 @@ class QueryEngine {
  private:
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found, VisitCount* visits,
            TopK& top, QueryStatistics* statistics) const;
-  std::vector<WeightedList> lists_of(std::vector<std::string> terms, bool& all_found) const;
   void set_weights(std::vector<WeightedList>& lists) const;
   void use_pagerank();
   void use_global_scores();
   void count_depths(std::span<const WeightedList> lists, QueryStatistics& statistics) const;
-  void check_sums(std::span<const WeightedList> lists) const;
 
   const IndexReader& index_;
   ScoringOptions options_;

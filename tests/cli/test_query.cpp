@@ -246,4 +246,20 @@ TEST_CASE("what queries took is written as JSON, for each algorithm", "[cli][que
   }
 }
 
+TEST_CASE("queries run on the CPU where there is no GPU, if that may be", "[cli][query]") {
+  const MillIndex mill;
+  const RunOutcome on_cpu = mill.query({"--query", "mill wheel"});
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  const RunOutcome on_any = run_quern({"query", mill.index, "--query", "mill wheel", "--device", "auto"}, no_gpu);
+  CHECK(on_any.exit_status == 0);
+  CHECK(on_any.out == on_cpu.out);
+  CHECK(on_any.err.find("queries run on the CPU") != std::string::npos);
+  const RunOutcome on_gpu = run_quern({"query", mill.index, "--query", "mill wheel", "--device", "gpu"}, no_gpu);
+  CHECK(on_gpu.exit_status == 1);
+  CHECK(on_gpu.out.empty());
+  CHECK(on_gpu.err.find("--device cpu") != std::string::npos);
+  CHECK(mill.query({"--query", "mill", "--device", "tpu"}).exit_status == 2);
+}
+
 }  // namespace quern

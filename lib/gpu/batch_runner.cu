@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/device_index_view.cuh"
+#include "quern/gpu/kernels.hpp"
+#include "quern/gpu/threshold.cuh"
+#include "quern/gpu/tuning.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// Arrays of a batch behind one another, so that one copy takes them all.
+class Layout {
+ public:
+  template <class T>
+  std::size_t add(std::size_t count) {
+    const std::size_t begin = (bytes_ + 255) / 256 * 256;
+    bytes_ = begin + count * sizeof(T);
+    return begin;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+template <class T>
+T* at(std::uint8_t* memory, std::size_t offset) {
+  return reinterpret_cast<T*>(memory + offset);
+}
+
+}  // namespace
+
+struct BatchRunner::State {
+  explicit State(const DeviceIndex& of)
+      : index(of), scratch(of.device().scratch_words), damaged(1), index_view(of.device().view) {
+    index_view.scratch = scratch.data();
+    index_view.damaged = damaged.data();
+  }
+
+  const DeviceIndex& index;
+  Stream stream;
+  Event begun, uploaded, began, decoded, united, ran, ended;
+  PinnedArray<std::uint8_t> host_in, host_out;
+  DeviceArray<std::uint8_t> in, counters, found, out;
+  DeviceArray<std::uint32_t> entries, starts, range_max;
+  DeviceArray<std::uint32_t> scratch, damaged;  ///< of IndexView
+  IndexView index_view;
+  std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
+  std::uint32_t num_queries = 0, k = 0;
+  BatchTimes times;
+
+  BatchView upload(const QueryBatch& batch);
+  void make_room(BatchView& view, const QueryBatch& batch);
+  void make_entry_room(BatchView& view, const QueryBatch& batch, bool with_max);
+};
+
+BatchRunner::BatchRunner(const DeviceIndex& index) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  state_ = std::make_unique<State>(index);
+}
+BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
+BatchRunner::~BatchRunner() = default;
+const BatchTimes& BatchRunner::times() const { return state_->times; }
+
+BatchView BatchRunner::State::upload(const QueryBatch& batch) {
+  Layout layout;
+  const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
+                    terms_at = layout.add<BatchTerm>(batch.terms.size()),
+                    queries_at = layout.add<BatchQuery>(batch.queries.size()),
+                    chunks_at = layout.add<BatchChunk>(batch.chunks.size()),
+                    docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
+                    values_at = layout.add<std::uint32_t>(batch.raw_values.size()),
+                    thresholds_at = layout.add<ThresholdKey>(batch.queries.size());
+  host_in.reserve(layout.bytes());
+  in.reserve(layout.bytes());
+  const auto put = [&](std::size_t offset, const auto& numbers) {
+    if (!numbers.empty()) std::memcpy(host_in.data() + offset, numbers.data(), numbers.size() * sizeof numbers[0]);
+  };
+  put(lists_at, batch.lists);
+  put(terms_at, batch.terms);
+  put(queries_at, batch.queries);
+  put(chunks_at, batch.chunks);
+  put(docids_at, batch.raw_docids);
+  put(values_at, batch.raw_values);
+  auto* thresholds = at<ThresholdKey>(host_in.data(), thresholds_at);
+  for (std::size_t i = 0; i < batch.queries.size(); ++i)
+    thresholds[i] = ThresholdKey{batch.queries[i].least_units} << 32;  // docid: none
+  begun.record(stream);
+  copy_to_device(in.data(), host_in.data(), layout.bytes(), stream);
+  uploaded.record(stream);
+
+  BatchView view;
+  view.lists = at<ListView>(in.data(), lists_at);
+  view.terms = at<BatchTerm>(in.data(), terms_at);
+  view.queries = at<BatchQuery>(in.data(), queries_at);
+  view.chunks = at<BatchChunk>(in.data(), chunks_at);
+  view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
+  view.raw_values = at<std::uint32_t>(in.data(), values_at);
+  view.thresholds = at<ThresholdKey>(in.data(), thresholds_at);
+  view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
+  view.num_queries = num_queries;
+  view.num_chunks = static_cast<std::uint32_t>(batch.chunks.size());
+  view.tasks = batch.tasks;
+  return view;
+}
+
+void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
+  const std::size_t queries = batch.queries.size();
+  Layout counts;
+  const std::size_t steps_at = counts.add<std::uint32_t>(queries * threshold_steps),
+                    docids_at = counts.add<std::uint32_t>(queries), num_at = counts.add<std::uint32_t>(queries),
+                    work_at = counts.add<std::uint32_t>(1);
+  counters.reserve(counts.bytes());
+  fill_zero(counters.data(), counts.bytes(), stream);
+  fill_zero(damaged.data(), 1, stream);
+  view.steps = at<std::uint32_t>(counters.data(), steps_at);
+  view.greatest_docid = at<std::uint32_t>(counters.data(), docids_at);
+  view.num_candidates = at<std::uint32_t>(counters.data(), num_at);
+  view.next_work = at<std::uint32_t>(counters.data(), work_at);
+
+  view.k = k;
+  view.room = static_cast<std::uint32_t>(candidate_room_of(k));
+  found.reserve(queries * view.room * sizeof(Candidate));
+  view.candidates = at<Candidate>(found.data(), 0);
+
+  Layout results;
+  damaged_at = results.add<std::uint32_t>(1);
+  num_results_at = results.add<std::uint32_t>(queries);
+  results_at = results.add<Candidate>(queries * k);
+  out.reserve(results.bytes());
+  host_out.reserve(results.bytes());
+  view.num_results = at<std::uint32_t>(out.data(), num_results_at);
+  view.results = at<Candidate>(out.data(), results_at);
+}
+
+void BatchRunner::State::make_entry_room(BatchView& view, const QueryBatch& batch, bool with_max) {
+  view.ranges = (index.device().view.num_documents + range_documents - 1) / range_documents;
+  view.blocks = batch.blocks;
+  // Behind the last entry a tile is read to its end.
+  entries.reserve(batch.entries + 4);
+  view.entries = entries.data();
+  const std::size_t num_starts = std::size_t{view.num_lists} * (view.ranges + 1);
+  starts.reserve(num_starts);
+  // A damaged block leaves its starts out: they count as behind the list.
+  CUDA_CHECK(cudaMemsetAsync(starts.data(), 0xff, num_starts * sizeof(std::uint32_t), stream));
+  view.starts = starts.data();
+  if (!with_max) return;
+  const std::size_t num_max = std::size_t{view.num_lists} * view.ranges;
+  range_max.reserve(num_max);
+  fill_zero(range_max.data(), num_max, stream);
+  view.range_max = range_max.data();
+}
+
+void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
+  State& state = *state_;
+  const DeviceIndex::Device& device = state.index.device();
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.num_queries = static_cast<std::uint32_t>(batch.queries.size());
+  state.k = static_cast<std::uint32_t>(work.k);
+  BatchView view = state.upload(batch);
+  state.make_room(view, batch);
+  // A few queries look at few of their lists' blocks; for many, blocks are decoded once for all.
+  const bool skip = work.intersect && (batch.queries.size() <= most_skipping_queries ||
+                                       std::any_of(batch.queries.begin(), batch.queries.end(),
+                                                   [](const BatchQuery& query) { return query.terms > lanes_a_warp; }));
+  if (!skip) state.make_entry_room(view, batch, work.pruning == Pruning::blocks);
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->ran.handle()));
+  state.began.record(state.stream);
+  with_coding(device.coding, [&]<Coding coding>() {
+    if (skip)
+      Kernels<coding>::intersect(state.index_view, view, device.quantized, state.stream);
+    else
+      Kernels<coding>::write_entries(state.index_view, view, device.quantized, state.stream);
+    state.decoded.record(state.stream);
+    if (!skip && work.intersect)
+      intersect_ranges(view, state.stream);
+    else if (!skip)
+      unite(view, work.pruning, state.stream);
+    state.united.record(state.stream);
+    Kernels<coding>::finish(state.index_view, view, device.quantized, skip, state.stream);
+  });
+  CUDA_CHECK(cudaMemcpyAsync(state.out.data() + state.damaged_at, state.damaged.data(), sizeof(std::uint32_t),
+                             cudaMemcpyDeviceToDevice, state.stream));
+  state.ran.record(state.stream);
+  copy_to_host(state.host_out.data(), state.out.data(),
+               state.results_at + std::size_t{state.num_queries} * state.k * sizeof(Candidate), state.stream);
+  state.ended.record(state.stream);
+}
+
+std::vector<BatchAnswer> BatchRunner::wait() {
+  State& state = *state_;
+  state.ended.wait();
+  state.times = {state.uploaded.us_since(state.begun), state.decoded.us_since(state.began),
+                 state.united.us_since(state.decoded), state.ran.us_since(state.united),
+                 state.ended.us_since(state.ran)};
+  if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
+    throw CorruptFile(
+        state.index.engine().index().name() + ": " + std::to_string(damaged) +
+        " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
+        "or restore a copy");
+  const auto* num_results = at<std::uint32_t>(state.host_out.data(), state.num_results_at);
+  const auto* results = at<Candidate>(state.host_out.data(), state.results_at);
+  std::vector<BatchAnswer> answers(state.num_queries);
+  for (std::uint32_t i = 0; i < state.num_queries; ++i) {
+    const Candidate* own = results + std::size_t{i} * state.k;
+    if (num_results[i] == no_room) {
+      answers[i].complete = false;
+      answers[i].least_units = static_cast<std::uint32_t>(own[0] >> 32);
+      continue;
+    }
+    answers[i].documents.reserve(num_results[i]);
+    for (std::uint32_t j = 0; j < num_results[i]; ++j)
+      answers[i].documents.push_back(
+          {static_cast<docid_t>(own[j]), std::bit_cast<float>(~static_cast<std::uint32_t>(own[j] >> 32))});
+  }
+  return answers;
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,73 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "quern/gpu/device_index.hpp"
+#include "quern/gpu/pruning.hpp"
+#include "quern/gpu/query_batch.hpp"
+
+/// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
+namespace quern::gpu {
+
+/// What a GPU does with a batch.
+struct BatchWork {
+  bool intersect = false;           ///< documents with all terms, not with any
+  Pruning pruning = Pruning::none;  ///< of unions
+  std::size_t k = 10;
+};
+
+/// Candidates of a query that a GPU keeps, at most; results too.
+inline constexpr std::size_t candidate_room = 4096, wide_candidate_room = 8192;
+inline constexpr std::size_t most_results = 2048;
+inline constexpr std::size_t candidate_room_of(std::size_t k) {
+  return k <= 256 ? candidate_room : wide_candidate_room;
+}
+
+/// Where a batch's time went, in microseconds of the GPU's clock.
+struct BatchTimes {
+  double upload_us = 0;
+  double decode_us = 0;  ///< of unions: lists to entries; of intersections: all of it
+  double unite_us = 0;
+  double finish_us = 0;  ///< from candidates to results
+  double download_us = 0;
+
+  double kernels_us() const { return decode_us + unite_us + finish_us; }
+  BatchTimes& operator+=(const BatchTimes& other) {
+    upload_us += other.upload_us;
+    decode_us += other.decode_us;
+    unite_us += other.unite_us;
+    finish_us += other.finish_us;
+    download_us += other.download_us;
+    return *this;
+  }
+};
+
+/// A query's answer, or what there is of it.
+struct BatchAnswer {
+  std::vector<ScoredDocument> documents;
+  bool complete = true;           ///< else too many documents came into question
+  std::uint32_t least_units = 0;  ///< then: no result has fewer; run it again with that
+};
+
+/// One batch at a time, in a stream of its own: with two of them one is copied while the other is answered. Throws
+/// CudaError where the GPU fails, CorruptFile where blocks don't decode.
+class BatchRunner {
+ public:
+  explicit BatchRunner(const DeviceIndex& index);
+  BatchRunner(BatchRunner&&) noexcept;
+  ~BatchRunner();
+
+  /// Returns as soon as all is on its way. Kernels wait for those of `after`, where it is given: a GPU that two batches
+  /// share does neither of them sooner.
+  void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
+  /// The answers to the queries of the batch, in its order.
+  std::vector<BatchAnswer> wait();
+  const BatchTimes& times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace quern::gpu

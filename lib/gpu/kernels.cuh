@@ -1,0 +1,65 @@
+#pragma once
+#include <bit>
+
+#include "quern/gpu/decode_lists.cuh"
+#include "quern/gpu/entries.cuh"
+#include "quern/gpu/finish.cuh"
+#include "quern/gpu/intersection.cuh"
+#include "quern/gpu/kernels.hpp"
+#include "quern/gpu/resident_blocks.hpp"
+
+namespace quern::gpu {
+
+/// Calls with.operator()<V, quantized>().
+template <class With>
+void with_form(const IndexView& index, bool quantized, With&& with) {
+  with_values_a_lane(index.block_size, [&]<int V>() {
+    if (quantized)
+      with.template operator()<V, true>();
+    else
+      with.template operator()<V, false>();
+  });
+}
+
+template <Coding coding>
+void Kernels<coding>::write_entries(const IndexView& index, const BatchView& batch, bool quantized,
+                                    cudaStream_t stream) {
+  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+    constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void Kernels<coding>::intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
+  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+    constexpr auto kernel = run_intersection<coding, V, is_quantized>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void Kernels<coding>::finish(const IndexView& index, const BatchView& batch, bool quantized, bool scored,
+                             cudaStream_t stream) {
+  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+    constexpr auto kernel = finish_queries<coding, V, is_quantized>;
+    const std::size_t shared = std::bit_ceil(batch.room) * sizeof(Candidate);
+    const unsigned blocks = std::min(resident_blocks(kernel, finish_threads, shared), batch.num_queries);
+    kernel<<<blocks, finish_threads, shared, stream>>>(index, batch, scored);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
+                             const DecodeOutput& out, cudaStream_t stream) {
+  with_values_a_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = decode_lists<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, lists, num_lists, out);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,150 @@
+#include "quern/gpu/query_batch.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "quern/query/list_bounds.hpp"
+#include "quern/query/threshold.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// Room for all roundings of float32 on the way from a posting to its value, and of a score's sum of most_terms parts.
+constexpr double rounding_room = 0x1p-15;
+
+/// Bounds the values of a list.
+double greatest_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float part) {
+  const ImpactQuantizer* quantizer = engine.quantizer();
+  if (quantizer) return static_cast<double>(part) / list.count;
+  const float impact = list.list.is_short() || !scorer.bounds_hold() ? 1.0f : list.list.max_impact;
+  return std::min<double>(value_steps, std::ceil(impact * value_steps * (1 + rounding_room)) + 1);
+}
+
+}  // namespace
+
+void QueryBatch::add_raw(const PostingList& list, ListView& view) {
+  BlockReader reader(engine_.index(), list);
+  view.raw = 1;
+  view.first_word = raw_docids.size();
+  reader.load(0);
+  const auto docids = reader.docids();
+  raw_docids.insert(raw_docids.end(), docids.begin(), docids.end());
+  if (const ImpactQuantizer* quantizer = engine_.quantizer()) {
+    const float weight = engine_.index().quantized_weight(list);
+    const auto freqs = reader.freqs();
+    for (std::size_t i = 0; i < docids.size(); ++i)
+      raw_values.push_back((*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]])));
+  } else {
+    const auto freqs = reader.freqs();
+    raw_values.insert(raw_values.end(), freqs.begin(), freqs.end());
+  }
+}
+
+std::uint32_t QueryBatch::list_of(const PostingList& list) {
+  const auto [place, is_new] = known_.try_emplace(list.number, static_cast<std::uint32_t>(lists.size()));
+  if (!is_new) return place->second;
+  const IndexReader& index = engine_.index();
+  ListView& view = lists.emplace_back();
+  view.df = static_cast<std::uint32_t>(list.df);
+  if (list.block_last.empty()) {
+    add_raw(list, view);
+  } else {
+    view.first_word = list.first_word;
+    view.first_row = list.first_row;
+    view.first_impact_word = list.first_impact_word;
+    view.words = static_cast<std::uint32_t>(list.words.size());
+    view.rows = static_cast<std::uint32_t>(list.block_last.size());
+    view.header_words = static_cast<std::uint16_t>(index.codec().header_words(index.manifest().codec_options));
+    view.impact_width = static_cast<std::uint8_t>(list.impact_width);
+  }
+  view.first_block = blocks;
+  blocks += view.raw ? 1 : view.rows;
+  view.first_entry = entries;
+  entries += (list.df + 3) / 4 * 4;
+  return place->second;
+}
+
+void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive,
+                     std::uint32_t least_units) {
+  const ImpactQuantizer* quantizer = engine_.quantizer();
+  const ScoringContext context = engine_.scoring_context();
+  BatchQuery query;
+  query.first_term = static_cast<std::uint32_t>(terms.size());
+  query.terms = static_cast<std::uint32_t>(weighted.size());
+
+  const auto per_value = [&](const WeightedList& list) {
+    return quantizer ? list.count : static_cast<double>(list.weight) / value_steps;
+  };
+  std::vector<double> values;  // the greatest of each list
+  double sum = 0;
+  for (const WeightedList& list : weighted) {
+    BlockReader reader(engine_.index(), list.list);
+    const ListScorer scorer(context, list);
+    const float part = list.list.is_short() ? scorer.list_bound(reader)
+                                            : scorer.part_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
+    values.push_back(greatest_value(engine_, list, scorer, part));
+    sum += part;
+    postings += list.list.df;
+  }
+  query.exact_units = quantizer != nullptr && sum <= greatest_units;
+  double scale = 1;
+  if (!query.exact_units) {
+    // Of a part of 1. Each part's units are rounded up.
+    double most = 0;
+    for (std::size_t i = 0; i < weighted.size(); ++i) most += values[i] * per_value(weighted[i]);
+    scale = (greatest_units - 2.0 * static_cast<double>(weighted.size())) / (most * (1 + rounding_room));
+  }
+  query.scale = static_cast<float>(scale);
+  double total = 0, rounded = static_cast<double>(weighted.size()) + 1;
+  for (std::size_t i = 0; i < weighted.size(); ++i) {
+    BatchTerm& term = terms.emplace_back();
+    term.list = list_of(weighted[i].list);
+    term.weight = weighted[i].weight;
+    double units = per_value(weighted[i]);
+    if (!query.exact_units) {
+      units *= scale * (1 + rounding_room / 2);
+      term.unit_more = 1;
+      rounded += quantizer ? 0 : units;  // a value is an impact rounded up
+    }
+    term.unit_weight = static_cast<std::uint32_t>(std::ceil(units * 65536));
+    term.greatest_units = static_cast<std::uint32_t>(values[i] * term.unit_weight / 65536) + term.unit_more;
+    total += term.greatest_units;
+  }
+  if (!conjunctive || weighted.size() == 1) {
+    const float primed = primed_threshold(context, weighted, k);
+    // Results score more than `primed`.
+    if (query.exact_units)
+      query.least_units = std::max(1u, static_cast<std::uint32_t>(std::floor(primed)) + 1);
+    else if (primed > 0)
+      query.least_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_room)));
+  }
+  query.least_units = std::max(query.least_units, least_units);
+  const auto most = static_cast<std::uint32_t>(std::min<double>(total, greatest_units));
+  const std::uint32_t span = most > query.least_units ? most - query.least_units : 0;
+  query.step_shift = span < threshold_steps ? 0 : static_cast<std::uint32_t>(std::bit_width(span / threshold_steps));
+  if (!query.exact_units) {
+    query.lower_factor = static_cast<float>(1 - 4 * rounding_room);
+    query.lower_less = static_cast<std::uint32_t>(std::ceil(rounded)) + 1;
+  }
+  query.first_task = tasks;
+  const ListView& shortest = lists[terms[query.first_term].list];
+  tasks += shortest.raw ? (shortest.df + 31) / 32 : shortest.rows;
+  queries.push_back(query);
+}
+
+void QueryBatch::finish(std::size_t most_queries) {
+  chunks.clear();
+  std::uint32_t chunk_has = 0;
+  for (std::uint32_t i = 0; i < queries.size(); ++i) {
+    if (chunks.empty() || chunks.back().queries == std::min<std::size_t>(chunk_queries, most_queries) ||
+        chunk_has + queries[i].terms > chunk_terms) {
+      chunks.push_back({i, 0});
+      chunk_has = 0;
+    }
+    ++chunks.back().queries;
+    chunk_has += queries[i].terms;
+  }
+}
+
+}  // namespace quern::gpu

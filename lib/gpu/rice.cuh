@@ -1,0 +1,96 @@
+#pragma once
+#include "quern/codec/rice_layout.hpp"
+#include "quern/gpu/block_place.cuh"
+#include "quern/gpu/slots.cuh"
+
+/// Rice-coded blocks, decoded by a warp each; formats/rice.md is the page.
+namespace quern::gpu {
+
+template <int V>
+class RiceDecoder {
+ public:
+  __device__ RiceDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) {}
+
+  __device__ bool open(const BlockPlace& place) {
+    place_ = place;
+    if (place.size == 0) return false;
+    const std::uint32_t list_header = place.list[0];
+    docid_width_ = list_header & 31;
+    freq_width_ = list_header >> 5 & 31;
+    const std::uint32_t first = place.words[0];
+    std::uint32_t word = 1;
+    docid_unary_ = first & 0xffff;
+    freq_unary_ = first >> 16;
+    if (docid_unary_ == rice::long_length) docid_unary_ = place.words[word++];
+    if (freq_unary_ == rice::long_length) freq_unary_ = place.words[word++];
+    if (docid_unary_ < place.n || freq_unary_ < place.n) return false;
+    if (docid_width_ != 0) word += (place.n - 1) / rice::sum_distance;
+    word += ((docid_unary_ - 1) / rice::sum_distance + 1) / 2;
+    const std::uint64_t remainders = std::uint64_t{32} * word;
+    const std::uint64_t unary = remainders + std::uint64_t{place.n} * (docid_width_ + freq_width_);
+    remainders_bit_ = static_cast<std::uint32_t>(remainders);
+    docid_unary_bit_ = static_cast<std::uint32_t>(unary);
+    // Bits are counted in 32 bits here: a block of half a gigabyte is none that a writer makes.
+    const std::uint64_t end = unary + docid_unary_ + freq_unary_;
+    return end <= std::uint64_t{32} * place.size && end < 0xffffffffu;
+  }
+
+  __device__ bool docids(std::uint32_t (&out)[V]) const {
+    const bool sound = find_terminators(docid_unary_bit_, docid_unary_);
+    read_slots<V>(place_.words, remainders_bit_, docid_width_, place_.n, out);
+    sum_up<V>(place_.before, out);
+    const unsigned first = lane_id() * V;
+#pragma unroll
+    for (int i = 0; i < V; ++i) out[i] += (room_.values[first + i] - (first + i)) << docid_width_;
+    return sound;
+  }
+
+  __device__ bool freqs(std::uint32_t (&out)[V]) const {
+    const bool sound = find_terminators(docid_unary_bit_ + docid_unary_, freq_unary_);
+    read_slots<V>(place_.words, remainders_bit_ + place_.n * docid_width_, freq_width_, place_.n, out);
+    const unsigned first = lane_id() * V;
+    std::uint32_t before = first == 0 ? 0xffffffffu : room_.values[first - 1];
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      const std::uint32_t terminator = room_.values[first + i];
+      out[i] += ((terminator - before - 1) << freq_width_) + 1;
+      before = terminator;
+    }
+    return sound;
+  }
+
+  /// A frequency's unary part is found by those before it.
+  __device__ bool has_single_freqs() const { return false; }
+  __device__ std::uint32_t single_freq(std::uint32_t) const { return 0; }
+
+ private:
+  /// Where the n terminators of a unary part stand, into the warp's room. False unless they fill the part to its end.
+  __device__ bool find_terminators(std::uint32_t first_bit, std::uint32_t bits) const {
+    __syncwarp();
+    std::uint32_t found = 0, at = 0;
+    while (at < bits && found < place_.n) {
+      const std::uint32_t left = bits - at;
+      const std::uint32_t share = left >= 32 * lanes_a_warp ? 32 : (left + lanes_a_warp - 1) / lanes_a_warp;
+      const std::uint32_t begin = at + lane_id() * share;
+      std::uint32_t zeros = 0;
+      if (begin < bits) {
+        const std::uint32_t own = bits - begin < share ? bits - begin : share;
+        zeros = ~value_at(place_.words, first_bit + begin, own) & mask_of(own);
+      }
+      const std::uint32_t count = __popc(zeros), end = inclusive_sum(count);
+      for (std::uint32_t i = found + end - count; zeros != 0; zeros &= zeros - 1, ++i)
+        if (i < place_.n) room_.values[i] = begin + __ffs(zeros) - 1;
+      found += last_lane(end);
+      at += lanes_a_warp * share;
+    }
+    __syncwarp();
+    return found == place_.n && at >= bits && room_.values[place_.n - 1] == bits - 1;
+  }
+
+  WarpRoom<V> room_;
+  BlockPlace place_;
+  std::uint32_t docid_width_ = 0, freq_width_ = 0, docid_unary_ = 0, freq_unary_ = 0;
+  std::uint32_t remainders_bit_ = 0, docid_unary_bit_ = 0;
+};
+
+}  // namespace quern::gpu

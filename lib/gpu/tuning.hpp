@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+/// The constants that speed depends on, each with what it trades.
+namespace quern::gpu {
+
+/// docIDs of a range, whose sums of units (2 bytes each) lie in shared memory. Larger ranges are fewer, smaller
+/// ones let more thread blocks run on a multiprocessor. At most 65,536.
+inline constexpr std::uint32_t range_documents = 16384;
+/// Threads that work on a range together.
+inline constexpr unsigned union_threads = 256;
+/// Documents of a range that passed the threshold; more are found by looking through all sums.
+inline constexpr std::uint32_t range_candidates = 512;
+/// Documents of a range that need more lists to pass the threshold; more make all of those lists be added up.
+inline constexpr std::uint32_t range_hopes = 512;
+/// Entries that are added up in the time that one document is looked up in a list, where all go that way; and such
+/// documents a tile where others are added up anyway.
+inline constexpr std::uint32_t lookup_cost = 8, hopes_a_tile = 2;
+/// Threads that choose a query's results.
+inline constexpr unsigned finish_threads = 256;
+/// Queries of an intersection for which whole lists aren't decoded.
+inline constexpr std::size_t most_skipping_queries = 16;
+/// Turns that a batch is cut into, at least, where it can be: several for each thread block, or warp, of a large GPU.
+inline constexpr std::size_t many_blocks = 4096, many_warps = 32768;
+/// Threads of a block of other kernels.
+inline constexpr unsigned plain_threads = 256;
+
+}  // namespace quern::gpu

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <map>
+
+#include "quern/gpu/gpu_engine.hpp"
+#include "quern/gpu/query_batch.hpp"
+#include "quern/query/block_reader.hpp"
+
+#include "catch.hpp"
+#include "gpu/skip_without_gpu.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// What a batch tells a GPU of its queries, checked without one: units bound scores from above, and not by much.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct Subject {
+  explicit Subject(unsigned quantize_bits)
+      : documents(random_corpus(83, {900, 150, 40, false})),
+        collection(pipeline.parse(as_jsonl(documents))),
+        order(pipeline.order(collection)),
+        model(documents, order.documents) {
+    BuildOptions options;
+    options.codec_options.block_size = 8;
+    options.quantize_bits = quantize_bits;
+    index.emplace(Pipeline::open_index(pipeline.build(collection, order, options)));
+    ScoringOptions scoring;
+    scoring.scores = quantize_bits > 0 ? Scores::quantized : Scores::exact;
+    engine.emplace(*index, scoring);
+  }
+
+  Pipeline pipeline;
+  std::vector<ModelDocument> documents;
+  CollectionReader collection;
+  DocumentOrder order;
+  ModelIndex model;
+  std::optional<IndexReader> index;
+  std::optional<QueryEngine> engine;
+};
+
+/// The sums of units of all documents of a query, as kernels make them.
+std::map<docid_t, std::uint64_t> sums_of(const QueryEngine& engine, std::span<const WeightedList> lists,
+                                         const gpu::QueryBatch& batch, const gpu::BatchQuery& query) {
+  std::map<docid_t, std::uint64_t> sums;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const gpu::BatchTerm& term = batch.terms[query.first_term + i];
+    BlockReader reader(engine.index(), lists[i].list);
+    for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
+      reader.load(block);
+      for (unsigned j = 0; j < reader.size(); ++j) {
+        const docid_t docid = reader.docids()[j];
+        const float part = impact(reader.freqs()[j], engine.constants()[docid]);
+        std::uint64_t value = 0;
+        if (const ImpactQuantizer* quantizer = engine.quantizer())
+          value = (*quantizer)(engine.index().quantized_weight(lists[i].list) * part);
+        else
+          value = std::min<std::uint64_t>(gpu::value_steps, static_cast<std::uint64_t>(std::ceil(part * 65535.3)));
+        const std::uint64_t units = (value * term.unit_weight >> 16) + term.unit_more;
+        REQUIRE(units <= term.greatest_units);
+        sums[docid] += units;
+      }
+    }
+  }
+  return sums;
+}
+
+void check_units(const Subject& subject) {
+  const QueryEngine& engine = *subject.engine;
+  Analyzer analyzer = engine.make_analyzer();
+  for (const auto& terms : draw_queries(19, subject.model, 60)) {
+    bool all_found = false;
+    const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    if (lists.empty()) continue;
+    INFO(text_of(terms));
+    gpu::QueryBatch batch(engine);
+    const std::size_t k = 10;
+    batch.add(lists, k, false);
+    const gpu::BatchQuery& query = batch.queries.front();
+    std::uint64_t most = 0;
+    for (const gpu::BatchTerm& term : batch.terms) most += term.greatest_units;
+    REQUIRE(most <= gpu::greatest_units);
+    const auto sums = sums_of(engine, lists, batch, query);
+    const auto all = engine.search(text_of(terms), algorithm_named("or"), 100000, analyzer);
+    REQUIRE(all.size() == sums.size());
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const std::uint64_t units = sums.at(all[rank].docid);
+      const double score = static_cast<double>(all[rank].score) * static_cast<double>(query.scale);
+      if (query.exact_units) {
+        REQUIRE(static_cast<double>(units) == score);
+      } else {
+        REQUIRE(static_cast<double>(units) >= score);
+        REQUIRE(static_cast<double>(units) * static_cast<double>(query.lower_factor) - query.lower_less <= score);
+      }
+      if (rank < k) REQUIRE(units >= query.least_units);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("units bound scores from above, and by little", "[gpu_batch][property]") { check_units(Subject(0)); }
+
+TEST_CASE("units of quantized scores are the scores, where they fit", "[gpu_batch][property][quantized]") {
+  check_units(Subject(8));
+  check_units(Subject(16));
+}
+
+TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gpu_batch]") {
+  const Subject subject(0);
+  const QueryEngine& engine = *subject.engine;
+  Analyzer analyzer = engine.make_analyzer();
+  gpu::QueryBatch batch(engine);
+  bool all_found = false;
+  const auto lists = engine.lists_of(analyzer.terms("often everywhere"), all_found);
+  REQUIRE(lists.size() == 2);
+  for (unsigned i = 0; i < 100; ++i) batch.add(lists, 10, false);
+  CHECK(batch.lists.size() == 2);
+  CHECK(batch.terms.size() == 200);
+  CHECK(batch.postings == 100 * (lists[0].list.df + lists[1].list.df));
+  for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
+    batch.finish(most);
+    std::uint32_t next = 0;
+    for (const gpu::BatchChunk& chunk : batch.chunks) {
+      CHECK(chunk.first_query == next);
+      CHECK(chunk.queries <= std::min<std::size_t>(most, gpu::chunk_queries));
+      CHECK(chunk.queries * 2 <= gpu::chunk_terms);
+      next += chunk.queries;
+    }
+    CHECK(next == 100);
+  }
+}
+
+TEST_CASE("without CUDA or a GPU, asking for one is an error that says so", "[gpu_batch]") {
+  if (!list_gpus().empty()) return;
+  const Subject subject(0);
+  NoProgress progress;
+  CHECK_THROWS_AS(GpuEngine(*subject.engine, {}, progress), CudaError);
+}
+
+}  // namespace quern
