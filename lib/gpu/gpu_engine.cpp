@@ -133,13 +133,15 @@ void GpuEngine::answer(std::span<Prepared> all, const gpu::BatchWork& work, GpuS
 std::size_t GpuEngine::launch(Flight& flight, std::span<Prepared* const> queries, const gpu::BatchWork& work) {
   const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
   const std::uint64_t most_bytes = index_.free_bytes() / (runners_.size() + 1);
+  // Batches of like size: while one runs the next is made.
+  const std::size_t batches = (queries.size() + options_.batch_queries - 1) / options_.batch_queries;
+  const std::size_t share = (queries.size() + batches - 1) / batches;
   gpu::QueryBatch batch(engine_);
   flight.queries.clear();
   for (Prepared* query : queries) {
     batch.add(query->lists, work.k, work.intersect, query->least_units);
     flight.queries.push_back(query);
-    if (flight.queries.size() == options_.batch_queries ||
-        batch.device_bytes(ranges, gpu::candidate_room_of(work.k)) > most_bytes)
+    if (flight.queries.size() == share || batch.device_bytes(ranges, gpu::candidate_room_of(work.k)) > most_bytes)
       break;
   }
   // As much work at a time as leaves each of the GPU's thread blocks, or warps, several turns.

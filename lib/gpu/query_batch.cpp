@@ -13,6 +13,13 @@ namespace {
 /// Room for all roundings of float32 on the way from a posting to its value, and of a score's sum of most_terms parts.
 constexpr double rounding_room = 0x1p-15;
 
+/// Bounds the parts of a list.
+float greatest_part(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer) {
+  if (!list.list.is_short()) return scorer.part_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
+  BlockReader reader(engine.index(), list.list);
+  return scorer.list_bound(reader);
+}
+
 /// Bounds the values of a list.
 double greatest_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float part) {
   const ImpactQuantizer* quantizer = engine.quantizer();
@@ -79,10 +86,8 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
   std::vector<double> values;  // the greatest of each list
   double sum = 0;
   for (const WeightedList& list : weighted) {
-    BlockReader reader(engine_.index(), list.list);
     const ListScorer scorer(context, list);
-    const float part = list.list.is_short() ? scorer.list_bound(reader)
-                                            : scorer.part_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
+    const float part = greatest_part(engine_, list, scorer);
     values.push_back(greatest_value(engine_, list, scorer, part));
     sum += part;
     postings += list.list.df;
