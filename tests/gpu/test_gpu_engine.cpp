@@ -35,12 +35,25 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
   }
 }
 
+/// A corpus, and checks over the indexes that are built of it.
 struct Corpus {
   explicit Corpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
       : documents(random_corpus(seed, shape)),
         collection(pipeline.parse(as_jsonl(documents))),
         order(pipeline.order(collection)),
         model(documents, order.documents) {}
+  /// Exact scores, and quantized ones where the options bring such impacts.
+  void check(Pipeline& pipeline, const BuildOptions& options,
+             const std::vector<std::vector<std::string>>& queries) const {
+    INFO(coding_text(options) << ", " << options.quantize_bits << " bits");
+    const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+    check_gpu(QueryEngine(index, {}), queries);
+    if (options.quantize_bits == 0) return;
+    ScoringOptions scoring;
+    scoring.scores = Scores::quantized;
+    check_gpu(QueryEngine(index, scoring), queries);
+  }
+
   std::vector<ModelDocument> documents;
   CollectionReader collection;
   DocumentOrder order;
@@ -54,11 +67,7 @@ TEST_CASE("the GPU gives the CPU's results over every coding", "[gpu][query][pro
   Pipeline pipeline;
   const Corpus corpus(pipeline, 31, {1500, 200, 30, false});
   const auto queries = draw_queries(3, corpus.model, 60);
-  for (const BuildOptions& options : all_codings()) {
-    INFO(coding_text(options));
-    const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
-    check_gpu(QueryEngine(index, {}), queries);
-  }
+  for (const BuildOptions& options : all_codings()) corpus.check(pipeline, options, queries);
 }
 
 TEST_CASE("the GPU gives the CPU's results over blocks of 2 to 16 postings", "[gpu][query][property]") {
@@ -68,16 +77,12 @@ TEST_CASE("the GPU gives the CPU's results over blocks of 2 to 16 postings", "[g
   const auto queries = draw_queries(11, corpus.model, 60);
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 4u, 16u}) {
-      for (const unsigned bits : {0u, 4u, 8u, 16u}) {
+      for (const unsigned bits : {4u, 8u, 16u}) {
         BuildOptions options;
         options.codec = codec->name();
         options.codec_options.block_size = block_size;
         options.quantize_bits = bits;
-        INFO(coding_text(options) << ", " << bits << " bits");
-        const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
-        ScoringOptions scoring;
-        scoring.scores = bits > 0 ? Scores::quantized : Scores::exact;
-        check_gpu(QueryEngine(index, scoring), queries);
+        corpus.check(pipeline, options, queries);
       }
     }
   }
@@ -93,11 +98,7 @@ TEST_CASE("each coding is decoded, united and intersected within bounds", "[gpu]
     options.codec = codec->name();
     options.codec_options = {64, 2};
     options.quantize_bits = 8;
-    const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
-    check_gpu(QueryEngine(index, {}), queries);
-    ScoringOptions scoring;
-    scoring.scores = Scores::quantized;
-    check_gpu(QueryEngine(index, scoring), queries);
+    corpus.check(pipeline, options, queries);
   }
 }
 
