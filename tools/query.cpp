@@ -143,8 +143,8 @@ class RunStatistics {
 void check_plan(const Arguments& arguments, const IndexReader& index) {
   if (arguments.plan.empty()) return;
   PlanReader::open(arguments.plan).load_for(index);
-  say(arguments.common, fmt::format("quern: {}: queries run on the CPU, which has no need of a plan; only a GPU caches "
-                                    "parts of an index",
+  say(arguments.common, fmt::format("quern: {}: the plan is of this index, but not needed: queries find all of it in "
+                                    "memory, on CPU and GPU",
                                     arguments.plan));
 }
 
@@ -155,9 +155,7 @@ std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEng
   try {
     if (list_gpus().empty() && built_with_cuda())
       throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
-    GpuOptions options = arguments.gpu;
-    options.threads = resources.threads;
-    return std::make_unique<GpuEngine>(engine, options, *resources.progress);
+    return std::make_unique<GpuEngine>(engine, arguments.gpu, *resources.progress);
   } catch (const Error& error) {
     if (arguments.device == gpu_device) throw;
     say(arguments.common, fmt::format("quern: queries run on the CPU: {}", error.what()));

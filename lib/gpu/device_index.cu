@@ -77,7 +77,6 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   const auto postings = file.array<std::uint32_t>("postings");
   const auto block_last = file.array<std::uint32_t>("block_last");
   const auto block_offset = file.array<std::uint32_t>("block_offset");
-  const auto block_max = file.array<std::uint16_t>("block_max");
   const auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
   const auto constants = engine.constants();
 
@@ -88,8 +87,8 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
         std::uint64_t{rpfd_scratch_words(index.manifest().codec_options.recursion, index.block_size())} *
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
   const std::uint64_t constant_bytes = constants.size() * (device.quantized ? 0 : sizeof(float));
-  bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + block_max.size_bytes() +
-           impacts.size_bytes() + constant_bytes;
+  bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
+           constant_bytes;
   std::size_t free_bytes = 0, all_bytes = 0;
   CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
   if (bytes_ > free_bytes)
@@ -101,7 +100,6 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   device.postings = uploader.upload(postings, over_read_words);
   device.block_last = uploader.upload(block_last);
   device.block_offset = uploader.upload(block_offset);
-  device.block_max = uploader.upload(block_max);
   device.impacts = uploader.upload(impacts, over_read_words);
   if (!device.quantized) device.constants = uploader.upload(constants);
   uploader.wait();
@@ -113,7 +111,6 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   view.postings = device.postings.data();
   view.block_last = device.block_last.data();
   view.block_offset = device.block_offset.data();
-  view.block_max = device.block_max.data();
   view.impacts = device.impacts.data();
   view.constants = device.constants.data();
   view.num_documents = index.num_documents();

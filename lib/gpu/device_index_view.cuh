@@ -7,7 +7,6 @@ namespace quern::gpu {
 
 struct DeviceIndex::Device {
   DeviceArray<std::uint32_t> postings, block_last, block_offset, impacts;
-  DeviceArray<std::uint16_t> block_max;
   DeviceArray<float> constants;
   std::uint64_t scratch_words = 0;  ///< that kernels over this index need for IndexView::scratch
   Coding coding = Coding::newpfd;

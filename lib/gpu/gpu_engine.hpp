@@ -22,7 +22,6 @@ struct GpuStatistics {
 struct GpuOptions {
   unsigned gpu = 0;
   std::size_t batch_queries = 16384;  ///< at most so many at a time
-  unsigned threads = 1;               ///< that prepare them
 };
 
 /// Answers queries on a GPU, with the very results of QueryEngine.

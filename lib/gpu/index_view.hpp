@@ -13,7 +13,6 @@ struct IndexView {
   const std::uint32_t* postings = nullptr;  ///< sections of formats/index.md
   const std::uint32_t* block_last = nullptr;
   const std::uint32_t* block_offset = nullptr;
-  const std::uint16_t* block_max = nullptr;
   const std::uint32_t* impacts = nullptr;
   const float* constants = nullptr;  ///< K of each document
   std::uint32_t num_documents = 0;

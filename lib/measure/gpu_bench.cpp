@@ -47,7 +47,7 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<co
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          std::span<const std::size_t> ks, std::span<const std::size_t> batches,
                                          const GpuBenchOptions& options, Progress& progress) {
-  GpuEngine gpu(engine, {options.gpu, batches.front(), options.threads}, progress);
+  GpuEngine gpu(engine, {options.gpu, batches.front()}, progress);
   std::vector<GpuBenchFigures> all;
   for (const QueryAlgorithm* algorithm : algorithms) {
     for (const std::size_t k : ks) {

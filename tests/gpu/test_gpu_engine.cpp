@@ -19,7 +19,7 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
   NoProgress progress;
   Analyzer analyzer = engine.make_analyzer();
   for (const std::size_t batch : {std::size_t{7}, std::size_t{4096}}) {
-    GpuEngine gpu(engine, {0, batch, 2}, progress);
+    GpuEngine gpu(engine, {0, batch}, progress);
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       for (const std::size_t k : {1, 3, 1000}) {
         GpuStatistics statistics;
