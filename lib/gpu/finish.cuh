@@ -89,7 +89,7 @@ class QueryFinish {
   /// Makes a rank key of a candidate: its parts, added in the order of summation.
   __device__ void score(const BatchQuery& query, Candidate& key) {
     const auto docid = static_cast<std::uint32_t>(key);
-    float score = 0;
+    float score = first_part(index_, docid);
     for (std::uint32_t t = 0; t < query.terms; ++t) {
       const BatchTerm& term = batch_.terms[query.first_term + t];
       std::uint32_t value = 0;

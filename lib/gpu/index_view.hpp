@@ -14,7 +14,8 @@ struct IndexView {
   const std::uint32_t* block_last = nullptr;
   const std::uint32_t* block_offset = nullptr;
   const std::uint32_t* impacts = nullptr;
-  const float* constants = nullptr;  ///< K of each document
+  const float* constants = nullptr;    ///< K of each document
+  const float* first_parts = nullptr;  ///< alpha ⊗ PageRank of each document, which its score begins with; null: 0
   std::uint32_t num_documents = 0;
   std::uint32_t block_size = 0;
   std::uint32_t recursion = 0;       ///< of rpfd

@@ -41,6 +41,11 @@ __device__ inline const std::uint32_t* impact_words_of(const IndexView& index, c
   return index.impacts + list.first_impact_word + std::uint64_t{block} * words;
 }
 
+/// What a document's score begins with.
+__device__ inline float first_part(const IndexView& index, std::uint32_t docid) {
+  return index.first_parts == nullptr ? 0 : index.first_parts[docid];
+}
+
 /// A posting's part of its document's score: the same bits as on the CPU.
 template <bool quantized>
 __device__ inline float exact_part(const IndexView& index, float weight, std::uint32_t docid, std::uint32_t value) {
