@@ -121,6 +121,10 @@ void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
   view.num_candidates = at<std::uint32_t>(counters.data(), num_at);
   view.next_work = at<std::uint32_t>(counters.data(), work_at);
 
+  const DeviceIndex::Device& device = index.device();
+  view.priors = device.priors.data();
+  view.range_prior = device.range_prior.data();
+  view.range_ceilings = device.range_ceilings.data();
   view.k = k;
   view.room = static_cast<std::uint32_t>(candidate_room_of(k));
   found.reserve(queries * view.room * sizeof(Candidate));

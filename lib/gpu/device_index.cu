@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device_index_view.cuh"
 #include "quern/gpu/rpfd.cuh"
+#include "quern/gpu/tuning.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -60,6 +62,16 @@ class Uploader {
   std::size_t next_ = 0;
 };
 
+/// The greatest of each range's numbers; empty where there are no numbers.
+std::vector<float> greatest_of_ranges(std::span<const float> of_documents) {
+  std::vector<float> greatest;
+  for (std::size_t begin = 0; begin < of_documents.size(); begin += range_documents) {
+    const auto range = of_documents.subspan(begin, std::min<std::size_t>(range_documents, of_documents.size() - begin));
+    greatest.push_back(*std::max_element(range.begin(), range.end()));
+  }
+  return greatest;
+}
+
 }  // namespace
 
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
@@ -79,6 +91,9 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   const auto block_offset = file.array<std::uint32_t>("block_offset");
   const auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
   const auto constants = engine.constants();
+  const ScoringContext context = engine.scoring_context();
+  const std::vector<float> range_prior = greatest_of_ranges(context.priors),
+                           range_ceilings = greatest_of_ranges(context.ceilings);
 
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
@@ -88,7 +103,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
   const std::uint64_t constant_bytes = constants.size() * (device.quantized ? 0 : sizeof(float));
   bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
-           constant_bytes;
+           constant_bytes + context.priors.size_bytes();
   std::size_t free_bytes = 0, all_bytes = 0;
   CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
   if (bytes_ > free_bytes)
@@ -102,6 +117,9 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   device.block_offset = uploader.upload(block_offset);
   device.impacts = uploader.upload(impacts, over_read_words);
   if (!device.quantized) device.constants = uploader.upload(constants);
+  device.priors = uploader.upload(context.priors);
+  device.range_prior = uploader.upload(std::span<const float>(range_prior));
+  device.range_ceilings = uploader.upload(std::span<const float>(range_ceilings));
   uploader.wait();
   progress.finish();
   CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
@@ -113,6 +131,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   view.block_offset = device.block_offset.data();
   view.impacts = device.impacts.data();
   view.constants = device.constants.data();
+  view.first_parts = device.priors.data();
   view.num_documents = index.num_documents();
   view.block_size = index.block_size();
   view.recursion = index.manifest().codec_options.recursion;

@@ -8,7 +8,8 @@ namespace quern::gpu {
 struct DeviceIndex::Device {
   DeviceArray<std::uint32_t> postings, block_last, block_offset, impacts;
   DeviceArray<float> constants;
-  std::uint64_t scratch_words = 0;  ///< that kernels over this index need for IndexView::scratch
+  DeviceArray<float> priors, range_prior, range_ceilings;  ///< of BatchView, where scores begin with PageRank
+  std::uint64_t scratch_words = 0;                         ///< that kernels over this index need for IndexView::scratch
   Coding coding = Coding::newpfd;
   bool quantized = false;
   IndexView view;

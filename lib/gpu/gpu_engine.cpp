@@ -44,14 +44,8 @@ struct GpuEngine::Flight {
   std::vector<Prepared*> queries;
 };
 
-std::string GpuEngine::why_not(const QueryEngine& engine) {
-  if (engine.options().scorer != Scorer::bm25) return "the GPU does not score with PageRank";
-  return {};
-}
-
 GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress)
     : engine_(engine), options_(options), index_(engine, options.gpu, progress) {
-  if (const std::string why = why_not(engine); !why.empty()) throw InvalidArgument(why + "; ask for --device cpu");
   runners_.emplace_back(index_);
   runners_.emplace_back(index_);
 }

@@ -28,11 +28,8 @@ struct GpuOptions {
 class GpuEngine {
  public:
   /// Copies the index to the GPU. Throws CudaError where there is none, or too little memory on it; InvalidArgument
-  /// where queries are scored in a way that it does not know: see why_not().
+  /// where it does not know the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
-
-  /// Why a GPU can't answer for this engine at all; empty where it can.
-  static std::string why_not(const QueryEngine& engine);
 
   /// The k best documents of each query, best first.
   std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/finish.cuh"
 #include "quern/gpu/lookup.cuh"
-#include "quern/gpu/threshold.cuh"
+#include "quern/gpu/prior.cuh"
 #include "quern/gpu/tuning.hpp"
 
 /// The intersection: a warp takes a block of the shortest list and looks its documents up in the other lists, of which
@@ -50,7 +50,7 @@ class IntersectionWarp {
 
   __device__ void answer(std::uint32_t number, std::uint32_t block) {
     const BatchQuery& query = batch_.queries[number];
-    if (!take_block(batch_.terms[query.first_term], block)) return;
+    if (!take_block(number, batch_.terms[query.first_term], block)) return;
     for (std::uint32_t t = 1; t < query.terms; ++t) {
       if (!__any_sync(all_lanes, alive_ != 0)) return;
       const BatchTerm& term = batch_.terms[query.first_term + t];
@@ -64,7 +64,7 @@ class IntersectionWarp {
   }
 
   /// The documents of a block of the shortest list, with their first part.
-  __device__ bool take_block(const BatchTerm& term, std::uint32_t block) {
+  __device__ bool take_block(std::uint32_t number, const BatchTerm& term, std::uint32_t block) {
     const ListView& list = batch_.lists[term.list];
     alive_ = 0;
     if (list.raw) {
@@ -73,12 +73,14 @@ class IntersectionWarp {
       for (int j = 0; j < V; ++j) docids_[j] = 0, scores_[j] = 0;
       if (i < list.df) {
         docids_[0] = batch_.raw_docids[list.first_word + i];
-        scores_[0] = exact_part<quantized>(index_, term.weight, docids_[0], batch_.raw_values[list.first_word + i]);
+        scores_[0] = begun(
+            exact_part<quantized>(index_, term.weight, docids_[0], batch_.raw_values[list.first_word + i]), docids_[0]);
         alive_ = 1;
       }
       return true;
     }
     const BlockPlace place = place_of(index_, list, block);
+    if (ended(number, place.before + 1)) return false;
     std::uint32_t values[V];
     if (!decode_docids<V>(index_, decoder_, place, docids_)) return false;
     if constexpr (quantized) {
@@ -92,9 +94,20 @@ class IntersectionWarp {
       // A damaged row may hold anything.
       if (lane_id() * V + i >= place.n || docids_[i] >= index_.num_documents) continue;
       alive_ |= 1u << i;
-      scores_[i] = exact_part<quantized>(index_, term.weight, docids_[i], values[i]);
+      scores_[i] = begun(exact_part<quantized>(index_, term.weight, docids_[i], values[i]), docids_[i]);
     }
     return true;
+  }
+
+  /// A score after its first addition.
+  __device__ float begun(float part, std::uint32_t docid) const { return __fadd_rn(first_part(index_, docid), part); }
+
+  /// No document from `docid` on is a result.
+  __device__ bool ended(std::uint32_t number, std::uint32_t docid) const {
+    if (batch_.range_ceilings == nullptr || docid >= index_.num_documents) return false;
+    const Threshold threshold = load_threshold(batch_, number);
+    return units_of_score(batch_.queries[number].scale, batch_.range_ceilings[docid / range_documents]) <
+           threshold.units;
   }
 
   __device__ void look_up_raw(const ListView& list, float weight) {

@@ -30,6 +30,10 @@ double greatest_value(const QueryEngine& engine, const WeightedList& list, const
 
 }  // namespace
 
+QueryBatch::QueryBatch(const QueryEngine& engine) : engine_(engine) {
+  for (const float bound : engine.scoring_context().prior_bounds) greatest_prior_ = std::max(greatest_prior_, bound);
+}
+
 void QueryBatch::add_raw(const PostingList& list, ListView& view) {
   BlockReader reader(engine_.index(), list);
   view.raw = 1;
@@ -96,12 +100,13 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
   double scale = 1;
   if (!query.exact_units) {
     // Of a part of 1. Each part's units are rounded up.
-    double most = 0;
+    double most = greatest_prior_;
     for (std::size_t i = 0; i < weighted.size(); ++i) most += values[i] * per_value(weighted[i]);
-    scale = (greatest_units - 2.0 * static_cast<double>(weighted.size())) / (most * (1 + rounding_room));
+    if (most > 0)
+      scale = (greatest_units - 2.0 * static_cast<double>(weighted.size() + 1)) / (most * (1 + rounding_room));
   }
   query.scale = static_cast<float>(scale);
-  double total = 0, rounded = static_cast<double>(weighted.size()) + 1;
+  double total = std::ceil(greatest_prior_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
   for (std::size_t i = 0; i < weighted.size(); ++i) {
     BatchTerm& term = terms.emplace_back();
     term.list = list_of(weighted[i].list);

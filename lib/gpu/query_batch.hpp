@@ -52,7 +52,7 @@ inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
 /// A batch on the host.
 class QueryBatch {
  public:
-  explicit QueryBatch(const QueryEngine& engine) : engine_(engine) {}
+  explicit QueryBatch(const QueryEngine& engine);
 
   /// Adds a query with these lists; k is for its primed threshold. Not more than most_terms lists. No result is known
   /// to have fewer than `least_units`.
@@ -80,6 +80,7 @@ class QueryBatch {
   void add_raw(const PostingList& list, ListView& view);
 
   const QueryEngine& engine_;
+  float greatest_prior_ = 0;  ///< of what documents' scores begin with
   std::unordered_map<term_t, std::uint32_t> known_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/gpu/threshold.cuh"
+#include "quern/gpu/prior.cuh"
 #include "quern/gpu/tuning.hpp"
-#include "quern/gpu/units.cuh"
+#include "quern/gpu/units.hpp"
 
 /// Answers a query in a range without sums: documents come from the entries of a few lists, the drivers, and each is
 /// looked up in the other lists as long as it may still reach the threshold. By a warp.
@@ -45,12 +45,13 @@ class RangeLookup {
   __device__ RangeLookup(const BatchView& batch, std::uint32_t number, std::uint32_t range, const RangePart& part,
                          unsigned lists)
       : batch_(batch), number_(number), begin_(range * range_documents), part_(part), lists_(lists) {
-    threshold_ = load_threshold(batch, number);
-    least_ = max(1u, least_units(threshold_, begin_));
+    need_ = need_of(batch, number, range, begin_);
   }
 
-  /// Units without which nothing in the range is a result.
-  __device__ std::uint32_t least() const { return least_; }
+  /// No document of the range is a result.
+  __device__ bool ended() const { return need_.ended; }
+  /// Units that the terms' parts of any result in the range come to.
+  __device__ std::uint32_t least() const { return need_.least; }
 
   /// Documents with all terms; the driver is the list with the fewest entries.
   __device__ void intersect() {
@@ -103,7 +104,7 @@ class RangeLookup {
     const std::uint32_t document = entry >> 16;
     std::uint32_t units = units_of(entry, front.unit_weight, front.unit_more);
     for (unsigned place = 0; place < count; ++place) {
-      alive &= units + rest >= least_;
+      alive &= units + rest >= need_.least;
       if (!__any_sync(all_lanes, alive)) return false;
       if (place == own_place) continue;
       const unsigned lane = lane_at(place);
@@ -120,8 +121,11 @@ class RangeLookup {
       }
     }
     const std::uint32_t docid = begin_ + document;
-    if (!alive || units < max(1u, least_units(threshold_, docid))) return false;
-    add_candidate(batch_, batch_.queries[number_], number_, docid, units, Candidate{units} << 32 | docid);
+    if (!alive) return false;
+    const BatchQuery& query = batch_.queries[number_];
+    units += prior_units(batch_, query, docid);
+    if (units < max(1u, least_units(need_.threshold, docid))) return false;
+    add_candidate(batch_, query, number_, docid, units, Candidate{units} << 32 | docid);
     return true;
   }
 
@@ -129,8 +133,7 @@ class RangeLookup {
   std::uint32_t number_, begin_;
   RangePart part_;
   unsigned lists_, place_ = 0;
-  Threshold threshold_;
-  std::uint32_t least_;
+  RangeNeed need_;
 };
 
 /// The intersection of a batch's queries, of up to 32 terms each.
@@ -158,7 +161,7 @@ class RangeIntersection {
     const unsigned terms = 0xffffffffu >> (lanes_a_warp - query.terms);
     if (__ballot_sync(all_lanes, part.count > 0) != terms) return;
     RangeLookup lookup(batch_, number, range, part, terms);
-    if (warp_sum(part.bound) >= lookup.least()) lookup.intersect();
+    if (!lookup.ended() && warp_sum(part.bound) >= lookup.least()) lookup.intersect();
   }
 
   const BatchView& batch_;

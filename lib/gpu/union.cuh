@@ -1,9 +1,9 @@
 #pragma once
+#include "quern/gpu/prior.cuh"
 #include "quern/gpu/pruning.hpp"
 #include "quern/gpu/range_lookup.cuh"
-#include "quern/gpu/threshold.cuh"
 #include "quern/gpu/tuning.hpp"
-#include "quern/gpu/units.cuh"
+#include "quern/gpu/units.hpp"
 
 /// The union of lists, range of docIDs by range: a thread block has the sums of a range's documents in shared memory
 /// and takes query after query. Entries are added in any order, in units, so that nothing waits for another list.
@@ -95,7 +95,7 @@ class UnionBlock {
       if (query.terms <= lanes_a_warp)
         choose(number, query);
       else
-        choose_all(number, query, max(1u, least_units(load_threshold(batch_, number), begin_)));
+        choose_all(number, query);
     }
   }
 
@@ -121,6 +121,7 @@ class UnionBlock {
     const unsigned there = __ballot_sync(all_lanes, part.count > 0);
     if (there == 0) return;
     RangeLookup lookup(batch_, number, range_, part, there);
+    if (lookup.ended()) return;
     const std::uint32_t least = lookup.least();
     if (pruning_ == Pruning::none) return put_pieces(number, part, there, 0, least, least);
     if (warp_sum(part.bound) < least) return;
@@ -167,7 +168,9 @@ class UnionBlock {
   }
 
   /// Queries of more terms than a warp has lanes: all of their pieces are essential.
-  __device__ void choose_all(std::uint32_t number, const BatchQuery& query, std::uint32_t least) {
+  __device__ void choose_all(std::uint32_t number, const BatchQuery& query) {
+    const RangeNeed need = need_of(batch_, number, range_, begin_);
+    if (need.ended) return;
     std::uint32_t first = 0, count = 0, end = 0, sum = 0;
     if (lane_id() == 0) first = atomicAdd(&room_.num_pieces, query.terms);
     first = __shfl_sync(all_lanes, first, 0);
@@ -184,8 +187,8 @@ class UnionBlock {
       end = last_lane(piece.tiles_end);
       sum += warp_sum(part.bound);
     }
-    if (count > 0 && lane_id() == 0 && (pruning_ == Pruning::none || sum >= least))
-      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, 0, least, least};
+    if (count > 0 && lane_id() == 0 && (pruning_ == Pruning::none || sum >= need.least))
+      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, 0, need.least, need.least};
   }
 
   // One query in the range, by all warps.
@@ -299,7 +302,10 @@ class UnionBlock {
     const std::uint32_t count = all_noted ? found : range_documents;
     const Threshold threshold = load_threshold(batch_, query.number);
     for (std::uint32_t i = threadIdx.x; i < count; i += union_threads) {
-      const std::uint32_t place = all_noted ? room_.candidates[i] : i, units = sum_of(place);
+      const std::uint32_t place = all_noted ? room_.candidates[i] : i;
+      std::uint32_t units = sum_of(place);
+      if (units == 0) continue;
+      units += prior_units(batch_, of, begin_ + place);
       if (units < max(1u, least_units(threshold, begin_ + place))) continue;
       add_candidate(batch_, of, query.number, begin_ + place, units, Candidate{units} << 32 | (begin_ + place));
     }

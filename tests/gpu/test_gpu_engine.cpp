@@ -4,6 +4,7 @@
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
 
 /// The GPU finds what the CPU finds: the same documents, the same bits of scores.
 namespace quern {
@@ -110,6 +111,22 @@ TEST_CASE("the GPU gives the CPU's results for other k1, b and IDF", "[gpu][quer
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   for (const Bm25Parameters& bm25 : {Bm25Parameters{0.9, 0.4}, Bm25Parameters{0, 0}, Bm25Parameters{1e6, 1}})
     check_gpu(QueryEngine(index, {bm25, Idf::robertson}), queries);
+}
+
+TEST_CASE("the GPU gives the CPU's results with PageRank, whether it may stop early or not", "[gpu][query][property]") {
+  SKIP_WITHOUT_GPU();
+  RankedPages pages(67, {1100, 120, 14, false});
+  for (const double alpha : {0.0, 0.3, 1.0}) {
+    for (const char* by : {"score", "natural"}) {
+      const DocumentOrder order = pages.order(by, alpha);
+      const auto queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 40);
+      for (const unsigned block_size : {8u, 128u}) {
+        INFO("alpha " << alpha << ", order " << by << ", blocks of " << block_size);
+        const IndexReader index = pages.index(order, alpha, blocks_of(block_size));
+        for (const bool early : {true, false}) check_gpu(QueryEngine(index, with_pagerank(alpha, early)), queries);
+      }
+    }
+  }
 }
 
 TEST_CASE("queries of many terms are answered by the GPU, of more than 64 by the CPU", "[gpu][query]") {

@@ -3,12 +3,14 @@
 
 #include "quern/gpu/gpu_engine.hpp"
 #include "quern/gpu/query_batch.hpp"
+#include "quern/gpu/units.hpp"
 #include "quern/query/block_reader.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
 
 /// What a batch tells a GPU of its queries, checked without one: units bound scores from above, and not by much.
 namespace quern {
@@ -57,19 +59,21 @@ std::map<docid_t, std::uint64_t> sums_of(const QueryEngine& engine, std::span<co
           value = (*quantizer)(engine.index().quantized_weight(lists[i].list) * part);
         else
           value = std::min<std::uint64_t>(gpu::value_steps, static_cast<std::uint64_t>(std::ceil(part * 65535.3)));
-        const std::uint64_t units = (value * term.unit_weight >> 16) + term.unit_more;
+        const std::uint32_t units = gpu::units_of(static_cast<std::uint32_t>(value), term.unit_weight, term.unit_more);
         REQUIRE(units <= term.greatest_units);
         sums[docid] += units;
       }
     }
   }
+  const auto priors = engine.scoring_context().priors;
+  for (auto& [docid, units] : sums)
+    if (!priors.empty()) units += gpu::units_of_score(query.scale, priors[docid]);
   return sums;
 }
 
-void check_units(const Subject& subject) {
-  const QueryEngine& engine = *subject.engine;
+void check_units(const QueryEngine& engine, const ModelIndex& model) {
   Analyzer analyzer = engine.make_analyzer();
-  for (const auto& terms : draw_queries(19, subject.model, 60)) {
+  for (const auto& terms : draw_queries(19, model, 60)) {
     bool all_found = false;
     const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
     if (lists.empty()) continue;
@@ -100,11 +104,25 @@ void check_units(const Subject& subject) {
 
 }  // namespace
 
-TEST_CASE("units bound scores from above, and by little", "[gpu_batch][property]") { check_units(Subject(0)); }
+TEST_CASE("units bound scores from above, and by little", "[gpu_batch][property]") {
+  const Subject subject(0);
+  check_units(*subject.engine, subject.model);
+}
+
+TEST_CASE("units bound scores that begin with PageRank", "[gpu_batch][property]") {
+  RankedPages pages(89, {900, 150, 40, false});
+  for (const double alpha : {0.0, 0.3, 1.0}) {
+    const DocumentOrder order = pages.order("score", alpha);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    check_units(QueryEngine(index, with_pagerank(alpha)), ModelIndex(pages.documents, order.documents));
+  }
+}
 
 TEST_CASE("units of quantized scores are the scores, where they fit", "[gpu_batch][property][quantized]") {
-  check_units(Subject(8));
-  check_units(Subject(16));
+  for (const unsigned bits : {8u, 16u}) {
+    const Subject subject(bits);
+    check_units(*subject.engine, subject.model);
+  }
 }
 
 TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gpu_batch]") {
