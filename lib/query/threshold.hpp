@@ -50,21 +50,22 @@ class Threshold {
 /// What the score of a document must pass to become a result, while parts of it are still missing.
 class ScoreCut {
  public:
-  /// For scores that are sums of n numbers. No document passes `least` itself.
-  ScoreCut(double least, std::size_t n) : least_(least), slack_(with_slack(1.0, n)) {}
+  /// For scores that are sums of n numbers; a document without any counts as having `nothing`. No document passes
+  /// `least` itself.
+  ScoreCut(double least, std::size_t n, float nothing) : least_(least), slack_(with_slack(1.0, n)), nothing_(nothing) {}
 
   /// A document whose parts are at most `bound` together may pass.
   bool can_pass(double bound) const { return bound * slack_ > least_; }
-  /// A score s with (s + rest) * slack <= least is passed over: the greatest such s, rounded down, but not below 0;
-  /// or -1 where a score of 0 passes.
+  /// A score s with (s + rest) * slack <= least is passed over: the greatest such s, rounded down; or `nothing`, which
+  /// all scores are above.
   float least_score(double rest) const {
-    if (least_ < 0) return -1;
     const double score = least_ / slack_ - rest;
-    return score <= 0 ? 0.0f : next_below(static_cast<float>(score));
+    return score <= 0 ? nothing_ : std::max(nothing_, next_below(static_cast<float>(score)));
   }
 
  private:
   double least_, slack_;
+  float nothing_;
 };
 
 }  // namespace quern

@@ -164,7 +164,8 @@ class Wand {
     for (std::size_t i = 0; i < count_; ++i)
       if (standing_[i].list != lead) rest += blocks_[standing_[i].list].bound;
     BoundedCursor& cursor = cursors_[lead];
-    const bool found = cursor.find_part_above(ScoreCut(least_, addends_).least_score(rest), last);
+    const ScoreCut cut(least_, addends_, context_.nothing());
+    const bool found = cursor.find_part_above(cut.least_score(rest), last);
     if (found && cursor.docid() == pivot_) return false;
     pass_to(found ? cursor.docid() : last + 1);
     return true;

@@ -65,7 +65,7 @@ void WindowUnion::finish() {
 void WindowUnion::look_at(std::size_t window) {
   const docid_t begin = windows_.begin(window), end = windows_.end(window);
   const std::size_t n = lists_.size();
-  const ScoreCut cut(threshold_.value(begin), context_.addends(n));
+  const ScoreCut cut(threshold_.value(begin), context_.addends(n), context_.nothing());
   if (!cut.can_pass(bounds_[window])) return;
   // rests_[i]: what lists i and later can add in this window.
   rests_[n] = 0;

@@ -52,7 +52,7 @@ TEST_CASE("bm25+pagerank gives the very bits of a plain scorer in every order, f
     const IndexReader index = pages.index(order, 0.3, blocks_of(4));
     const auto queries = draw_queries(19, model, 25);
     for (ModelScoring scoring : {ModelScoring{1.2, 0.75, true}, ModelScoring{0.9, 0.4, false}, ModelScoring{}}) {
-      for (const double alpha : {0.3, 0.5}) {
+      for (const double alpha : {0.3, 0.5, 1.0}) {
         INFO(method->name() << ", k1 " << scoring.k1 << ", alpha " << alpha);
         scoring.alpha = alpha;
         scoring.pagerank = order.pagerank;
