@@ -6,7 +6,8 @@
 namespace quern::gpu {
 namespace {
 
-__global__ void __launch_bounds__(union_threads) run_union(const __grid_constant__ BatchView batch, Pruning pruning) {
+__global__ void __launch_bounds__(union_threads, union_blocks)
+    run_union(const __grid_constant__ BatchView batch, Pruning pruning) {
   extern __shared__ __align__(16) unsigned char shared[];
   UnionBlock(batch, *reinterpret_cast<UnionRoom*>(shared), pruning).run();
 }

@@ -11,12 +11,11 @@ inline constexpr std::uint32_t range_documents = 16384;
 /// Threads that work on a range together.
 inline constexpr unsigned union_threads = 256;
 /// Documents of a range that passed the threshold; more are found by looking through all sums.
-inline constexpr std::uint32_t range_candidates = 512;
-/// Documents of a range that need more lists to pass the threshold; more make all of those lists be added up.
-inline constexpr std::uint32_t range_hopes = 512;
-/// Entries that are added up in the time that one document is looked up in a list, where all go that way; and such
-/// documents a tile where others are added up anyway.
-inline constexpr std::uint32_t lookup_cost = 8, hopes_a_tile = 2;
+inline constexpr std::uint32_t range_candidates = 256;
+/// Entries that are added up in the time that one document is looked up in a list.
+inline constexpr std::uint32_t lookup_cost = 2;
+/// Thread blocks of unions on a multiprocessor: room in shared memory and registers must suffice.
+inline constexpr unsigned union_blocks = 6;
 /// Threads that choose a query's results.
 inline constexpr unsigned finish_threads = 256;
 /// Queries of an intersection for which whole lists aren't decoded.

@@ -15,19 +15,23 @@ inline constexpr std::uint32_t tile_entries = 4 * lanes_a_warp;
 /// What a list has in a range.
 struct Piece {
   const uint4* entries = nullptr;  ///< of its first tile
-  std::uint32_t skip = 0;          ///< entries of the tile that belong to the range before
-  std::uint32_t end = 0;           ///< behind the range's last entry, from the first tile's first on
-  std::uint32_t tiles_end = 0;     ///< tiles of this piece and those before it of the same kind
-  std::uint32_t unit_weight = 0, unit_more = 0;
+  std::uint32_t unit_weight = 0;
+  std::uint32_t tiles_end = 0;  ///< tiles of this piece and those before it
+  std::uint16_t end = 0;        ///< behind the range's last entry, from the first tile's first on
+  std::uint8_t skip = 0;        ///< entries of the first tile that belong to the range before
+  std::uint8_t unit_more = 0;
+
+  /// This lane's entries of a tile.
+  __device__ uint4 fetch(std::uint32_t tile) const {
+    return tile * tile_entries + lane_id() * 4 < end ? entries[tile * lanes_a_warp + lane_id()] : uint4{};
+  }
 };
 
 /// A query that may have results in a range.
 struct RangeQuery {
   std::uint32_t number = 0;
-  std::uint32_t first_piece = 0;
-  std::uint32_t essential = 0, others = 0;  ///< pieces; the others alone can't make a result
-  std::uint32_t least = 0;                  ///< units of a result
-  std::uint32_t least_essential = 0;        ///< those of them that essential pieces give
+  std::uint32_t first_piece = 0, pieces = 0;
+  std::uint32_t least = 0;  ///< units of a result
 };
 
 /// What a thread block shares.
@@ -37,8 +41,23 @@ struct UnionRoom {
   Piece pieces[chunk_terms];
   RangeQuery queries[chunk_queries];
   std::uint16_t candidates[range_candidates];  ///< docIDs within the range, whose sums reach the threshold
-  std::uint16_t hopes[range_hopes];            ///< those that the other pieces may lift there
-  std::uint32_t num_queries, num_pieces, num_candidates, num_hopes, next_query, work;
+  std::uint32_t num_queries, num_pieces, num_candidates, next_query, work;
+};
+
+/// A warp's share of a query's tiles: neighbours, the first of them fetched.
+struct TileRun {
+  const Piece* piece = nullptr;
+  std::uint32_t tile = 0;  ///< of the piece
+  std::uint32_t left = 0;  ///< tiles, this one included
+  uint4 entries{};
+
+  /// Fetches the tile behind, if there is one.
+  __device__ void next() {
+    --left;
+    ++tile;
+    if (tile * tile_entries >= piece->end) ++piece, tile = 0;
+    if (left > 0) entries = piece->fetch(tile);
+  }
 };
 
 class UnionBlock {
@@ -53,7 +72,7 @@ class UnionBlock {
       __syncthreads();
       if (threadIdx.x == 0) {
         room_.work = atomicAdd(batch_.next_work, 1u);
-        room_.num_queries = room_.num_pieces = room_.num_candidates = room_.num_hopes = 0;
+        room_.num_queries = room_.num_pieces = room_.num_candidates = 0;
         room_.next_query = 0;
       }
       __syncthreads();
@@ -63,7 +82,7 @@ class UnionBlock {
       begin_ = range_ * range_documents;
       choose_queries(batch_.chunks[work % batch_.num_chunks]);
       __syncthreads();
-      for (std::uint32_t i = 0; i < room_.num_queries; ++i) answer(room_.queries[i]);
+      answer_queries();
     }
   }
 
@@ -103,11 +122,11 @@ class UnionBlock {
   __device__ static Piece piece_of(const RangePart& part) {
     Piece piece;
     piece.unit_weight = part.unit_weight;
-    piece.unit_more = part.unit_more;
+    piece.unit_more = static_cast<std::uint8_t>(part.unit_more);
     // Four entries are read at once.
-    piece.skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(part.entries) / sizeof(std::uint32_t) % 4);
+    piece.skip = static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(part.entries) / sizeof(std::uint32_t) % 4);
     piece.entries = reinterpret_cast<const uint4*>(part.entries - piece.skip);
-    piece.end = part.count + piece.skip;
+    piece.end = static_cast<std::uint16_t>(part.count + piece.skip);
     return piece;
   }
   __device__ static std::uint32_t tiles_of(const RangePart& part) {
@@ -123,7 +142,7 @@ class UnionBlock {
     RangeLookup lookup(batch_, number, range_, part, there);
     if (lookup.ended()) return;
     const std::uint32_t least = lookup.least();
-    if (pruning_ == Pruning::none) return put_pieces(number, part, there, 0, least, least);
+    if (pruning_ == Pruning::none) return put_pieces(number, part, there, least);
     if (warp_sum(part.bound) < least) return;
     // The lists of the lowest bounds that together can't make a result.
     std::uint32_t up_to = part.bound;
@@ -137,37 +156,31 @@ class UnionBlock {
     // Looking documents up pays where they are few.
     const std::uint32_t first = warp_sum(essential ? part.count : 0), all = warp_sum(part.count);
     if (first * (1 + (__popc(there) - 1) * lookup_cost) <= all) return lookup.unite(essentials);
-    const std::uint32_t others = warp_max(part.count > 0 && !essential ? up_to : 0);
-    put_pieces(number, part, essentials, there & ~essentials, least, least - others);
+    put_pieces(number, part, there, least);
   }
 
-  /// Keeps a query's pieces, those of `essentials` first.
-  __device__ void put_pieces(std::uint32_t number, const RangePart& part, unsigned essentials, unsigned rest,
-                             std::uint32_t least, std::uint32_t least_essential) {
-    const bool essential = essentials >> lane_id() & 1;
-    const unsigned before = (1u << lane_id()) - 1;
+  /// Keeps a query's pieces.
+  __device__ void put_pieces(std::uint32_t number, const RangePart& part, unsigned there, std::uint32_t least) {
+    const auto count = static_cast<std::uint32_t>(__popc(there));
     std::uint32_t first = 0;
     if (lane_id() == 0) {
-      first = atomicAdd(&room_.num_pieces, __popc(essentials | rest));
-      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number,
-                                                          first,
-                                                          static_cast<std::uint32_t>(__popc(essentials)),
-                                                          static_cast<std::uint32_t>(__popc(rest)),
-                                                          least,
-                                                          least_essential};
+      first = atomicAdd(&room_.num_pieces, count);
+      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, least};
     }
-    first = __shfl_sync(all_lanes, first, 0);
-    const std::uint32_t tiles = tiles_of(part);
-    const std::uint32_t essential_end = inclusive_sum(essential ? tiles : 0);
-    const std::uint32_t rest_end = inclusive_sum(essential ? 0 : tiles);
-    if (tiles == 0) return;
-    Piece piece = piece_of(part);
-    piece.tiles_end = essential ? essential_end : rest_end;
-    room_.pieces[first + (essential ? __popc(essentials & before) : __popc(essentials) + __popc(rest & before))] =
-        piece;
+    put(part, __shfl_sync(all_lanes, first, 0), 0);
   }
 
-  /// Queries of more terms than a warp has lanes: all of their pieces are essential.
+  /// Keeps the lanes' pieces from place `first` on, behind tiles up to `end`; returns where their tiles end.
+  __device__ std::uint32_t put(const RangePart& part, std::uint32_t first, std::uint32_t end) {
+    const std::uint32_t tiles = tiles_of(part);
+    Piece piece = piece_of(part);
+    piece.tiles_end = end + inclusive_sum(tiles);
+    const unsigned before = __ballot_sync(all_lanes, tiles > 0) & ((1u << lane_id()) - 1);
+    if (tiles > 0) room_.pieces[first + __popc(before)] = piece;
+    return last_lane(piece.tiles_end);
+  }
+
+  /// Queries of more terms than a warp has lanes.
   __device__ void choose_all(std::uint32_t number, const BatchQuery& query) {
     const RangeNeed need = need_of(batch_, number, range_, begin_);
     if (need.ended) return;
@@ -178,121 +191,88 @@ class UnionBlock {
       RangePart part;
       if (base + lane_id() < query.terms)
         part = part_of(batch_, batch_.terms[query.first_term + base + lane_id()], range_);
-      const std::uint32_t tiles = tiles_of(part);
-      Piece piece = piece_of(part);
-      const unsigned there = __ballot_sync(all_lanes, tiles > 0);
-      piece.tiles_end = end + inclusive_sum(tiles);
-      if (tiles > 0) room_.pieces[first + count + __popc(there & ((1u << lane_id()) - 1))] = piece;
-      count += __popc(there);
-      end = last_lane(piece.tiles_end);
+      end = put(part, first + count, end);
+      count += __popc(__ballot_sync(all_lanes, part.count > 0));
       sum += warp_sum(part.bound);
     }
     if (count > 0 && lane_id() == 0 && (pruning_ == Pruning::none || sum >= need.least))
-      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, 0, need.least, need.least};
+      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, need.least};
   }
 
-  // One query in the range, by all warps.
+  // One query after another in the range, by all warps.
 
-  __device__ void answer(const RangeQuery& query) {
+  __device__ void answer_queries() {
+    if (room_.num_queries == 0) return;
+    TileRun run = own_run(room_.queries[0]);
+    for (std::uint32_t i = 0; i < room_.num_queries; ++i) {
+      const RangeQuery& query = room_.queries[i];
+      for (; run.left > 0;) {
+        const Piece& piece = *run.piece;
+        const std::uint32_t tile = run.tile;
+        const uint4 entries = run.entries;
+        run.next();
+        add_tile(piece, tile, entries, query.least);
+      }
+      // What the next query reads first is on its way while this one's sums are looked at and cleared.
+      if (i + 1 < room_.num_queries) run = own_run(room_.queries[i + 1]);
+      __syncthreads();
+      const std::uint32_t found = room_.num_candidates;
+      if (found > 0) {
+        collect(query, found);
+        __syncthreads();
+        if (warp() == 0) raise_threshold(batch_, batch_.queries[query.number], query.number);
+        if (threadIdx.x == 0) room_.num_candidates = 0;
+      }
+      clear_sums();
+      __syncthreads();
+    }
+  }
+
+  __device__ TileRun own_run(const RangeQuery& query) const {
     const Piece* pieces = room_.pieces + query.first_piece;
-    if (query.others == 0) {
-      add_pieces<false>(pieces, query.essential, query.least, 0);
-      __syncthreads();
-    } else {
-      add_pieces<true>(pieces, query.essential, query.least, query.least_essential);
-      __syncthreads();
-      add_others(query, pieces + query.essential);
-    }
-    const std::uint32_t found = room_.num_candidates;
-    if (found > 0) {
-      collect(query, found);
-      __syncthreads();
-      if (warp() == 0) raise_threshold(batch_, batch_.queries[query.number], query.number);
-      if (threadIdx.x == 0) room_.num_candidates = 0;
-    }
-    clear_sums();
-    __syncthreads();
-  }
-
-  /// What the other pieces add to documents that they may lift to the threshold: to a few they are looked up, for many
-  /// all is added.
-  __device__ void add_others(const RangeQuery& query, const Piece* others) {
-    const std::uint32_t hopes = room_.num_hopes;
-    if (hopes == 0) return;
-    if (hopes <= range_hopes && hopes * query.others <= hopes_a_tile * others[query.others - 1].tiles_end) {
-      for (std::uint32_t i = threadIdx.x; i < hopes * query.others; i += union_threads) {
-        const std::uint32_t place = room_.hopes[i / query.others], units = units_in(others[i % query.others], place);
-        if (units == 0) continue;
-        const std::uint32_t shift = shift_of(place);
-        const std::uint32_t before = atomicAdd(&room_.sums[place % half_range], units << shift) >> shift & 0xffff;
-        if (query.least - 1 - before < units) note(place);
-      }
-    } else {
-      add_pieces<false>(others, query.others, query.least, 0);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) room_.num_hopes = 0;
-  }
-
-  /// Adds pieces up, each warp a run of neighbouring tiles. Documents that come to `least` units are noted; those that
-  /// come to `hopeful` units raise the flag of hopes.
-  template <bool with_hopes>
-  __device__ void add_pieces(const Piece* pieces, std::uint32_t count, std::uint32_t least, std::uint32_t hopeful) {
-    const std::uint32_t all = pieces[count - 1].tiles_end;
-    std::uint32_t i = all * warp() / warps;
-    const std::uint32_t end = all * (warp() + 1) / warps;
-    if (i == end) return;
+    const std::uint32_t all = pieces[query.pieces - 1].tiles_end;
+    const std::uint32_t begin = all * warp() / warps;
+    TileRun run;
+    run.left = all * (warp() + 1) / warps - begin;
+    if (run.left == 0) return run;
     unsigned number = 0;
-    for (unsigned base = 0; base < count; base += lanes_a_warp)
-      number += __popc(__ballot_sync(all_lanes, base + lane_id() < count && pieces[base + lane_id()].tiles_end <= i));
-    std::uint32_t tile = i - (number == 0 ? 0 : pieces[number - 1].tiles_end);
-    while (i < end) {
-      const Piece& piece = pieces[number];
-      const std::uint32_t weight = piece.unit_weight, more = piece.unit_more, piece_end = piece.end;
-      const uint4* from = piece.entries + tile * lanes_a_warp + lane_id();
-      std::uint32_t first = tile * tile_entries + lane_id() * 4;
-      const std::uint32_t tiles = min(piece.tiles_end, end) - i;
-      i += tiles;
-      for (std::uint32_t left = tiles; left > 0; --left, from += lanes_a_warp, first += tile_entries) {
-        if (first >= piece_end) continue;
-        const uint4 entries = *from;
-        if (first >= 4 && first + 4 <= piece_end) {
-          add<with_hopes>(entries.x, weight, more, least, hopeful);
-          add<with_hopes>(entries.y, weight, more, least, hopeful);
-          add<with_hopes>(entries.z, weight, more, least, hopeful);
-          add<with_hopes>(entries.w, weight, more, least, hopeful);
-        } else {
-          const std::uint32_t skip = piece.skip;
-          if (first >= skip) add<with_hopes>(entries.x, weight, more, least, hopeful);
-          if (first + 1 >= skip && first + 1 < piece_end) add<with_hopes>(entries.y, weight, more, least, hopeful);
-          if (first + 2 >= skip && first + 2 < piece_end) add<with_hopes>(entries.z, weight, more, least, hopeful);
-          if (first + 3 >= skip && first + 3 < piece_end) add<with_hopes>(entries.w, weight, more, least, hopeful);
-        }
-      }
-      ++number;
-      tile = 0;
+    for (unsigned base = 0; base < query.pieces; base += lanes_a_warp)
+      number += __popc(
+          __ballot_sync(all_lanes, base + lane_id() < query.pieces && pieces[base + lane_id()].tiles_end <= begin));
+    run.piece = pieces + number;
+    run.tile = begin - (number == 0 ? 0 : pieces[number - 1].tiles_end);
+    run.entries = run.piece->fetch(run.tile);
+    return run;
+  }
+
+  /// Adds a tile of a piece up. Documents that come to `least` units are noted.
+  __device__ void add_tile(const Piece& piece, std::uint32_t tile, const uint4& entries, std::uint32_t least) {
+    const std::uint32_t first = tile * tile_entries + lane_id() * 4, end = piece.end;
+    const std::uint32_t weight = piece.unit_weight, more = piece.unit_more;
+    if (first >= 4 && first + 4 <= end) {
+      add(entries.x, weight, more, least);
+      add(entries.y, weight, more, least);
+      add(entries.z, weight, more, least);
+      add(entries.w, weight, more, least);
+    } else {
+      const std::uint32_t skip = piece.skip;
+      if (first >= skip && first < end) add(entries.x, weight, more, least);
+      if (first + 1 >= skip && first + 1 < end) add(entries.y, weight, more, least);
+      if (first + 2 >= skip && first + 2 < end) add(entries.z, weight, more, least);
+      if (first + 3 >= skip && first + 3 < end) add(entries.w, weight, more, least);
     }
   }
 
-  template <bool with_hopes>
-  __device__ void add(std::uint32_t entry, std::uint32_t weight, std::uint32_t more, std::uint32_t least,
-                      std::uint32_t hopeful) {
+  __device__ void add(std::uint32_t entry, std::uint32_t weight, std::uint32_t more, std::uint32_t least) {
     const std::uint32_t place = entry >> 16, units = units_of(entry, weight, more), shift = shift_of(place);
     const std::uint32_t before = atomicAdd(&room_.sums[place % half_range], units << shift) >> shift & 0xffff;
     // before < least <= before + units
     if (least - 1 - before < units) note(place);
-    if constexpr (with_hopes) {
-      if (hopeful - 1 - before < units) hope(place);
-    }
   }
 
   __device__ void note(std::uint32_t place) {
     const std::uint32_t slot = atomicAdd(&room_.num_candidates, 1u);
     if (slot < range_candidates) room_.candidates[slot] = static_cast<std::uint16_t>(place);
-  }
-  __device__ void hope(std::uint32_t place) {
-    const std::uint32_t slot = atomicAdd(&room_.num_hopes, 1u);
-    if (slot < range_hopes) room_.hopes[slot] = static_cast<std::uint16_t>(place);
   }
 
   /// Hands on the noted documents that are still above the threshold.
@@ -310,14 +290,6 @@ class UnionBlock {
       add_candidate(batch_, of, query.number, begin_ + place, units, Candidate{units} << 32 | (begin_ + place));
     }
     __threadfence();
-  }
-
-  /// Units of a document in a piece; 0 where it is not in it.
-  __device__ static std::uint32_t units_in(const Piece& piece, std::uint32_t place) {
-    const auto* entries = reinterpret_cast<const std::uint32_t*>(piece.entries);
-    const std::uint32_t begin = find_place(entries, piece.skip, piece.end, place);
-    if (begin == piece.end || entries[begin] >> 16 != place) return 0;
-    return units_of(entries[begin], piece.unit_weight, piece.unit_more);
   }
 
   const BatchView& batch_;
