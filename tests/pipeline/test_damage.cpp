@@ -9,6 +9,7 @@
 #include "quern/query/posting_cursor.hpp"
 
 #include "catch.hpp"
+#include "pipeline/index_sections.hpp"
 #include "pipeline/model_index.hpp"
 #include "pipeline/pipeline.hpp"
 
@@ -17,17 +18,6 @@ namespace quern {
 namespace {
 
 using namespace testing;
-
-using Sections = std::vector<std::pair<std::string, Bytes>>;
-
-Sections sections_of(const ContainerReader& container) {
-  Sections sections;
-  for (const SectionInfo& section : container.sections()) {
-    const ByteView bytes = container.view(section.name);
-    sections.emplace_back(section.name, Bytes(bytes.begin(), bytes.end()));
-  }
-  return sections;
-}
 
 /// The lists of an index as its cursors read them.
 std::map<std::string, std::vector<ModelPosting>> lists_of(const IndexReader& index) {
@@ -48,16 +38,12 @@ class DamagedIndex {
     const auto documents = random_corpus(71, shape);
     const CollectionReader collection(pipeline_.parse(as_jsonl(documents)));
     index_.emplace(Pipeline::open_index(pipeline_.build(collection, pipeline_.order(collection), options)));
-    sections_ = sections_of(index_->container());
+    sections_.emplace(index_->container());
     lists_ = lists_of(*index_);
   }
 
   const IndexReader& sound() const { return *index_; }
-  Bytes& section(std::string_view name) {
-    for (auto& [section, bytes] : sections_)
-      if (section == name) return bytes;
-    throw Error("no section " + std::string(name));
-  }
+  Bytes& section(std::string_view name) { return sections_->section(name); }
 
   /// Whether opening or verifying the index as its sections stand now finds the damage.
   bool is_found() {
@@ -90,17 +76,11 @@ class DamagedIndex {
   std::string message;
 
  private:
-  IndexReader reopened() {
-    const StageFile file = pipeline_.new_file();
-    ContainerWriter writer(*file, FileKind::index, index_version);
-    for (const auto& [name, bytes] : sections_) writer.add_section(name, bytes);
-    writer.finish();
-    return Pipeline::open_index(file);
-  }
+  IndexReader reopened() const { return sections_->open(pipeline_); }
 
   Pipeline pipeline_;
   std::optional<IndexReader> index_;
-  Sections sections_;
+  std::optional<IndexSections> sections_;
   std::map<std::string, std::vector<ModelPosting>> lists_;
 };
 
