@@ -186,23 +186,41 @@ class JsonQueries {
   simdjson::dom::parser parser_;
 };
 
+/// Reads queries of a form with one a line.
+class LineQueries {
+ public:
+  LineQueries(const LineForm& form, std::string_view name) : form_(form), name_(name), json_(name) {}
+
+  /// The query of a line that isn't blank; its id and text hold until the next call.
+  LineParts read(std::string_view line, std::uint64_t number) {
+    LineParts parts;
+    if (!form_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(form_.wanted));
+    ++num_queries_;
+    if (form_.name == jsonl_form) return json_.read(parts.text, number);
+    if (form_.name == lines_form) {
+      own_id_ = std::to_string(num_queries_);
+      parts.id = own_id_;
+    }
+    return parts;
+  }
+
+ private:
+  const LineForm& form_;
+  std::string_view name_;
+  JsonQueries json_;
+  std::uint64_t num_queries_ = 0;
+  std::string own_id_;
+};
+
 void for_each_line(std::string_view text, const LineForm& form, std::string_view name, const QueryVisitor& visit,
                    const TextLeft& left) {
-  JsonQueries json(name);
+  LineQueries queries(form, name);
   LineReader lines(text);
   LeftBehind behind(text, left);
-  std::uint64_t num_queries = 0;
   for (std::string_view line; lines.next(line);) {
     behind.come_to(line.data());
-    LineParts parts;
-    if (!form.split(line, parts)) fail_at_line(name, lines.number(), "is not " + std::string(form.wanted));
-    ++num_queries;
-    if (form.name == jsonl_form) parts = json.read(parts.text, lines.number());
-    if (form.name == lines_form) {
-      visit(std::to_string(num_queries), parts.text);
-    } else {
-      visit(parts.id, parts.text);
-    }
+    const LineParts query = queries.read(line, lines.number());
+    visit(query.id, query.text);
   }
 }
 
@@ -219,6 +237,11 @@ const LineForm* line_form_named(std::string_view form) {
   return found == std::end(line_forms) ? nullptr : found;
 }
 
+[[noreturn]] void refuse_zero_byte(std::string_view name, std::uint64_t line) {
+  fail_at_line(name, line,
+               "holds a zero byte: not a text file, or one in UTF-16, which must be converted to UTF-8 first");
+}
+
 void check_is_text(std::string_view bytes, std::string_view name, const TextLeft& left) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   LeftBehind behind(bytes, left);
@@ -230,8 +253,7 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextLeft
   }
   if (zero == std::string_view::npos) return;
   const auto line = 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-  fail_at_line(name, static_cast<std::uint64_t>(line),
-               "holds a zero byte: not a text file, or one in UTF-16, which must be converted to UTF-8 first");
+  refuse_zero_byte(name, static_cast<std::uint64_t>(line));
 }
 
 [[noreturn]] void refuse_form(std::string_view form) {
@@ -286,6 +308,36 @@ QueryFile parse_queries(std::string_view bytes, std::string_view form, std::stri
     file.queries.push_back({std::string(id), std::string(text)});
   });
   return file;
+}
+
+struct QueryLineParser::State {
+  State(const LineForm& form, std::string stream) : name(std::move(stream)), queries(form, name) {}
+
+  const std::string name;
+  LineQueries queries;
+  std::uint64_t lines = 0;
+};
+
+QueryLineParser::QueryLineParser(std::string_view form, std::string name) {
+  const LineForm* line_form = line_form_named(form);
+  if (line_form == nullptr) {
+    std::string message = name + ": queries that come over time are of a form with one a line, which must be named:";
+    for (const LineForm& known : line_forms) message.append(" --queries-format ").append(known.name).append(",");
+    message.back() = ' ';
+    throw InvalidArgument(message + "(not " + std::string(form) + ")");
+  }
+  state_ = std::make_unique<State>(*line_form, std::move(name));
+}
+QueryLineParser::QueryLineParser(QueryLineParser&&) noexcept = default;
+QueryLineParser::~QueryLineParser() = default;
+
+std::optional<Query> QueryLineParser::next(std::string_view line) {
+  if (++state_->lines == 1) line = without_byte_order_mark(line);
+  if (line.find('\0') != std::string_view::npos) refuse_zero_byte(state_->name, state_->lines);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (trim(line).empty()) return std::nullopt;
+  const LineParts query = state_->queries.read(line, state_->lines);
+  return Query{std::string(query.id), std::string(query.text)};
 }
 
 }  // namespace quern

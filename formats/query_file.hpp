@@ -1,5 +1,8 @@
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,5 +41,23 @@ std::string_view for_each_query(std::string_view bytes, std::string_view form, s
 
 /// The same queries all at once.
 QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name);
+
+/// Takes queries that come line by line, for streams whose end nobody waits for.
+class QueryLineParser {
+ public:
+  /// `form` is one with a query a line; it must be named, since only a whole file tells its form. `name` is what
+  /// messages call the stream. Throws InvalidArgument for another form.
+  QueryLineParser(std::string_view form, std::string name);
+  QueryLineParser(QueryLineParser&&) noexcept;
+  ~QueryLineParser();
+
+  /// The query of the next line, which comes without its LF; none where it is blank. Throws CorruptFile, with the
+  /// line's number, where the line contradicts the form.
+  std::optional<Query> next(std::string_view line);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace quern
