@@ -18,8 +18,13 @@ std::vector<GpuInfo> list_gpus() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    int clock_khz = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device));
+    char bus_id[32] = {};
+    CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device));
     gpus.push_back({properties.name, properties.totalGlobalMem, static_cast<unsigned>(properties.multiProcessorCount),
-                    static_cast<unsigned>(properties.major), static_cast<unsigned>(properties.minor)});
+                    static_cast<unsigned>(properties.major), static_cast<unsigned>(properties.minor),
+                    static_cast<unsigned>(clock_khz) / 1000, bus_id});
   }
   return gpus;
 }

@@ -11,6 +11,8 @@ struct GpuInfo {
   std::uint64_t memory_bytes = 0;
   unsigned multiprocessors = 0;
   unsigned compute_major = 0, compute_minor = 0;  ///< 9 and 0 for a Hopper GPU
+  unsigned clock_mhz = 0;                         ///< of its multiprocessors, at most
+  std::string pci_bus_id;                         ///< as other interfaces to it know it
 };
 
 /// Whether this library holds its GPU parts.

@@ -1,4 +1,5 @@
 #include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/copy_speed.hpp"
 #include "quern/gpu/decode_bench.hpp"
 #include "quern/gpu/device_info.hpp"
 
@@ -36,4 +37,7 @@ const BatchTimes& BatchRunner::times() const { return state_->times; }
 DecodeFigures measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
 
 }  // namespace gpu
+
+double measure_copy_speed(unsigned) { gpu::fail(); }
+
 }  // namespace quern
