@@ -34,27 +34,30 @@ T* at(std::uint8_t* memory, std::size_t offset) {
 }  // namespace
 
 struct BatchRunner::State {
-  explicit State(const DeviceIndex& of)
-      : index(of), scratch(of.device().scratch_words), damaged(1), index_view(of.device().view) {
+  explicit State(const DeviceIndex& of) : index(of), scratch(of.device().scratch_words), index_view(of.device().view) {
     index_view.scratch = scratch.data();
-    index_view.damaged = damaged.data();
   }
 
   const DeviceIndex& index;
   Stream stream;
   Event begun, uploaded, began, decoded, united, ran, ended;
   PinnedArray<std::uint8_t> host_in, host_out;
-  DeviceArray<std::uint8_t> in, counters, found, out;
+  DeviceArray<std::uint8_t> in, found, out;
   DeviceArray<std::uint32_t> entries, starts, range_max;
-  DeviceArray<std::uint32_t> scratch, damaged;  ///< of IndexView
+  DeviceArray<std::uint32_t> scratch;  ///< of IndexView
   IndexView index_view;
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   std::uint32_t num_queries = 0, k = 0;
+  bool direct = false;   ///< see most_direct_queries
+  bool decodes = false;  ///< lists to entries
   BatchTimes times;
+  BatchCounts counts;
 
   BatchView upload(const QueryBatch& batch);
   void make_room(BatchView& view, const QueryBatch& batch);
   void make_entry_room(BatchView& view, const QueryBatch& batch, bool with_max);
+  void count(const QueryBatch& batch, const BatchWork& work);
+  void download();
 };
 
 BatchRunner::BatchRunner(const DeviceIndex& index) {
@@ -64,17 +67,23 @@ BatchRunner::BatchRunner(const DeviceIndex& index) {
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
+const BatchCounts& BatchRunner::counts() const { return state_->counts; }
 
 BatchView BatchRunner::State::upload(const QueryBatch& batch) {
   Layout layout;
+  const std::size_t queries = batch.queries.size();
   const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
-                    terms_at = layout.add<BatchTerm>(batch.terms.size()),
-                    queries_at = layout.add<BatchQuery>(batch.queries.size()),
+                    terms_at = layout.add<BatchTerm>(batch.terms.size()), queries_at = layout.add<BatchQuery>(queries),
                     chunks_at = layout.add<BatchChunk>(batch.chunks.size()),
                     docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
                     values_at = layout.add<std::uint32_t>(batch.raw_values.size()),
-                    thresholds_at = layout.add<ThresholdKey>(batch.queries.size());
-  host_in.reserve(layout.bytes());
+                    thresholds_at = layout.add<ThresholdKey>(queries);
+  // From here on zeros.
+  const std::size_t steps_at = layout.add<std::uint32_t>(queries * threshold_steps),
+                    greatest_at = layout.add<std::uint32_t>(queries), num_at = layout.add<std::uint32_t>(queries),
+                    work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1);
+  const std::size_t copied = direct ? layout.bytes() : steps_at;
+  host_in.reserve(copied);
   in.reserve(layout.bytes());
   const auto put = [&](std::size_t offset, const auto& numbers) {
     if (!numbers.empty()) std::memcpy(host_in.data() + offset, numbers.data(), numbers.size() * sizeof numbers[0]);
@@ -86,10 +95,12 @@ BatchView BatchRunner::State::upload(const QueryBatch& batch) {
   put(docids_at, batch.raw_docids);
   put(values_at, batch.raw_values);
   auto* thresholds = at<ThresholdKey>(host_in.data(), thresholds_at);
-  for (std::size_t i = 0; i < batch.queries.size(); ++i)
+  for (std::size_t i = 0; i < queries; ++i)
     thresholds[i] = ThresholdKey{batch.queries[i].least_units} << 32;  // docid: none
+  std::memset(host_in.data() + steps_at, 0, copied - steps_at);
   begun.record(stream);
-  copy_to_device(in.data(), host_in.data(), layout.bytes(), stream);
+  copy_to_device(in.data(), host_in.data(), copied, stream);
+  fill_zero(in.data() + copied, layout.bytes() - copied, stream);
   uploaded.record(stream);
 
   BatchView view;
@@ -100,6 +111,11 @@ BatchView BatchRunner::State::upload(const QueryBatch& batch) {
   view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
   view.raw_values = at<std::uint32_t>(in.data(), values_at);
   view.thresholds = at<ThresholdKey>(in.data(), thresholds_at);
+  view.steps = at<std::uint32_t>(in.data(), steps_at);
+  view.greatest_docid = at<std::uint32_t>(in.data(), greatest_at);
+  view.num_candidates = at<std::uint32_t>(in.data(), num_at);
+  view.next_work = at<std::uint32_t>(in.data(), work_at);
+  index_view.damaged = at<std::uint32_t>(in.data(), damage_at);
   view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
   view.num_queries = num_queries;
   view.num_chunks = static_cast<std::uint32_t>(batch.chunks.size());
@@ -109,18 +125,6 @@ BatchView BatchRunner::State::upload(const QueryBatch& batch) {
 
 void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
   const std::size_t queries = batch.queries.size();
-  Layout counts;
-  const std::size_t steps_at = counts.add<std::uint32_t>(queries * threshold_steps),
-                    docids_at = counts.add<std::uint32_t>(queries), num_at = counts.add<std::uint32_t>(queries),
-                    work_at = counts.add<std::uint32_t>(1);
-  counters.reserve(counts.bytes());
-  fill_zero(counters.data(), counts.bytes(), stream);
-  fill_zero(damaged.data(), 1, stream);
-  view.steps = at<std::uint32_t>(counters.data(), steps_at);
-  view.greatest_docid = at<std::uint32_t>(counters.data(), docids_at);
-  view.num_candidates = at<std::uint32_t>(counters.data(), num_at);
-  view.next_work = at<std::uint32_t>(counters.data(), work_at);
-
   const DeviceIndex::Device& device = index.device();
   view.priors = device.priors.data();
   view.range_prior = device.range_prior.data();
@@ -134,10 +138,16 @@ void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
   damaged_at = results.add<std::uint32_t>(1);
   num_results_at = results.add<std::uint32_t>(queries);
   results_at = results.add<Candidate>(queries * k);
-  out.reserve(results.bytes());
   host_out.reserve(results.bytes());
-  view.num_results = at<std::uint32_t>(out.data(), num_results_at);
-  view.results = at<Candidate>(out.data(), results_at);
+  if (!direct) out.reserve(results.bytes());
+  std::uint8_t* memory = direct ? host_out.data() : out.data();
+  if (direct) {
+    // Where there is damage the one who finds it counts it, over the bus.
+    *at<std::uint32_t>(memory, damaged_at) = 0;
+    index_view.damaged = at<std::uint32_t>(memory, damaged_at);
+  }
+  view.num_results = at<std::uint32_t>(memory, num_results_at);
+  view.results = at<Candidate>(memory, results_at);
 }
 
 void BatchRunner::State::make_entry_room(BatchView& view, const QueryBatch& batch, bool with_max) {
@@ -158,48 +168,78 @@ void BatchRunner::State::make_entry_room(BatchView& view, const QueryBatch& batc
   view.range_max = range_max.data();
 }
 
+void BatchRunner::State::count(const QueryBatch& batch, const BatchWork& work) {
+  counts = {};
+  if (!decodes) return;
+  for (const ListView& list : batch.lists) {
+    counts.list_bytes += std::uint64_t{list.words} * 4 + std::uint64_t{list.rows} * 8;
+    counts.list_bytes += index.device().quantized ? std::uint64_t{list.df} * list.impact_width / 8
+                                                  : std::uint64_t{list.df} * sizeof(float);
+  }
+  counts.entries = batch.entries;
+  if (!work.intersect && work.pruning == Pruning::none) counts.added = batch.postings;
+}
+
+void BatchRunner::State::download() {
+  if (!direct) {
+    CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
+                               cudaMemcpyDeviceToDevice, stream));
+    ran.record(stream);
+    copy_to_host(host_out.data(), out.data(), results_at + std::size_t{num_queries} * k * sizeof(Candidate), stream);
+  } else {
+    ran.record(stream);
+  }
+  ended.record(stream);
+}
+
 void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
   State& state = *state_;
   const DeviceIndex::Device& device = state.index.device();
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   state.k = static_cast<std::uint32_t>(work.k);
+  state.direct = batch.queries.size() <= most_direct_queries;
   BatchView view = state.upload(batch);
   state.make_room(view, batch);
   // A few queries look at few of their lists' blocks; for many, blocks are decoded once for all.
   const bool skip = work.intersect && (batch.queries.size() <= most_skipping_queries ||
                                        std::any_of(batch.queries.begin(), batch.queries.end(),
                                                    [](const BatchQuery& query) { return query.terms > lanes_a_warp; }));
+  state.decodes = !skip;
+  state.count(batch, work);
   if (!skip) state.make_entry_room(view, batch, work.pruning == Pruning::blocks);
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->ran.handle()));
   state.began.record(state.stream);
   with_coding(device.coding, [&]<Coding coding>() {
-    if (skip)
+    if (skip) {
       Kernels<coding>::intersect(state.index_view, view, device.quantized, state.stream);
-    else
+    } else {
       Kernels<coding>::write_entries(state.index_view, view, device.quantized, state.stream);
-    state.decoded.record(state.stream);
-    if (!skip && work.intersect)
-      intersect_ranges(view, state.stream);
-    else if (!skip)
-      unite(view, work.pruning, state.stream);
+      state.decoded.record(state.stream);
+      if (work.intersect)
+        intersect_ranges(view, state.stream);
+      else
+        unite(view, work.pruning, state.stream);
+    }
     state.united.record(state.stream);
     Kernels<coding>::finish(state.index_view, view, device.quantized, skip, state.stream);
   });
-  CUDA_CHECK(cudaMemcpyAsync(state.out.data() + state.damaged_at, state.damaged.data(), sizeof(std::uint32_t),
-                             cudaMemcpyDeviceToDevice, state.stream));
-  state.ran.record(state.stream);
-  copy_to_host(state.host_out.data(), state.out.data(),
-               state.results_at + std::size_t{state.num_queries} * state.k * sizeof(Candidate), state.stream);
-  state.ended.record(state.stream);
+  state.download();
+}
+
+void BatchRunner::abandon() noexcept {
+  if (!state_) return;
+  cudaStreamSynchronize(state_->stream);
+  cudaGetLastError();  // or the next call would report it again
 }
 
 std::vector<BatchAnswer> BatchRunner::wait() {
   State& state = *state_;
   state.ended.wait();
-  state.times = {state.uploaded.us_since(state.begun), state.decoded.us_since(state.began),
-                 state.united.us_since(state.decoded), state.ran.us_since(state.united),
-                 state.ended.us_since(state.ran)};
+  const Event& uniting = state.decodes ? state.decoded : state.began;
+  state.times = {state.uploaded.us_since(state.begun), state.decodes ? state.decoded.us_since(state.began) : 0,
+                 state.united.us_since(uniting),       state.ran.us_since(state.united),
+                 state.ended.us_since(state.ran),      state.ended.us_since(state.begun)};
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
     throw CorruptFile(
         state.index.engine().index().name() + ": " + std::to_string(damaged) +

@@ -27,10 +27,11 @@ inline constexpr std::size_t candidate_room_of(std::size_t k) {
 /// Where a batch's time went, in microseconds of the GPU's clock.
 struct BatchTimes {
   double upload_us = 0;
-  double decode_us = 0;  ///< of unions: lists to entries; of intersections: all of it
-  double unite_us = 0;
+  double decode_us = 0;  ///< lists to entries; 0 where a few intersections look into the lists themselves
+  double unite_us = 0;   ///< to candidates, of intersections too
   double finish_us = 0;  ///< from candidates to results
   double download_us = 0;
+  double total_us = 0;  ///< from the batch's first step to its last, with what lies between them
 
   double kernels_us() const { return decode_us + unite_us + finish_us; }
   BatchTimes& operator+=(const BatchTimes& other) {
@@ -39,6 +40,21 @@ struct BatchTimes {
     unite_us += other.unite_us;
     finish_us += other.finish_us;
     download_us += other.download_us;
+    total_us += other.total_us;
+    return *this;
+  }
+};
+
+/// What a batch asks of a GPU's memory, where it decodes its lists; else 0.
+struct BatchCounts {
+  std::uint64_t list_bytes = 0;  ///< of its lists, each once: postings, block rows and what values are made of
+  std::uint64_t entries = 0;     ///< postings of its lists, each list once
+  std::uint64_t added = 0;       ///< entries that unions without pruning add up
+
+  BatchCounts& operator+=(const BatchCounts& other) {
+    list_bytes += other.list_bytes;
+    entries += other.entries;
+    added += other.added;
     return *this;
   }
 };
@@ -63,7 +79,10 @@ class BatchRunner {
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
   /// The answers to the queries of the batch, in its order.
   std::vector<BatchAnswer> wait();
+  /// Waits for what is under way and forgets it, failures too: the runner may start again if the GPU can.
+  void abandon() noexcept;
   const BatchTimes& times() const;
+  const BatchCounts& counts() const;
 
  private:
   struct State;

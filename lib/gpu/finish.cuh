@@ -77,7 +77,12 @@ class QueryFinish {
     for (std::uint32_t i = threadIdx.x; i < found; i += finish_threads) {
       Candidate key = batch_.candidates[std::uint64_t{number} * batch_.room + i];
       const auto docid = static_cast<std::uint32_t>(key);
-      if (!scored) {
+      // A block that did not decode left entries as they were.
+      if (docid >= index_.num_documents) continue;
+      if (scored) {
+        const float score = __uint_as_float(~static_cast<std::uint32_t>(key >> 32));
+        if (most_units(query, score) < least_units(threshold, docid)) continue;
+      } else {
         const auto units = static_cast<std::uint32_t>(key >> 32);
         if (units < least_units(threshold, docid)) continue;
         if (query.exact_units) key = rank_key(__uint2float_rn(units), docid);

@@ -11,6 +11,9 @@ namespace quern::gpu {
 
 /// Blocks of the shortest list that a warp takes at a time.
 inline constexpr std::uint32_t tasks_at_a_time = 4;
+/// Thread blocks that may share the shortest list's block: where there are more warps than blocks, each warp has a part
+/// of one's documents, down to a single one.
+inline constexpr std::uint32_t blocks_a_task = 16;
 
 template <Coding coding, int V, bool quantized>
 class IntersectionWarp {
@@ -19,21 +22,44 @@ class IntersectionWarp {
       : index_(index), batch_(batch), room_{room}, decoder_(index, room_) {}
 
   __device__ void run() {
-    for (;;) {
-      std::uint32_t task = 0;
-      if (lane_id() == 0) task = atomicAdd(batch_.next_work, tasks_at_a_time);
-      task = __shfl_sync(all_lanes, task, 0);
-      if (task >= batch_.tasks) return;
-      const std::uint32_t end = min(task + tasks_at_a_time, batch_.tasks);
-      std::uint32_t number = query_of(task);
-      for (; task < end; ++task) {
+    constexpr std::uint32_t warps_a_block = plain_threads / lanes_a_warp;
+    const std::uint32_t warps = gridDim.x * warps_a_block;
+    const std::uint32_t own = blockIdx.x * warps_a_block + threadIdx.x / lanes_a_warp;
+    // Parts are taken as tasks are: there are more of them only where tasks are few.
+    unsigned shift = __ffs(block_documents) - 1;  // documents of a part, as a power of 2
+    while (shift > 0 && (std::uint64_t{batch_.tasks} * block_documents >> (shift - 1)) <= warps) --shift;
+    const std::uint32_t parts = block_documents >> shift, all = batch_.tasks * parts;
+    // The first share needs no queue.
+    const std::uint32_t step = all <= warps * tasks_at_a_time ? 1 : tasks_at_a_time;
+    for (std::uint32_t work = own * step; work < all; work = warps * step + next_of_queue(step)) {
+      const std::uint32_t end = min(work + step, all);
+      std::uint32_t number = query_of(work / parts);
+      for (std::uint32_t i = work; i < end; ++i) {
+        const std::uint32_t task = i / parts;
         while (number + 1 < batch_.num_queries && batch_.queries[number + 1].first_task <= task) ++number;
+        own_ = own_documents(i % parts, shift);
         answer(number, task - batch_.queries[number].first_task);
       }
+      if (all <= warps * step) return;
     }
   }
 
  private:
+  static constexpr std::uint32_t block_documents = V * lanes_a_warp;
+
+  __device__ std::uint32_t next_of_queue(std::uint32_t step) const {
+    std::uint32_t work = 0;
+    if (lane_id() == 0) work = atomicAdd(batch_.next_work, step);
+    return __shfl_sync(all_lanes, work, 0);
+  }
+  /// Of this lane's documents of a block those in a part of 2^shift documents.
+  __device__ static std::uint32_t own_documents(std::uint32_t part, unsigned shift) {
+    std::uint32_t own = 0;
+#pragma unroll
+    for (unsigned i = 0; i < V; ++i) own |= static_cast<std::uint32_t>((lane_id() * V + i) >> shift == part) << i;
+    return own;
+  }
+
   /// The last query whose first task is not behind this one.
   __device__ std::uint32_t query_of(std::uint32_t task) const {
     std::uint32_t begin = 0, end = batch_.num_queries;  // the answer is in [begin, end)
@@ -51,6 +77,7 @@ class IntersectionWarp {
   __device__ void answer(std::uint32_t number, std::uint32_t block) {
     const BatchQuery& query = batch_.queries[number];
     if (!take_block(number, batch_.terms[query.first_term], block)) return;
+    alive_ &= own_;
     for (std::uint32_t t = 1; t < query.terms; ++t) {
       if (!__any_sync(all_lanes, alive_ != 0)) return;
       const BatchTerm& term = batch_.terms[query.first_term + t];
@@ -210,13 +237,9 @@ class IntersectionWarp {
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (!(alive_ >> i & 1)) continue;
-      // Rounded so that a document with the threshold's score keeps it.
-      const float units = scores_[i] * query.scale;
-      const std::uint32_t most =
-          query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
-      if (most < least_units(threshold, docids_[i])) continue;
-      add_candidate(batch_, query, number, docids_[i], min(static_cast<std::uint32_t>(units), greatest_units),
-                    rank_key(scores_[i], docids_[i]));
+      if (most_units(query, scores_[i]) < least_units(threshold, docids_[i])) continue;
+      const auto units = static_cast<std::uint32_t>(scores_[i] * query.scale);
+      add_candidate(batch_, query, number, docids_[i], min(units, greatest_units), rank_key(scores_[i], docids_[i]));
       any = true;
     }
     __threadfence();
@@ -230,6 +253,7 @@ class IntersectionWarp {
   std::uint32_t docids_[V];
   float scores_[V];
   std::uint32_t alive_ = 0;  ///< a bit for each of the lane's documents that is in all lists so far
+  std::uint32_t own_ = 0;    ///< a bit for each of its documents that is of this warp's part
 };
 
 template <Coding coding, int V, bool quantized>

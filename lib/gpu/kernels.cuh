@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 
 #include "quern/gpu/decode_lists.cuh"
@@ -35,7 +36,9 @@ template <Coding coding>
 void Kernels<coding>::intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
   with_form(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_a_task, 1);
+    const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0), useful);
+    kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -1,23 +1,34 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
 
 #include "quern/gpu/cuda_check.hpp"
 
 /// CUDA sources alone include this.
 namespace quern::gpu {
 
-/// As many thread blocks as run at a time: kernels take their work from a queue.
+/// What resident_blocks() found out, since asking the driver takes longer than a launch.
+class KnownResidency {
+ public:
+  /// Blocks of that kernel, with so many threads and so much dynamic shared memory, on the current device.
+  unsigned blocks_of(const void* kernel, unsigned threads, std::size_t shared_bytes);
+  static KnownResidency& instance();
+
+ private:
+  using Launch = std::tuple<const void*, int, unsigned, std::size_t>;  ///< kernel, device, threads, shared bytes
+
+  std::mutex mutex_;
+  std::map<Launch, unsigned> blocks_;
+  std::map<std::pair<const void*, int>, std::size_t> shared_;  ///< what each kernel may take on each device
+};
+
+/// As many thread blocks as run at a time: kernels take their work from a queue. Thread-safe.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
-  int device = 0, multiprocessors = 0, blocks = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  if (shared_bytes > 0)
-    CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
-  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes));
-  return static_cast<unsigned>(multiprocessors * std::max(blocks, 1));
+  return KnownResidency::instance().blocks_of(reinterpret_cast<const void*>(kernel), threads, shared_bytes);
 }
 
 }  // namespace quern::gpu

@@ -26,6 +26,12 @@ __device__ inline std::uint32_t least_units(const Threshold& threshold, std::uin
   return threshold.units + (docid >= threshold.docid);
 }
 
+/// Units that an exact score is at most, rounded so that a document with the threshold's score keeps it.
+__device__ inline std::uint32_t most_units(const BatchQuery& query, float score) {
+  const float units = score * query.scale;
+  return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
+}
+
 /// Keeps a document that may be a result and counts it. Call raise_threshold() afterwards.
 __device__ inline void add_candidate(const BatchView& batch, const BatchQuery& query, std::uint32_t number,
                                      std::uint32_t docid, std::uint32_t units, Candidate candidate) {

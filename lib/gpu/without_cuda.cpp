@@ -26,13 +26,16 @@ DeviceIndex::~DeviceIndex() = default;
 
 struct BatchRunner::State {
   BatchTimes times;
+  BatchCounts counts;
 };
 BatchRunner::BatchRunner(const DeviceIndex&) { fail(); }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
 std::vector<BatchAnswer> BatchRunner::wait() { fail(); }
+void BatchRunner::abandon() noexcept {}
 const BatchTimes& BatchRunner::times() const { return state_->times; }
+const BatchCounts& BatchRunner::counts() const { return state_->counts; }
 
 DecodeFigures measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
 
