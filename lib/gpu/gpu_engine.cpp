@@ -1,12 +1,15 @@
 #include "quern/gpu/gpu_engine.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
+#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <exception>
+#include <thread>
 
+#include "quern/gpu/copy_progress.hpp"
+#include "quern/gpu/device_info.hpp"
 #include "quern/gpu/query_batch.hpp"
 #include "quern/gpu/tuning.hpp"
 
@@ -26,28 +29,68 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
+/// Calls work(i) for 0 <= i < count, each in a thread of its own but for the first, and waits for all. What each threw,
+/// or null.
+template <class Do>
+std::vector<std::exception_ptr> in_threads(std::size_t count, const Do& work) {
+  std::vector<std::exception_ptr> thrown(count);
+  const auto run = [&](std::size_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      thrown[i] = std::current_exception();
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(run, i);
+  if (count > 0) run(0);
+  threads.clear();
+  return thrown;
+}
+
 }  // namespace
 
-/// A query on its way.
-struct GpuEngine::Prepared {
-  std::size_t number = 0;
-  std::vector<WeightedList> lists;
-  std::vector<ScoredDocument> documents;
-  std::uint64_t postings = 0;
-  std::uint32_t least_units = 0;  ///< known from an earlier run
-  bool all_found = false, answered = false, on_cpu = false;
-};
-
-/// A batch that a runner has.
-struct GpuEngine::Flight {
-  gpu::BatchRunner* runner = nullptr;
-  std::vector<Prepared*> queries;
-};
+std::vector<unsigned> GpuEngine::numbers_of(const GpuOptions& options) {
+  if (!built_with_cuda())
+    throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for --device cpu");
+  const std::size_t there = list_gpus().size();
+  if (there == 0) throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
+  const std::size_t end = options.gpus == 0 ? there : std::size_t{options.gpu} + options.gpus;
+  if (options.gpu >= there || end > there)
+    throw InvalidArgument(fmt::format("there is no GPU {}: this machine has {}, counted from 0",
+                                      std::max<std::size_t>(options.gpu, there), there));
+  std::vector<unsigned> numbers;
+  for (unsigned number = options.gpu; number < end; ++number) numbers.push_back(number);
+  return numbers;
+}
 
 GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress)
-    : engine_(engine), options_(options), index_(engine, options.gpu, progress) {
-  runners_.emplace_back(index_);
-  runners_.emplace_back(index_);
+    : engine_(engine), options_(options), analyzers_([&engine] { return engine.make_analyzer(); }) {
+  const std::vector<unsigned> numbers = numbers_of(options);
+  shares_.resize(numbers.size());
+  CopyProgress all(progress, numbers.size());
+  for (const std::exception_ptr& error : in_threads(
+           numbers.size(), [&](std::size_t i) { shares_[i] = std::make_unique<GpuShare>(engine, numbers[i], all); }))
+    if (error) std::rethrow_exception(error);
+  used_ = shares_.size();
+}
+
+std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
+                                         std::size_t k) {
+  std::vector<GpuQuery> queries(texts.size());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, texts.size(), 64), [&](const auto& range) {
+    Analyzer& analyzer = analyzers_.local();
+    for (std::size_t i = range.begin(); i < range.end(); ++i) {
+      GpuQuery& query = queries[i];
+      query.number = i;
+      query.lists = engine_.lists_of(analyzer.terms(texts[i]), query.all_found);
+      if (engine_.quantizer()) engine_.check_sums(query.lists);
+      for (const WeightedList& list : query.lists) query.postings += list.list.df;
+      query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
+      query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::most_terms || k > gpu::most_results);
+    }
+  });
+  return queries;
 }
 
 std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::string_view> texts,
@@ -56,24 +99,12 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   GpuStatistics counted;
   counted.queries = texts.size();
   const auto begun = Clock::now();
-  std::vector<Prepared> queries(texts.size());
-  tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine_.make_analyzer(); });
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, texts.size(), 64), [&](const auto& range) {
-    for (std::size_t i = range.begin(); i < range.end(); ++i) {
-      Prepared& query = queries[i];
-      query.number = i;
-      query.lists = engine_.lists_of(analyzers.local().terms(texts[i]), query.all_found);
-      if (engine_.quantizer()) engine_.check_sums(query.lists);
-      for (const WeightedList& list : query.lists) query.postings += list.list.df;
-      query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
-      query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::most_terms || k > gpu::most_results);
-    }
-  });
+  std::vector<GpuQuery> queries = prepare(texts, algorithm, k);
   counted.prepare_us += us_since(begun);
 
   if (algorithm.matching == Matching::all_else_any) {
     answer(queries, {true, gpu::Pruning::none, k}, counted);
-    for (Prepared& query : queries)
+    for (GpuQuery& query : queries)
       if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
     answer(queries, {false, pruning_of(algorithm, engine_), k}, counted);
   } else {
@@ -81,82 +112,65 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
     answer(queries, {intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_), k}, counted);
   }
 
-  Analyzer analyzer = engine_.make_analyzer();
+  answer_on_cpu(texts, queries, algorithm, k);
   std::vector<std::vector<ScoredDocument>> results(texts.size());
-  for (Prepared& query : queries) {
-    if (query.on_cpu && !query.lists.empty()) {
-      ++counted.on_cpu;
-      query.documents = engine_.search(texts[query.number], algorithm, k, analyzer);
-    }
+  for (GpuQuery& query : queries) {
+    counted.on_cpu += query.on_cpu;
     results[query.number] = std::move(query.documents);
   }
-  if (statistics) *statistics = counted;
+  if (statistics) *statistics = std::move(counted);
   return results;
 }
 
-void GpuEngine::answer(std::span<Prepared> all, const gpu::BatchWork& work, GpuStatistics& statistics) {
-  std::vector<Prepared*> queries;
-  for (Prepared& query : all) {
+void GpuEngine::answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
+                              const QueryAlgorithm& algorithm, std::size_t k) {
+  if (std::none_of(queries.begin(), queries.end(), [](const GpuQuery& query) { return query.on_cpu; })) return;
+  tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t i) {
+    GpuQuery& query = queries[i];
+    if (query.on_cpu) query.documents = engine_.search(texts[query.number], algorithm, k, analyzers_.local());
+  });
+}
+
+void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics) {
+  std::vector<GpuQuery*> queries;
+  for (GpuQuery& query : all) {
     query.least_units = 0;
     if (!query.answered && !query.on_cpu) queries.push_back(&query);
   }
+  const std::size_t gpus = std::min(used_, shares_.size());
+  const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_a_posting;
   for (unsigned run = 0; run < most_runs && !queries.empty(); ++run) {
-    // The dearest first, so that the last thread blocks have little to do.
-    std::stable_sort(queries.begin(), queries.end(),
-                     [](const Prepared* a, const Prepared* b) { return a->postings > b->postings; });
-    std::vector<Prepared*> again;
-    std::vector<Flight> flights(runners_.size());
-    std::size_t next = 0;
-    for (std::span<Prepared* const> left = queries; !left.empty(); next = (next + 1) % flights.size()) {
-      Flight& flight = flights[next];
-      if (flight.runner) land(flight, again, statistics);
-      flight.runner = &runners_[next];
-      const auto begun = Clock::now();
-      left = left.subspan(launch(flight, left, work));
-      statistics.prepare_us += us_since(begun);
-      ++statistics.batches;
+    QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
+    queries = run_shares(queue, work, statistics);
+    if (run == 0) statistics.run_again += queries.size();
+  }
+  for (GpuQuery* query : queries) query->on_cpu = true;
+}
+
+std::vector<GpuQuery*> GpuEngine::run_shares(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics) {
+  std::vector<GpuQuery*> again;
+  // Once more where a GPU failed when the others had ended.
+  while (!queue.empty()) {
+    if (shares_.empty()) throw CudaError("no GPU is left that has not failed; ask for --device cpu");
+    const std::size_t busy = std::min({used_, shares_.size(), queue.batches()});
+    std::vector<ShareOutcome> outcomes(busy);
+    const auto thrown = in_threads(busy, [&](std::size_t i) { shares_[i]->answer(queue, work, outcomes[i]); });
+    for (ShareOutcome& outcome : outcomes) {
+      statistics += outcome.statistics;
+      again.insert(again.end(), outcome.again.begin(), outcome.again.end());
     }
-    for (std::size_t i = 0; i < flights.size(); ++i, next = (next + 1) % flights.size())
-      if (flights[next].runner) land(flights[next], again, statistics);
-    if (run == 0) statistics.run_again += again.size();
-    queries = std::move(again);
+    for (std::size_t i = busy; i-- > 0;) {
+      if (!thrown[i]) continue;
+      try {
+        std::rethrow_exception(thrown[i]);
+      } catch (const CudaError& error) {
+        statistics.failed_gpus.push_back(fmt::format("GPU {} is left out: {}", shares_[i]->gpu(), error.what()));
+        shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (shares_.empty()) throw;
+      }
+    }
   }
-  for (Prepared* query : queries) query->on_cpu = true;
-}
-
-std::size_t GpuEngine::launch(Flight& flight, std::span<Prepared* const> queries, const gpu::BatchWork& work) {
-  const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
-  const std::uint64_t most_bytes = index_.free_bytes() / (runners_.size() + 1);
-  // Batches of like size: while one runs the next is made.
-  const std::size_t batches = (queries.size() + options_.batch_queries - 1) / options_.batch_queries;
-  const std::size_t share = (queries.size() + batches - 1) / batches;
-  gpu::QueryBatch batch(engine_);
-  flight.queries.clear();
-  for (Prepared* query : queries) {
-    batch.add(query->lists, work.k, work.intersect, query->least_units);
-    flight.queries.push_back(query);
-    if (flight.queries.size() == share || batch.device_bytes(ranges, gpu::candidate_room_of(work.k)) > most_bytes)
-      break;
-  }
-  // As much work at a time as leaves each of the GPU's thread blocks, or warps, several turns.
-  const std::size_t turns = work.intersect ? gpu::many_warps : gpu::many_blocks;
-  batch.finish(std::max<std::size_t>(1, flight.queries.size() * ranges / turns));
-  flight.runner->start(batch, work, last_runner_ == flight.runner ? nullptr : last_runner_);
-  last_runner_ = flight.runner;
-  return flight.queries.size();
-}
-
-void GpuEngine::land(Flight& flight, std::vector<Prepared*>& again, GpuStatistics& statistics) {
-  std::vector<gpu::BatchAnswer> answers = flight.runner->wait();
-  statistics.device += flight.runner->times();
-  flight.runner = nullptr;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    Prepared& query = *flight.queries[i];
-    query.answered = answers[i].complete;
-    query.documents = std::move(answers[i].documents);
-    query.least_units = answers[i].least_units;
-    if (!query.answered) again.push_back(&query);
-  }
+  return again;
 }
 
 }  // namespace quern

@@ -1,57 +1,65 @@
 #pragma once
+#include <tbb/enumerable_thread_specific.h>
+
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "quern/core/progress.hpp"
-#include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/gpu_share.hpp"
 #include "quern/query/query_engine.hpp"
 
 namespace quern {
 
-/// What a GPU made of queries, and where the time went.
-struct GpuStatistics {
-  std::uint64_t queries = 0, batches = 0;
-  std::uint64_t on_cpu = 0;     ///< queries that the CPU answered, since they are beyond what the GPU takes
-  std::uint64_t run_again = 0;  ///< queries for which too many documents came into question at first
-  double prepare_us = 0;        ///< terms, lists and batches, on the CPU
-  gpu::BatchTimes device;       ///< of all batches
-};
-
-/// How queries go to a GPU.
+/// How queries go to GPUs.
 struct GpuOptions {
   unsigned gpu = 0;
-  std::size_t batch_queries = 16384;  ///< at most so many at a time
+  std::size_t batch_queries = 16384;  ///< at most so many at a time, on each GPU
+  unsigned gpus = 1;                  ///< so many, from number `gpu` on; 0: all that there are
 };
 
-/// Answers queries on a GPU, with the very results of QueryEngine.
+/// Answers queries on one or several GPUs, with the very results of QueryEngine. Each GPU holds the whole index; a
+/// thread for each takes batches from one queue. A GPU that fails is left out from then on, and the others answer what
+/// it had; where none is left, search() throws what the last one said. One thread at a time uses an engine.
 class GpuEngine {
  public:
-  /// Copies the index to the GPU. Throws CudaError where there is none, or too little memory on it; InvalidArgument
-  /// where it does not know the index's codec.
+  /// Copies the index to the GPUs, to all at a time. Throws CudaError where there is none, or too little memory on one;
+  /// InvalidArgument where there are not so many, or where they don't know the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
 
-  /// The k best documents of each query, best first.
+  /// The numbers of the GPUs that the options ask for. Throws CudaError where this machine, or this build, has none;
+  /// InvalidArgument, with how many there are, where it has not all of them.
+  static std::vector<unsigned> numbers_of(const GpuOptions& options);
+
+  /// The k best documents of each query, best first. Throws CudaError where no GPU is left, CorruptFile where lists
+  /// don't decode.
   std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,
                                                   const QueryAlgorithm& algorithm, std::size_t k,
                                                   GpuStatistics* statistics = nullptr);
   /// Queries that are answered together from now on, at most.
   void set_batch_queries(std::size_t queries) { options_.batch_queries = queries; }
-  std::uint64_t device_bytes() const { return index_.bytes(); }
+  /// Leaves GPUs idle from now on but the first ones.
+  void use_gpus(std::size_t gpus) { used_ = gpus; }
+  /// GPUs that have not failed.
+  std::size_t gpus() const { return shares_.size(); }
+  /// Taken of each GPU's memory.
+  std::uint64_t device_bytes() const { return shares_.front()->device_bytes(); }
 
  private:
-  struct Prepared;
-  struct Flight;
-  void answer(std::span<Prepared> all, const gpu::BatchWork& work, GpuStatistics& statistics);
-  /// Starts a batch with the first of these queries; returns how many it took.
-  std::size_t launch(Flight& flight, std::span<Prepared* const> queries, const gpu::BatchWork& work);
-  void land(Flight& flight, std::vector<Prepared*>& again, GpuStatistics& statistics);
+  std::vector<GpuQuery> prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
+                                std::size_t k);
+  void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
+  /// All GPUs answer what is in the queue. Returns the queries that must run again.
+  std::vector<GpuQuery*> run_shares(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics);
+  void answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
+                     const QueryAlgorithm& algorithm, std::size_t k);
 
   const QueryEngine& engine_;
   GpuOptions options_;
-  gpu::DeviceIndex index_;
-  std::vector<gpu::BatchRunner> runners_;
-  const gpu::BatchRunner* last_runner_ = nullptr;  ///< the one that began last
+  tbb::enumerable_thread_specific<Analyzer> analyzers_;
+  std::vector<std::unique_ptr<GpuShare>> shares_;
+  std::size_t used_ = 0;  ///< the first so many of them
 };
 
 }  // namespace quern

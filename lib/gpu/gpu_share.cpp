@@ -1,0 +1,89 @@
+#include "quern/gpu/gpu_share.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "quern/gpu/query_batch.hpp"
+#include "quern/gpu/tuning.hpp"
+
+namespace quern {
+
+GpuShare::GpuShare(const QueryEngine& engine, unsigned gpu, Progress& progress)
+    : engine_(engine), index_(engine, gpu, progress) {
+  for (unsigned i = 0; i < 2; ++i) flights_.push_back({gpu::BatchRunner(index_), {}});
+}
+
+void GpuShare::answer(QueryQueue& queue, const gpu::BatchWork& work, ShareOutcome& outcome) {
+  try {
+    answer_all(queue, work, outcome);
+  } catch (const CudaError&) {
+    queue.give_back(abandon());
+    throw;
+  } catch (...) {
+    queue.stop();
+    abandon();
+    throw;
+  }
+}
+
+void GpuShare::answer_all(QueryQueue& queue, const gpu::BatchWork& work, ShareOutcome& outcome) {
+  std::size_t next = 0;
+  for (taken_ = queue.take(); !taken_.empty(); taken_ = queue.take()) {
+    for (; !taken_.empty(); next = (next + 1) % flights_.size()) {
+      land(flights_[next], outcome);
+      launch(flights_[next], work, outcome.statistics);
+    }
+  }
+  for (std::size_t i = 0; i < flights_.size(); ++i) land(flights_[(next + i) % flights_.size()], outcome);
+}
+
+void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics& statistics) {
+  const auto begun = std::chrono::steady_clock::now();
+  const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
+  const std::uint64_t most_bytes = index_.free_bytes() / (flights_.size() + 1);
+  gpu::QueryBatch batch(engine_);
+  auto end = taken_.begin();
+  while (end != taken_.end() && batch.device_bytes(ranges, gpu::candidate_room_of(work.k)) <= most_bytes) {
+    batch.add((*end)->lists, work.k, work.intersect, (*end)->least_units);
+    ++end;
+  }
+  // As much work at a time as leaves each of the GPU's thread blocks, or warps, several turns.
+  const std::size_t turns = work.intersect ? gpu::many_warps : gpu::many_blocks;
+  batch.finish(std::max<std::size_t>(1, batch.queries.size() * ranges / turns));
+  flight.runner.start(batch, work, last_runner_ == &flight.runner ? nullptr : last_runner_);
+  last_runner_ = &flight.runner;
+  flight.queries.assign(taken_.begin(), end);
+  taken_.erase(taken_.begin(), end);
+  ++statistics.batches;
+  statistics.prepare_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+}
+
+void GpuShare::land(Flight& flight, ShareOutcome& outcome) {
+  if (flight.queries.empty()) return;
+  std::vector<gpu::BatchAnswer> answers = flight.runner.wait();
+  outcome.statistics.device += flight.runner.times();
+  outcome.statistics.counts += flight.runner.counts();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    GpuQuery& query = *flight.queries[i];
+    query.answered = answers[i].complete;
+    query.documents = std::move(answers[i].documents);
+    query.least_units = answers[i].least_units;
+    if (!query.answered) outcome.again.push_back(&query);
+  }
+  flight.queries.clear();
+}
+
+std::vector<GpuQuery*> GpuShare::abandon() {
+  std::vector<GpuQuery*> unanswered;
+  for (Flight& flight : flights_) {
+    flight.runner.abandon();
+    unanswered.insert(unanswered.end(), flight.queries.begin(), flight.queries.end());
+    flight.queries.clear();
+  }
+  unanswered.insert(unanswered.end(), taken_.begin(), taken_.end());
+  taken_.clear();
+  last_runner_ = nullptr;
+  return unanswered;
+}
+
+}  // namespace quern

@@ -1,0 +1,129 @@
+#include "quern/gpu/gpu_engine.hpp"
+
+#include "catch.hpp"
+#include "gpu/skip_without_gpu.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+#ifdef QUERN_HAS_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+/// What a GPU that fails leaves behind: an error that says what failed, or the work of the others.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct SmallEngine {
+  Pipeline pipeline;
+  IndexReader index = open(pipeline);
+  QueryEngine engine{index, {}};
+  NoProgress progress;
+
+  static IndexReader open(Pipeline& pipeline) {
+    const CollectionReader collection(pipeline.parse(as_jsonl(random_corpus(5, {}))));
+    return Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), {}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("GPUs that this machine has not are refused, and how many there are is said", "[gpu]") {
+  SKIP_WITHOUT_GPU();
+  SmallEngine small;
+  const auto there = static_cast<unsigned>(list_gpus().size());
+  const std::string count = "this machine has " + std::to_string(there);
+  for (const GpuOptions& options : {GpuOptions{there, 100, 1}, GpuOptions{0, 100, there + 1}, GpuOptions{1, 100, there},
+                                    GpuOptions{there + 7, 100, 0}}) {
+    CHECK_THROWS_AS(GpuEngine(small.engine, options, small.progress), InvalidArgument);
+    CHECK_THROWS_WITH(GpuEngine(small.engine, options, small.progress), Catch::Contains(count));
+  }
+  CHECK(GpuEngine(small.engine, {0, 100, 0}, small.progress).gpus() == there);
+}
+
+TEST_CASE("several GPUs give the results of one", "[gpu][query]") {
+  SKIP_WITHOUT_GPU();
+  SmallEngine small;
+  GpuEngine gpu(small.engine, {0, 5, 0}, small.progress);
+  Analyzer analyzer = small.engine.make_analyzer();
+  std::vector<std::string_view> texts;
+  for (unsigned i = 0; i < 40; ++i)
+    for (const char* text : {"everywhere", "often everywhere", "often", "unknown often"}) texts.emplace_back(text);
+  for (const std::size_t used : {gpu.gpus(), std::size_t{1}}) {
+    gpu.use_gpus(used);
+    for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      const auto answers = gpu.search(texts, algorithm, 10);
+      for (std::size_t i = 0; i < texts.size(); ++i)
+        require_same(answers[i], small.engine.search(texts[i], algorithm, 10, analyzer));
+    }
+  }
+}
+
+#ifdef QUERN_HAS_CUDA
+namespace {
+
+/// All of the first GPU's memory but a little.
+class MemoryHog {
+ public:
+  MemoryHog() {
+    REQUIRE(cudaSetDevice(0) == cudaSuccess);
+    for (std::size_t bytes = std::size_t{1} << 40; bytes >= (std::size_t{1} << 21);) {
+      void* memory = nullptr;
+      if (cudaMalloc(&memory, bytes) == cudaSuccess) {
+        taken_.push_back(memory);
+      } else {
+        cudaGetLastError();
+        bytes /= 2;
+      }
+    }
+  }
+  ~MemoryHog() {
+    for (void* memory : taken_) cudaFree(memory);
+  }
+  MemoryHog(const MemoryHog&) = delete;
+  MemoryHog& operator=(const MemoryHog&) = delete;
+
+ private:
+  std::vector<void*> taken_;
+};
+
+}  // namespace
+
+TEST_CASE("a GPU that runs out of memory says which call failed, and another engine may follow", "[gpu]") {
+  SKIP_WITHOUT_GPU();
+  SmallEngine small;
+  const std::vector<std::string_view> texts(5000, "often everywhere");
+  const QueryAlgorithm& algorithm = algorithm_named("or");
+  Analyzer analyzer = small.engine.make_analyzer();
+  const auto expected = small.engine.search(texts.front(), algorithm, 1000, analyzer);
+  {
+    GpuEngine gpu(small.engine, {}, small.progress);
+    const MemoryHog hog;
+    CHECK_THROWS_WITH(gpu.search(texts, algorithm, 1000), Catch::Contains("cudaMalloc") && Catch::Contains("memory"));
+    // It has no GPU any more.
+    CHECK_THROWS_AS(gpu.search(texts, algorithm, 1000), CudaError);
+    CHECK_THROWS_AS(GpuEngine(small.engine, {}, small.progress), CudaError);
+  }
+  GpuEngine gpu(small.engine, {}, small.progress);
+  for (const auto& answer : gpu.search(texts, algorithm, 1000)) require_same(answer, expected);
+}
+
+TEST_CASE("where one of several GPUs fails, the others answer its queries", "[gpu][query]") {
+  SKIP_WITHOUT_GPU();
+  if (list_gpus().size() < 2) return;
+  SmallEngine small;
+  const std::vector<std::string_view> texts(20000, "often everywhere");
+  const QueryAlgorithm& algorithm = algorithm_named("or");
+  Analyzer analyzer = small.engine.make_analyzer();
+  const auto expected = small.engine.search(texts.front(), algorithm, 1000, analyzer);
+  GpuEngine gpu(small.engine, {0, 1000, 2}, small.progress);
+  const MemoryHog hog;
+  GpuStatistics statistics;
+  for (const auto& answer : gpu.search(texts, algorithm, 1000, &statistics)) require_same(answer, expected);
+  CHECK(gpu.gpus() == 1);
+  REQUIRE(statistics.failed_gpus.size() == 1);
+  CHECK(statistics.failed_gpus.front().find("GPU 0 is left out: cudaMalloc") == 0);
+}
+#endif
+
+}  // namespace quern
