@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "quern/core/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
@@ -15,8 +16,10 @@
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"
-#include "query_figures.hpp"
+#include "gpu_figures.hpp"
 #include "query_source.hpp"
+#include "query_stream.hpp"
+#include "run_statistics.hpp"
 #include "scoring_options.hpp"
 
 namespace quern::tools {
@@ -35,6 +38,7 @@ struct Arguments {
   std::string index, plan, output, output_format, tag = "quern", stats;
   std::string device = cpu_device;
   GpuOptions gpu;
+  std::optional<unsigned> batch_wait_ms;
   std::string algorithm{all_algorithms().front().name};
   std::size_t k = 10;
 };
@@ -77,68 +81,6 @@ class ResultText {
   const std::string& tag_;
 };
 
-/// Gathers what the queries took, for --stats.
-class RunStatistics {
- public:
-  void add(const QueryAnswer& answer) {
-    counts_ += answer.statistics;
-    times_us_.push_back(answer.time_us);
-  }
-
-  void add(const GpuStatistics& gpu) {
-    gpu_.queries += gpu.queries;
-    gpu_.batches += gpu.batches;
-    gpu_.on_cpu += gpu.on_cpu;
-    gpu_.run_again += gpu.run_again;
-    gpu_.prepare_us += gpu.prepare_us;
-    gpu_.device += gpu.device;
-  }
-
-  void write(const Arguments& arguments, const QueryEngine& engine, unsigned threads, double seconds) const {
-    const LatencySummary times = summarize(times_us_);
-    const double queries_per_second = static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
-    Json json = {{"queries", times_us_.size()},        {"algorithm", arguments.algorithm},   {"k", arguments.k},
-                 {"scores", arguments.scoring.scores}, {"scorer", arguments.scoring.scorer}, {"threads", threads}};
-    json.update(times_json(times));
-    json.update({{"queries_per_second", queries_per_second},
-                 {"postings", counts_.postings},
-                 {"postings_scored", counts_.postings_scored},
-                 {"blocks", counts_.blocks},
-                 {"blocks_decoded", counts_.blocks_decoded},
-                 {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
-                 {"early_termination", engine.ends_early()}});
-    json["device"] = gpu_.queries > 0 ? gpu_device : cpu_device;
-    if (gpu_.queries > 0)
-      json["gpu"] = {{"batches", gpu_.batches},
-                     {"on_cpu", gpu_.on_cpu},
-                     {"run_again", gpu_.run_again},
-                     {"prepare_us", gpu_.prepare_us},
-                     {"upload_us", gpu_.device.upload_us},
-                     {"decode_us", gpu_.device.decode_us},
-                     {"unite_us", gpu_.device.unite_us},
-                     {"finish_us", gpu_.device.finish_us},
-                     {"download_us", gpu_.device.download_us}};
-    if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
-    AtomicOutput file = AtomicOutput::file(arguments.stats, true);
-    file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
-    file.commit();
-    say(arguments.common,
-        fmt::format(
-            "quern: {} queries, {:.0f} a second on {} threads; a query takes {:.1f} us on average, {:.1f} at the "
-            "median, {:.1f} at the 99th percentile; {} of {} postings scored, {} of {} blocks decoded",
-            times_us_.size(), queries_per_second, threads, times.mean_us, times.p50_us, times.p99_us,
-            counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks));
-    if (engine.ends_early())
-      say(arguments.common, fmt::format("quern: {} queries ended early; of their shortest lists they read {:.1f} %",
-                                        counts_.stopped_early, 100 * counts_.depths.front().mean_share()));
-  }
-
- private:
-  QueryStatistics counts_;
-  std::vector<double> times_us_;
-  GpuStatistics gpu_;
-};
-
 /// A plan is checked even though nothing here needs it: it may be meant for another index.
 void check_plan(const Arguments& arguments, const IndexReader& index) {
   if (arguments.plan.empty()) return;
@@ -148,13 +90,13 @@ void check_plan(const Arguments& arguments, const IndexReader& index) {
                                     arguments.plan));
 }
 
-/// The GPU's engine, if queries are to run there. With "auto" what stands in the way is said, and nothing comes back.
+/// The GPUs' engine, if queries are to run there. With "auto" what stands in the way is said, and nothing comes back.
 std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEngine& engine,
                                       const Resources& resources) {
   if (arguments.device == cpu_device) return nullptr;
+  // Whoever names a GPU that is not there has made a mistake, where there are others.
+  if (!list_gpus().empty()) GpuEngine::numbers_of(arguments.gpu);
   try {
-    if (list_gpus().empty() && built_with_cuda())
-      throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
     return std::make_unique<GpuEngine>(engine, arguments.gpu, *resources.progress);
   } catch (const Error& error) {
     if (arguments.device == gpu_device) throw;
@@ -163,81 +105,142 @@ std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEng
   }
 }
 
-/// As run_batch(), on a GPU. A query's time is its share of the time of all that are answered together. Returns how
-/// many queries are answered: less than all where the GPU fails and the CPU may go on.
-std::size_t run_on_gpu(GpuEngine& gpu, std::span<const std::string_view> texts, const Arguments& arguments,
-                       unsigned threads, const BatchSteps& steps, RunStatistics& statistics) {
-  for (std::size_t from = 0; from < texts.size(); from += gpu_queries_at_once) {
-    const std::size_t some = std::min(gpu_queries_at_once, texts.size() - from);
-    const auto begun = std::chrono::steady_clock::now();
-    std::vector<std::vector<ScoredDocument>> results;
-    GpuStatistics counted;
-    try {
-      results = gpu.search(texts.subspan(from, some), algorithm_named(arguments.algorithm), arguments.k, &counted);
-    } catch (const CudaError& error) {
-      if (arguments.device == gpu_device) throw;
-      say(arguments.common, fmt::format("quern: the CPU goes on: {}", error.what()));
-      return from;
-    }
-    statistics.add(counted);
-    const double time_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
-    const auto answer = [&](std::size_t i, QueryAnswer& out) {
-      out.documents = std::move(results[i]);
-      out.time_us = time_us / static_cast<double>(some);
-      steps.render(from + i, out);
-    };
-    answer_in_batches<QueryAnswer>(some, threads, answer,
-                                   [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+/// Answers queries and writes what they find, on GPUs as long as these can, else on the CPU.
+class QueryRun {
+ public:
+  QueryRun(const Arguments& arguments, const Resources& resources, const IndexReader& index, const QueryEngine& engine,
+           TextOutput& out)
+      : arguments_(arguments),
+        resources_(resources),
+        engine_(engine),
+        algorithm_(algorithm_named(arguments.algorithm)),
+        format_(output_format(arguments)),
+        result_text_(index, format_, arguments.tag),
+        out_(out),
+        gpu_(gpu_engine(arguments, engine, resources)) {}
+
+  void begin() {
+    std::string text;
+    format_.begin(text);
+    out_.write(text);
   }
-  return texts.size();
+  void end() {
+    std::string text;
+    format_.end(text);
+    out_.write(text);
+  }
+
+  /// Writes the answers to these queries, in their order.
+  void answer(const std::vector<Query>& queries) {
+    std::vector<std::string_view> texts;
+    for (const Query& query : queries) texts.push_back(query.text);
+    BatchSteps steps;
+    steps.render = [&](std::size_t i, QueryAnswer& answer) {
+      answer.text = result_text_.of(queries[i], answer.documents);
+    };
+    steps.take = [&](std::size_t, const QueryAnswer& answer) {
+      out_.write(answer.text);
+      statistics_.add(answer);
+      resources_.progress->add(1);
+    };
+    const std::size_t done = answer_on_gpu(texts, steps);
+    if (done == texts.size()) return;
+    BatchSteps later;
+    later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
+    later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
+    run_batch(engine_, std::span<const std::string_view>(texts).subspan(done), algorithm_, arguments_.k,
+              resources_.threads, later);
+  }
+
+  const RunStatistics& statistics() const { return statistics_; }
+
+ private:
+  /// As run_batch(), on GPUs. A query's time is its share of the time of all that are answered together. Returns how
+  /// many queries are answered: less than all where no GPU is left, or was there, and the CPU may go on.
+  std::size_t answer_on_gpu(std::span<const std::string_view> texts, const BatchSteps& steps) {
+    for (std::size_t from = 0; from < texts.size(); from += gpu_queries_at_once) {
+      if (!gpu_) return from;
+      const std::size_t some = std::min(gpu_queries_at_once, texts.size() - from);
+      const auto begun = std::chrono::steady_clock::now();
+      std::vector<std::vector<ScoredDocument>> results;
+      GpuStatistics counted;
+      try {
+        results = gpu_->search(texts.subspan(from, some), algorithm_, arguments_.k, &counted);
+      } catch (const CudaError& error) {
+        if (arguments_.device == gpu_device) throw;
+        say(arguments_.common, fmt::format("quern: the CPU goes on: {}", error.what()));
+        gpu_.reset();
+        return from;
+      }
+      for (const std::string& failed : counted.failed_gpus) say(arguments_.common, "quern: " + failed);
+      statistics_.add(counted);
+      const double time_us =
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+      const auto answer = [&](std::size_t i, QueryAnswer& out) {
+        out.documents = std::move(results[i]);
+        out.time_us = time_us / static_cast<double>(some);
+        steps.render(from + i, out);
+      };
+      answer_in_batches<QueryAnswer>(some, resources_.threads, answer,
+                                     [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+    }
+    return texts.size();
+  }
+
+  const Arguments& arguments_;
+  const Resources& resources_;
+  const QueryEngine& engine_;
+  const QueryAlgorithm& algorithm_;
+  const RunFormat& format_;
+  const ResultText result_text_;
+  TextOutput& out_;
+  std::unique_ptr<GpuEngine> gpu_;  ///< null: the CPU answers
+  RunStatistics statistics_;
+};
+
+void write_statistics(const Arguments& arguments, const RunStatistics& statistics, const QueryEngine& engine,
+                      unsigned threads, double seconds) {
+  Json json = {{"queries", statistics.queries()},    {"algorithm", arguments.algorithm},   {"k", arguments.k},
+               {"scores", arguments.scoring.scores}, {"scorer", arguments.scoring.scorer}, {"threads", threads}};
+  json.update(statistics.json(engine, seconds));
+  AtomicOutput file = AtomicOutput::file(arguments.stats, true);
+  file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
+  file.commit();
+  for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   check_plan(arguments, index);
-  const std::vector<Query> queries = read_queries(arguments.queries);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const bool streams = arguments.batch_wait_ms.has_value();
+  if (streams && arguments.queries.file.empty())
+    throw InvalidArgument("--batch-wait is for queries that come over time: -q FILE, or -q - for standard input");
+  const std::vector<Query> queries = streams ? std::vector<Query>() : read_queries(arguments.queries);
 
-  const RunFormat& format = output_format(arguments);
   TextOutput out(arguments.output, arguments.common.force);
-  const ResultText result_text(index, format, arguments.tag);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   if (arguments.scoring.scorer == pagerank_scorer && !engine.ends_early())
     say(arguments.common, "quern: no early termination: " + engine.why_not_early());
-  const std::unique_ptr<GpuEngine> gpu = gpu_engine(arguments, engine, resources);
+  QueryRun query_run(arguments, resources, index, engine, out);
   resources.progress->start("query", queries.size(), "queries");
-  std::string text;
-  format.begin(text);
-  out.write(text);
-  text.clear();
-  RunStatistics statistics;
   const auto begun = std::chrono::steady_clock::now();
-  BatchSteps steps;
-  steps.render = [&](std::size_t i, QueryAnswer& answer) {
-    answer.text = result_text.of(queries[i], answer.documents);
-  };
-  steps.take = [&](std::size_t, const QueryAnswer& answer) {
-    out.write(answer.text);
-    statistics.add(answer);
-    resources.progress->add(1);
-  };
-  std::size_t done = 0;
-  if (gpu) done = run_on_gpu(*gpu, texts, arguments, resources.threads, steps, statistics);
-  if (done < texts.size()) {
-    BatchSteps later;
-    later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
-    later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
-    run_batch(engine, std::span<const std::string_view>(texts).subspan(done), algorithm_named(arguments.algorithm),
-              arguments.k, resources.threads, later);
+  query_run.begin();
+  if (streams) {
+    QueryStream stream(arguments.queries, arguments.gpu.batch_queries,
+                       std::chrono::milliseconds(*arguments.batch_wait_ms));
+    for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
+      query_run.answer(batch);
+      if (arguments.output.empty()) flush_output();
+    }
+  } else {
+    query_run.answer(queries);
   }
+  query_run.end();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  format.end(text);
-  out.write(text);
   out.finish();
   resources.progress->finish();
-  if (!arguments.stats.empty()) statistics.write(arguments, engine, resources.threads, seconds);
+  if (!arguments.stats.empty()) write_statistics(arguments, query_run.statistics(), engine, resources.threads, seconds);
 }
 
 }  // namespace
@@ -268,13 +271,22 @@ void add_query_command(CLI::App& program) {
       ->type_name("NAME")
       ->check(name_validator({cpu_device, gpu_device, auto_device}))
       ->capture_default_str();
-  command->add_option("--gpu", arguments->gpu.gpu, "Number of the GPU, as quern --version lists them")
+  add_gpu_option(*command, arguments->gpu.gpu);
+  command->add_option("--gpus", arguments->gpu.gpus, "So many GPUs answer, from that one on; all: as many as there are")
       ->type_name("N")
+      ->transform(gpus_validator())
       ->capture_default_str();
   command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--batch-wait", arguments->batch_wait_ms,
+          "Take queries as they come, one a line of the form that --queries-format names, and answer as soon as "
+          "--batch of them are there or the first has waited so many milliseconds")
+      ->type_name("MS")
+      ->check(range_validator(0u, 3600000u));
   command->add_option("--plan", arguments->plan, "What quern plan wrote for this index: what a GPU keeps in memory")
       ->type_name("FILE");
   command
@@ -295,6 +307,7 @@ void add_query_command(CLI::App& program) {
       "  quern query my.quern -q topics.txt -a and -k 1000 -o my.run\n"
       "  quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank   (quern index --order score)\n"
       "  quern query my.quern -q log.txt.zst --device auto -o my.run\n"
+      "  quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5\n"
       "  zcat log.gz | quern query my.quern -q - --output-format json");
   command->callback([arguments] { run(*arguments); });
 }

@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
 
-/// What messages call a file that may be standard input.
-std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 }  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source) {
@@ -26,6 +23,8 @@ void add_query_source_options(CLI::App& command, QuerySource& source) {
       ->check(name_validator(forms))
       ->capture_default_str();
 }
+
+std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 std::vector<Query> read_queries(const QuerySource& source) {
   if (source.file.empty()) return {{"1", source.text}};

@@ -23,6 +23,8 @@ struct QuerySource {
 /// -q/--queries, --query (one of the two is required) and --queries-format.
 void add_query_source_options(CLI::App& command, QuerySource& source);
 std::vector<Query> read_queries(const QuerySource& source);
+/// What messages call a file that may be standard input.
+std::string source_name(const std::string& path);
 
 /// A log of queries of any size. Its text, decompressed, lies in a work file: what is mapped of it the system takes
 /// back when it needs memory, and nothing else grows with it.

@@ -1,0 +1,87 @@
+#include "query_stream.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "quern/core/error.hpp"
+
+namespace quern::tools {
+namespace {
+
+/// A line may have so many bytes.
+constexpr std::size_t most_line_bytes = std::size_t{1} << 24;
+
+std::optional<File> opened(const std::string& path) {
+  if (path == "-") return std::nullopt;
+  return File::open_for_reading(path);
+}
+
+}  // namespace
+
+QueryStream::QueryStream(const QuerySource& source, std::size_t most, std::chrono::milliseconds wait)
+    : file_(opened(source.file)),
+      name_(source_name(source.file)),
+      parser_(source.form, name_),
+      collector_(most, wait),
+      stop_event_(::eventfd(0, EFD_CLOEXEC)) {
+  if (stop_event_ < 0) throw_errno("can't wait for", name_);
+  thread_ = std::thread([this] { read_all(); });
+}
+
+QueryStream::~QueryStream() {
+  collector_.close();
+  ::eventfd_write(stop_event_, 1);
+  thread_.join();
+  ::close(stop_event_);
+}
+
+std::vector<Query> QueryStream::next() {
+  std::vector<Query> batch = collector_.take();
+  if (batch.empty() && thrown_) std::rethrow_exception(thrown_);
+  return batch;
+}
+
+void QueryStream::read_all() {
+  try {
+    std::string rest;
+    std::vector<char> bytes(std::size_t{1} << 16);
+    for (std::size_t size = read_some(bytes); size > 0; size = read_some(bytes)) {
+      rest.append(bytes.data(), size);
+      std::size_t begin = 0;
+      for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+        take_line(std::string_view(rest).substr(begin, end - begin));
+        begin = end + 1;
+      }
+      rest.erase(0, begin);
+      if (rest.size() > most_line_bytes) throw CorruptFile(name_ + ": has a line of more than 16 MiB");
+    }
+    if (!rest.empty()) take_line(rest);
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  collector_.finish();
+}
+
+void QueryStream::take_line(std::string_view line) {
+  if (auto query = parser_.next(line)) collector_.push(std::move(*query));
+}
+
+std::size_t QueryStream::read_some(std::span<char> to) const {
+  const int descriptor = file_ ? file_->descriptor() : STDIN_FILENO;
+  for (;;) {
+    pollfd waiting[] = {{descriptor, POLLIN, 0}, {stop_event_, POLLIN, 0}};
+    if (::poll(waiting, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      throw_errno("can't wait for", name_);
+    }
+    if (waiting[1].revents != 0) return 0;
+    const ssize_t size = ::read(descriptor, to.data(), to.size());
+    if (size >= 0) return static_cast<std::size_t>(size);
+    if (errno != EINTR && errno != EAGAIN) throw_errno("can't read", name_);
+  }
+}
+
+}  // namespace quern::tools
