@@ -6,6 +6,8 @@
 #include "quern/measure/gpu_bench.hpp"
 
 #include "bench.hpp"
+#include "gpu_figures.hpp"
+#include "query_figures.hpp"
 #include "query_source.hpp"
 #include "scoring_options.hpp"
 
@@ -18,7 +20,6 @@ struct Arguments {
   ScoringArguments scoring;
   std::string index;
   std::vector<std::string> algorithms = {"or", "bmw", "and"};
-  std::vector<std::size_t> ks = {10}, batches = {4096};
   GpuBenchOptions bench;
   bool no_cpu = false;
 };
@@ -27,20 +28,25 @@ Json figures_json(const GpuBenchFigures& figures) {
   const auto queries = static_cast<double>(figures.queries);
   Json json = {{"algorithm", figures.algorithm->name},
                {"k", figures.k},
+               {"gpus", figures.gpus},
                {"batch_queries", figures.batch_queries},
                {"queries", figures.queries},
                {"queries_per_second", queries / figures.seconds},
                {"kernel_queries_per_second", queries / figures.kernel_seconds},
-               {"postings_per_query", static_cast<double>(figures.postings) / queries},
-               {"postings_per_second", static_cast<double>(figures.postings) / figures.kernel_seconds},
-               {"on_cpu", figures.statistics.on_cpu},
-               {"run_again", figures.statistics.run_again},
-               {"prepare_us", figures.statistics.prepare_us},
-               {"upload_us", figures.statistics.device.upload_us},
-               {"decode_us", figures.statistics.device.decode_us},
-               {"unite_us", figures.statistics.device.unite_us},
-               {"finish_us", figures.statistics.device.finish_us},
-               {"download_us", figures.statistics.device.download_us}};
+               {"postings_per_query", figures.postings / queries},
+               {"postings_per_second", figures.postings / figures.kernel_seconds}};
+  json.update(gpu_json(figures.statistics));
+  json["bound"] = nullptr;
+  json["share"] = nullptr;
+  if (figures.bound) {
+    json["bound"] = figures.bound->name;
+    json["bound_queries_per_second"] = queries / figures.bound->seconds;
+    json["share"] = figures.bound->seconds / figures.kernel_seconds;
+  }
+  json["joules_per_1000_queries"] = nullptr;
+  if (figures.joules) json["joules_per_1000_queries"] = 1000 * *figures.joules / queries;
+  if (figures.wall_us) json["wall"] = times_json(*figures.wall_us);
+  if (figures.device_us) json["device"] = times_json(*figures.device_us);
   if (figures.cpu_seconds > 0) {
     json["cpu_queries_per_second"] = queries / figures.cpu_seconds;
     json["times_cpu"] = figures.cpu_seconds / figures.seconds;
@@ -49,17 +55,39 @@ Json figures_json(const GpuBenchFigures& figures) {
   return json;
 }
 
+/// A figure, or a dash where there is none.
+std::string text_of(const Json& figure, const char* form) {
+  return figure.is_null() ? "-" : fmt::format(fmt::runtime(form), figure.get<double>());
+}
+
 void print_table(const Json& json) {
   print(environment_line());
-  print(fmt::format("{:<10}{:>6}{:>8}{:>12}{:>14}{:>12}{:>12}{:>10}{:>8}\n", "algorithm", "k", "batch", "queries/s",
-                    "kernels only", "CPU", "postings/s", "to CPU", "again"));
-  for (const Json& row : json["set_ups"])
-    print(fmt::format("{:<10}{:>6}{:>8}{:>12.0f}{:>14.0f}{:>12.0f}{:>11.1f}G{:>10}{:>8}\n",
-                      row["algorithm"].get<std::string>(), row["k"].get<std::size_t>(),
+  print(fmt::format("{:<10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "algorithm", "k", "GPUs",
+                    "batch", "queries/s", "kernels only", "CPU", "postings/s", "of the bound", "J/1000", "to CPU",
+                    "again"));
+  for (const Json& row : json["set_ups"]) {
+    const std::string bound = row["bound"].is_null() ? "-"
+                                                     : fmt::format("{:.0f} % {}", 100 * row["share"].get<double>(),
+                                                                   row["bound"].get<std::string>());
+    print(fmt::format("{:<10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
+                      row["algorithm"].get<std::string>(), row["k"].get<std::size_t>(), row["gpus"].get<std::size_t>(),
                       row["batch_queries"].get<std::size_t>(), row["queries_per_second"].get<double>(),
                       row["kernel_queries_per_second"].get<double>(), row.value("cpu_queries_per_second", 0.0),
-                      billions(row["postings_per_second"].get<double>()), row["on_cpu"].get<std::uint64_t>(),
+                      billions(row["postings_per_second"].get<double>()), bound,
+                      text_of(row["joules_per_1000_queries"], "{:.3g}"), row["on_cpu"].get<std::uint64_t>(),
                       row["run_again"].get<std::uint64_t>()));
+  }
+  for (const Json& row : json["set_ups"]) {
+    if (!row.contains("wall")) continue;
+    for (const char* clock : {"wall", "device"}) {
+      const Json& times = row[clock];
+      print(fmt::format(
+          "{}, k {}, one at a time, {} time: {:.1f} us at the median, {:.1f} at the 90th percentile, "
+          "{:.1f} at the 95th, {:.1f} at the 99th\n",
+          row["algorithm"].get<std::string>(), row["k"].get<std::size_t>(), clock, times["p50_us"].get<double>(),
+          times["p90_us"].get<double>(), times["p95_us"].get<double>(), times["p99_us"].get<double>()));
+    }
+  }
 }
 
 void run(const Arguments& arguments) {
@@ -79,8 +107,7 @@ void run(const Arguments& arguments) {
                {"index", index_json(index)},
                {"scores", arguments.scoring.scores}};
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
-  for (const GpuBenchFigures& figures :
-       measure_gpu(engine, texts, algorithms, arguments.ks, arguments.batches, options, *resources.progress))
+  for (const GpuBenchFigures& figures : measure_gpu(engine, texts, algorithms, options, *resources.progress))
     json["set_ups"].push_back(figures_json(figures));
   if (arguments.common.json) return print(json.dump(1) + "\n");
   print_table(json);
@@ -100,18 +127,25 @@ void add_gpu_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(name_validator(names))
       ->capture_default_str();
-  command->add_option("-k", arguments->ks, "Results a query")
+  command->add_option("-k", arguments->bench.ks, "Results a query")
       ->type_name("N")
       ->delimiter(',')
       ->check(range_validator(std::size_t{1}, gpu::most_results))
       ->capture_default_str();
-  command->add_option("--batches", arguments->batches, "Queries that are answered together")
+  command
+      ->add_option("--batches", arguments->bench.batches,
+                   "Queries that are answered together; 1: one at a time, with percentiles of the times")
       ->type_name("N")
       ->delimiter(',')
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
-  command->add_option("--gpu", arguments->bench.gpu, "Number of the GPU")->type_name("N")->capture_default_str();
+  add_gpu_option(*command, arguments->bench.gpu);
+  command->add_option("--gpus", arguments->bench.gpus, "Numbers of GPUs to measure with; all: as many as there are")
+      ->type_name("N")
+      ->delimiter(',')
+      ->transform(gpus_validator())
+      ->capture_default_str();
   command->add_option("--repeats", arguments->bench.repeats, "Times are the median of so many passes")
       ->type_name("N")
       ->check(range_validator(1u, 1000u))
@@ -122,7 +156,8 @@ void add_gpu_bench(CLI::App& bench) {
   command->footer(
       "\nResults are compared with the CPU's, bit by bit, before anything is measured.\n"
       "\nExamples:\n  quern bench gpu my.quern -q log.txt\n"
-      "  quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json");
+      "  quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json\n"
+      "  quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu");
   command->callback([arguments] { run(*arguments); });
 }
 
