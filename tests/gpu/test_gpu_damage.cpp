@@ -1,0 +1,143 @@
+#include <cstring>
+#include <optional>
+
+#include "quern/core/random.hpp"
+#include "quern/gpu/decode_bench.hpp"
+#include "quern/gpu/gpu_engine.hpp"
+
+#include "catch.hpp"
+#include "gpu/skip_without_gpu.hpp"
+#include "pipeline/index_sections.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// Damage that checksums don't see, since the big ones aren't looked at before queries run: kernels index with nothing
+/// that they have not checked. compute-sanitizer runs these.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct Subject {
+  Subject(const std::string& codec, const CorpusShape& shape) {
+    const auto documents = random_corpus(97, shape);
+    const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
+    const DocumentOrder order = pipeline.order(collection);
+    const ModelIndex model(documents, order.documents);
+    BuildOptions options;
+    options.codec = codec;
+    options.codec_options = {64, 2};
+    options.quantize_bits = 6;
+    sound.emplace(Pipeline::open_index(pipeline.build(collection, order, options)));
+    for (const auto& terms : draw_queries(23, model, 10)) texts.push_back(text_of(terms));
+    // Lists of several blocks.
+    texts.insert(texts.end(), {"everywhere often", "everywhere", "often everywhere sometimes"});
+    sections.emplace(sound->container());
+  }
+
+  Pipeline pipeline;
+  std::optional<IndexReader> sound;
+  std::optional<IndexSections> sections;
+  std::vector<std::string> texts;
+};
+
+/// Asks all queries by all algorithms, many at a time and few: what comes back may be anything but a crash.
+/// Returns how often damage was found.
+int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Scores scores) {
+  ScoringOptions scoring;
+  scoring.scores = scores;
+  const QueryEngine engine(index, scoring);
+  NoProgress progress;
+  GpuEngine gpu(engine, {}, progress);
+  std::vector<std::string_view> many;
+  for (unsigned i = 0; i < 3; ++i) many.insert(many.end(), texts.begin(), texts.end());
+  int found = 0;
+  for (const QueryAlgorithm& algorithm : all_algorithms()) {
+    for (const std::size_t batch : {many.size(), std::size_t{8}}) {
+      gpu.set_batch_queries(batch);
+      try {
+        gpu.search(many, algorithm, 10);
+      } catch (const CorruptFile&) {
+        ++found;
+      }
+    }
+  }
+  return found;
+}
+
+/// Damages some numbers of a section.
+void damage(Bytes& section, std::size_t number_bytes, RandomBits& random) {
+  const std::size_t numbers = section.size() / number_bytes;
+  for (std::uint64_t left = 1 + random.below(3); left > 0; --left) {
+    std::uint8_t* at = section.data() + number_bytes * random.below(numbers);
+    if (random.below(2) == 0) {
+      at[random.below(number_bytes)] ^= static_cast<std::uint8_t>(1u << random.below(8));
+    } else {
+      for (std::size_t i = 0; i < number_bytes; ++i) at[i] = static_cast<std::uint8_t>(random.below(256));
+    }
+  }
+}
+
+/// Damages each section that kernels read, so many times. Returns how often it was found.
+int damage_all(Subject& subject, unsigned times) {
+  int found = 0;
+  RandomBits random(101);
+  NoProgress progress;
+  for (const char* name : {"postings", "block_last", "block_offset", "impacts"}) {
+    Bytes& section = subject.sections->section(name);
+    const Bytes before = section;
+    for (unsigned i = 0; i < times; ++i) {
+      INFO(name << ", damage " << i);
+      damage(section, sizeof(std::uint32_t), random);
+      try {
+        const IndexReader index = subject.sections->open(subject.pipeline);
+        found += ask_all(index, subject.texts,
+                         std::strcmp(name, "impacts") == 0 || i % 2 == 1 ? Scores::quantized : Scores::exact);
+        gpu::DecodeBenchOptions options;
+        options.least_postings = 65;
+        options.repeats = 1;
+        gpu::measure_decoding(index, options, progress);
+      } catch (const CorruptFile&) {
+        ++found;
+      }
+      section = before;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize]") {
+  SKIP_WITHOUT_GPU();
+  for (const Codec* codec : all_codecs()) {
+    INFO(codec->name());
+    Subject subject(std::string(codec->name()), {700, 60, 20, false});
+    CHECK(damage_all(subject, 8) > 0);
+  }
+}
+
+TEST_CASE("an engine that met damage answers what is sound", "[gpu]") {
+  SKIP_WITHOUT_GPU();
+  Subject subject("newpfd", {3000, 60, 20, false});
+  // All of the longest list's blocks but the first.
+  const auto list = subject.sound->find("everywhere");
+  REQUIRE(list);
+  REQUIRE(list->block_offset.size() > 2);
+  Bytes& postings = subject.sections->section("postings");
+  const std::size_t begin = 4 * (list->first_word + list->block_offset[1]);
+  std::memset(postings.data() + begin, 0xff, 4 * list->words.size() - 4 * list->block_offset[1]);
+  const IndexReader damaged = subject.sections->open(subject.pipeline);
+  const QueryEngine engine(damaged, {});
+  NoProgress progress;
+  GpuEngine gpu(engine, {0, 3, 1}, progress);
+  Analyzer analyzer = engine.make_analyzer();
+  for (unsigned i = 0; i < 3; ++i) {
+    const std::vector<std::string_view> with_damage(20, "everywhere often");
+    CHECK_THROWS_AS(gpu.search(with_damage, algorithm_named("or"), 10), CorruptFile);
+    const std::vector<std::string_view> sound(20, "often");
+    for (const auto& answer : gpu.search(sound, algorithm_named("or"), 10))
+      require_same(answer, engine.search("often", algorithm_named("or"), 10, analyzer));
+  }
+}
+
+}  // namespace quern
