@@ -1,6 +1,7 @@
 #include "cli/run_quern.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -95,21 +96,37 @@ RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings) {
   return outcome;
 }
 
-RunningQuern::RunningQuern(const Words& arguments) {
+RunningQuern::RunningQuern(const Words& arguments, bool reads_output) {
   CStrings command = command_of(arguments), environment = environment_of({});
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  int in[2], out[2] = {-1, -1};
+  if (::pipe2(in, O_CLOEXEC) != 0 || (reads_output && ::pipe2(out, O_CLOEXEC) != 0))
+    throw std::runtime_error("no pipe");
   const int null = open_or_throw("/dev/null", O_WRONLY);
   process_ = ::fork();
-  if (process_ == 0) become_quern(command, environment, {}, ends[0], null, null);
-  ::close(ends[0]);
+  if (process_ == 0) become_quern(command, environment, {}, in[0], reads_output ? out[1] : null, null);
+  ::close(in[0]);
   ::close(null);
-  input_ = ends[1];
+  if (reads_output) ::close(out[1]);
+  input_ = in[1];
+  output_ = out[0];
 }
 
 RunningQuern::~RunningQuern() {
   if (process_ > 0) kill(SIGKILL);
-  if (input_ >= 0) ::close(input_);
+  for (const int end : {input_, output_})
+    if (end >= 0) ::close(end);
+}
+
+std::string RunningQuern::read_line() {
+  std::string line;
+  for (;;) {
+    pollfd waiting{output_, POLLIN, 0};
+    char c = 0;
+    if (::poll(&waiting, 1, 60000) != 1 || ::read(output_, &c, 1) != 1)
+      throw std::runtime_error("the run says no more");
+    if (c == '\n') return line;
+    line += c;
+  }
 }
 
 void RunningQuern::write(const std::string& bytes) {

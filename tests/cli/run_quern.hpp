@@ -35,13 +35,16 @@ RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings = 
 /// A run whose standard input stays open, for tests that end it in the middle.
 class RunningQuern {
  public:
-  explicit RunningQuern(const Words& arguments);
+  /// With `reads_output` what it writes is there for read_line(); else it goes nowhere.
+  explicit RunningQuern(const Words& arguments, bool reads_output = false);
   /// Kills it if it still runs.
   ~RunningQuern();
   RunningQuern(const RunningQuern&) = delete;
   RunningQuern& operator=(const RunningQuern&) = delete;
 
   void write(const std::string& bytes);
+  /// The next line of its output, without its end; waits for it, for a minute at the most.
+  std::string read_line();
   void kill(int signal);
   /// Ends its input and waits for it; the exit status, 128 + its number where a signal ended it.
   int finish();
@@ -52,7 +55,7 @@ class RunningQuern {
   int wait();
 
   int process_ = -1;
-  int input_ = -1;
+  int input_ = -1, output_ = -1;
   long peak_memory_bytes_ = 0;
 };
 

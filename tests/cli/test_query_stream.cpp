@@ -1,0 +1,97 @@
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+#include "corpus/temporary_folder.hpp"
+
+/// Queries that come over time.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct MillIndex {
+  TemporaryFolder folder;
+  std::string index = folder.path("index");
+
+  MillIndex() { REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0); }
+  Words command(const Words& options) const {
+    Words words = {"query", index, "-q", "-"};
+    words.insert(words.end(), options.begin(), options.end());
+    return words;
+  }
+  RunOutcome run(const Words& options, const std::string& input) const {
+    Surroundings surroundings;
+    surroundings.input = input;
+    return run_quern(command(options), surroundings);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a stream's queries are answered while it stays open", "[cli][query][stream]") {
+  const MillIndex mill;
+  RunningQuern run(
+      mill.command({"--queries-format", "tsv", "--batch-wait", "1", "--output-format", "msmarco", "-k", "1"}), true);
+  run.write("a\tmill\n");
+  CHECK(run.read_line() == "a\tM-2\t1");
+  run.write("b\tstones\nc\tmi");
+  CHECK(run.read_line().starts_with("b\tM-"));
+  run.write("ll\n");
+  CHECK(run.read_line() == "c\tM-2\t1");
+  CHECK(run.finish() == 0);
+}
+
+TEST_CASE("a full batch does not wait", "[cli][query][stream]") {
+  const MillIndex mill;
+  RunningQuern run(mill.command({"--queries-format", "lines", "--batch-wait", "3600000", "--batch", "2",
+                                 "--output-format", "msmarco", "-k", "1"}),
+                   true);
+  run.write("mill\nmill\nmill\n");
+  CHECK(run.read_line() == "1\tM-2\t1");
+  CHECK(run.read_line() == "2\tM-2\t1");
+  // The third one's batch is due at the end.
+  CHECK(run.finish() == 0);
+  CHECK(run.read_line() == "3\tM-2\t1");
+}
+
+TEST_CASE("a stream gives the results of a file, in every form with a query a line", "[cli][query][stream]") {
+  const MillIndex mill;
+  const std::pair<const char*, const char*> inputs[] = {
+      {"lines", "\xef\xbb\xbfmill\r\n\nstones mill\nnowhere"},
+      {"tsv", "7\twater mill\n12\tstones\n"},
+      {"colon", "7:water mill\n12:stones\n"},
+      {"weighted", "7:1:water mill\n12:4:stones\n"},
+      {"jsonl", "{\"_id\": \"7\", \"text\": \"water mill\"}\n{\"_id\": 12, \"text\": \"stones\"}\n"},
+  };
+  for (const auto& [form, input] : inputs) {
+    INFO(form);
+    const RunOutcome whole = mill.run({"--queries-format", form}, input);
+    CHECK(whole.exit_status == 0);
+    CHECK_FALSE(whole.out.empty());
+    for (const char* batch : {"1", "2", "100"}) {
+      const RunOutcome stream = mill.run({"--queries-format", form, "--batch-wait", "0", "--batch", batch}, input);
+      CHECK(stream.exit_status == 0);
+      CHECK(stream.out == whole.out);
+    }
+  }
+}
+
+TEST_CASE("a stream must name its form, and what is wrong with it is said after the answers before", "[cli][stream]") {
+  const MillIndex mill;
+  for (const char* form : {"auto", "trec", "webtrack"}) {
+    const RunOutcome refused = mill.run({"--queries-format", form, "--batch-wait", "0"}, "mill\n");
+    CHECK(refused.exit_status == 1);
+    CHECK(contains(refused.err, "--queries-format"));
+    CHECK(contains(refused.err, "tsv"));
+  }
+  const RunOutcome damaged =
+      mill.run({"--queries-format", "tsv", "--batch-wait", "0", "--output-format", "msmarco"}, "7\tmill\n\nmill\n");
+  CHECK(damaged.exit_status == 1);
+  CHECK(contains(damaged.out, "7\tM-2\t1"));
+  CHECK(contains(damaged.err, "standard input, line 3"));
+  CHECK(run_quern({"query", mill.index, "--query", "mill", "--batch-wait", "1"}).exit_status == 1);
+  CHECK(mill.run({"--batch-wait", "-1"}, "").exit_status == 2);
+  CHECK(mill.run({"--gpus", "some"}, "mill\n").exit_status == 2);
+}
+
+}  // namespace quern
