@@ -164,8 +164,12 @@ class IntersectionWarp {
         least = min(least, docids_[i]);
         greatest = max(greatest, docids_[i]);
       }
-    const std::uint32_t begin = first_not_below(last, list.rows, __reduce_min_sync(all_lanes, least));
-    const std::uint32_t end = begin + first_not_below(last + begin, list.rows - begin, warp_max(greatest));
+    least = __reduce_min_sync(all_lanes, least);
+    greatest = warp_max(greatest);
+    const std::uint32_t begin = first_not_below(last, list.rows, least);
+    // A single document is searched for once.
+    const std::uint32_t end =
+        least == greatest ? begin : begin + first_not_below(last + begin, list.rows - begin, greatest);
     std::uint32_t rows[V];
 #pragma unroll
     for (int i = 0; i < V; ++i) {
