@@ -53,7 +53,7 @@ struct BatchRunner::State {
   BatchTimes times;
   BatchCounts counts;
 
-  BatchView upload(const QueryBatch& batch);
+  void upload(BatchView& view, const QueryBatch& batch);
   void make_room(BatchView& view, const QueryBatch& batch);
   void make_entry_room(BatchView& view, const QueryBatch& batch, bool with_max);
   void count(const QueryBatch& batch, const BatchWork& work);
@@ -69,7 +69,7 @@ BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
 const BatchCounts& BatchRunner::counts() const { return state_->counts; }
 
-BatchView BatchRunner::State::upload(const QueryBatch& batch) {
+void BatchRunner::State::upload(BatchView& view, const QueryBatch& batch) {
   Layout layout;
   const std::size_t queries = batch.queries.size();
   const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
@@ -103,7 +103,6 @@ BatchView BatchRunner::State::upload(const QueryBatch& batch) {
   fill_zero(in.data() + copied, layout.bytes() - copied, stream);
   uploaded.record(stream);
 
-  BatchView view;
   view.lists = at<ListView>(in.data(), lists_at);
   view.terms = at<BatchTerm>(in.data(), terms_at);
   view.queries = at<BatchQuery>(in.data(), queries_at);
@@ -115,12 +114,13 @@ BatchView BatchRunner::State::upload(const QueryBatch& batch) {
   view.greatest_docid = at<std::uint32_t>(in.data(), greatest_at);
   view.num_candidates = at<std::uint32_t>(in.data(), num_at);
   view.next_work = at<std::uint32_t>(in.data(), work_at);
-  index_view.damaged = at<std::uint32_t>(in.data(), damage_at);
+  // Of a few queries whoever finds damage counts it in the host's memory.
+  index_view.damaged =
+      direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
   view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
   view.num_queries = num_queries;
   view.num_chunks = static_cast<std::uint32_t>(batch.chunks.size());
   view.tasks = batch.tasks;
-  return view;
 }
 
 void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
@@ -141,11 +141,7 @@ void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
   host_out.reserve(results.bytes());
   if (!direct) out.reserve(results.bytes());
   std::uint8_t* memory = direct ? host_out.data() : out.data();
-  if (direct) {
-    // Where there is damage the one who finds it counts it, over the bus.
-    *at<std::uint32_t>(memory, damaged_at) = 0;
-    index_view.damaged = at<std::uint32_t>(memory, damaged_at);
-  }
+  *at<std::uint32_t>(host_out.data(), damaged_at) = 0;
   view.num_results = at<std::uint32_t>(memory, num_results_at);
   view.results = at<Candidate>(memory, results_at);
 }
@@ -199,14 +195,15 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   state.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   state.k = static_cast<std::uint32_t>(work.k);
   state.direct = batch.queries.size() <= most_direct_queries;
-  BatchView view = state.upload(batch);
-  state.make_room(view, batch);
+  BatchView view;
   // A few queries look at few of their lists' blocks; for many, blocks are decoded once for all.
   const bool skip = work.intersect && (batch.queries.size() <= most_skipping_queries ||
                                        std::any_of(batch.queries.begin(), batch.queries.end(),
                                                    [](const BatchQuery& query) { return query.terms > lanes_a_warp; }));
   state.decodes = !skip;
   state.count(batch, work);
+  state.make_room(view, batch);
+  state.upload(view, batch);
   if (!skip) state.make_entry_room(view, batch, work.pruning == Pruning::blocks);
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->ran.handle()));
   state.began.record(state.stream);
@@ -222,7 +219,9 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
         unite(view, work.pruning, state.stream);
     }
     state.united.record(state.stream);
-    Kernels<coding>::finish(state.index_view, view, device.quantized, skip, state.stream);
+    const bool spread = !skip && batch.queries.size() <= most_spread_queries;
+    if (spread) Kernels<coding>::score(state.index_view, view, device.quantized, state.stream);
+    Kernels<coding>::finish(state.index_view, view, device.quantized, skip || spread, state.stream);
   });
   state.download();
 }

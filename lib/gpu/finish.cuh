@@ -1,15 +1,8 @@
 #pragma once
-#include "quern/gpu/lookup.cuh"
-#include "quern/gpu/threshold.cuh"
-#include "quern/gpu/tuning.hpp"
+#include "quern/gpu/exact_score.cuh"
 
 /// From a query's candidates to its results: those above the threshold are scored exactly and sorted.
 namespace quern::gpu {
-
-/// Score and docID in a number that is the smaller the better the document ranks, as in TopK.
-__device__ inline Candidate rank_key(float score, std::uint32_t docid) {
-  return Candidate{~__float_as_uint(score)} << 32 | docid;
-}
 
 /// Sorts so many keys, a power of two, by a thread block.
 __device__ inline void sort_keys(Candidate* keys, std::uint32_t size) {
@@ -77,9 +70,8 @@ class QueryFinish {
     for (std::uint32_t i = threadIdx.x; i < found; i += finish_threads) {
       Candidate key = batch_.candidates[std::uint64_t{number} * batch_.room + i];
       const auto docid = static_cast<std::uint32_t>(key);
-      // A block that did not decode left entries as they were.
-      if (docid >= index_.num_documents) continue;
       if (scored) {
+        if (key == no_candidate) continue;
         const float score = __uint_as_float(~static_cast<std::uint32_t>(key >> 32));
         if (most_units(query, score) < least_units(threshold, docid)) continue;
       } else {
@@ -91,16 +83,10 @@ class QueryFinish {
     }
   }
 
-  /// Makes a rank key of a candidate: its parts, added in the order of summation.
+  /// Makes a rank key of a candidate.
   __device__ void score(const BatchQuery& query, Candidate& key) {
     const auto docid = static_cast<std::uint32_t>(key);
-    float score = first_part(index_, docid);
-    for (std::uint32_t t = 0; t < query.terms; ++t) {
-      const BatchTerm& term = batch_.terms[query.first_term + t];
-      std::uint32_t value = 0;
-      if (find_value<quantized, V>(index_, batch_, decoder_, batch_.lists[term.list], docid, value))
-        score = __fadd_rn(score, exact_part<quantized>(index_, term.weight, docid, value));
-    }
+    const float score = exact_score<quantized, V>(index_, batch_, decoder_, query, docid);
     __syncwarp();
     if (lane_id() == 0) key = rank_key(score, docid);
     __syncwarp();

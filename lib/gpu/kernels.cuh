@@ -4,6 +4,7 @@
 
 #include "quern/gpu/decode_lists.cuh"
 #include "quern/gpu/entries.cuh"
+#include "quern/gpu/exact_score.cuh"
 #include "quern/gpu/finish.cuh"
 #include "quern/gpu/intersection.cuh"
 #include "quern/gpu/kernels.hpp"
@@ -39,6 +40,15 @@ void Kernels<coding>::intersect(const IndexView& index, const BatchView& batch, 
     const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_a_task, 1);
     const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0), useful);
     kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void Kernels<coding>::score(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
+  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+    constexpr auto kernel = score_candidates<coding, V, is_quantized>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }

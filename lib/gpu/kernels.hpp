@@ -22,6 +22,8 @@ struct Kernels {
   static void write_entries(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
   /// The documents with all of their terms, scored; from the lists themselves.
   static void intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  /// Scores the candidates of a few queries; finish() has them as `scored` then.
+  static void score(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
   /// From candidates to results.
   static void finish(const IndexView& index, const BatchView& batch, bool quantized, bool scored, cudaStream_t stream);
   /// Decodes lists to memory.

@@ -23,6 +23,8 @@ inline constexpr std::size_t most_skipping_queries = 16;
 /// Queries of a batch that is answered with as few steps as there can be: counters come with the batch as zeros, and
 /// results go straight to the host's memory. More of them are better cleared and copied by the GPU.
 inline constexpr std::size_t most_direct_queries = 16;
+/// Queries of a batch whose candidates are scored by all warps together, not by a thread block for each query.
+inline constexpr std::size_t most_spread_queries = 128;
 /// Batches that each of several GPUs gets, about: more of them end together, fewer decode lists less often.
 inline constexpr std::size_t batches_a_gpu = 2;
 /// What a query costs besides its lists, in postings, for each so many documents of the index.
