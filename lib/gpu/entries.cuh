@@ -23,7 +23,7 @@ class EntryWriter {
       read_raw(list, docids, values);
     } else {
       place = place_of(index_, list, block);
-      if (!read(list, block, place, docids, values)) {
+      if (!read_postings<quantized, V>(index_, decoder_, list, block, place, docids, values)) {
         // What is not there is of no document's score, and within bounds.
 #pragma unroll
         for (int i = 0; i < V; ++i) docids[i] = values[i] = 0;
@@ -53,19 +53,6 @@ class EntryWriter {
   }
 
  private:
-  /// A block's docIDs, and its frequencies or impacts; false, and counted, where it is damaged.
-  __device__ bool read(const ListView& list, std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
-                       std::uint32_t (&values)[V]) {
-    if (!decode_docids<V>(index_, decoder_, place, docids)) return false;
-    if constexpr (quantized) {
-      read_slots<V>(impact_words_of(index_, list, block), 0, list.impact_width, place.n, values);
-    } else if (!decoder_.freqs(values)) {
-      report_damage(index_);
-      return false;
-    }
-    return true;
-  }
-
   __device__ void read_raw(const ListView& list, std::uint32_t (&docids)[V], std::uint32_t (&values)[V]) const {
 #pragma unroll
     for (int i = 0; i < V; ++i) {

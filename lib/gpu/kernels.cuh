@@ -6,22 +6,12 @@
 #include "quern/gpu/entries.cuh"
 #include "quern/gpu/exact_score.cuh"
 #include "quern/gpu/finish.cuh"
+#include "quern/gpu/form.cuh"
 #include "quern/gpu/intersection.cuh"
 #include "quern/gpu/kernels.hpp"
 #include "quern/gpu/resident_blocks.hpp"
 
 namespace quern::gpu {
-
-/// Calls with.operator()<V, quantized>().
-template <class With>
-void with_form(const IndexView& index, bool quantized, With&& with) {
-  with_values_a_lane(index.block_size, [&]<int V>() {
-    if (quantized)
-      with.template operator()<V, true>();
-    else
-      with.template operator()<V, false>();
-  });
-}
 
 template <Coding coding>
 void Kernels<coding>::write_entries(const IndexView& index, const BatchView& batch, bool quantized,

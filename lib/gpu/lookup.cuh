@@ -54,6 +54,22 @@ __device__ inline float exact_part(const IndexView& index, float weight, std::ui
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
+/// This lane's postings of a block with a row: docIDs and frequencies (quantized: impacts). False, and counted, where
+/// they are damaged. By a whole warp.
+template <bool quantized, int V, class Decoder>
+__device__ inline bool read_postings(const IndexView& index, Decoder& decoder, const ListView& list,
+                                     std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
+                                     std::uint32_t (&values)[V]) {
+  if (!decode_docids<V>(index, decoder, place, docids)) return false;
+  if constexpr (quantized) {
+    read_slots<V>(impact_words_of(index, list, block), 0, list.impact_width, place.n, values);
+  } else if (!decoder.freqs(values)) {
+    report_damage(index);
+    return false;
+  }
+  return true;
+}
+
 /// The frequency (quantized: impact) of a document in a list; false where it is not in it. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool find_value(const IndexView& index, const BatchView& batch, Decoder& decoder,
@@ -69,13 +85,7 @@ __device__ inline bool find_value(const IndexView& index, const BatchView& batch
   if (block == list.rows) return false;
   const BlockPlace place = place_of(index, list, block);
   std::uint32_t docids[V], values[V];
-  if (!decode_docids<V>(index, decoder, place, docids)) return false;
-  if constexpr (quantized) {
-    read_slots<V>(impact_words_of(index, list, block), 0, list.impact_width, place.n, values);
-  } else if (!decoder.freqs(values)) {
-    report_damage(index);
-    return false;
-  }
+  if (!read_postings<quantized, V>(index, decoder, list, block, place, docids, values)) return false;
   bool found = false;
 #pragma unroll
   for (int i = 0; i < V; ++i)

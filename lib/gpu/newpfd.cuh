@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/codec/newpfd_layout.hpp"
-#include "quern/codec/simple16_cuts.hpp"
 #include "quern/gpu/block_place.cuh"
+#include "quern/gpu/simple16_table.hpp"
 #include "quern/gpu/slots.cuh"
 
 /// NewPFD blocks, decoded by a warp each; formats/newpfd.md is the page.
@@ -9,21 +9,6 @@ namespace quern::gpu {
 
 namespace simple16 {
 
-/// For each way and value: shift, and width << 8. At place 31 of a way: how many values a word holds.
-struct Table {
-  std::uint16_t entries[16][32];
-};
-constexpr Table make_table() {
-  Table table{};
-  for (unsigned way = 0; way < 16; ++way) {
-    unsigned i = 0, bit = 0;
-    for (const quern::simple16::Run& run : quern::simple16::ways[way])
-      for (unsigned j = 0; j < run.count; ++j, bit += run.width)
-        table.entries[way][i++] = static_cast<std::uint16_t>(bit | run.width << 8);
-    table.entries[way][31] = quern::simple16::counts[way];
-  }
-  return table;
-}
 static __device__ const Table table = make_table();
 
 /// Value i of a word.

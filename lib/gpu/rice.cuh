@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/codec/rice_layout.hpp"
 #include "quern/gpu/block_place.cuh"
+#include "quern/gpu/rice_parts.hpp"
 #include "quern/gpu/slots.cuh"
 
 /// Rice-coded blocks, decoded by a warp each; formats/rice.md is the page.
@@ -13,47 +13,29 @@ class RiceDecoder {
 
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
-    if (place.size == 0) return false;
-    const std::uint32_t list_header = place.list[0];
-    docid_width_ = list_header & 31;
-    freq_width_ = list_header >> 5 & 31;
-    const std::uint32_t first = place.words[0];
-    std::uint32_t word = 1;
-    docid_unary_ = first & 0xffff;
-    freq_unary_ = first >> 16;
-    if (docid_unary_ == rice::long_length) docid_unary_ = place.words[word++];
-    if (freq_unary_ == rice::long_length) freq_unary_ = place.words[word++];
-    if (docid_unary_ < place.n || freq_unary_ < place.n) return false;
-    if (docid_width_ != 0) word += (place.n - 1) / rice::sum_distance;
-    word += ((docid_unary_ - 1) / rice::sum_distance + 1) / 2;
-    const std::uint64_t remainders = std::uint64_t{32} * word;
-    const std::uint64_t unary = remainders + std::uint64_t{place.n} * (docid_width_ + freq_width_);
-    remainders_bit_ = static_cast<std::uint32_t>(remainders);
-    docid_unary_bit_ = static_cast<std::uint32_t>(unary);
-    // Bits are counted in 32 bits here: a block of half a gigabyte is none that a writer makes.
-    const std::uint64_t end = unary + docid_unary_ + freq_unary_;
-    return end <= std::uint64_t{32} * place.size && end < 0xffffffffu;
+    return parts_.open(place);
   }
 
   __device__ bool docids(std::uint32_t (&out)[V]) const {
-    const bool sound = find_terminators(docid_unary_bit_, docid_unary_);
-    read_slots<V>(place_.words, remainders_bit_, docid_width_, place_.n, out);
+    const bool sound = find_terminators(parts_.docid_unary_bit, parts_.docid_unary);
+    read_slots<V>(place_.words, parts_.remainders_bit, parts_.docid_width, place_.n, out);
     sum_up<V>(place_.before, out);
     const unsigned first = lane_id() * V;
 #pragma unroll
-    for (int i = 0; i < V; ++i) out[i] += (room_.values[first + i] - (first + i)) << docid_width_;
+    for (int i = 0; i < V; ++i) out[i] += (room_.values[first + i] - (first + i)) << parts_.docid_width;
     return sound;
   }
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const {
-    const bool sound = find_terminators(docid_unary_bit_ + docid_unary_, freq_unary_);
-    read_slots<V>(place_.words, remainders_bit_ + place_.n * docid_width_, freq_width_, place_.n, out);
+    const bool sound = find_terminators(parts_.docid_unary_bit + parts_.docid_unary, parts_.freq_unary);
+    read_slots<V>(place_.words, parts_.remainders_bit + place_.n * parts_.docid_width, parts_.freq_width, place_.n,
+                  out);
     const unsigned first = lane_id() * V;
     std::uint32_t before = first == 0 ? 0xffffffffu : room_.values[first - 1];
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       const std::uint32_t terminator = room_.values[first + i];
-      out[i] += ((terminator - before - 1) << freq_width_) + 1;
+      out[i] += ((terminator - before - 1) << parts_.freq_width) + 1;
       before = terminator;
     }
     return sound;
@@ -89,8 +71,7 @@ class RiceDecoder {
 
   WarpRoom<V> room_;
   BlockPlace place_;
-  std::uint32_t docid_width_ = 0, freq_width_ = 0, docid_unary_ = 0, freq_unary_ = 0;
-  std::uint32_t remainders_bit_ = 0, docid_unary_bit_ = 0;
+  RiceParts parts_;
 };
 
 }  // namespace quern::gpu
