@@ -10,6 +10,7 @@
 #include "query_figures.hpp"
 #include "query_source.hpp"
 #include "scoring_options.hpp"
+#include "strategy_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -20,13 +21,15 @@ struct Arguments {
   ScoringArguments scoring;
   std::string index;
   std::vector<std::string> algorithms = {"or", "bmw", "and"};
+  std::vector<std::string> strategies = {std::string(gpu::all_strategies().front().name)};
   GpuBenchOptions bench;
   bool no_cpu = false;
 };
 
 Json figures_json(const GpuBenchFigures& figures) {
   const auto queries = static_cast<double>(figures.queries);
-  Json json = {{"algorithm", figures.algorithm->name},
+  Json json = {{"strategy", figures.strategy->name},
+               {"algorithm", figures.algorithm->name},
                {"k", figures.k},
                {"gpus", figures.gpus},
                {"batch_queries", figures.batch_queries},
@@ -62,15 +65,16 @@ std::string text_of(const Json& figure, const char* form) {
 
 void print_table(const Json& json) {
   print(environment_line());
-  print(fmt::format("{:<10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "algorithm", "k", "GPUs",
-                    "batch", "queries/s", "kernels only", "CPU", "postings/s", "of the bound", "J/1000", "to CPU",
-                    "again"));
+  print(fmt::format("{:<11}{:<10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "strategy",
+                    "algorithm", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU", "postings/s", "of the bound",
+                    "J/1000", "to CPU", "again"));
   for (const Json& row : json["set_ups"]) {
     const std::string bound = row["bound"].is_null() ? "-"
                                                      : fmt::format("{:.0f} % {}", 100 * row["share"].get<double>(),
                                                                    row["bound"].get<std::string>());
-    print(fmt::format("{:<10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
-                      row["algorithm"].get<std::string>(), row["k"].get<std::size_t>(), row["gpus"].get<std::size_t>(),
+    print(fmt::format("{:<11}{:<10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
+                      row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(),
+                      row["k"].get<std::size_t>(), row["gpus"].get<std::size_t>(),
                       row["batch_queries"].get<std::size_t>(), row["queries_per_second"].get<double>(),
                       row["kernel_queries_per_second"].get<double>(), row.value("cpu_queries_per_second", 0.0),
                       billions(row["postings_per_second"].get<double>()), bound,
@@ -81,11 +85,12 @@ void print_table(const Json& json) {
     if (!row.contains("wall")) continue;
     for (const char* clock : {"wall", "device"}) {
       const Json& times = row[clock];
-      print(fmt::format(
-          "{}, k {}, one at a time, {} time: {:.1f} us at the median, {:.1f} at the 90th percentile, "
-          "{:.1f} at the 95th, {:.1f} at the 99th\n",
-          row["algorithm"].get<std::string>(), row["k"].get<std::size_t>(), clock, times["p50_us"].get<double>(),
-          times["p90_us"].get<double>(), times["p95_us"].get<double>(), times["p99_us"].get<double>()));
+      print(
+          fmt::format("{} by {}, k {}, one at a time, {} time: {:.1f} us at the median, {:.1f} at the 90th percentile, "
+                      "{:.1f} at the 95th, {:.1f} at the 99th\n",
+                      row["algorithm"].get<std::string>(), row["strategy"].get<std::string>(),
+                      row["k"].get<std::size_t>(), clock, times["p50_us"].get<double>(), times["p90_us"].get<double>(),
+                      times["p95_us"].get<double>(), times["p99_us"].get<double>()));
     }
   }
 }
@@ -98,6 +103,8 @@ void run(const Arguments& arguments) {
   for (const Query& query : queries) texts.push_back(query.text);
   std::vector<const QueryAlgorithm*> algorithms;
   for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
+  std::vector<const gpu::Strategy*> strategies;
+  for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
@@ -107,7 +114,8 @@ void run(const Arguments& arguments) {
                {"index", index_json(index)},
                {"scores", arguments.scoring.scores}};
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
-  for (const GpuBenchFigures& figures : measure_gpu(engine, texts, algorithms, options, *resources.progress))
+  for (const GpuBenchFigures& figures :
+       measure_gpu(engine, texts, strategies, algorithms, options, *resources.progress))
     json["set_ups"].push_back(figures_json(figures));
   if (arguments.common.json) return print(json.dump(1) + "\n");
   print_table(json);
@@ -127,6 +135,7 @@ void add_gpu_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(name_validator(names))
       ->capture_default_str();
+  add_strategy_options(*command, arguments->strategies, arguments->bench.of_strategy);
   command->add_option("-k", arguments->bench.ks, "Results a query")
       ->type_name("N")
       ->delimiter(',')
@@ -157,6 +166,7 @@ void add_gpu_bench(CLI::App& bench) {
       "\nResults are compared with the CPU's, bit by bit, before anything is measured.\n"
       "\nExamples:\n  quern bench gpu my.quern -q log.txt\n"
       "  quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json\n"
+      "  quern bench gpu my.quern -q log.txt --strategies range,ding,partition\n"
       "  quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu");
   command->callback([arguments] { run(*arguments); });
 }

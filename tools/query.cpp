@@ -21,6 +21,7 @@
 #include "query_stream.hpp"
 #include "run_statistics.hpp"
 #include "scoring_options.hpp"
+#include "strategy_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -38,6 +39,7 @@ struct Arguments {
   std::string index, plan, output, output_format, tag = "quern", stats;
   std::string device = cpu_device;
   GpuOptions gpu;
+  std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
   std::string algorithm{all_algorithms().front().name};
   std::size_t k = 10;
@@ -97,7 +99,9 @@ std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEng
   // Whoever names a GPU that is not there has made a mistake, where there are others.
   if (!list_gpus().empty()) GpuEngine::numbers_of(arguments.gpu);
   try {
-    return std::make_unique<GpuEngine>(engine, arguments.gpu, *resources.progress);
+    GpuOptions options = arguments.gpu;
+    options.strategy = &gpu::strategy_named(arguments.strategy);
+    return std::make_unique<GpuEngine>(engine, options, *resources.progress);
   } catch (const Error& error) {
     if (arguments.device == gpu_device) throw;
     say(arguments.common, fmt::format("quern: queries run on the CPU: {}", error.what()));
@@ -271,6 +275,7 @@ void add_query_command(CLI::App& program) {
       ->type_name("NAME")
       ->check(name_validator({cpu_device, gpu_device, auto_device}))
       ->capture_default_str();
+  add_strategy_options(*command, arguments->strategy, arguments->gpu.of_strategy);
   add_gpu_option(*command, arguments->gpu.gpu);
   command->add_option("--gpus", arguments->gpu.gpus, "So many GPUs answer, from that one on; all: as many as there are")
       ->type_name("N")

@@ -5,6 +5,7 @@
 #include "quern/gpu/batch_runner.hpp"
 #include "quern/gpu/device_index_view.cuh"
 #include "quern/gpu/kernels.hpp"
+#include "quern/gpu/strategy_run.cuh"
 #include "quern/gpu/threshold.cuh"
 #include "quern/gpu/tuning.hpp"
 
@@ -46,6 +47,7 @@ struct BatchRunner::State {
   DeviceArray<std::uint32_t> entries, starts, range_max;
   DeviceArray<std::uint32_t> scratch;  ///< of IndexView
   IndexView index_view;
+  std::unique_ptr<StrategyRun> strategy;  ///< null: what this class does itself
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   std::uint32_t num_queries = 0, k = 0;
   bool direct = false;   ///< see most_direct_queries
@@ -57,12 +59,15 @@ struct BatchRunner::State {
   void make_room(BatchView& view, const QueryBatch& batch);
   void make_entry_room(BatchView& view, const QueryBatch& batch, bool with_max);
   void count(const QueryBatch& batch, const BatchWork& work);
+  /// What the strategy `range` does.
+  void run_ranges(const BatchView& view, const BatchWork& work);
   void download();
 };
 
-BatchRunner::BatchRunner(const DeviceIndex& index) {
+BatchRunner::BatchRunner(const DeviceIndex& index, const Strategy& strategy, const StrategyOptions& options) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   state_ = std::make_unique<State>(index);
+  if (strategy.make) state_->strategy = strategy.make(index, options);
 }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
@@ -131,7 +136,7 @@ void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
   view.range_ceilings = device.range_ceilings.data();
   view.k = k;
   view.room = static_cast<std::uint32_t>(candidate_room_of(k));
-  found.reserve(queries * view.room * sizeof(Candidate));
+  if (!strategy) found.reserve(queries * view.room * sizeof(Candidate));
   view.candidates = at<Candidate>(found.data(), 0);
 
   Layout results;
@@ -188,9 +193,28 @@ void BatchRunner::State::download() {
   ended.record(stream);
 }
 
+void BatchRunner::State::run_ranges(const BatchView& view, const BatchWork& work) {
+  const bool quantized = index.device().quantized;
+  with_coding(index.device().coding, [&]<Coding coding>() {
+    if (decodes) {
+      Kernels<coding>::write_entries(index_view, view, quantized, stream);
+      decoded.record(stream);
+      if (work.intersect)
+        intersect_ranges(view, stream);
+      else
+        unite(view, work.pruning, stream);
+    } else {
+      Kernels<coding>::intersect(index_view, view, quantized, stream);
+    }
+    united.record(stream);
+    const bool spread = decodes && view.num_queries <= most_spread_queries;
+    if (spread) Kernels<coding>::score(index_view, view, quantized, stream);
+    Kernels<coding>::finish(index_view, view, quantized, !decodes || spread, stream);
+  });
+}
+
 void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
   State& state = *state_;
-  const DeviceIndex::Device& device = state.index.device();
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   state.k = static_cast<std::uint32_t>(work.k);
@@ -200,29 +224,19 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   const bool skip = work.intersect && (batch.queries.size() <= most_skipping_queries ||
                                        std::any_of(batch.queries.begin(), batch.queries.end(),
                                                    [](const BatchQuery& query) { return query.terms > lanes_a_warp; }));
-  state.decodes = !skip;
+  state.decodes = !state.strategy && !skip;
   state.count(batch, work);
   state.make_room(view, batch);
   state.upload(view, batch);
-  if (!skip) state.make_entry_room(view, batch, work.pruning == Pruning::blocks);
+  if (state.decodes) state.make_entry_room(view, batch, work.pruning == Pruning::blocks);
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->ran.handle()));
   state.began.record(state.stream);
-  with_coding(device.coding, [&]<Coding coding>() {
-    if (skip) {
-      Kernels<coding>::intersect(state.index_view, view, device.quantized, state.stream);
-    } else {
-      Kernels<coding>::write_entries(state.index_view, view, device.quantized, state.stream);
-      state.decoded.record(state.stream);
-      if (work.intersect)
-        intersect_ranges(view, state.stream);
-      else
-        unite(view, work.pruning, state.stream);
-    }
+  if (state.strategy) {
+    state.strategy->run(state.index_view, view, batch, work, state.stream);
     state.united.record(state.stream);
-    const bool spread = !skip && batch.queries.size() <= most_spread_queries;
-    if (spread) Kernels<coding>::score(state.index_view, view, device.quantized, state.stream);
-    Kernels<coding>::finish(state.index_view, view, device.quantized, skip || spread, state.stream);
-  });
+  } else {
+    state.run_ranges(view, work);
+  }
   state.download();
 }
 

@@ -6,6 +6,7 @@
 #include "quern/gpu/device_index.hpp"
 #include "quern/gpu/pruning.hpp"
 #include "quern/gpu/query_batch.hpp"
+#include "quern/gpu/strategy.hpp"
 
 /// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
@@ -28,7 +29,7 @@ inline constexpr std::size_t candidate_room_of(std::size_t k) {
 struct BatchTimes {
   double upload_us = 0;
   double decode_us = 0;  ///< lists to entries; 0 where a few intersections look into the lists themselves
-  double unite_us = 0;   ///< to candidates, of intersections too
+  double unite_us = 0;   ///< to candidates, of intersections too; all of it with strategies of their own
   double finish_us = 0;  ///< from candidates to results
   double download_us = 0;
   double total_us = 0;  ///< from the batch's first step to its last, with what lies between them
@@ -70,7 +71,9 @@ struct BatchAnswer {
 /// CudaError where the GPU fails, CorruptFile where blocks don't decode.
 class BatchRunner {
  public:
-  explicit BatchRunner(const DeviceIndex& index);
+  /// Throws CudaError where the strategy's room doesn't fit.
+  explicit BatchRunner(const DeviceIndex& index, const Strategy& strategy = all_strategies().front(),
+                       const StrategyOptions& options = {});
   BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 

@@ -72,6 +72,18 @@ std::vector<float> greatest_of_ranges(std::span<const float> of_documents) {
   return greatest;
 }
 
+std::size_t free_bytes_now() {
+  std::size_t free_bytes = 0, all_bytes = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+  return free_bytes;
+}
+
+void check_room(const IndexReader& index, std::uint64_t bytes, const cudaDeviceProp& gpu) {
+  if (const std::size_t free_bytes = free_bytes_now(); bytes > free_bytes)
+    throw CudaError(index.name() + ": needs " + size_text(bytes) + " of GPU memory, and " + gpu.name + " has " +
+                    size_text(free_bytes) + " free; use a GPU with more memory, or --device cpu");
+}
+
 }  // namespace
 
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
@@ -104,11 +116,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   const std::uint64_t constant_bytes = constants.size() * (device.quantized ? 0 : sizeof(float));
   bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
            constant_bytes + context.priors.size_bytes();
-  std::size_t free_bytes = 0, all_bytes = 0;
-  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
-  if (bytes_ > free_bytes)
-    throw CudaError(index.name() + ": needs " + size_text(bytes_) + " of GPU memory, and " + properties.name + " has " +
-                    size_text(free_bytes) + " free; use a GPU with more memory, or --device cpu");
+  check_room(index, bytes_, properties);
 
   progress.start("copy to the GPU", bytes_, "bytes");
   Uploader uploader(progress);
@@ -122,8 +130,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   device.range_ceilings = uploader.upload(std::span<const float>(range_ceilings));
   uploader.wait();
   progress.finish();
-  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
-  free_bytes_ = free_bytes;
+  free_bytes_ = free_bytes_now();
 
   IndexView& view = device.view;
   view.postings = device.postings.data();
@@ -135,6 +142,24 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   view.num_documents = index.num_documents();
   view.block_size = index.block_size();
   view.recursion = index.manifest().codec_options.recursion;
+}
+
+void DeviceIndex::hold_block_maxima(Progress& progress) {
+  Device& device = *device_;
+  const auto block_max = engine_.index().container().array<std::uint16_t>("block_max");
+  if (device.block_max.size() > 0 || block_max.empty()) return;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu_)));
+  check_room(engine_.index(), block_max.size_bytes(), properties);
+  progress.start("copy block maxima to the GPU", block_max.size_bytes(), "bytes");
+  Uploader uploader(progress);
+  device.block_max = uploader.upload(block_max);
+  uploader.wait();
+  progress.finish();
+  device.view.block_max = device.block_max.data();
+  bytes_ += block_max.size_bytes();
+  free_bytes_ = free_bytes_now();
 }
 
 }  // namespace quern::gpu

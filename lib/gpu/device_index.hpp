@@ -18,6 +18,9 @@ class DeviceIndex {
   DeviceIndex(DeviceIndex&&) noexcept;
   ~DeviceIndex();
 
+  /// Copies the index's block maxima to the GPU too, unless they are there.
+  void hold_block_maxima(Progress& progress);
+
   const QueryEngine& engine() const { return engine_; }
   unsigned gpu() const { return gpu_; }
   /// Taken of the GPU's memory.

@@ -7,6 +7,7 @@ namespace quern::gpu {
 
 struct DeviceIndex::Device {
   DeviceArray<std::uint32_t> postings, block_last, block_offset, impacts;
+  DeviceArray<std::uint16_t> block_max;
   DeviceArray<float> constants;
   DeviceArray<float> priors, range_prior, range_ceilings;  ///< of BatchView, where scores begin with PageRank
   std::uint64_t scratch_words = 0;                         ///< that kernels over this index need for IndexView::scratch

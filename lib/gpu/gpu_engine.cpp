@@ -69,10 +69,16 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
   const std::vector<unsigned> numbers = numbers_of(options);
   shares_.resize(numbers.size());
   CopyProgress all(progress, numbers.size());
-  for (const std::exception_ptr& error : in_threads(
-           numbers.size(), [&](std::size_t i) { shares_[i] = std::make_unique<GpuShare>(engine, numbers[i], all); }))
+  const auto copy = [&](std::size_t i) {
+    shares_[i] = std::make_unique<GpuShare>(engine, numbers[i], *options.strategy, options.of_strategy, all);
+  };
+  for (const std::exception_ptr& error : in_threads(numbers.size(), copy))
     if (error) std::rethrow_exception(error);
   used_ = shares_.size();
+}
+
+void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
+  for (const std::unique_ptr<GpuShare>& share : shares_) share->set_strategy(strategy, options, progress);
 }
 
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,

@@ -17,6 +17,8 @@ struct GpuOptions {
   unsigned gpu = 0;
   std::size_t batch_queries = 16384;  ///< at most so many at a time, on each GPU
   unsigned gpus = 1;                  ///< so many, from number `gpu` on; 0: all that there are
+  const gpu::Strategy* strategy = &gpu::all_strategies().front();
+  gpu::StrategyOptions of_strategy = {};
 };
 
 /// Answers queries on one or several GPUs, with the very results of QueryEngine. Each GPU holds the whole index; a
@@ -39,6 +41,8 @@ class GpuEngine {
                                                   GpuStatistics* statistics = nullptr);
   /// Queries that are answered together from now on, at most.
   void set_batch_queries(std::size_t queries) { options_.batch_queries = queries; }
+  /// How batches are answered from now on. Throws CudaError where its room does not fit: then another must be set.
+  void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
   /// Leaves GPUs idle from now on but the first ones.
   void use_gpus(std::size_t gpus) { used_ = gpus; }
   /// GPUs that have not failed.

@@ -8,9 +8,25 @@
 
 namespace quern {
 
-GpuShare::GpuShare(const QueryEngine& engine, unsigned gpu, Progress& progress)
+namespace {
+
+/// Batches under way.
+constexpr unsigned num_flights = 2;
+
+}  // namespace
+
+GpuShare::GpuShare(const QueryEngine& engine, unsigned gpu, const gpu::Strategy& strategy,
+                   const gpu::StrategyOptions& options, Progress& progress)
     : engine_(engine), index_(engine, gpu, progress) {
-  for (unsigned i = 0; i < 2; ++i) flights_.push_back({gpu::BatchRunner(index_), {}});
+  set_strategy(strategy, options, progress);
+}
+
+void GpuShare::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
+  strategy_ = &strategy;
+  last_runner_ = nullptr;
+  flights_.clear();
+  if (strategy.reads_block_maxima) index_.hold_block_maxima(progress);
+  for (unsigned i = 0; i < num_flights; ++i) flights_.push_back({gpu::BatchRunner(index_, strategy, options), {}});
 }
 
 void GpuShare::answer(QueryQueue& queue, const gpu::BatchWork& work, ShareOutcome& outcome) {
@@ -43,7 +59,7 @@ void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics&
   const std::uint64_t most_bytes = index_.free_bytes() / (flights_.size() + 1);
   gpu::QueryBatch batch(engine_);
   auto end = taken_.begin();
-  while (end != taken_.end() && batch.device_bytes(ranges, gpu::candidate_room_of(work.k)) <= most_bytes) {
+  while (end != taken_.end() && strategy_->batch_bytes(batch, ranges, work.k) <= most_bytes) {
     batch.add((*end)->lists, work.k, work.intersect, (*end)->least_units);
     ++end;
   }

@@ -19,12 +19,15 @@ struct ShareOutcome {
 class GpuShare {
  public:
   /// Throws as DeviceIndex does.
-  GpuShare(const QueryEngine& engine, unsigned gpu, Progress& progress);
+  GpuShare(const QueryEngine& engine, unsigned gpu, const gpu::Strategy& strategy, const gpu::StrategyOptions& options,
+           Progress& progress);
   GpuShare(const GpuShare&) = delete;
   GpuShare& operator=(const GpuShare&) = delete;
 
   unsigned gpu() const { return index_.gpu(); }
   std::uint64_t device_bytes() const { return index_.bytes(); }
+  /// How batches are answered from now on. Throws CudaError where its room does not fit: then another must be set.
+  void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
   /// Answers batches of the queue until it is empty. Throws CudaError where the GPU fails: what it had taken is in the
   /// queue again, for another GPU. Stops the queue where anything else is wrong.
   void answer(QueryQueue& queue, const gpu::BatchWork& work, ShareOutcome& outcome);
@@ -45,6 +48,7 @@ class GpuShare {
 
   const QueryEngine& engine_;
   gpu::DeviceIndex index_;
+  const gpu::Strategy* strategy_ = nullptr;
   std::vector<Flight> flights_;
   std::vector<GpuQuery*> taken_;                   ///< of the queue, and not yet in a flight
   const gpu::BatchRunner* last_runner_ = nullptr;  ///< the one that began last

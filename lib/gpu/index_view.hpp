@@ -13,6 +13,7 @@ struct IndexView {
   const std::uint32_t* postings = nullptr;  ///< sections of formats/index.md
   const std::uint32_t* block_last = nullptr;
   const std::uint32_t* block_offset = nullptr;
+  const std::uint16_t* block_max = nullptr;  ///< null: not on the device
   const std::uint32_t* impacts = nullptr;
   const float* constants = nullptr;    ///< K of each document
   const float* first_parts = nullptr;  ///< alpha ⊗ PageRank of each document, which its score begins with; null: 0

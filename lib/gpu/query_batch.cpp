@@ -88,11 +88,13 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
     return quantizer ? list.count : static_cast<double>(list.weight) / value_steps;
   };
   std::vector<double> values;  // the greatest of each list
+  std::vector<float> parts;
   double sum = 0;
   for (const WeightedList& list : weighted) {
     const ListScorer scorer(context, list);
     const float part = greatest_part(engine_, list, scorer);
     values.push_back(greatest_value(engine_, list, scorer, part));
+    parts.push_back(part);
     sum += part;
     postings += list.list.df;
   }
@@ -111,6 +113,10 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
     BatchTerm& term = terms.emplace_back();
     term.list = list_of(weighted[i].list);
     term.weight = weighted[i].weight;
+    term.greatest_part = parts[i];
+    if (quantizer)
+      term.impact_steps = static_cast<float>(engine_.index().quantized_weight(weighted[i].list) * quantizer->scale() *
+                                             (1 + rounding_room));
     double units = per_value(weighted[i]);
     if (!query.exact_units) {
       units *= scale * (1 + rounding_room / 2);

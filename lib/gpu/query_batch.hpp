@@ -28,6 +28,8 @@ struct BatchTerm {
   std::uint32_t unit_weight = 0;     ///< units of a value, times 2^16: see units_of()
   std::uint32_t unit_more = 0;       ///< 1 where units are rounded up
   std::uint32_t greatest_units = 0;  ///< of a posting
+  float greatest_part = 0;           ///< bounds the list's parts
+  float impact_steps = 0;            ///< quantized impacts are at most that times the impact, plus 1/2, and not below 1
 };
 
 struct BatchQuery {
@@ -64,6 +66,9 @@ class QueryBatch {
   std::uint64_t device_bytes(std::size_t ranges, std::size_t room) const {
     return 4 * entries + 8 * (ranges + 1) * lists.size() + queries.size() * (8 * room + 4 * threshold_steps);
   }
+
+  /// Bounds what documents' scores begin with.
+  float greatest_prior() const { return greatest_prior_; }
 
   std::vector<ListView> lists;
   std::vector<BatchTerm> terms;

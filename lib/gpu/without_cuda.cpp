@@ -24,11 +24,17 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress&) : e
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
+void DeviceIndex::hold_block_maxima(Progress&) { fail(); }
+
+class StrategyRun {};
+std::unique_ptr<StrategyRun> make_ding(const DeviceIndex&, const StrategyOptions&) { fail(); }
+std::unique_ptr<StrategyRun> make_partition(const DeviceIndex&, const StrategyOptions&) { fail(); }
+
 struct BatchRunner::State {
   BatchTimes times;
   BatchCounts counts;
 };
-BatchRunner::BatchRunner(const DeviceIndex&) { fail(); }
+BatchRunner::BatchRunner(const DeviceIndex&, const Strategy&, const StrategyOptions&) { fail(); }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }

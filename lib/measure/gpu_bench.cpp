@@ -72,9 +72,15 @@ class GpuBench {
         energy_(gpus_),
         ceilings_(ceilings_of(gpus_.front(), options.gpu)) {}
 
+  void set_strategy(const gpu::Strategy& strategy) {
+    engine_.set_strategy(strategy, options_.of_strategy, progress_);
+    strategy_ = &strategy;
+  }
+
   GpuBenchFigures measure(const QueryAlgorithm& algorithm, std::size_t k, std::size_t gpus, std::size_t batch,
                           const Reference& reference) {
     GpuBenchFigures figures;
+    figures.strategy = strategy_;
     figures.algorithm = &algorithm;
     figures.k = k;
     figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
@@ -84,7 +90,8 @@ class GpuBench {
     figures.cpu_seconds = reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(texts_.size());
     engine_.set_batch_queries(batch);
     engine_.use_gpus(figures.gpus);
-    progress_.start(fmt::format("{} on {} GPUs, k {}, batches of {}", algorithm.name, figures.gpus, k, batch),
+    progress_.start(fmt::format("{} by {} on {} GPUs, k {}, batches of {}", algorithm.name, strategy_->name,
+                                figures.gpus, k, batch),
                     options_.repeats, "passes");
     compare(figures, reference.results);
     if (batch == 1)
@@ -105,8 +112,8 @@ class GpuBench {
     const Results found = engine_.search(texts_.first(figures.queries), *figures.algorithm, figures.k);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (const auto what = difference(expected[i], found[i]))
-        throw Error(fmt::format("the GPU's results differ from the CPU's for query {} \"{}\", {}, k {}: {}", i + 1,
-                                texts_[i], figures.algorithm->name, figures.k, *what));
+        throw Error(fmt::format("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}",
+                                i + 1, texts_[i], figures.algorithm->name, strategy_->name, figures.k, *what));
   }
 
   void ask_together(GpuBenchFigures& figures) {
@@ -163,6 +170,7 @@ class GpuBench {
   Progress& progress_;
   const std::vector<GpuInfo> all_gpus_;
   GpuEngine engine_;
+  const gpu::Strategy* strategy_ = nullptr;
   const std::span<const GpuInfo> gpus_;
   const EnergyMeter energy_;
   const GpuCeilings ceilings_;
@@ -171,6 +179,7 @@ class GpuBench {
 }  // namespace
 
 std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
+                                         std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress) {
   GpuBench bench(engine, texts, options, progress);
@@ -178,9 +187,12 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
   for (const QueryAlgorithm* algorithm : algorithms) {
     for (const std::size_t k : options.ks) {
       const Reference reference = answer_on_cpu(engine, texts, *algorithm, k, options, progress);
-      for (const std::size_t gpus : options.gpus)
-        for (const std::size_t batch : options.batches)
-          all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
+      for (const gpu::Strategy* strategy : strategies) {
+        bench.set_strategy(*strategy);
+        for (const std::size_t gpus : options.gpus)
+          for (const std::size_t batch : options.batches)
+            all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
+      }
     }
   }
   return all;

@@ -16,6 +16,7 @@ struct GpuBenchOptions {
   unsigned gpu = 0;                  ///< the first
   std::vector<std::size_t> gpus{1};  ///< numbers of them; 0: all
   std::vector<std::size_t> ks{10}, batches{4096};
+  gpu::StrategyOptions of_strategy;
   unsigned threads = 1;  ///< of the CPU
   unsigned repeats = 3;
   bool cpu = true;  ///< measure the CPU too; results are compared in any case
@@ -25,6 +26,7 @@ struct GpuBenchOptions {
 inline constexpr std::size_t most_single_queries = 2000;
 
 struct GpuBenchFigures {
+  const gpu::Strategy* strategy = nullptr;
   const QueryAlgorithm* algorithm = nullptr;
   std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
   double seconds = 0;             ///< for all queries, from text to results; the median over the repeats, like the next
@@ -38,11 +40,12 @@ struct GpuBenchFigures {
   std::optional<LatencySummary> wall_us, device_us;
 };
 
-/// Answers all queries on the CPU, then on GPUs by each algorithm, k, number of GPUs and batch size, and compares
-/// document by document, bit by bit. With batches of 1 the first most_single_queries are asked one at a time, as users
-/// would that wait for each answer. Throws Error where results differ, with query and algorithm, and what GpuEngine
-/// throws.
+/// Answers all queries on the CPU, then on GPUs by each algorithm, k, strategy, number of GPUs and batch size, and
+/// compares document by document, bit by bit. With batches of 1 the first most_single_queries are asked one at a time,
+/// as users would that wait for each answer. Throws Error where results differ, with query, algorithm and strategy, and
+/// what GpuEngine throws.
 std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,
+                                         std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress);
 

@@ -260,6 +260,12 @@ TEST_CASE("queries run on the CPU where there is no GPU, if that may be", "[cli]
   CHECK(on_gpu.out.empty());
   CHECK(on_gpu.err.find("--device cpu") != std::string::npos);
   CHECK(mill.query({"--query", "mill", "--device", "tpu"}).exit_status == 2);
+  CHECK(mill.query({"--query", "mill wheel", "--strategy", "ding", "--partitions", "64"}).out == on_cpu.out);
+  const RunOutcome unknown = mill.query({"--query", "mill", "--strategy", "none"});
+  CHECK(unknown.exit_status == 2);
+  CHECK(unknown.err.find("range, ding, partition") != std::string::npos);
+  for (const char* partitions : {"0", "33", "1024", "many"})
+    CHECK(mill.query({"--query", "mill", "--partitions", partitions}).exit_status == 2);
 }
 
 }  // namespace quern

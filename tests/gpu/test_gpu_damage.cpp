@@ -40,8 +40,8 @@ struct Subject {
   std::vector<std::string> texts;
 };
 
-/// Asks all queries by all algorithms, many at a time and few: what comes back may be anything but a crash.
-/// Returns how often damage was found.
+/// Asks all queries by all strategies and algorithms, many at a time and few: what comes back may be anything but a
+/// crash. Returns how often damage was found.
 int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Scores scores) {
   ScoringOptions scoring;
   scoring.scores = scores;
@@ -51,13 +51,16 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
   std::vector<std::string_view> many;
   for (unsigned i = 0; i < 3; ++i) many.insert(many.end(), texts.begin(), texts.end());
   int found = 0;
-  for (const QueryAlgorithm& algorithm : all_algorithms()) {
-    for (const std::size_t batch : {many.size(), std::size_t{8}}) {
-      gpu.set_batch_queries(batch);
-      try {
-        gpu.search(many, algorithm, 10);
-      } catch (const CorruptFile&) {
-        ++found;
+  for (const gpu::Strategy& strategy : gpu::all_strategies()) {
+    gpu.set_strategy(strategy, {}, progress);
+    for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      for (const std::size_t batch : {many.size(), std::size_t{8}}) {
+        gpu.set_batch_queries(batch);
+        try {
+          gpu.search(many, algorithm, 10);
+        } catch (const CorruptFile&) {
+          ++found;
+        }
       }
     }
   }
@@ -82,12 +85,12 @@ int damage_all(Subject& subject, unsigned times) {
   int found = 0;
   RandomBits random(101);
   NoProgress progress;
-  for (const char* name : {"postings", "block_last", "block_offset", "impacts"}) {
+  for (const char* name : {"postings", "block_last", "block_offset", "block_max", "impacts"}) {
     Bytes& section = subject.sections->section(name);
     const Bytes before = section;
     for (unsigned i = 0; i < times; ++i) {
       INFO(name << ", damage " << i);
-      damage(section, sizeof(std::uint32_t), random);
+      damage(section, std::strcmp(name, "block_max") == 0 ? sizeof(std::uint16_t) : sizeof(std::uint32_t), random);
       try {
         const IndexReader index = subject.sections->open(subject.pipeline);
         found += ask_all(index, subject.texts,
@@ -129,7 +132,9 @@ TEST_CASE("an engine that met damage answers what is sound", "[gpu]") {
   const IndexReader damaged = subject.sections->open(subject.pipeline);
   const QueryEngine engine(damaged, {});
   NoProgress progress;
-  GpuEngine gpu(engine, {0, 3, 1}, progress);
+  GpuOptions options;
+  options.batch_queries = 3;
+  GpuEngine gpu(engine, options, progress);
   Analyzer analyzer = engine.make_analyzer();
   for (unsigned i = 0; i < 3; ++i) {
     const std::vector<std::string_view> with_damage(20, "everywhere often");

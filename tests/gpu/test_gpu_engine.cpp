@@ -20,16 +20,22 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
   NoProgress progress;
   Analyzer analyzer = engine.make_analyzer();
   for (const std::size_t batch : {std::size_t{7}, std::size_t{4096}}) {
-    GpuEngine gpu(engine, {0, batch}, progress);
-    for (const QueryAlgorithm& algorithm : all_algorithms()) {
-      for (const std::size_t k : {1, 3, 1000}) {
-        GpuStatistics statistics;
-        const auto answers = gpu.search(views, algorithm, k, &statistics);
-        REQUIRE(answers.size() == texts.size());
-        CHECK(statistics.on_cpu == 0);
-        for (std::size_t i = 0; i < texts.size(); ++i) {
-          INFO(algorithm.name << ", k " << k << ", batches of " << batch << ", query " << i << ": " << texts[i]);
-          require_same(answers[i], engine.search(texts[i], algorithm, k, analyzer));
+    GpuOptions options;
+    options.batch_queries = batch;
+    GpuEngine gpu(engine, options, progress);
+    for (const gpu::Strategy& strategy : gpu::all_strategies()) {
+      gpu.set_strategy(strategy, {}, progress);
+      for (const QueryAlgorithm& algorithm : all_algorithms()) {
+        for (const std::size_t k : {1, 3, 1000}) {
+          GpuStatistics statistics;
+          const auto answers = gpu.search(views, algorithm, k, &statistics);
+          REQUIRE(answers.size() == texts.size());
+          CHECK(statistics.on_cpu == 0);
+          for (std::size_t i = 0; i < texts.size(); ++i) {
+            INFO(strategy.name << ", " << algorithm.name << ", k " << k << ", batches of " << batch << ", query " << i
+                               << ": " << texts[i]);
+            require_same(answers[i], engine.search(texts[i], algorithm, k, analyzer));
+          }
         }
       }
     }

@@ -1,0 +1,53 @@
+#include "quern/gpu/strategy.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/error.hpp"
+#include "quern/gpu/batch_runner.hpp"
+
+namespace quern::gpu {
+namespace {
+
+std::uint64_t bytes_with_entries(const QueryBatch& batch, std::size_t ranges, std::size_t k) {
+  return batch.device_bytes(ranges, candidate_room_of(k));
+}
+
+std::uint64_t bytes_of_results(const QueryBatch& batch, std::size_t, std::size_t k) {
+  return batch.queries.size() * k * sizeof(std::uint64_t);
+}
+
+}  // namespace
+
+const std::vector<Strategy>& all_strategies() {
+  static const std::vector<Strategy> strategies = {
+      {"range", "batches, range of documents by range: each list is decoded once for all of its queries",
+       bytes_with_entries},
+      {"ding",
+       "each query with the whole GPU, term after term; a union has an accumulator a document, and wand, bmw and "
+       "maxscore are answered as or is (Ding et al. 2009)",
+       bytes_of_results, make_ding},
+      {"partition",
+       "a thread block a query, each of its threads a range of documents by itself; maxscore is answered as bmw is "
+       "(Huang et al. 2017)",
+       bytes_of_results, make_partition, true},
+  };
+  return strategies;
+}
+
+const Strategy& strategy_named(std::string_view name) {
+  std::string names;
+  for (const Strategy& strategy : all_strategies()) {
+    if (strategy.name == name) return strategy;
+    names += (names.empty() ? "" : ", ") + std::string(strategy.name);
+  }
+  throw InvalidArgument(fmt::format("no strategy is called '{}'; there are {}", name, names));
+}
+
+std::string strategies_help() {
+  std::string help;
+  for (const Strategy& strategy : all_strategies())
+    help += fmt::format("\n  {}: {}", strategy.name, strategy.description);
+  return help;
+}
+
+}  // namespace quern::gpu

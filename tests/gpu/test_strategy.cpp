@@ -1,0 +1,26 @@
+#include <set>
+
+#include "quern/core/error.hpp"
+#include "quern/gpu/strategy.hpp"
+
+#include "catch.hpp"
+
+namespace quern {
+
+TEST_CASE("strategies have names of their own, range first, and are found by them", "[gpu_strategy]") {
+  std::set<std::string_view> names;
+  for (const gpu::Strategy& strategy : gpu::all_strategies()) {
+    CHECK(names.insert(strategy.name).second);
+    CHECK(&gpu::strategy_named(strategy.name) == &strategy);
+    CHECK(gpu::strategies_help().find(strategy.description) != std::string::npos);
+  }
+  CHECK(gpu::all_strategies().front().name == "range");
+  CHECK_THROWS_AS(gpu::strategy_named("none"), InvalidArgument);
+}
+
+TEST_CASE("partitions are whole warps of a thread block", "[gpu_strategy]") {
+  for (const unsigned number : {32u, 64u, 96u, 512u}) CHECK(gpu::are_partitions(number));
+  for (const unsigned number : {0u, 1u, 31u, 33u, 544u}) CHECK_FALSE(gpu::are_partitions(number));
+}
+
+}  // namespace quern
