@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "quern/gpu/batch_layout.hpp"
 #include "quern/gpu/batch_runner.hpp"
 #include "quern/gpu/device_index_view.cuh"
 #include "quern/gpu/kernels.hpp"
@@ -10,29 +11,6 @@
 #include "quern/gpu/tuning.hpp"
 
 namespace quern::gpu {
-namespace {
-
-/// Arrays of a batch behind one another, so that one copy takes them all.
-class Layout {
- public:
-  template <class T>
-  std::size_t add(std::size_t count) {
-    const std::size_t begin = (bytes_ + 255) / 256 * 256;
-    bytes_ = begin + count * sizeof(T);
-    return begin;
-  }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  std::size_t bytes_ = 0;
-};
-
-template <class T>
-T* at(std::uint8_t* memory, std::size_t offset) {
-  return reinterpret_cast<T*>(memory + offset);
-}
-
-}  // namespace
 
 struct BatchRunner::State {
   explicit State(const DeviceIndex& of) : index(of), scratch(of.device().scratch_words), index_view(of.device().view) {

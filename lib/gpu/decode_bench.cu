@@ -5,6 +5,7 @@
 #include "quern/gpu/decode_bench.hpp"
 #include "quern/gpu/device_index_view.cuh"
 #include "quern/gpu/kernels.hpp"
+#include "quern/gpu/list_view.hpp"
 #include "quern/measure/median.hpp"
 #include "quern/query/block_reader.hpp"
 
@@ -27,13 +28,7 @@ Lists lists_of(const IndexReader& index, const DecodeBenchOptions& options) {
       if (list.df < options.least_postings || list.block_last.empty() ||
           figures.postings + list.df > options.most_postings)
         return;
-      ListView& view = lists.views.emplace_back();
-      view.first_word = list.first_word;
-      view.first_row = list.first_row;
-      view.words = static_cast<std::uint32_t>(list.words.size());
-      view.df = static_cast<std::uint32_t>(list.df);
-      view.rows = static_cast<std::uint32_t>(list.block_last.size());
-      view.header_words = static_cast<std::uint16_t>(index.codec().header_words(index.manifest().codec_options));
+      const ListView& view = lists.views.emplace_back(coded_view(index, list));
       lists.host.push_back(list);
       // Each list's output begins where 16 bytes can be stored at once.
       const std::uint64_t first =

@@ -1,6 +1,7 @@
 #pragma once
 #include "quern/gpu/batch_view.cuh"
 #include "quern/gpu/decoder.cuh"
+#include "quern/gpu/rising_docids.hpp"
 
 /// Searches in lists by a warp, and the exact parts of scores.
 namespace quern::gpu {
@@ -17,19 +18,6 @@ __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std
     const std::uint32_t last = begin + (lane + 1) * step - 1;
     begin += lane * step;
     end = last < end ? last : end;
-  }
-  return begin;
-}
-
-/// The same by one lane, in [begin, end).
-__device__ inline std::uint32_t lower_bound(const std::uint32_t* docids, std::uint32_t begin, std::uint32_t end,
-                                            std::uint32_t docid) {
-  while (begin < end) {
-    const std::uint32_t middle = begin + (end - begin) / 2;
-    if (docids[middle] < docid)
-      begin = middle + 1;
-    else
-      end = middle;
   }
   return begin;
 }

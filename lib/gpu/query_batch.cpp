@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "quern/gpu/list_view.hpp"
 #include "quern/query/list_bounds.hpp"
 #include "quern/query/threshold.hpp"
 
@@ -55,24 +56,18 @@ void QueryBatch::add_raw(const PostingList& list, ListView& view) {
 std::uint32_t QueryBatch::list_of(const PostingList& list) {
   const auto [place, is_new] = known_.try_emplace(list.number, static_cast<std::uint32_t>(lists.size()));
   if (!is_new) return place->second;
-  const IndexReader& index = engine_.index();
-  ListView& view = lists.emplace_back();
-  view.df = static_cast<std::uint32_t>(list.df);
+  ListView view;
   if (list.block_last.empty()) {
+    view.df = static_cast<std::uint32_t>(list.df);
     add_raw(list, view);
   } else {
-    view.first_word = list.first_word;
-    view.first_row = list.first_row;
-    view.first_impact_word = list.first_impact_word;
-    view.words = static_cast<std::uint32_t>(list.words.size());
-    view.rows = static_cast<std::uint32_t>(list.block_last.size());
-    view.header_words = static_cast<std::uint16_t>(index.codec().header_words(index.manifest().codec_options));
-    view.impact_width = static_cast<std::uint8_t>(list.impact_width);
+    view = coded_view(engine_.index(), list);
   }
   view.first_block = blocks;
   blocks += view.raw ? 1 : view.rows;
   view.first_entry = entries;
   entries += (list.df + 3) / 4 * 4;
+  lists.push_back(view);
   return place->second;
 }
 

@@ -1,0 +1,28 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace quern::gpu {
+
+/// Arrays of a batch behind one another, so that one copy takes them all.
+class Layout {
+ public:
+  template <class T>
+  std::size_t add(std::size_t count) {
+    const std::size_t begin = (bytes_ + 255) / 256 * 256;
+    bytes_ = begin + count * sizeof(T);
+    return begin;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+/// What stands at an offset of such a layout.
+template <class T>
+T* at(std::uint8_t* memory, std::size_t offset) {
+  return reinterpret_cast<T*>(memory + offset);
+}
+
+}  // namespace quern::gpu
