@@ -33,5 +33,9 @@ inline constexpr std::size_t documents_a_posting = 16;
 inline constexpr std::size_t many_blocks = 4096, many_warps = 32768;
 /// Threads of a block of other kernels.
 inline constexpr unsigned plain_threads = 256;
+/// Threads that intersect a query's lists by Wu's method: the paper's number.
+inline constexpr unsigned batched_threads = 128;
+/// Documents of a shortest list that a thread block takes through Parallel Merge Find; a multiple of plain_threads.
+inline constexpr std::uint32_t merge_find_tile = 1024;
 
 }  // namespace quern::gpu

@@ -2,6 +2,7 @@
 #include "quern/gpu/copy_speed.hpp"
 #include "quern/gpu/decode_bench.hpp"
 #include "quern/gpu/device_info.hpp"
+#include "quern/gpu/intersect_runner.hpp"
 
 // What a library without its GPU parts answers; cmake/cuda.cmake leaves this file out.
 namespace quern {
@@ -42,6 +43,25 @@ std::vector<BatchAnswer> BatchRunner::wait() { fail(); }
 void BatchRunner::abandon() noexcept {}
 const BatchTimes& BatchRunner::times() const { return state_->times; }
 const BatchCounts& BatchRunner::counts() const { return state_->counts; }
+
+struct UnpackedMemory::Device {};
+UnpackedMemory::UnpackedMemory(const DeviceIndex&, std::uint64_t) { fail(); }
+UnpackedMemory::UnpackedMemory(UnpackedMemory&&) noexcept = default;
+UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
+UnpackedMemory::~UnpackedMemory() = default;
+
+struct IntersectRunner::State {
+  IntersectTimes times;
+};
+IntersectRunner::IntersectRunner(const DeviceIndex&) { fail(); }
+IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
+IntersectRunner::~IntersectRunner() = default;
+void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const UnpackedMemory&,
+                            const IntersectRunner*) {
+  fail();
+}
+std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
+const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
 DecodeFigures measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
 

@@ -43,12 +43,15 @@ class Intersection {
   const IntersectionMethod& method() const { return method_; }
   const IntersectionOptions& options() const { return options_; }
 
+  /// The lists of the query's terms, each once, in the order of increasing df, as space.lists. False where a term is
+  /// not in the index, or where there are no terms.
+  bool find_lists(std::string_view text, WorkSpace& space) const;
+
   /// Replaces `answer` by the query's: none where a term is not in the index, or where there are no terms. A term
   /// counts once. Lists come in the order of increasing df; none is read once no document is left.
   void answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
-  bool find_lists(std::string_view text, WorkSpace& space) const;
   void decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const;
 
   const IndexReader& index_;

@@ -1,0 +1,219 @@
+#include "quern/core/random.hpp"
+#include "quern/gpu/gpu_intersection.hpp"
+
+#include "catch.hpp"
+#include "gpu/skip_without_gpu.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// Every method of the GPU finds the documents that the CPU finds by merging.
+namespace quern {
+namespace {
+
+using namespace testing;
+using Documents = std::vector<std::vector<docid_t>>;
+
+struct Queries {
+  explicit Queries(const std::vector<std::vector<std::string>>& terms) {
+    for (const auto& query : terms) texts.push_back(text_of(query));
+    views.assign(texts.begin(), texts.end());
+  }
+  std::vector<std::string> texts;
+  std::vector<std::string_view> views;
+};
+
+Documents merged(const IndexReader& index, const Queries& queries) {
+  const Intersection cpu(index, intersection_method_named("merge"), {});
+  Documents documents;
+  intersect_batch(cpu, queries.views, 2,
+                  [&](std::size_t, const IntersectionAnswer& answer) { documents.push_back(answer.documents); });
+  return documents;
+}
+
+/// Each way to call a method.
+std::vector<GpuIntersectionOptions> ways_of(const GpuIntersectionMethod& method) {
+  std::vector<GpuIntersectionOptions> ways;
+  for (const std::size_t batch : {std::size_t{7}, std::size_t{4096}})
+    for (const bool bucketing : {false, true})
+      for (const unsigned levels : {0u, 1u, 2u, 3u, 4u})
+        for (const auto transfer :
+             {gpu::ResultTransfer::packed, gpu::ResultTransfer::whole, gpu::ResultTransfer::single}) {
+          if (!method.uses_levels && levels > 0) continue;
+          if (!method.any_transfer && transfer != gpu::ResultTransfer::packed) continue;
+          GpuIntersectionOptions& way = ways.emplace_back();
+          way.batch_queries = batch;
+          way.bucketing = bucketing;
+          way.levels = levels;
+          way.transfer = transfer;
+        }
+  return ways;
+}
+
+void check_run(GpuIntersection& gpu, const Queries& queries, const Documents& expected,
+               GpuIntersectionStatistics& statistics) {
+  Documents found(queries.views.size());
+  std::size_t answers = 0, next = 0;
+  gpu.run(
+      queries.views,
+      [&](std::size_t i, std::span<const docid_t> documents) {
+        if (!gpu.bucketing()) REQUIRE(i == next++);
+        found[i].assign(documents.begin(), documents.end());
+        ++answers;
+      },
+      &statistics);
+  REQUIRE(answers == found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    INFO("query " << i << ": " << queries.texts[i]);
+    REQUIRE(found[i] == expected[i]);
+  }
+}
+
+/// All methods; twice each, so that lists are asked for often.
+void check_methods(const IndexReader& index, const Queries& queries, std::uint64_t unpacked_bytes = 0) {
+  const Documents expected = merged(index, queries);
+  NoProgress progress;
+  GpuIntersectionOptions first;
+  first.unpacked_bytes = unpacked_bytes;
+  GpuIntersection gpu(index, all_gpu_intersection_methods().front(), first, progress);
+  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods())
+    for (const GpuIntersectionOptions& way : ways_of(method)) {
+      INFO(method.name << ", batches of " << way.batch_queries << ", levels " << way.levels << ", transfer "
+                       << static_cast<int>(*way.transfer) << (*way.bucketing ? ", by length" : ""));
+      gpu.use(method, way);
+      for (int i = 0; i < 2; ++i) {
+        GpuIntersectionStatistics statistics;
+        check_run(gpu, queries, expected, statistics);
+        if (unpacked_bytes == 0) CHECK(statistics.on_cpu == 0);
+      }
+    }
+}
+
+struct Corpus {
+  Corpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
+      : documents(random_corpus(seed, shape)),
+        collection(pipeline.parse(as_jsonl(documents))),
+        order(pipeline.order(collection)),
+        model(documents, order.documents) {}
+  IndexReader index(Pipeline& pipeline, const BuildOptions& options) const {
+    return Pipeline::open_index(pipeline.build(collection, order, options));
+  }
+
+  std::vector<ModelDocument> documents;
+  CollectionReader collection;
+  DocumentOrder order;
+  ModelIndex model;
+};
+
+/// The index with some words of a section changed.
+IndexReader damaged(const Pipeline& pipeline, const IndexReader& index, std::string_view section, std::uint64_t seed) {
+  RandomBits random(seed);
+  const StageFile file = pipeline.new_file();
+  ContainerWriter writer(*file, FileKind::index, index_version);
+  for (const SectionInfo& info : index.container().sections()) {
+    const ByteView view = index.container().view(info.name);
+    Bytes bytes(view.begin(), view.end());
+    for (int i = 0; i < 6 && info.name == section; ++i)
+      bytes[random.below(bytes.size())] ^= static_cast<std::uint8_t>(1 + random.below(255));
+    writer.add_section(info.name, bytes);
+  }
+  writer.finish();
+  return Pipeline::open_index(file);
+}
+
+}  // namespace
+
+TEST_CASE("the GPU intersects as the CPU does, over every coding", "[gpu][intersect][property]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const Corpus corpus(pipeline, 37, {3000, 200, 30, false});
+  const Queries queries(draw_queries(3, corpus.model, 60));
+  for (const BuildOptions& options : all_codings()) {
+    INFO(coding_text(options));
+    check_methods(corpus.index(pipeline, options), queries);
+  }
+}
+
+TEST_CASE("the GPU intersects as the CPU does, over blocks of 2 to 16 postings", "[gpu][intersect][property]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const Corpus corpus(pipeline, 43, {2000, 120, 14, false});
+  const Queries queries(draw_queries(11, corpus.model, 60));
+  for (const Codec* codec : all_codecs())
+    for (const unsigned block_size : {2u, 4u, 16u}) {
+      BuildOptions options;
+      options.codec = codec->name();
+      options.codec_options.block_size = block_size;
+      INFO(coding_text(options));
+      check_methods(corpus.index(pipeline, options), queries);
+    }
+}
+
+TEST_CASE("queries of 64 terms and more are intersected on the GPU", "[gpu][intersect]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const Corpus corpus(pipeline, 59, {1500, 120, 300, false});
+  std::vector<std::string> terms;
+  for (const auto& list : corpus.model.lists()) terms.push_back(list.first);
+  std::vector<std::vector<std::string>> queries;
+  for (const std::size_t size : {31, 32, 33, 64, 65, 100}) queries.emplace_back(terms.begin(), terms.begin() + size);
+  check_methods(corpus.index(pipeline, {}), Queries(queries));
+}
+
+TEST_CASE("lists that do not fit the GPU's memory make way for each other, or go to the CPU",
+          "[gpu][intersect][property]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const Corpus corpus(pipeline, 61, {4000, 150, 25, false});
+  const Queries queries(draw_queries(29, corpus.model, 80));
+  BuildOptions options;
+  options.codec_options.block_size = 16;
+  const IndexReader index = corpus.index(pipeline, options);
+  for (const std::uint64_t bytes : {2000, 12000, 40000, 80000}) {
+    INFO(bytes << " bytes for unpacked lists");
+    check_methods(index, queries, bytes);
+  }
+}
+
+TEST_CASE("intersections of each coding stay within bounds", "[gpu][sanitize][intersect]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const Corpus corpus(pipeline, 73, {900, 80, 20, false});
+  const Queries queries(draw_queries(17, corpus.model, 10));
+  for (const Codec* codec : all_codecs()) {
+    BuildOptions options;
+    options.codec = codec->name();
+    options.codec_options = {64, 2};
+    INFO(coding_text(options));
+    check_methods(corpus.index(pipeline, options), queries);
+  }
+}
+
+TEST_CASE("intersections of a damaged index end with an error, or stay within bounds", "[gpu][sanitize][intersect]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const Corpus corpus(pipeline, 79, {900, 60, 20, false});
+  const Queries queries(draw_queries(23, corpus.model, 20));
+  NoProgress progress;
+  unsigned refused = 0;
+  for (const Codec* codec : all_codecs()) {
+    BuildOptions options;
+    options.codec = codec->name();
+    options.codec_options = {16, 1};
+    const IndexReader sound = corpus.index(pipeline, options);
+    for (const std::string_view section : {"postings", "block_last", "block_offset"})
+      for (std::uint64_t seed = 0; seed < 4; ++seed)
+        for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
+          INFO(coding_text(options) << ", " << section << ", " << method.name);
+          try {
+            const IndexReader index = damaged(pipeline, sound, section, seed);
+            GpuIntersection gpu(index, method, {}, progress);
+            for (int i = 0; i < 2; ++i) gpu.run(queries.views, [](std::size_t, std::span<const docid_t>) {});
+          } catch (const CorruptFile&) {
+            ++refused;
+          }
+        }
+  }
+  CHECK(refused > 0);
+}
+
+}  // namespace quern

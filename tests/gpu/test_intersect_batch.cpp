@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <optional>
+
+#include "quern/gpu/intersect_batch.hpp"
+#include "quern/intersect/intersect.hpp"
+
+#include "catch.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// What a batch of intersections tells a GPU, checked without one.
+namespace quern::gpu {
+namespace {
+
+using namespace testing;
+
+/// An index of tiny blocks, in which "everywhere" and "often" are dense.
+struct Subject {
+  Subject() : documents(random_corpus(83, {900, 150, 40, false})), collection(pipeline.parse(as_jsonl(documents))) {
+    BuildOptions options;
+    options.codec_options.block_size = 8;
+    index.emplace(Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options)));
+    cpu.emplace(*index, all_intersection_methods().front(), IntersectionOptions{});
+  }
+  std::vector<PostingList> lists_of(const std::string& text) const {
+    Intersection::WorkSpace space(*cpu);
+    REQUIRE(cpu->find_lists(text, space));
+    return space.lists;
+  }
+
+  Pipeline pipeline;
+  std::vector<ModelDocument> documents;
+  CollectionReader collection;
+  std::optional<IndexReader> index;
+  std::optional<Intersection> cpu;
+};
+
+constexpr std::uint64_t much = 1 << 20;
+
+/// Parts of a batch lie in its room without overlapping.
+void check_parts(const IntersectBatch& batch) {
+  std::uint32_t parts = 0;
+  std::uint64_t end = 0;
+  for (const IntersectQuery& query : batch.queries) {
+    CHECK(query.first_part == parts);
+    CHECK(query.first_word >= end);
+    REQUIRE(query.part_size > 0);
+    const std::uint32_t next = &query == &batch.queries.back() ? batch.parts : (&query + 1)->first_part;
+    REQUIRE(next > parts);
+    const std::uint32_t df = batch.lists[batch.terms[query.first_term]].coded.df;
+    if (query.bits == 0) CHECK(std::uint64_t{next - parts} * query.part_size >= df);
+    end = query.first_word + (query.bits == 0 ? df : std::uint64_t{next - parts - 1} * query.part_size);
+    parts = next;
+  }
+  CHECK(parts == batch.parts);
+  CHECK(end <= batch.room_words());
+}
+
+}  // namespace
+
+TEST_CASE("a list is unpacked when it was asked for often enough, once", "[gpu_batch]") {
+  const Subject subject;
+  UnpackedLists unpacked(subject.index->num_documents(), much);
+  const auto lists = subject.lists_of("often everywhere");
+  for (const bool asked_before : {false, true, true}) {
+    IntersectBatch batch(*subject.index, unpacked, Unpacking::often_asked, {});
+    REQUIRE(batch.add(lists));
+    batch.finish();
+    check_parts(batch);
+    REQUIRE(batch.queries.size() == 1);
+    CHECK(batch.queries.front().coded == (asked_before ? 0 : 1));
+    CHECK(batch.queries.front().bits == (asked_before ? 1 : 0));
+    CHECK(batch.coded_parts == (asked_before ? 0 : batch.parts));
+  }
+  REQUIRE(unpacked.find(lists.front().number) != nullptr);
+  CHECK(unpacked.find(lists.front().number)->form == ListForm::bits);
+  unpacked.clear();
+  CHECK(unpacked.find(lists.front().number) == nullptr);
+  CHECK(unpacked.end() == 0);
+}
+
+TEST_CASE("kernels get the queries that decode first, and answers find their way back", "[gpu_batch]") {
+  const Subject subject;
+  UnpackedLists unpacked(subject.index->num_documents(), much);
+  const auto dense = subject.lists_of("everywhere");
+  for (int i = 0; i < 2; ++i) unpacked.ask(dense.front(), dense.front().df);
+  IntersectBatch batch(*subject.index, unpacked, Unpacking::often_asked, {});
+  REQUIRE(batch.add(dense));
+  REQUIRE(batch.add(subject.lists_of("often")));
+  REQUIRE(batch.add(dense));
+  batch.finish();
+  check_parts(batch);
+  CHECK(batch.places == std::vector<std::uint32_t>{1, 0, 2});
+  CHECK(batch.coded_queries == 1);
+  CHECK(batch.lists.size() == 2);
+  CHECK(batch.unpack.size() == 1);
+}
+
+TEST_CASE("methods that need all lists unpacked are told when there is no room", "[gpu_batch]") {
+  const Subject subject;
+  const auto lists = subject.lists_of("often everywhere");
+  const std::uint64_t all = lists[0].df + lists[1].df;
+  for (const Unpacking unpacking : {Unpacking::documents, Unpacking::buckets}) {
+    UnpackedLists small(subject.index->num_documents(), all / 2), large(subject.index->num_documents(), 4 * all);
+    IntersectBatch too_much(*subject.index, small, unpacking, {}), fits(*subject.index, large, unpacking, {1, 0, 1});
+    CHECK_FALSE(too_much.add(lists));
+    CHECK(too_much.size() == 0);
+    REQUIRE(fits.add(lists));
+    fits.finish();
+    check_parts(fits);
+    CHECK(fits.parts == 1);
+    CHECK(fits.coded_queries == 0);
+    CHECK(fits.unpack.size() == 2);
+    CHECK((fits.unpack_entries > 0) == (unpacking == Unpacking::buckets));
+    CHECK(fits.unpack_end <= 4 * all);
+  }
+}
+
+TEST_CASE("GPU methods have names, and transfers that they can do", "[gpu_batch]") {
+  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
+    CHECK(&gpu_intersection_method_named(method.name) == &method);
+    GpuIntersectionOptions options;
+    CHECK_NOTHROW(check_transfer(method, options));
+    options.transfer = ResultTransfer::single;
+    if (method.any_transfer)
+      CHECK_NOTHROW(check_transfer(method, options));
+    else
+      CHECK_THROWS_AS(check_transfer(method, options), InvalidArgument);
+  }
+  CHECK_THROWS_WITH(gpu_intersection_method_named("galloping"), Catch::Contains("adaptive, block-skipping"));
+}
+
+}  // namespace quern::gpu
