@@ -51,7 +51,7 @@ void add_bench_command(CLI::App& program) {
   command->require_subcommand(1);
   for (const AddCommand add :
        {add_codec_bench, add_query_bench, add_intersect_bench, add_lists_bench, add_pagerank_bench,
-        add_termination_bench, add_gpu_bench, add_gpu_stream_bench, add_gpu_decode_bench})
+        add_termination_bench, add_gpu_bench, add_gpu_stream_bench, add_gpu_decode_bench, add_gpu_intersect_bench})
     add(*command);
 }
 

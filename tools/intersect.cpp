@@ -2,46 +2,74 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <memory>
 
 #include "quern/core/bytes.hpp"
 
 #include "command.hpp"
+#include "device_options.hpp"
+#include "gpu_intersect_options.hpp"
 #include "query_figures.hpp"
 #include "query_source.hpp"
 
 namespace quern::tools {
 namespace {
 
+/// Queries whose documents are held at a time, where a GPU answers them in another order.
+constexpr std::size_t gpu_queries_at_once = std::size_t{1} << 14;
+
 struct Arguments {
   CommonOptions common;
   QuerySource queries;
   std::string index, output, stats;
-  std::string method{all_intersection_methods().front().name};
+  std::string method;  ///< empty: the device's own
+  std::string device = cpu_device, bucketing;
   IntersectionOptions options;
+  GpuIntersectionOptions gpu;
   bool count = false;
 };
 
+using Documents = std::span<const docid_t>;
+
+/// Whether it is among a registry's methods; the default is in each.
+template <class Registry>
+bool is_of(const Registry& methods, const std::string& name) {
+  return name.empty() ||
+         std::any_of(methods.begin(), methods.end(), [&](const auto& each) { return each.name == name; });
+}
+
+/// The CPU's method; its first one where the CPU stands in for a GPU that has a method of another name.
+const IntersectionMethod& cpu_method(const Arguments& arguments) {
+  const bool its_own = arguments.method.empty() ||
+                       (arguments.device != cpu_device && !is_of(all_intersection_methods(), arguments.method));
+  return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
+}
+
+const GpuIntersectionMethod& gpu_method(const Arguments& arguments) {
+  return arguments.method.empty() ? all_gpu_intersection_methods().front()
+                                  : gpu_intersection_method_named(arguments.method);
+}
+
 /// A query's documents as lines: its id and their number, or its id, docID and docno of each.
-void append_lines(std::string& out, const Query& query, const IndexReader& index, const IntersectionAnswer& answer,
-                  bool count) {
+void append_lines(std::string& out, const Query& query, const IndexReader& index, Documents documents, bool count) {
   if (count) {
-    fmt::format_to(std::back_inserter(out), "{}\t{}\n", query.id, answer.documents.size());
+    fmt::format_to(std::back_inserter(out), "{}\t{}\n", query.id, documents.size());
     return;
   }
-  for (const docid_t docid : answer.documents)
+  for (const docid_t docid : documents)
     fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\n", query.id, docid, index.docno(docid));
 }
 
 /// The same as a line of JSON.
-void append_json(std::string& out, const Query& query, const IndexReader& index, const IntersectionAnswer& answer,
-                 bool count) {
-  Json json = {{"id", query.id}, {"query", query.text}, {"count", answer.documents.size()}};
+void append_json(std::string& out, const Query& query, const IndexReader& index, Documents documents, bool count) {
+  Json json = {{"id", query.id}, {"query", query.text}, {"count", documents.size()}};
   if (!count) {
     Json& results = json["results"] = Json::array();
-    for (const docid_t docid : answer.documents) results.push_back({{"docid", docid}, {"docno", index.docno(docid)}});
+    for (const docid_t docid : documents) results.push_back({{"docid", docid}, {"docno", index.docno(docid)}});
   }
   out += json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -55,23 +83,40 @@ class RunStatistics {
     times_us_.push_back(statistics.time_us);
     decode_us_ += statistics.decode_us;
     thin_out_us_ += statistics.thin_out_us;
-    results_ += answer.documents.size();
-    with_results_ += answer.documents.empty() ? 0 : 1;
+    add_results(answer.documents.size());
   }
 
-  void write(const Arguments& arguments, unsigned threads, double seconds) const {
+  /// Queries that a GPU answered together, in so many microseconds.
+  void add(const GpuIntersectionStatistics& gpu, double time_us) {
+    gpu_ += gpu;
+    counts_.postings += gpu.postings;
+    times_us_.insert(times_us_.end(), gpu.queries,
+                     time_us / static_cast<double>(std::max<std::uint64_t>(gpu.queries, 1)));
+  }
+  void add_results(std::size_t documents) {
+    results_ += documents;
+    with_results_ += documents == 0 ? 0 : 1;
+  }
+
+  void write(const Arguments& arguments, std::string_view method, unsigned threads, double seconds) const {
     const LatencySummary times = summarize(times_us_);
     const auto queries = static_cast<double>(std::max<std::size_t>(times_us_.size(), 1));
     const double queries_per_second = static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
-    Json json = {{"queries", times_us_.size()}, {"queries_with_results", with_results_}, {"results", results_},
-                 {"method", arguments.method},  {"segment", arguments.options.segment},  {"threads", threads}};
+    Json json = {{"queries", times_us_.size()},
+                 {"queries_with_results", with_results_},
+                 {"results", results_},
+                 {"method", method},
+                 {"segment", arguments.options.segment},
+                 {"threads", threads}};
     json.update(times_json(times));
     json.update({{"mean_decode_us", decode_us_ / queries},
                  {"mean_thin_out_us", thin_out_us_ / queries},
                  {"queries_per_second", queries_per_second},
                  {"postings", counts_.postings},
                  {"blocks", counts_.blocks},
-                 {"blocks_decoded", counts_.blocks_decoded}});
+                 {"blocks_decoded", counts_.blocks_decoded},
+                 {"device", gpu_.queries > 0 ? gpu_device : cpu_device}});
+    if (gpu_.queries > 0) json["gpu"] = gpu_statistics_json(gpu_);
     AtomicOutput file = AtomicOutput::file(arguments.stats, true);
     file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
     file.commit();
@@ -88,7 +133,42 @@ class RunStatistics {
   std::vector<double> times_us_;
   double decode_us_ = 0, thin_out_us_ = 0;
   std::uint64_t results_ = 0, with_results_ = 0;
+  GpuIntersectionStatistics gpu_;
 };
+
+/// What is written of a query's documents, in the order of the queries.
+using Write = std::function<void(std::size_t query, Documents documents)>;
+
+/// Answers on a GPU. Returns how many queries are answered: less than all where the GPU fails and the CPU may go on.
+std::size_t run_on_gpu(GpuIntersection& gpu, std::span<const std::string_view> texts, const Arguments& arguments,
+                       const Write& write, RunStatistics& statistics) {
+  using Clock = std::chrono::steady_clock;
+  std::size_t done = 0;
+  while (done < texts.size()) {
+    const std::size_t first = done, some = std::min(gpu_queries_at_once, texts.size() - first);
+    std::vector<std::vector<docid_t>> held(gpu.bucketing() ? some : 0);
+    GpuIntersectionStatistics counted;
+    Clock::duration writing{};
+    const auto begun = Clock::now();
+    const auto take = [&](std::size_t i, Documents documents) {
+      if (gpu.bucketing()) return held[i].assign(documents.begin(), documents.end());
+      const auto before = Clock::now();
+      write(first + i, documents);
+      ++done;
+      writing += Clock::now() - before;
+    };
+    try {
+      gpu.run(texts.subspan(first, some), take, &counted);
+    } catch (const CudaError& error) {
+      if (arguments.device == gpu_device) throw;
+      say(arguments.common, fmt::format("quern: the CPU goes on: {}", error.what()));
+      return done;
+    }
+    statistics.add(counted, std::chrono::duration<double, std::micro>(Clock::now() - begun - writing).count());
+    for (const std::vector<docid_t>& documents : held) write(done++, documents);
+  }
+  return done;
+}
 
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common);
@@ -97,23 +177,39 @@ void run(const Arguments& arguments) {
   std::vector<std::string_view> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   TextOutput out(arguments.output, arguments.common.force);
-  const Intersection intersection(index, intersection_method_named(arguments.method), arguments.options);
+  const Intersection intersection(index, cpu_method(arguments), arguments.options);
+  const auto gpu = gpu_or_nothing(arguments.device, arguments.common, [&] {
+    return std::make_unique<GpuIntersection>(index, gpu_method(arguments), arguments.gpu, *resources.progress);
+  });
   const auto append = arguments.common.json ? append_json : append_lines;
   resources.progress->start("intersect", queries.size(), "queries");
   RunStatistics statistics;
   std::string text;
   const auto begun = std::chrono::steady_clock::now();
-  intersect_batch(intersection, texts, resources.threads, [&](std::size_t i, const IntersectionAnswer& answer) {
+  const auto write = [&](std::size_t i, Documents documents) {
     text.clear();
-    append(text, queries[i], index, answer, arguments.count);
+    append(text, queries[i], index, documents, arguments.count);
     out.write(text);
-    statistics.add(answer);
     resources.progress->add(1);
-  });
+  };
+  std::size_t done = 0;
+  if (gpu) {
+    const auto write_and_count = [&](std::size_t i, Documents documents) {
+      write(i, documents);
+      statistics.add_results(documents.size());
+    };
+    done = run_on_gpu(*gpu, texts, arguments, write_and_count, statistics);
+  }
+  intersect_batch(intersection, std::span<const std::string_view>(texts).subspan(done), resources.threads,
+                  [&](std::size_t i, const IntersectionAnswer& answer) {
+                    write(done + i, answer.documents);
+                    statistics.add(answer);
+                  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   out.finish();
   resources.progress->finish();
-  if (!arguments.stats.empty()) statistics.write(arguments, resources.threads, seconds);
+  const std::string_view method = gpu ? gpu->method().name : intersection.method().name;
+  if (!arguments.stats.empty()) statistics.write(arguments, method, resources.threads, seconds);
 }
 
 }  // namespace
@@ -124,20 +220,33 @@ void add_intersect_command(CLI::App& program) {
       program.add_subcommand("intersect", "Find all documents that have all terms of a query, without scores");
   command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);
-  std::vector<std::string> methods;
-  std::string method_help = "How lists are intersected, the shortest with one longer list after another:";
+  std::vector<std::string> methods = gpu_method_names();
+  std::string method_help = "How lists are intersected, the shortest with one longer list after another. On the CPU:";
   for (const IntersectionMethod& method : all_intersection_methods()) {
     methods.emplace_back(method.name);
     method_help += fmt::format("\n  {}: {}", method.name, method.description);
   }
-  command->add_option("--method", arguments->method, method_help)
-      ->type_name("NAME")
-      ->check(name_validator(methods))
-      ->capture_default_str();
+  method_help += "\non a GPU:" + gpu_method_help() + "\n(default: each device's first)";
+  command->add_option("--method", arguments->method, method_help)->type_name("NAME")->check(name_validator(methods));
   command->add_option("--segment", arguments->options.segment, "stride: docIDs a segment")
       ->type_name("N")
       ->check(range_validator(1u, 1u << 30))
       ->capture_default_str();
+  add_device_options(*command, arguments->device, arguments->gpu.gpu);
+  command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->capture_default_str();
+  command->add_option("--levels", arguments->gpu.levels, "merge-find: levels of splitters; 0 is binary search")
+      ->type_name("N")
+      ->check(range_validator(0u, gpu::most_merge_find_levels))
+      ->capture_default_str();
+  command
+      ->add_option("--bucketing", arguments->bucketing,
+                   "Whether a GPU's batches are made of queries with shortest lists of like length: on or off "
+                   "(default: on for batched)")
+      ->type_name("NAME")
+      ->check(name_validator({switch_on, switch_off}));
   command->add_flag("--count", arguments->count, "Print how many documents each query finds, not which");
   command->add_flag("--json", arguments->common.json, "Print a line of JSON for each query");
   command->add_option("-o,--output", arguments->output, "Write to a file, not to standard output")->type_name("FILE");
@@ -150,8 +259,12 @@ void add_intersect_command(CLI::App& program) {
       "the number of documents, also where there are none. A term that is not in the index leaves a query without\n"
       "documents. --stats tells the time for decoding whole lists from that for thinning out.\n"
       "\nExamples:\n  quern intersect my.quern --query \"water mill\"\n"
-      "  quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt");
-  command->callback([arguments] { run(*arguments); });
+      "  quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt\n"
+      "  quern intersect my.quern -q log.txt --device auto --method merge-find --levels 2 -o found.txt");
+  command->callback([arguments] {
+    if (!arguments->bucketing.empty()) arguments->gpu.bucketing = arguments->bucketing == switch_on;
+    run(*arguments);
+  });
 }
 
 }  // namespace quern::tools

@@ -11,11 +11,11 @@
 #include "quern/core/parallel_batch.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/run_file.hpp"
-#include "quern/gpu/device_info.hpp"
 #include "quern/gpu/gpu_engine.hpp"
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"
+#include "device_options.hpp"
 #include "gpu_figures.hpp"
 #include "query_source.hpp"
 #include "query_stream.hpp"
@@ -26,9 +26,6 @@
 namespace quern::tools {
 namespace {
 
-constexpr const char* cpu_device = "cpu";
-constexpr const char* gpu_device = "gpu";
-constexpr const char* auto_device = "auto";
 /// Queries whose results a GPU's host holds at a time.
 constexpr std::size_t gpu_queries_at_once = std::size_t{1} << 16;
 
@@ -92,21 +89,16 @@ void check_plan(const Arguments& arguments, const IndexReader& index) {
                                     arguments.plan));
 }
 
-/// The GPUs' engine, if queries are to run there. With "auto" what stands in the way is said, and nothing comes back.
+/// The GPUs' engine, if queries are to run there; see gpu_or_nothing().
 std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEngine& engine,
                                       const Resources& resources) {
-  if (arguments.device == cpu_device) return nullptr;
   // Whoever names a GPU that is not there has made a mistake, where there are others.
-  if (!list_gpus().empty()) GpuEngine::numbers_of(arguments.gpu);
-  try {
+  if (arguments.device != cpu_device && !list_gpus().empty()) GpuEngine::numbers_of(arguments.gpu);
+  return gpu_or_nothing(arguments.device, arguments.common, [&] {
     GpuOptions options = arguments.gpu;
     options.strategy = &gpu::strategy_named(arguments.strategy);
     return std::make_unique<GpuEngine>(engine, options, *resources.progress);
-  } catch (const Error& error) {
-    if (arguments.device == gpu_device) throw;
-    say(arguments.common, fmt::format("quern: queries run on the CPU: {}", error.what()));
-    return nullptr;
-  }
+  });
 }
 
 /// Answers queries and writes what they find, on GPUs as long as these can, else on the CPU.
@@ -269,14 +261,8 @@ void add_query_command(CLI::App& program) {
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
-  command
-      ->add_option("--device", arguments->device,
-                   "Where queries run: cpu, gpu, or auto (a GPU where one can answer, else the CPU)")
-      ->type_name("NAME")
-      ->check(name_validator({cpu_device, gpu_device, auto_device}))
-      ->capture_default_str();
+  add_device_options(*command, arguments->device, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.of_strategy);
-  add_gpu_option(*command, arguments->gpu.gpu);
   command->add_option("--gpus", arguments->gpu.gpus, "So many GPUs answer, from that one on; all: as many as there are")
       ->type_name("N")
       ->transform(gpus_validator())

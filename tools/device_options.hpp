@@ -1,0 +1,38 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+
+#include "quern/core/error.hpp"
+
+#include "command.hpp"
+
+/// --device: where queries run.
+namespace quern::tools {
+
+inline constexpr const char* cpu_device = "cpu";
+inline constexpr const char* gpu_device = "gpu";
+inline constexpr const char* auto_device = "auto";
+
+/// --device and --gpu.
+void add_device_options(CLI::App& command, std::string& device, unsigned& gpu);
+
+/// Throws CudaError where this program could use a GPU, but the machine has none.
+void require_gpu();
+
+/// What make() gives, a pointer, if queries are to run on a GPU. With "auto" it is said what stands in the way, and
+/// nothing comes back.
+template <class Make>
+auto gpu_or_nothing(const std::string& device, const CommonOptions& common, Make&& make) -> decltype(make()) {
+  if (device == cpu_device) return nullptr;
+  try {
+    require_gpu();
+    return make();
+  } catch (const Error& error) {
+    if (device == gpu_device) throw;
+    say(common, fmt::format("quern: queries run on the CPU: {}", error.what()));
+    return nullptr;
+  }
+}
+
+}  // namespace quern::tools
