@@ -49,9 +49,9 @@ Json index_json(const IndexReader& index) {
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "Measures this machine");
   command->require_subcommand(1);
-  for (const AddCommand add :
-       {add_codec_bench, add_query_bench, add_intersect_bench, add_lists_bench, add_pagerank_bench,
-        add_termination_bench, add_gpu_bench, add_gpu_stream_bench, add_gpu_decode_bench, add_gpu_intersect_bench})
+  for (const AddCommand add : {add_codec_bench, add_query_bench, add_intersect_bench, add_lists_bench,
+                               add_pagerank_bench, add_termination_bench, add_gpu_bench, add_gpu_stream_bench,
+                               add_gpu_decode_bench, add_gpu_intersect_bench, add_merge_find_bench})
     add(*command);
 }
 

@@ -22,6 +22,7 @@ void add_gpu_bench(CLI::App& bench);
 void add_gpu_decode_bench(CLI::App& bench);
 void add_gpu_stream_bench(CLI::App& bench);
 void add_gpu_intersect_bench(CLI::App& bench);
+void add_merge_find_bench(CLI::App& bench);
 
 /// Machine, build, date and command line, as every benchmark's JSON has them under "environment".
 Json environment_json();

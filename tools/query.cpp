@@ -11,6 +11,7 @@
 #include "quern/core/parallel_batch.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/run_file.hpp"
+#include "quern/gpu/device_info.hpp"
 #include "quern/gpu/gpu_engine.hpp"
 #include "quern/query/query_engine.hpp"
 

@@ -3,6 +3,7 @@
 #include "quern/gpu/decode_bench.hpp"
 #include "quern/gpu/device_info.hpp"
 #include "quern/gpu/intersect_runner.hpp"
+#include "quern/gpu/merge_find_bench.hpp"
 
 // What a library without its GPU parts answers; cmake/cuda.cmake leaves this file out.
 namespace quern {
@@ -64,6 +65,10 @@ std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
 DecodeFigures measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
+std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures>, const MergeFindBenchOptions&,
+                                                 Progress&) {
+  fail();
+}
 
 }  // namespace gpu
 

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/core/progress.hpp"
+
+/// How fast a GPU finds the elements of a rising list in another, both decoded: Figure 6 of Ding, He, Yan, Suel: Using
+/// Graphics Processors for High Performance IR Query Processing (WWW 2009). Declared without CUDA, as DeviceIndex is.
+namespace quern::gpu {
+
+struct MergeFindBenchOptions {
+  unsigned gpu = 0;
+  unsigned repeats = 7;
+  std::uint64_t seed = 1;
+};
+
+/// Two lists' lengths, of the one whose elements are looked up first, and what that took.
+struct MergeFindFigures {
+  std::uint32_t elements = 0, in = 0;
+  std::vector<double> us;  ///< by levels of splitters, from none to most_merge_find_levels; medians
+};
+
+/// Draws two lists of each pair of lengths from the seed, with even gaps of a mean of 16 in the longer one and over the
+/// same docIDs in the other; looks up all elements with each number of levels, compares with the CPU, then measures.
+/// Throws Error where they differ, CudaError where the GPU fails, InvalidArgument where a list is empty or too long.
+std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures> lengths,
+                                                 const MergeFindBenchOptions& options, Progress& progress);
+
+}  // namespace quern::gpu

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/gpu/device_info.hpp"
+#include "quern/gpu/merge_find_bench.hpp"
+
+#include "bench.hpp"
+#include "device_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  std::vector<std::uint32_t> lengths = {5000, 50000, 500000, 4000000, 16000000};
+  std::vector<std::uint32_t> longer = {1};
+  gpu::MergeFindBenchOptions bench;
+};
+
+Json figures_json(const gpu::MergeFindFigures& figures) {
+  Json json = {{"elements", figures.elements}, {"in", figures.in}};
+  for (const double us : figures.us) {
+    json["us"].push_back(us);
+    json["ns_an_element"].push_back(1000 * us / figures.elements);
+  }
+  return json;
+}
+
+void print_table(const Json& json) {
+  print(environment_line());
+  print("ns an element, by levels of splitters:\n");
+  print(fmt::format("{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "elements", "in", 0, 1, 2, 3, 4));
+  for (const Json& row : json["lists"]) {
+    print(fmt::format("{:>12}{:>12}", row["elements"].get<std::uint64_t>(), row["in"].get<std::uint64_t>()));
+    for (const Json& ns : row["ns_an_element"]) print(fmt::format("{:>9.3f}", ns.get<double>()));
+    print("\n");
+  }
+}
+
+void run(const Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  Json json = {{"bench", "merge-find"}, {"environment", environment_json()}};
+  require_gpu();
+  std::vector<gpu::MergeFindFigures> lengths;
+  for (const std::uint32_t length : arguments.lengths)
+    for (const std::uint32_t times : arguments.longer) lengths.push_back({length, length * times, {}});
+  for (const auto& figures : gpu::measure_merge_find(lengths, arguments.bench, *resources.progress))
+    json["lists"].push_back(figures_json(figures));
+  for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
+  if (arguments.common.json) return print(json.dump(1) + "\n");
+  print_table(json);
+}
+
+}  // namespace
+
+void add_merge_find_bench(CLI::App& bench) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = bench.add_subcommand(
+      "merge-find", "How fast a GPU finds a decoded list's docIDs in another one, by levels of splitters");
+  command->add_option("--lengths", arguments->lengths, "docIDs that are looked up; rows for each")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->check(range_validator(1u, 1u << 27))
+      ->capture_default_str();
+  command->add_option("--longer", arguments->longer, "The other list is so many times as long; a row for each")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->check(range_validator(1u, 1000u))
+      ->capture_default_str();
+  command->add_option("--seed", arguments->bench.seed, "What the lists are drawn from")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--gpu", arguments->bench.gpu, "Number of the GPU")->type_name("N")->capture_default_str();
+  command->add_option("--repeats", arguments->bench.repeats, "Times are the median of so many passes")
+      ->type_name("N")
+      ->check(range_validator(1u, 1000u))
+      ->capture_default_str();
+  command->add_flag("--json", arguments->common.json, "Print JSON");
+  add_common_options(*command, arguments->common);
+  command->footer(
+      "\nWhat is found is compared with the CPU's before anything is measured.\n"
+      "\nExamples:\n  quern bench merge-find\n  quern bench merge-find --lengths 200000 --longer 1,4,16,64 --json");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
