@@ -56,7 +56,7 @@ struct GpuIntersection::Flight {
 struct GpuIntersection::Run {
   std::span<const std::string_view> texts;
   const std::function<void(std::size_t, std::span<const docid_t>)>& take;
-  std::vector<Prepared> queries;
+  std::vector<Prepared>& queries;
   tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
   std::uint64_t most_words = 0;  ///< of room for a batch
   GpuIntersectionStatistics counted;
@@ -104,12 +104,11 @@ gpu::PartSizes GpuIntersection::part_sizes() const {
 void GpuIntersection::run(std::span<const std::string_view> texts,
                           const std::function<void(std::size_t, std::span<const docid_t>)>& take,
                           GpuIntersectionStatistics* statistics) {
-  Run run{texts,
-          take,
-          std::vector<Prepared>(texts.size()),
-          tbb::enumerable_thread_specific<Intersection::WorkSpace>([&] { return Intersection::WorkSpace(cpu_); }),
-          0,
-          {}};
+  if (queries_.size() < texts.size()) queries_.resize(texts.size());
+  Run run{
+      texts,    take,
+      queries_, tbb::enumerable_thread_specific<Intersection::WorkSpace>([&] { return Intersection::WorkSpace(cpu_); }),
+      0,        {}};
   run.counted.queries = texts.size();
   const std::uint64_t free_words = (index_.free_bytes() - 4 * unpacked_words_) / 4;
   // Room and documents for each runner, with what arrays grow beyond that.
@@ -150,9 +149,17 @@ void GpuIntersection::prepare(Run& run, std::span<const std::uint32_t> numbers) 
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, numbers.size(), 32), [&](const auto& range) {
     Intersection::WorkSpace& space = run.spaces.local();
     for (std::size_t i = range.begin(); i < range.end(); ++i)
-      if (cpu_.find_lists(run.texts[numbers[i]], space)) run.queries[numbers[i]].lists = space.lists;
+      prepare(run.queries[numbers[i]], run.texts[numbers[i]], space);
   });
   run.counted.prepare_us += us_since(begun);
+}
+
+void GpuIntersection::prepare(Prepared& query, std::string_view text, Intersection::WorkSpace& space) const {
+  query.in_batch = query.on_cpu = false;
+  if (cpu_.find_lists(text, space))
+    query.lists = space.lists;
+  else
+    query.lists.clear();
 }
 
 std::size_t GpuIntersection::launch(Run& run, Flight& flight, std::span<const std::uint32_t> numbers) {
@@ -222,7 +229,6 @@ void GpuIntersection::land(Run& run, Flight& flight) {
       answer_on_cpu(run, number);
     else
       run.take(number, query.in_batch ? answers[flight.places[next++]] : std::span<const docid_t>());
-    query.lists = {};
   }
   if (answers.empty()) return;
   const double response = us_since(flight.begun);

@@ -61,6 +61,7 @@ class GpuIntersection {
     never,
   };
 
+  void prepare(Prepared& query, std::string_view text, Intersection::WorkSpace& space) const;
   void prepare(Run& run, std::span<const std::uint32_t> numbers);
   /// Starts a batch with the first of these queries; returns how many it took.
   std::size_t launch(Run& run, Flight& flight, std::span<const std::uint32_t> numbers);
@@ -79,6 +80,7 @@ class GpuIntersection {
   gpu::UnpackedMemory unpacked_memory_;
   gpu::UnpackedLists unpacked_;
   std::vector<gpu::IntersectRunner> runners_;
+  std::vector<Prepared> queries_;                      ///< of a run; later ones use their memory again
   const gpu::IntersectRunner* last_runner_ = nullptr;  ///< the one that began last
 };
 

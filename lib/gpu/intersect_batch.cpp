@@ -29,6 +29,7 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
   if (!is_new) return place->second;
   IntersectList& added = lists.emplace_back();
   posting_lists_.push_back(list);
+  asked_.push_back(0);
   if (list.block_last.empty()) {
     add_raw(list, added.coded);
     added.unpacked.form = ListForm::documents;
@@ -66,12 +67,12 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
   query.terms = static_cast<std::uint32_t>(query_lists.size());
   for (std::size_t i = 0; i < query_lists.size(); ++i) {
     const PostingList& list = query_lists[i];
-    terms.push_back(list_of(list));
+    const std::uint32_t number = list_of(list);
+    terms.push_back(number);
     postings += list.df;
-    if (unpacking_ != Unpacking::often_asked || list.block_last.empty()) continue;
     // What block skipping would decode, at most: each document of the shortest list may be in a block of its own.
     const std::uint64_t blocks = std::min<std::uint64_t>(query_lists.front().df, list.block_last.size());
-    unpacked_.ask(list, i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size()));
+    asked_[number] += i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
   }
   most_documents_ += query_lists.front().df;
   room_words_ += query_lists.front().df + bit_words(0);  // bits are rounded up
@@ -82,9 +83,10 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
 void IntersectBatch::unpack_often_asked() {
   bool fits = true;
   for (std::size_t i = 0; i < lists.size() && fits; ++i) {
-    if (lists[i].unpacked.form != ListForm::coded || !unpacked_.ask(posting_lists_[i], 0)) continue;
-    fits = unpack_list(posting_lists_[i]);
-    if (fits) lists[i].unpacked = *unpacked_.find(posting_lists_[i].number);
+    const PostingList& list = posting_lists_[i];
+    if (lists[i].unpacked.form != ListForm::coded || !unpacked_.ask(list, asked_[i])) continue;
+    fits = unpack_list(list);
+    if (fits) lists[i].unpacked = *unpacked_.find(list.number);
   }
 }
 

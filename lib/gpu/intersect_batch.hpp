@@ -86,6 +86,7 @@ class IntersectBatch {
   PartSizes sizes_;
   std::unordered_map<term_t, std::uint32_t> known_;
   std::vector<PostingList> posting_lists_;  ///< of `lists`
+  std::vector<std::uint64_t> asked_;        ///< postings of each that block skipping would decode
   std::vector<IntersectQuery> added_;
   std::uint64_t room_words_ = 0, next_word_ = 0, most_documents_ = 0;
   bool began_to_unpack_ = false;

@@ -65,13 +65,16 @@ void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
 
 std::uint32_t tiles_of(std::uint32_t parts) { return (parts + parts_a_tile - 1) / parts_a_tile; }
 
-void pack(const IntersectView& batch, cudaStream_t stream) {
+void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
   const std::uint32_t tiles = tiles_of(batch.num_parts);
   sum_tiles<<<tiles, plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
   scan_tiles<<<1, plain_threads, 0, stream>>>(batch, tiles);
   CUDA_CHECK(cudaGetLastError());
-  pack_parts<<<resident_blocks(pack_parts, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+  if (by_query)
+    pack_queries<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
+  else
+    pack_parts<<<resident_blocks(pack_parts, plain_threads, 0), plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -24,8 +24,8 @@ void write_directories(const IntersectView& batch, cudaStream_t stream);
 void probe(const IntersectView& batch, cudaStream_t stream);
 void intersect_batched(const IntersectView& batch, cudaStream_t stream);
 void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream);
-/// Moves what was found together; the counts of its parts are there.
-void pack(const IntersectView& batch, cudaStream_t stream);
+/// Moves what was found together; the counts of its parts are there. `by_query`: each query is one part, of docIDs.
+void pack(const IntersectView& batch, bool by_query, cudaStream_t stream);
 /// Words of IntersectView::tile_sums.
 std::uint32_t tiles_of(std::uint32_t parts);
 

@@ -11,15 +11,7 @@ inline constexpr std::uint32_t parts_at_a_time = 4;
 /// The last of the queries in [begin, end) whose first part is not behind this one. By a whole warp.
 __device__ inline std::uint32_t query_of_part(const IntersectQuery* queries, std::uint32_t begin, std::uint32_t end,
                                               std::uint32_t part) {
-  while (end - begin > 1) {
-    const std::uint32_t step = (end - begin + lanes_a_warp - 1) / lanes_a_warp;
-    const std::uint32_t probe = begin + lane_id() * step;
-    const bool before = probe < end && queries[probe].first_part <= part;
-    const unsigned lane = 31 - __clz(__ballot_sync(all_lanes, before));
-    begin += lane * step;
-    end = min(end, begin + step);
-  }
-  return begin;
+  return last_begun(begin, end, part, [&](std::uint32_t i) { return queries[i].first_part; });
 }
 
 /// Which queries, and which of all parts, kernels of a kind take.

@@ -101,7 +101,7 @@ void IntersectRunner::State::upload(const IntersectBatch& batch) {
 
 void IntersectRunner::State::make_room(const IntersectBatch& batch) {
   Layout layout;
-  const std::size_t next_at = layout.add<std::uint32_t>(2), counts_at = layout.add<std::uint32_t>(batch.parts),
+  const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.parts),
                     offsets_at = layout.add<std::uint32_t>(batch.parts),
                     sums_at = layout.add<std::uint32_t>(tiles_of(batch.parts)),
                     begins_at = layout.add<std::uint32_t>(batch.queries.size() + 1);
@@ -111,7 +111,7 @@ void IntersectRunner::State::make_room(const IntersectBatch& batch) {
   view.offsets = at<std::uint32_t>(counters.data(), offsets_at);
   view.tile_sums = at<std::uint32_t>(counters.data(), sums_at);
   view.begins = at<std::uint32_t>(counters.data(), begins_at);
-  fill_zero(view.next_part, 2, stream);
+  fill_zero(view.next_part, 3, stream);
   fill_zero(damaged.data(), 1, stream);
   host_out.reserve((batch.queries.size() + 2) * sizeof(std::uint32_t));
 
@@ -166,7 +166,8 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
   state.intersect();
   state.intersected.record(state.stream);
   const bool packed = work.transfer == ResultTransfer::packed;
-  if (packed) pack(state.view, state.stream);
+  const bool by_query = work.kernels == IntersectKernels::batched || work.kernels == IntersectKernels::hash_segments;
+  if (packed) pack(state.view, by_query, state.stream);
   state.ran.record(state.stream);
   auto* out = at<std::uint32_t>(state.host_out.data(), 0);
   copy_to_host(out, state.damaged.data(), 1, state.stream);

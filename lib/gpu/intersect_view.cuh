@@ -25,7 +25,7 @@ struct IntersectView {
   std::uint32_t* tile_sums = nullptr;  ///< documents of the tiles before each
   std::uint32_t* begins = nullptr;     ///< of each query's documents among all, and behind the last the end
   std::uint32_t* documents = nullptr;  ///< all, packed
-  std::uint32_t* next_part = nullptr;  ///< two queues: of parts that decode, and of others
+  std::uint32_t* next_part = nullptr;  ///< three queues: of parts that decode, of others, and of all to be packed
 };
 
 /// A list that needs no decoding.

@@ -19,12 +19,11 @@ class LiveDocuments {
   __device__ unsigned alive() const { return alive_; }
   /// Whether any lane has one.
   __device__ bool any() const { return __any_sync(all_lanes, alive_ != 0); }
-  const __device__ Decoder& decoder() const { return decoder_; }
+  __device__ const Decoder& decoder() const { return decoder_; }
 
   /// Begins with a list's block. False where it does not decode.
-  __device__ bool take_block(const ListView& list, std::uint32_t block) {
+  __device__ bool take_block(const BlockPlace& place) {
     alive_ = 0;
-    const BlockPlace place = place_of(index_, list, block);
     if (!decode_docids<V>(index_, decoder_, place, docids_)) return false;
 #pragma unroll
     for (int i = 0; i < V; ++i)  // a damaged row may hold anything

@@ -42,38 +42,40 @@ __global__ void __launch_bounds__(plain_threads)
 }
 
 /// Writes the documents of 32 words of bits, one a lane, the first of which stands for document `first`.
-__device__ inline void put_bits(std::uint32_t own_word, std::uint32_t first, std::uint32_t*& to) {
-  for (unsigned i = 0; i < lanes_a_warp; ++i) {
-    const std::uint32_t word = __shfl_sync(all_lanes, own_word, i);
-    if (word >> lane_id() & 1) to[__popc(word & ((1u << lane_id()) - 1))] = first + 32 * i + lane_id();
-    to += __popc(word);
-  }
+__device__ inline std::uint32_t* put_bits(std::uint32_t word, std::uint32_t first, std::uint32_t* to) {
+  const std::uint32_t own = __popc(word), end = inclusive_sum(own);
+  std::uint32_t* own_to = to + end - own;
+  for (; word != 0; word &= word - 1) *own_to++ = first + 32 * lane_id() + __ffs(word) - 1;
+  return to + last_lane(end);
 }
 
+/// A warp a part: of queries with many small ones.
 __global__ void __launch_bounds__(plain_threads) pack_parts(const __grid_constant__ IntersectView batch) {
-  constexpr unsigned warps = plain_threads / lanes_a_warp;
-  const std::uint64_t all = std::uint64_t{gridDim.x} * warps;
-  const std::uint64_t own = std::uint64_t{blockIdx.x} * warps + threadIdx.x / lanes_a_warp;
-  const auto begin = static_cast<std::uint32_t>(batch.num_parts * own / all),
-             end = static_cast<std::uint32_t>(batch.num_parts * (own + 1) / all);
-  if (begin == end) return;
-  std::uint32_t number = query_of_part(batch.queries, 0, batch.num_queries, begin);
-  for (std::uint32_t part = begin; part < end; ++part) {
-    while (number + 1 < batch.num_queries && batch.queries[number + 1].first_part <= part) ++number;
-    const IntersectQuery& query = batch.queries[number];
-    const std::uint32_t offset = batch.tile_sums[part / parts_a_tile] + batch.offsets[part];
-    const std::uint32_t place = part - query.first_part, count = batch.counts[part];
-    if (place == 0 && lane_id() == 0) batch.begins[number] = offset;
-    const std::uint32_t* from = room_of(batch, query, place);
-    std::uint32_t* to = batch.documents + offset;
-    if (query.bits == 0) {
-      for (std::uint32_t i = lane_id(); i < count; i += lanes_a_warp) to[i] = from[i];
-    } else if (count > 0) {
-      const std::uint32_t first = place * query.part_size;
-      const std::uint32_t size = min(query.part_size, bit_words(batch.num_documents) - first);
-      for (std::uint32_t i = 0; i < size; i += lanes_a_warp) put_bits(from[i + lane_id()], 32 * (first + i), to);
-    }
-  }
+  for_each_part(batch, {0, batch.num_queries, 0, batch.num_parts, batch.next_part + 2},
+                [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
+                  const std::uint32_t offset = batch.tile_sums[part / parts_a_tile] + batch.offsets[part];
+                  const std::uint32_t count = batch.counts[part];
+                  if (place == 0 && lane_id() == 0) batch.begins[&query - batch.queries] = offset;
+                  const std::uint32_t* from = room_of(batch, query, place);
+                  std::uint32_t* to = batch.documents + offset;
+                  if (query.bits == 0) {
+                    for (std::uint32_t i = lane_id(); i < count; i += lanes_a_warp) to[i] = from[i];
+                  } else if (count > 0) {
+                    const std::uint32_t first = place * query.part_size;
+                    const std::uint32_t size = min(query.part_size, bit_words(batch.num_documents) - first);
+                    for (std::uint32_t i = 0; i < size; i += lanes_a_warp)
+                      to = put_bits(from[i + lane_id()], 32 * (first + i), to);
+                  }
+                });
+}
+
+/// A thread block a part: of queries with one.
+__global__ void __launch_bounds__(plain_threads) pack_queries(const __grid_constant__ IntersectView batch) {
+  const std::uint32_t part = blockIdx.x;
+  const std::uint32_t offset = batch.tile_sums[part / parts_a_tile] + batch.offsets[part];
+  if (threadIdx.x == 0) batch.begins[part] = offset;
+  const std::uint32_t* from = room_of(batch, batch.queries[part], 0);
+  for (std::uint32_t i = threadIdx.x; i < batch.counts[part]; i += blockDim.x) batch.documents[offset + i] = from[i];
 }
 
 }  // namespace quern::gpu

@@ -11,7 +11,7 @@ template <Coding coding, int V>
 class SkippingWarp {
  public:
   __device__ SkippingWarp(const IndexView& index, const IntersectView& batch, std::uint32_t* room)
-      : batch_(batch), documents_(index, room) {}
+      : index_(index), batch_(batch), documents_(index, room) {}
 
   __device__ void run() {
     for_each_part(batch_, PartRange::coded(batch_),
@@ -26,7 +26,7 @@ class SkippingWarp {
     const ListView& shortest = list_of(batch_, query, 0).coded;
     if (shortest.raw != 0)
       documents_.take(batch_.raw_docids + shortest.first_word, shortest.df);
-    else if (!documents_.take_block(shortest, block))
+    else if (!documents_.take_block(place_of(index_, shortest, block)))
       return false;
     for (std::uint32_t t = 1; t < query.terms; ++t) {
       if (!documents_.any()) return false;
@@ -51,6 +51,7 @@ class SkippingWarp {
     return last_lane(end);
   }
 
+  const IndexView& index_;
   const IntersectView& batch_;
   LiveDocuments<coding, V> documents_;
 };

@@ -25,4 +25,20 @@ __device__ inline std::uint32_t last_lane(std::uint32_t value) { return __shfl_s
 __device__ inline std::uint32_t warp_max(std::uint32_t value) { return __reduce_max_sync(all_lanes, value); }
 __device__ inline std::uint32_t warp_sum(std::uint32_t value) { return __reduce_add_sync(all_lanes, value); }
 
+/// The last i in [begin, end) for which first(i), which never falls, is not above `number`; first(begin) is not. By a
+/// whole warp.
+template <class First>
+__device__ inline std::uint32_t last_begun(std::uint32_t begin, std::uint32_t end, std::uint32_t number,
+                                           First&& first) {
+  while (end - begin > 1) {
+    const std::uint32_t step = (end - begin + lanes_a_warp - 1) / lanes_a_warp;
+    const std::uint32_t probe = begin + lane_id() * step;
+    const bool begun = probe < end && first(probe) <= number;
+    const unsigned lane = 31 - __clz(__ballot_sync(all_lanes, begun));
+    begin += lane * step;
+    end = min(end, begin + step);
+  }
+  return begin;
+}
+
 }  // namespace quern::gpu
