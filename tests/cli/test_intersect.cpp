@@ -114,4 +114,41 @@ TEST_CASE("bench intersect has a row for each method and each length of segments
   CHECK(bench({"--method", "hash"}).exit_status == 2);
 }
 
+TEST_CASE("intersections run on the CPU where there is no GPU, if that may be", "[cli][intersect]") {
+  const MillIndex mill;
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  const auto ask = [&](const Arguments& options) {
+    Arguments all = {"intersect", mill.index, "--query", "mill"};
+    all.insert(all.end(), options.begin(), options.end());
+    return run_quern(all, no_gpu);
+  };
+  const std::string documents = "1\t0\tM-2\n1\t3\tM-1\n";
+  for (const std::string method : {"adaptive", "merge-find", "block-skipping", "stride"}) {
+    const RunOutcome on_any = ask({"--device", "auto", "--method", method, "--levels", "2", "--bucketing", "off"});
+    CHECK(on_any.exit_status == 0);
+    CHECK(on_any.out == documents);
+    CHECK(contains(on_any.err, "queries run on the CPU"));
+  }
+  const RunOutcome on_gpu = ask({"--device", "gpu"});
+  CHECK(on_gpu.exit_status == 1);
+  CHECK(on_gpu.out.empty());
+  CHECK(contains(on_gpu.err, "--device cpu"));
+  CHECK(ask({"--method", "merge-find"}).exit_status == 1);  // which is no method of the CPU
+  CHECK(ask({"--levels", "5"}).exit_status == 2);
+  CHECK(ask({"--bucketing", "perhaps"}).exit_status == 2);
+}
+
+TEST_CASE("benchmarks of intersections on a GPU need one, and say so", "[cli][intersect][measure]") {
+  const MillIndex mill;
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  no_gpu.input = "mill";
+  const RunOutcome intersect = run_quern({"bench", "gpu-intersect", mill.index, "-q", "-"}, no_gpu);
+  CHECK(intersect.exit_status == 1);
+  CHECK(contains(intersect.err, "CUDA"));
+  CHECK(run_quern({"bench", "merge-find"}, no_gpu).exit_status == 1);
+  CHECK(run_quern({"bench", "gpu-intersect", mill.index, "-q", "-", "--transfer", "none"}).exit_status == 2);
+}
+
 }  // namespace quern
