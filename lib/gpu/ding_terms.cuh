@@ -97,8 +97,8 @@ __global__ void __launch_bounds__(plain_threads)
         (raw ? task * lanes_a_warp + lane_id() : std::uint64_t{task} * index.block_size + lane_id() * V);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      if (!(tile.alive >> j & 1)) continue;
-      wave.docids[first + j] = tile.docids[j];
+      if (!tile.documents.alive(j)) continue;
+      wave.docids[first + j] = tile.documents.docid(j);
       wave.leaves[first + j] = __float_as_int(tile.scores[j]);
     }
   });
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(plain_threads)
         const WaveQuery& query = wave.queries[i];
         const std::uint32_t first = task * a_lane * lanes_a_warp + lane_id();
         std::int32_t* own_leaves = wave.leaves + query.first_leaf;
-        tile.alive = 0;
+        tile.documents.clear();
 #pragma unroll
         for (int j = 0; j < V; ++j) {
           const std::uint32_t leaf = first + j * lanes_a_warp;
@@ -132,16 +132,15 @@ __global__ void __launch_bounds__(plain_threads)
           const std::int32_t score = own_leaves[leaf];
           if (score < 0) continue;
           tile.scores[j] = __int_as_float(score);
-          tile.docids[j] = wave.docids[query.first_leaf + leaf];
-          tile.alive |= 1u << j;
+          tile.documents.put(j, wave.docids[query.first_leaf + leaf]);
         }
-        const std::uint32_t before = tile.alive;
-        if (!__any_sync(all_lanes, before != 0)) return;
+        const unsigned before = tile.documents.alive();
+        if (!tile.documents.any()) return;
         tile.look_up(batch.terms[batch.queries[wave.first_query + i].first_term + t]);
 #pragma unroll
         for (int j = 0; j < V; ++j)
           if (before >> j & 1)
-            own_leaves[first + j * lanes_a_warp] = tile.alive >> j & 1 ? __float_as_int(tile.scores[j]) : no_score;
+            own_leaves[first + j * lanes_a_warp] = tile.documents.alive(j) ? __float_as_int(tile.scores[j]) : no_score;
       });
 }
 

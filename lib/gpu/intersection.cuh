@@ -32,7 +32,8 @@ class IntersectionWarp {
     const std::uint32_t step = all <= warps * tasks_at_a_time ? 1 : tasks_at_a_time;
     for (std::uint32_t work = own * step; work < all; work = warps * step + next_of_queue(step)) {
       const std::uint32_t end = min(work + step, all);
-      std::uint32_t number = query_of(work / parts);
+      std::uint32_t number = last_begun(0, batch_.num_queries, work / parts,
+                                        [&](std::uint32_t q) { return batch_.queries[q].first_task; });
       for (std::uint32_t i = work; i < end; ++i) {
         const std::uint32_t task = i / parts;
         while (number + 1 < batch_.num_queries && batch_.queries[number + 1].first_task <= task) ++number;
@@ -59,29 +60,15 @@ class IntersectionWarp {
     return own;
   }
 
-  /// The last query whose first task is not behind this one.
-  __device__ std::uint32_t query_of(std::uint32_t task) const {
-    std::uint32_t begin = 0, end = batch_.num_queries;  // the answer is in [begin, end)
-    while (end - begin > 1) {
-      const std::uint32_t step = (end - begin + lanes_a_warp - 1) / lanes_a_warp;
-      const std::uint32_t probe = begin + lane_id() * step;
-      const bool before = probe < end && batch_.queries[probe].first_task <= task;
-      const unsigned lane = 31 - __clz(__ballot_sync(all_lanes, before));
-      begin += lane * step;
-      end = min(end, begin + step);
-    }
-    return begin;
-  }
-
   __device__ void answer(std::uint32_t number, std::uint32_t block) {
     const BatchQuery& query = batch_.queries[number];
     const BatchTerm& shortest = batch_.terms[query.first_term];
     const ListView& list = batch_.lists[shortest.list];
     if (!list.raw && ended(number, place_of(index_, list, block).before + 1)) return;
     if (!tile_.take(shortest, block)) return;
-    tile_.alive &= own_;
+    tile_.documents.keep(own_);
     for (std::uint32_t t = 1; t < query.terms; ++t) {
-      if (!__any_sync(all_lanes, tile_.alive != 0)) return;
+      if (!tile_.documents.any()) return;
       tile_.look_up(batch_.terms[query.first_term + t]);
     }
     hand_on(number, query);
@@ -100,8 +87,8 @@ class IntersectionWarp {
     bool any = false;
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      if (!(tile_.alive >> i & 1)) continue;
-      const std::uint32_t docid = tile_.docids[i];
+      if (!tile_.documents.alive(i)) continue;
+      const std::uint32_t docid = tile_.documents.docid(i);
       const float score = tile_.scores[i];
       if (most_units(query, score) < least_units(threshold, docid)) continue;
       const auto units = static_cast<std::uint32_t>(score * query.scale);

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/lookup.cuh"
 
-/// Documents of a block of a query's shortest list that are in all lists so far, V of them in each lane of a warp.
+/// Documents of a query's shortest list that are in all lists so far, V of them in each lane of a warp, in any order.
 namespace quern::gpu {
 
 template <Coding coding, int V>
@@ -15,6 +15,13 @@ class LiveDocuments {
   __device__ std::uint32_t docid(int i) const { return docids_[i]; }
   __device__ bool alive(int i) const { return alive_ >> i & 1; }
   __device__ void drop(int i) { alive_ &= ~(1u << i); }
+  __device__ void clear() { alive_ = 0; }
+  __device__ void put(int i, std::uint32_t docid) {
+    docids_[i] = docid;
+    alive_ |= 1u << i;
+  }
+  /// Of this lane's documents those of these bits.
+  __device__ void keep(unsigned bits) { alive_ &= bits; }
   /// Bits of this lane's documents.
   __device__ unsigned alive() const { return alive_; }
   /// Whether any lane has one.
@@ -79,8 +86,12 @@ class LiveDocuments {
         least = min(least, docids_[i]);
         greatest = max(greatest, docids_[i]);
       }
-    const std::uint32_t begin = first_not_below(last, list.rows, __reduce_min_sync(all_lanes, least));
-    const std::uint32_t end = begin + first_not_below(last + begin, list.rows - begin, warp_max(greatest));
+    least = __reduce_min_sync(all_lanes, least);
+    greatest = warp_max(greatest);
+    const std::uint32_t begin = first_not_below(last, list.rows, least);
+    // A single document is searched for once.
+    const std::uint32_t end =
+        least == greatest ? begin : begin + first_not_below(last + begin, list.rows - begin, greatest);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       rows[i] = list.rows;

@@ -42,13 +42,11 @@ __device__ inline float exact_part(const IndexView& index, float weight, std::ui
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
-/// This lane's postings of a block with a row: docIDs and frequencies (quantized: impacts). False, and counted, where
-/// they are damaged. By a whole warp.
+/// This lane's frequencies (quantized: impacts) of a block that the decoder has. False, and counted, where they are
+/// damaged. By a whole warp.
 template <bool quantized, int V, class Decoder>
-__device__ inline bool read_postings(const IndexView& index, Decoder& decoder, const ListView& list,
-                                     std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
-                                     std::uint32_t (&values)[V]) {
-  if (!decode_docids<V>(index, decoder, place, docids)) return false;
+__device__ inline bool read_values(const IndexView& index, const Decoder& decoder, const ListView& list,
+                                   std::uint32_t block, const BlockPlace& place, std::uint32_t (&values)[V]) {
   if constexpr (quantized) {
     read_slots<V>(impact_words_of(index, list, block), 0, list.impact_width, place.n, values);
   } else if (!decoder.freqs(values)) {
@@ -56,6 +54,16 @@ __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, c
     return false;
   }
   return true;
+}
+
+/// This lane's postings of a block with a row: docIDs and frequencies (quantized: impacts). False, and counted, where
+/// they are damaged. By a whole warp.
+template <bool quantized, int V, class Decoder>
+__device__ inline bool read_postings(const IndexView& index, Decoder& decoder, const ListView& list,
+                                     std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
+                                     std::uint32_t (&values)[V]) {
+  return decode_docids<V>(index, decoder, place, docids) &&
+         read_values<quantized, V>(index, decoder, list, block, place, values);
 }
 
 /// The frequency (quantized: impact) of a document in a list; false where it is not in it. By a whole warp.
