@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <optional>
 
 #include "quern/gpu/tuning.hpp"
 
@@ -71,7 +70,8 @@ GpuIntersection::GpuIntersection(const IndexReader& index, const GpuIntersection
       options_(options),
       index_(engine_, options.gpu, progress),
       unpacked_memory_(index_, 0),
-      unpacked_(index.num_documents(), 0) {
+      unpacked_(index.num_documents(), 0),
+      batch_(index, unpacked_, method.unpacking, {}) {
   runners_.emplace_back(index_);
   runners_.emplace_back(index_);
   use(method, options);
@@ -167,52 +167,47 @@ std::size_t GpuIntersection::launch(Run& run, Flight& flight, std::span<const st
   numbers = numbers.first(std::min(numbers.size(), options_.batch_queries));
   if (!bucketing()) prepare(run, numbers);
   const auto begun = Clock::now();
-  std::optional<gpu::IntersectBatch> made;
-  const auto begin_batch = [&]() -> gpu::IntersectBatch& {
-    return made.emplace(reader_, unpacked_, method_->unpacking, part_sizes());
-  };
-  begin_batch();
+  batch_.begin(method_->unpacking, part_sizes());
   flight.numbers.clear();
   for (const std::uint32_t number : numbers) {
     Prepared& query = run.queries[number];
-    const Fit fit = query.lists.empty() ? Fit::nothing_to_do : add(*made, query, run.most_words);
+    const Fit fit = query.lists.empty() ? Fit::nothing_to_do : add(query, run.most_words);
     if (fit == Fit::next_batch) break;
     query.in_batch = fit == Fit::added;
     query.on_cpu = fit == Fit::never;
     if (fit == Fit::alone) {
       // All that is unpacked makes way for this query. Kernels of earlier batches run before those of this one.
       unpacked_.clear();
-      query.in_batch = begin_batch().add(query.lists);
+      batch_.begin(method_->unpacking, part_sizes());
+      query.in_batch = batch_.add(query.lists);
       query.on_cpu = !query.in_batch;
       if (query.on_cpu) {
         unpacked_.clear();
-        begin_batch();
+        batch_.begin(method_->unpacking, part_sizes());
       }
     }
     flight.numbers.push_back(number);
   }
-  gpu::IntersectBatch& batch = *made;
-  batch.finish();
-  run.counted.postings += batch.postings;
-  run.counted.unpacked_lists += batch.unpack.size();
-  for (const gpu::UnpackTask& task : batch.unpack) run.counted.unpacked_postings += task.list.df;
-  run.counted.unpacked_bytes += 4 * (batch.unpack_end - batch.unpack_begin);
+  batch_.finish();
+  run.counted.postings += batch_.postings;
+  run.counted.unpacked_lists += batch_.unpack.size();
+  for (const gpu::UnpackTask& task : batch_.unpack) run.counted.unpacked_postings += task.list.df;
+  run.counted.unpacked_bytes += 4 * (batch_.unpack_end - batch_.unpack_begin);
   run.counted.prepare_us += us_since(begun);
-  flight.places = batch.places;
-  if (batch.size() == 0) return flight.numbers.size();
+  flight.places = batch_.places;
+  if (batch_.size() == 0) return flight.numbers.size();
   ++run.counted.batches;
   const gpu::IntersectWork work{method_->kernels, options_.levels, options_.transfer.value_or(method_->transfer)};
-  flight.runner->start(batch, work, unpacked_memory_, last_runner_ == flight.runner ? nullptr : last_runner_);
+  flight.runner->start(batch_, work, unpacked_memory_, last_runner_ == flight.runner ? nullptr : last_runner_);
   last_runner_ = flight.runner;
   return flight.numbers.size();
 }
 
-GpuIntersection::Fit GpuIntersection::add(gpu::IntersectBatch& batch, const Prepared& query,
-                                          std::uint64_t most_words) const {
+GpuIntersection::Fit GpuIntersection::add(const Prepared& query, std::uint64_t most_words) {
   const std::uint64_t more = query.lists.front().df + gpu::bit_words(0);
   if (more > most_words) return Fit::never;
-  if (batch.room_words() + more <= most_words && batch.add(query.lists)) return Fit::added;
-  return batch.size() > 0 ? Fit::next_batch : Fit::alone;
+  if (batch_.room_words() + more <= most_words && batch_.add(query.lists)) return Fit::added;
+  return batch_.size() > 0 ? Fit::next_batch : Fit::alone;
 }
 
 void GpuIntersection::land(Run& run, Flight& flight) {

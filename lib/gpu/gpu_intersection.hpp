@@ -65,7 +65,7 @@ class GpuIntersection {
   void prepare(Run& run, std::span<const std::uint32_t> numbers);
   /// Starts a batch with the first of these queries; returns how many it took.
   std::size_t launch(Run& run, Flight& flight, std::span<const std::uint32_t> numbers);
-  Fit add(gpu::IntersectBatch& batch, const Prepared& query, std::uint64_t most_words) const;
+  Fit add(const Prepared& query, std::uint64_t most_words);
   void land(Run& run, Flight& flight);
   void answer_on_cpu(Run& run, std::uint32_t number);
   gpu::PartSizes part_sizes() const;
@@ -79,6 +79,7 @@ class GpuIntersection {
   std::uint64_t unpacked_words_ = 0;  ///< that there is memory for
   gpu::UnpackedMemory unpacked_memory_;
   gpu::UnpackedLists unpacked_;
+  gpu::IntersectBatch batch_;  ///< the one that is made
   std::vector<gpu::IntersectRunner> runners_;
   std::vector<Prepared> queries_;                      ///< of a run; later ones use their memory again
   const gpu::IntersectRunner* last_runner_ = nullptr;  ///< the one that began last

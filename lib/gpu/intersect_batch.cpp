@@ -15,6 +15,23 @@ constexpr std::uint32_t parts_of(std::uint64_t size, std::uint32_t part) {
 
 }  // namespace
 
+void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes) {
+  unpacking_ = unpacking;
+  sizes_ = sizes;
+  lists.clear();
+  terms.clear();
+  queries.clear();
+  places.clear();
+  raw_docids.clear();
+  unpack.clear();
+  known_.clear();
+  asked_.clear();
+  added_.clear();
+  coded_queries = coded_parts = parts = unpack_blocks = 0;
+  unpack_entries = unpack_begin = unpack_end = postings = 0;
+  room_words_ = next_word_ = most_documents_ = 0;
+}
+
 void IntersectBatch::add_raw(const PostingList& list, ListView& view) {
   BlockReader reader(index_, list);
   reader.load(0);
@@ -28,65 +45,71 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
   const auto [place, is_new] = known_.try_emplace(list.number, static_cast<std::uint32_t>(lists.size()));
   if (!is_new) return place->second;
   IntersectList& added = lists.emplace_back();
-  posting_lists_.push_back(list);
-  asked_.push_back(0);
+  Asked& asked = asked_.emplace_back();
   if (list.block_last.empty()) {
     add_raw(list, added.coded);
     added.unpacked.form = ListForm::documents;
   } else {
     added.coded = coded_view(index_, list);
-    if (const UnpackedPlace* unpacked = unpacked_.find(list.number)) added.unpacked = *unpacked;
+    if (unpacking_ == Unpacking::none) return place->second;
+    asked.state = &unpacked_.state_of(list.number);
+    added.unpacked = asked.state->place;
   }
   return place->second;
 }
 
-bool IntersectBatch::unpack_list(const PostingList& list) {
+bool IntersectBatch::unpack_list(std::uint32_t number) {
+  const Asked& asked = asked_[number];
   const std::uint64_t begin = unpacked_.end();
-  const auto place = unpacked_.add(list, unpacking_);
-  if (!place) return false;
-  if (!began_to_unpack_) unpack_begin = begin;
-  began_to_unpack_ = true;
+  if (!unpacked_.add(lists[number].coded.df, unpacking_, *asked.state)) return false;
+  if (unpack.empty()) unpack_begin = begin;
   unpack_end = unpacked_.end();
   UnpackTask& task = unpack.emplace_back();
-  task.list = coded_view(index_, list);
+  task.list = lists[number].coded;
   task.list.first_block = unpack_blocks;
-  task.to = *place;
+  task.to = lists[number].unpacked = asked.state->place;
   task.first_entry = unpack_entries;
   unpack_blocks += task.list.rows;
-  if (place->form == ListForm::buckets)
-    unpack_entries += bucket_entries(static_cast<std::uint32_t>(index_.num_documents()), place->bucket_shift);
+  if (task.to.form == ListForm::buckets)
+    unpack_entries += bucket_entries(static_cast<std::uint32_t>(index_.num_documents()), task.to.bucket_shift);
   return true;
 }
 
 bool IntersectBatch::add(std::span<const PostingList> query_lists) {
-  if (unpacking_ == Unpacking::documents || unpacking_ == Unpacking::buckets)
-    for (const PostingList& list : query_lists)
-      if (!list.block_last.empty() && !unpacked_.find(list.number) && !unpack_list(list)) return false;
+  const bool unpack_all = unpacking_ == Unpacking::documents || unpacking_ == Unpacking::buckets;
   IntersectQuery query;
   query.first_term = static_cast<std::uint32_t>(terms.size());
   query.terms = static_cast<std::uint32_t>(query_lists.size());
+  for (const PostingList& list : query_lists) {
+    const std::uint32_t number = list_of(list);
+    if (unpack_all && lists[number].unpacked.form == ListForm::coded && !unpack_list(number)) {
+      terms.resize(query.first_term);
+      return false;
+    }
+    terms.push_back(number);
+  }
+  const std::uint64_t shortest = query_lists.front().df;
   for (std::size_t i = 0; i < query_lists.size(); ++i) {
     const PostingList& list = query_lists[i];
-    const std::uint32_t number = list_of(list);
-    terms.push_back(number);
     postings += list.df;
     // What block skipping would decode, at most: each document of the shortest list may be in a block of its own.
-    const std::uint64_t blocks = std::min<std::uint64_t>(query_lists.front().df, list.block_last.size());
-    asked_[number] += i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
+    const std::uint64_t blocks = std::min<std::uint64_t>(shortest, list.block_last.size());
+    asked_[terms[query.first_term + i]].postings +=
+        i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
   }
-  most_documents_ += query_lists.front().df;
-  room_words_ += query_lists.front().df + bit_words(0);  // bits are rounded up
+  most_documents_ += shortest;
+  room_words_ += shortest + bit_words(0);  // bits are rounded up
   added_.push_back(query);
   return true;
 }
 
 void IntersectBatch::unpack_often_asked() {
   bool fits = true;
-  for (std::size_t i = 0; i < lists.size() && fits; ++i) {
-    const PostingList& list = posting_lists_[i];
-    if (lists[i].unpacked.form != ListForm::coded || !unpacked_.ask(list, asked_[i])) continue;
-    fits = unpack_list(list);
-    if (fits) lists[i].unpacked = *unpacked_.find(list.number);
+  for (std::uint32_t i = 0; i < lists.size() && fits; ++i) {
+    const Asked& asked = asked_[i];
+    if (lists[i].unpacked.form == ListForm::coded &&
+        UnpackedLists::ask(*asked.state, lists[i].coded.df, asked.postings))
+      fits = unpack_list(i);
   }
 }
 

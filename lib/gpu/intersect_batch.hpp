@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "quern/formats/index_file.hpp"
 #include "quern/gpu/index_view.hpp"
 #include "quern/gpu/unpacked_lists.hpp"
 
@@ -45,8 +46,12 @@ class IntersectBatch {
  public:
   /// Both must outlive the batch; lists get their places in `unpacked`.
   IntersectBatch(const IndexReader& index, UnpackedLists& unpacked, Unpacking unpacking, const PartSizes& sizes)
-      : index_(index), unpacked_(unpacked), unpacking_(unpacking), sizes_(sizes) {}
+      : index_(index), unpacked_(unpacked) {
+    begin(unpacking, sizes);
+  }
 
+  /// Begins anew, in the memory that it has.
+  void begin(Unpacking unpacking, const PartSizes& sizes);
   /// Adds a query with these lists, rarest first. False, and nothing added, where there is no room to unpack one of
   /// them that must be.
   bool add(std::span<const PostingList> query_lists);
@@ -73,23 +78,27 @@ class IntersectBatch {
   std::uint64_t postings = 0;  ///< in the lists of all queries
 
  private:
+  /// What is asked of a list of the batch.
+  struct Asked {
+    ListState* state = nullptr;  ///< of lists that may be unpacked
+    std::uint64_t postings = 0;  ///< that block skipping would decode
+  };
+
   std::uint32_t list_of(const PostingList& list);
   void add_raw(const PostingList& list, ListView& view);
-  bool unpack_list(const PostingList& list);
+  bool unpack_list(std::uint32_t number);
   void unpack_often_asked();
   /// Cuts the query whose lists are known into parts.
   void cut(IntersectQuery& query);
 
   const IndexReader& index_;
   UnpackedLists& unpacked_;
-  Unpacking unpacking_;
+  Unpacking unpacking_ = Unpacking::none;
   PartSizes sizes_;
   std::unordered_map<term_t, std::uint32_t> known_;
-  std::vector<PostingList> posting_lists_;  ///< of `lists`
-  std::vector<std::uint64_t> asked_;        ///< postings of each that block skipping would decode
+  std::vector<Asked> asked_;  ///< of `lists`
   std::vector<IntersectQuery> added_;
   std::uint64_t room_words_ = 0, next_word_ = 0, most_documents_ = 0;
-  bool began_to_unpack_ = false;
 };
 
 }  // namespace quern::gpu

@@ -156,6 +156,7 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
                             const IntersectRunner* after) {
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.stream.wait();  // after an error, for a batch whose answers nobody took
   state.work = work;
   state.upload(batch);
   state.make_room(batch);

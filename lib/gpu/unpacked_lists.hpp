@@ -1,9 +1,8 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 
-#include "quern/formats/index_file.hpp"
+#include "quern/core/types.hpp"
 #include "quern/gpu/intersect_method.hpp"
 
 /// Which posting lists stand unpacked in a GPU's memory, and where. Host code: nothing is copied here.
@@ -34,16 +33,25 @@ inline constexpr std::uint64_t decodings_before_unpacking = 2;
 /// Lists with a posting for so many documents, or fewer, are unpacked to bits: as large as docIDs at most.
 inline constexpr std::uint64_t documents_a_dense_posting = 32;
 
+/// What is known of a list.
+struct ListState {
+  UnpackedPlace place;
+  std::uint64_t asked = 0;  ///< postings of it that would have been decoded
+};
+
 /// Lists come one behind the other until there is no room; then all are forgotten.
 class UnpackedLists {
  public:
   UnpackedLists(docid_t num_documents, std::uint64_t words) : num_documents_(num_documents), words_(words) {}
 
+  /// A list's state, which stays where it is until clear().
+  ListState& state_of(term_t number) { return states_[number]; }
   /// Notes that about so many postings of a list would be decoded. True once that is enough to unpack it.
-  bool ask(const PostingList& list, std::uint64_t postings);
-  const UnpackedPlace* find(term_t number) const;
-  /// Gives a list that has none a place; nothing where there is no room.
-  std::optional<UnpackedPlace> add(const PostingList& list, Unpacking unpacking);
+  static bool ask(ListState& state, std::uint64_t df, std::uint64_t postings) {
+    return (state.asked += postings) >= decodings_before_unpacking * df;
+  }
+  /// Gives a list of so many postings, which has none, a place; false where there is no room.
+  bool add(std::uint32_t df, Unpacking unpacking, ListState& state);
   /// Words behind the last list: those that lists get until the next call of clear() have greater places.
   std::uint64_t end() const { return end_; }
   void clear();
@@ -51,8 +59,7 @@ class UnpackedLists {
  private:
   docid_t num_documents_;
   std::uint64_t words_, end_ = 0;
-  std::unordered_map<term_t, UnpackedPlace> places_;
-  std::unordered_map<term_t, std::uint64_t> asked_;
+  std::unordered_map<term_t, ListState> states_;
 };
 
 }  // namespace quern::gpu

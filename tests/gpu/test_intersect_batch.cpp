@@ -72,10 +72,9 @@ TEST_CASE("a list is unpacked when it was asked for often enough, once", "[gpu_b
     CHECK(batch.queries.front().bits == (asked_before ? 1 : 0));
     CHECK(batch.coded_parts == (asked_before ? 0 : batch.parts));
   }
-  REQUIRE(unpacked.find(lists.front().number) != nullptr);
-  CHECK(unpacked.find(lists.front().number)->form == ListForm::bits);
+  CHECK(unpacked.state_of(lists.front().number).place.form == ListForm::bits);
   unpacked.clear();
-  CHECK(unpacked.find(lists.front().number) == nullptr);
+  CHECK(unpacked.state_of(lists.front().number).place.form == ListForm::coded);
   CHECK(unpacked.end() == 0);
 }
 
@@ -83,7 +82,9 @@ TEST_CASE("kernels get the queries that decode first, and answers find their way
   const Subject subject;
   UnpackedLists unpacked(subject.index->num_documents(), much);
   const auto dense = subject.lists_of("everywhere");
-  for (int i = 0; i < 2; ++i) unpacked.ask(dense.front(), dense.front().df);
+  ListState& state = unpacked.state_of(dense.front().number);
+  CHECK_FALSE(UnpackedLists::ask(state, dense.front().df, 2 * dense.front().df - 1));
+  CHECK(UnpackedLists::ask(state, dense.front().df, 1));
   IntersectBatch batch(*subject.index, unpacked, Unpacking::often_asked, {});
   REQUIRE(batch.add(dense));
   REQUIRE(batch.add(subject.lists_of("often")));
