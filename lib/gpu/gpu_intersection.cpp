@@ -111,8 +111,8 @@ void GpuIntersection::run(std::span<const std::string_view> texts,
       0,        {}};
   run.counted.queries = texts.size();
   const std::uint64_t free_words = (index_.free_bytes() - 4 * unpacked_words_) / 4;
-  // Room and documents for each runner, with what arrays grow beyond that.
-  run.most_words = std::min(free_words / 8 / runners_.size() * 3, most_packed);
+  // Room and documents for each runner, with what arrays grow beyond that: five eighths of it.
+  run.most_words = std::min(free_words / 4 / runners_.size(), most_packed);
   if (options_.transfer.value_or(method_->transfer) != gpu::ResultTransfer::packed)
     run.most_words = std::min(run.most_words, most_whole);
   std::vector<std::uint32_t> order(texts.size());
