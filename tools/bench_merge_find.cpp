@@ -7,6 +7,7 @@
 
 #include "bench.hpp"
 #include "device_options.hpp"
+#include "gpu_figures.hpp"
 
 namespace quern::tools {
 namespace {
@@ -41,7 +42,7 @@ void print_table(const Json& json) {
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "merge-find"}, {"environment", environment_json()}};
-  require_gpu();
+  require_gpu(arguments.bench.gpu);
   std::vector<gpu::MergeFindFigures> lengths;
   for (const std::uint32_t length : arguments.lengths)
     for (const std::uint32_t times : arguments.longer) lengths.push_back({length, length * times, {}});
@@ -71,7 +72,7 @@ void add_merge_find_bench(CLI::App& bench) {
   command->add_option("--seed", arguments->bench.seed, "What the lists are drawn from")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--gpu", arguments->bench.gpu, "Number of the GPU")->type_name("N")->capture_default_str();
+  add_gpu_option(*command, arguments->bench.gpu);
   command->add_option("--repeats", arguments->bench.repeats, "Times are the median of so many passes")
       ->type_name("N")
       ->check(range_validator(1u, 1000u))

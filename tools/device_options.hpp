@@ -14,11 +14,11 @@ inline constexpr const char* cpu_device = "cpu";
 inline constexpr const char* gpu_device = "gpu";
 inline constexpr const char* auto_device = "auto";
 
-/// --device and --gpu.
-void add_device_options(CLI::App& command, std::string& device, unsigned& gpu);
+/// --device.
+void add_device_option(CLI::App& command, std::string& device);
 
-/// Throws CudaError where this program could use a GPU, but the machine has none.
-void require_gpu();
+/// Throws CudaError where this machine, or this build, has no GPU; InvalidArgument where it has none of that number.
+void require_gpu(unsigned gpu);
 
 /// What make() gives, a pointer, if queries are to run on a GPU. With "auto" it is said what stands in the way, and
 /// nothing comes back.
@@ -26,7 +26,6 @@ template <class Make>
 auto gpu_or_nothing(const std::string& device, const CommonOptions& common, Make&& make) -> decltype(make()) {
   if (device == cpu_device) return nullptr;
   try {
-    require_gpu();
     return make();
   } catch (const Error& error) {
     if (device == gpu_device) throw;

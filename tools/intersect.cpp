@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "device_options.hpp"
+#include "gpu_figures.hpp"
 #include "gpu_intersect_options.hpp"
 #include "query_figures.hpp"
 #include "query_source.hpp"
@@ -179,6 +180,7 @@ void run(const Arguments& arguments) {
   TextOutput out(arguments.output, arguments.common.force);
   const Intersection intersection(index, cpu_method(arguments), arguments.options);
   const auto gpu = gpu_or_nothing(arguments.device, arguments.common, [&] {
+    require_gpu(arguments.gpu.gpu);
     return std::make_unique<GpuIntersection>(index, gpu_method(arguments), arguments.gpu, *resources.progress);
   });
   const auto append = arguments.common.json ? append_json : append_lines;
@@ -232,7 +234,8 @@ void add_intersect_command(CLI::App& program) {
       ->type_name("N")
       ->check(range_validator(1u, 1u << 30))
       ->capture_default_str();
-  add_device_options(*command, arguments->device, arguments->gpu.gpu);
+  add_device_option(*command, arguments->device);
+  add_gpu_option(*command, arguments->gpu.gpu);
   command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))

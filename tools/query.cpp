@@ -262,7 +262,8 @@ void add_query_command(CLI::App& program) {
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
-  add_device_options(*command, arguments->device, arguments->gpu.gpu);
+  add_device_option(*command, arguments->device);
+  add_gpu_option(*command, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.of_strategy);
   command->add_option("--gpus", arguments->gpu.gpus, "So many GPUs answer, from that one on; all: as many as there are")
       ->type_name("N")
