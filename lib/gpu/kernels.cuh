@@ -58,8 +58,8 @@ void Kernels<coding>::finish(const IndexView& index, const BatchView& batch, boo
 template <Coding coding>
 void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                              const DecodeOutput& out, cudaStream_t stream) {
-  with_values_a_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = decode_lists<coding, V>;
+  with_lanes_a_block<coding>(index.block_size, [&]<int V, int L>() {
+    constexpr auto kernel = decode_lists<coding, V, L>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, lists, num_lists, out);
     CUDA_CHECK(cudaGetLastError());
   });
