@@ -4,15 +4,19 @@
 
 namespace quern::gpu {
 
+/// The address, which the compiler then takes as it is instead of adding up its parts anew wherever it is used.
+__device__ inline const std::uint32_t* as_it_is(const std::uint32_t* address) {
+  asm("" : "+l"(address));
+  __builtin_assume(__isGlobal(address));
+  return address;
+}
+
 /// Rows of up to 32 neighbouring blocks of a list that has rows, one a lane, so that they come in whole lines.
 class BlockRows {
  public:
   /// From block `first` on, which is below `end`, at most the list's rows.
   __device__ BlockRows(const IndexView& index, const ListView& list, std::uint32_t first, std::uint32_t end)
-      : list_(opaque(index.postings + list.first_word)),
-        block_size_(index.block_size),
-        postings_(list.df - first * block_size_),
-        blocks_(min(end - first, lanes_a_warp)) {
+      : list_(as_it_is(index.postings + list.first_word)), blocks_(min(end - first, lanes_a_warp)) {
     const std::uint32_t block = first + min(lane_id(), blocks_ - 1);
     const std::uint64_t row = list.first_row + block;
     begin_ = index.block_offset[row];
@@ -21,15 +25,13 @@ class BlockRows {
     if (size_ == 0) begin_ = 0;
     before_ = block > 0 ? index.block_last[row - 1] : 0xffffffffu;
     last_ = index.block_last[row];
+    n_ = min(list.df - block * index.block_size, index.block_size);
+    if (lane_id() >= blocks_) n_ = size_ = 0;
   }
 
-  std::uint32_t __device__ blocks() const { return blocks_; }
-  /// Postings of all blocks from the i-th of these on.
-  std::uint32_t __device__ postings_from(std::uint32_t i) const {
-    return min(postings_, blocks_ * block_size_) - i * block_size_;
-  }
+  __device__ std::uint32_t blocks() const { return blocks_; }
 
-  /// The place of the i-th; i may differ from lane to lane. Without postings where there is no such block.
+  /// The place of the i-th, i below 32; i may differ from lane to lane. Without postings where there is no such block.
   __device__ BlockPlace place(std::uint32_t i) const {
     BlockPlace place;
     place.list = list_;
@@ -37,35 +39,27 @@ class BlockRows {
     place.words = list_ + __shfl_sync(all_lanes, begin_, i);
     place.before = __shfl_sync(all_lanes, before_, i);
     place.last = __shfl_sync(all_lanes, last_, i);
+    place.n = __shfl_sync(all_lanes, n_, i);
     place.has_row = true;
-    place.n = i < blocks_ ? min(postings_ - i * block_size_, block_size_) : 0;
-    if (place.n == 0) place.size = 0;
     return place;
   }
 
  private:
-  /// Keeps the compiler from adding the parts of an address anew for each block.
-  __device__ static const std::uint32_t* opaque(const std::uint32_t* address) {
-    asm("" : "+l"(address));
-    __builtin_assume(__isGlobal(address));
-    return address;
-  }
-
   const std::uint32_t* list_;
-  std::uint32_t block_size_, postings_, blocks_;
-  std::uint32_t begin_, size_, before_, last_;  ///< of the lane's block
+  std::uint32_t blocks_;
+  std::uint32_t begin_, size_, before_, last_, n_;  ///< of the lane's block
 };
 
-/// From gaps to docIDs: a sum over the lane's values, one over the lanes of the block (D2's localized prefix sum).
+/// From distances (docid[i] - docid[i - 1], a gap and 1) to docIDs: a sum over the lane's values, one over the lanes of
+/// the block (D2's localized prefix sum).
 template <int V, int L = lanes_a_warp>
 __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) {
   std::uint32_t sum = 0;
 #pragma unroll
   for (int i = 0; i < V; ++i) values[i] = sum += values[i];
-  sum += V;
   const std::uint32_t others = before + inclusive_sum<L>(sum) - sum;
 #pragma unroll
-  for (int i = 0; i < V; ++i) values[i] += others + (i + 1);
+  for (int i = 0; i < V; ++i) values[i] += others;
 }
 
 /// A warp's room in shared memory, made of `size` words of which it takes as many as can be read four at a time: one
@@ -84,10 +78,12 @@ struct WarpRoom {
   __device__ std::uint32_t* table() const { return values + postings; }
   __device__ std::uint32_t* stream() const { return table() + table_words; }
 
-  __device__ void clear() const {
+  /// Sets all postings to 1: what a slot without an exception lacks to its distance, or frequency.
+  __device__ void set_to_one() const {
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < V / 4; ++i) reinterpret_cast<uint4*>(values)[i * lanes_a_warp + lane_id()] = uint4{};
+    for (int i = 0; i < V / 4; ++i)
+      reinterpret_cast<uint4*>(values)[i * lanes_a_warp + lane_id()] = make_uint4(1, 1, 1, 1);
     __syncwarp();
   }
   /// Adds to each of the lane's values what stands at its place.
@@ -102,29 +98,42 @@ struct WarpRoom {
       out[i + 3] += parts.w;
     }
   }
+};
 
-  /// Writes the first `count` of all lanes' values to `to`, which is a multiple of 16 bytes, by whole lines of memory:
-  /// stores of half a line take more than twice the time.
+/// Writes a warp's values by whole lines of memory: stores of half a line take more than twice the time.
+template <int V>
+class LineWriter {
+ public:
+  __device__ explicit LineWriter(const WarpRoom<V>& room)
+      : fours_(reinterpret_cast<uint4*>(room.values)), own_(place(lane_id() * V / 4)), line_(place(lane_id())) {}
+
+  /// Writes the first `count` of all lanes' values, lane by lane, to `to`, which is a multiple of 16 bytes. Overwrites
+  /// the room.
   __device__ void write(const std::uint32_t (&own)[V], std::uint32_t count, std::uint32_t* to) const {
-    auto* fours = reinterpret_cast<uint4*>(values);
-#pragma unroll
-    for (int i = 0; i < V; i += 4)
-      fours[four_place((lane_id() * V + i) / 4)] = make_uint4(own[i], own[i + 1], own[i + 2], own[i + 3]);
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < V / 4; ++i) {
-      const unsigned four = i * lanes_a_warp + lane_id();
-      if (4 * four + 4 <= count) __stcs(reinterpret_cast<uint4*>(to) + four, fours[four_place(four)]);
+    for (int i = 0; i < V / 4; ++i)
+      fours_[own_ ^ i] = make_uint4(own[4 * i], own[4 * i + 1], own[4 * i + 2], own[4 * i + 3]);
+    __syncwarp();
+    if (count == WarpRoom<V>::postings) {
+#pragma unroll
+      for (int i = 0; i < V / 4; ++i)
+        __stcs(reinterpret_cast<uint4*>(to) + i * lanes_a_warp + lane_id(), fours_[i * lanes_a_warp + line_]);
+    } else {
+      const auto* values = reinterpret_cast<const std::uint32_t*>(fours_);
+#pragma unroll 1
+      for (unsigned i = lane_id(); i < count; i += lanes_a_warp) to[i] = values[4 * place(i / 4) + i % 4];
     }
-    const unsigned rest = count & ~3u;
-    if (rest != count && lane_id() < count - rest) to[rest + lane_id()] = values[4 * four_place(rest / 4) + lane_id()];
     __syncwarp();
   }
 
  private:
   /// Where four values stand, so that neither lanes that write theirs nor lanes that read neighbouring ones meet in a
   /// bank.
-  __device__ static unsigned four_place(unsigned four) { return V == 4 ? four : four ^ (four / 8 % (V / 4)); }
+  __device__ static unsigned place(unsigned four) { return V == 4 ? four : four ^ (four / 8 % (V / 4)); }
+
+  uint4* fours_;
+  unsigned own_, line_;
 };
 
 }  // namespace quern::gpu

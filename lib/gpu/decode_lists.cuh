@@ -5,12 +5,13 @@
 
 namespace quern::gpu {
 
-/// Decodes lists to memory by a warp; L lanes take a block.
-template <Coding coding, int V, int L>
+/// Decodes lists to memory by a warp; L lanes take a block. `packed`: blocks are of V * L postings, so that those of
+/// neighbouring groups stand side by side.
+template <Coding coding, int V, int L, bool packed>
 class ListDecode {
  public:
   __device__ ListDecode(const IndexView& index, const DecodeOutput& out, std::uint32_t* room)
-      : index_(index), out_(out), room_{room}, decoder_(index, room_) {}
+      : index_(index), out_(out), room_{room}, lines_(room_), decoder_(index, room_) {}
 
   /// Blocks [block, end) of a list whose postings go to `first_posting` on.
   __device__ void decode(const ListView& list, std::uint32_t block, std::uint32_t end, std::uint64_t first_posting) {
@@ -18,15 +19,15 @@ class ListDecode {
       const BlockRows rows(index_, list, block, end);
       std::uint64_t to = first_posting + std::uint64_t{block} * index_.block_size;
       for (std::uint32_t i = 0; i < rows.blocks(); i += groups, to += groups * index_.block_size)
-        decode(rows.place(i + group_of_lane<L>()), min(rows.postings_from(i), groups * index_.block_size), to);
+        decode(rows.place(i + group_of_lane<L>()), to);
     }
   }
 
  private:
   static constexpr unsigned groups = lanes_a_warp / L;
 
-  /// A block for each group, with `count` postings together.
-  __device__ void decode(const BlockPlace& place, std::uint32_t count, std::uint64_t to) {
+  /// A block for each group.
+  __device__ void decode(const BlockPlace& place, std::uint64_t to) {
     std::uint32_t values[V];
     const bool opened = decoder_.open(place);
     const unsigned last = place.n - 1;
@@ -34,30 +35,40 @@ class ListDecode {
     // Groups go on together, whichever of them have a sound block.
     if (groups == 1 && !opened) return report(has_last);
     const bool sound = decoder_.docids(values) && opened;
-    report(has_last && !(sound && value_of_lane<V>(values, last % V) == place.last));
-    put(values, place.n, count, out_.docids + to);
+    const bool differs = value_of_lane<V>(values, last % V) != place.last;
+    report(has_last & (!sound | differs));
+    put(values, place.n, out_.docids + to);
     if (out_.freqs == nullptr) return;
-    const bool freqs_sound = decoder_.freqs(values);
-    report(has_last && !freqs_sound);
-    put(values, place.n, count, out_.freqs + to);
+    report(!decoder_.freqs(values) & has_last);
+    put(values, place.n, out_.freqs + to);
   }
 
   __device__ void report(bool damage) const {
     if (damage) atomicAdd(index_.damaged, 1u);
   }
 
-  __device__ void put(const std::uint32_t (&values)[V], std::uint32_t n, std::uint32_t count, std::uint32_t* to) const {
-    if (index_.block_size == V * L) return room_.write(values, count, to);
-    // Blocks that fill no group stand apart in the lanes.
-    to += group_of_lane<L>() * index_.block_size;
+  __device__ void put(const std::uint32_t (&values)[V], std::uint32_t n, std::uint32_t* to) const {
+    if constexpr (packed) {
+      lines_.write(values, groups == 1 ? n : warp_sum(n) / L, to);
+    } else {
+      const unsigned first = lane_of_group<L>() * V;
+      to += group_of_lane<L>() * index_.block_size + first;
+      if (first + V <= n && index_.block_size % 4 == 0) {
 #pragma unroll
-    for (int i = 0; i < V; ++i)
-      if (lane_of_group<L>() * V + i < n) to[lane_of_group<L>() * V + i] = values[i];
+        for (int i = 0; i < V; i += 4)
+          __stcs(reinterpret_cast<uint4*>(to + i), make_uint4(values[i], values[i + 1], values[i + 2], values[i + 3]));
+      } else {
+#pragma unroll
+        for (int i = 0; i < V; ++i)
+          if (first + i < n) to[i] = values[i];
+      }
+    }
   }
 
   const IndexView& index_;
   const DecodeOutput& out_;
   WarpRoom<V> room_;
+  LineWriter<V> lines_;
   typename DecoderOf<coding, V, L>::Type decoder_;
 };
 
@@ -66,13 +77,13 @@ template <Coding coding>
 inline constexpr unsigned decode_blocks = coding == Coding::newpfd ? 5 : 1;
 
 /// Each warp's share of all blocks: a run of neighbouring ones.
-template <Coding coding, int V, int L>
+template <Coding coding, int V, int L, bool packed>
 __device__ inline void decode_own_blocks(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                                          const DecodeOutput& out) {
   constexpr unsigned warps = plain_threads / lanes_a_warp;
   __shared__ std::uint32_t rooms[warps * WarpRoom<V>::size];
   const unsigned warp = uniform(threadIdx.x / lanes_a_warp);
-  ListDecode<coding, V, L> list_decode(index, out, rooms + warp * WarpRoom<V>::size);
+  ListDecode<coding, V, L, packed> list_decode(index, out, rooms + warp * WarpRoom<V>::size);
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;
   std::uint64_t begin = out.blocks * own / all;
   const std::uint64_t end = out.blocks * (own + 1) / all;
@@ -90,11 +101,11 @@ __device__ inline void decode_own_blocks(const IndexView& index, const ListView*
   }
 }
 
-template <Coding coding, int V, int L>
+template <Coding coding, int V, int L, bool packed>
 __global__ void __launch_bounds__(plain_threads, decode_blocks<coding>)
     decode_lists(const __grid_constant__ IndexView index, const ListView* lists, std::uint32_t num_lists,
                  const __grid_constant__ DecodeOutput out) {
-  decode_own_blocks<coding, V, L>(index, lists, num_lists, out);
+  decode_own_blocks<coding, V, L, packed>(index, lists, num_lists, out);
 }
 
 }  // namespace quern::gpu

@@ -25,8 +25,8 @@ __device__ inline void make_table(const WarpRoom<V>& room) {
   simple16::copy_table(room.table());
 }
 
-/// K neighbouring position gaps from number `own` on; zeros behind the last. Four are read at once, where the first of
-/// all stands so that they can be.
+/// K neighbouring position gaps from number `own` on; behind the last: anything. Four are read at once, where the first
+/// of all stands so that they can be.
 template <int K>
 __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsigned count, std::uint32_t (&gaps)[K]) {
   if constexpr (K == 4) {
@@ -38,16 +38,19 @@ __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsi
   }
 }
 
-/// Puts what exceptions add to their slots at their places in `out`. `values` are the position gaps, then the high
-/// parts. A lane takes K neighbouring ones at a time. `most` is the greatest count of all groups. False where a
-/// position that this lane took is not below n.
+/// Puts what exceptions add to their slots, and 1, at their places in `out`. `values` are the position gaps, each below
+/// 2^29, then the high parts. A lane takes K neighbouring ones at a time. `most` is the greatest count of all groups.
+/// False where a position that this lane took is not below n.
 template <int K, int L>
 __device__ inline bool put_parts(const std::uint32_t* values, unsigned most, const Exceptions& of, std::uint32_t* out) {
+  static_assert(K <= 4);
+  // (high + 1) << width, and 1.
+  const std::uint32_t factor = __funnelshift_lc(0, 1, of.width);
   bool sound = true;
   std::uint32_t before = 0xffffffffu;
   for (unsigned first = 0; first < most; first += K * L) {
     const unsigned own = first + lane_of_group<L>() * K;
-    const int left = static_cast<int>(of.count) - static_cast<int>(own);
+    int left = static_cast<int>(of.count) - static_cast<int>(own);
     std::uint32_t places[K], highs[K], sum = 0;
     read_gaps<K>(values, own, of.count, places);
 #pragma unroll
@@ -55,12 +58,18 @@ __device__ inline bool put_parts(const std::uint32_t* values, unsigned most, con
 #pragma unroll
     for (int i = 0; i < K; ++i) places[i] = sum += places[i] + 1;
     const std::uint32_t end = inclusive_sum<L>(sum), others = before + end - sum;
+    // The lane's places rise, if not beyond 2^32: where the first and the last are below n, so are those between.
+    std::uint32_t last = places[0];
 #pragma unroll
-    for (int i = 0; i < K; ++i) {
-      const bool there = i < left, put = there && others + places[i] < of.n;
-      sound = sound && put == there;
-      if (put) out[others + places[i]] = exception_part(highs[i], of.width);
+    for (int i = 1; i < K; ++i)
+      if (i < left) last = places[i];
+    if (left > 0 && max(others + places[0], others + last) >= of.n) {
+      sound = false;
+      left = 0;
     }
+#pragma unroll
+    for (int i = 0; i < K; ++i)
+      if (i < left) out[others + places[i]] = highs[i] * factor + (factor + 1);
     if (first + K * L < most) before += last_lane<L>(end);
   }
   return sound;
@@ -69,9 +78,13 @@ __device__ inline bool put_parts(const std::uint32_t* values, unsigned most, con
 /// The same for the exceptions of one block by the whole warp.
 template <int V>
 __device__ inline bool put_exceptions_of_one(const Exceptions& of, const WarpRoom<V>& room, std::uint32_t* out) {
-  const bool whole = simple16::write_values(table_of(room), of.words, of.size, 2 * of.count, room.stream());
+  const bool whole = simple16::write_values(table_of(room), as_it_is(of.words), of.size, 2 * of.count, room.stream());
   __syncwarp();
-  const bool sound = whole && put_parts<4, lanes_a_warp>(room.stream(), of.count, of, out);
+  bool sound = whole;
+  if (whole && of.count <= 2 * lanes_a_warp)
+    sound = put_parts<2, lanes_a_warp>(room.stream(), of.count, of, out);
+  else if (whole)
+    sound = put_parts<4, lanes_a_warp>(room.stream(), of.count, of, out);
   __syncwarp();
   return __all_sync(all_lanes, sound);
 }
@@ -128,14 +141,15 @@ __device__ inline bool put_exceptions_in_turn(const Exceptions& of, const WarpRo
   return sound;
 }
 
-/// Puts what a block's exceptions add at their places in the group's part of the warp's room, zeros elsewhere. False
-/// where a position is not below n or the words end too early. By all groups of a warp together, of which one has any.
+/// Puts what a block's exceptions add, and 1, at their places in the group's part of the warp's room, 1 elsewhere.
+/// False where a position is not below n or the words end too early. By all groups of a warp together.
 template <int V, int L>
 __device__ inline bool put_exceptions(Exceptions of, const WarpRoom<V>& room) {
-  room.clear();
+  room.set_to_one();
   if constexpr (L == lanes_a_warp) {
-    return put_exceptions_of_one<V>(of, room, room.values);
+    return of.count == 0 || put_exceptions_of_one<V>(of, room, room.values);
   } else {
+    if (warp_max(of.count) == 0) return true;
     of.size = of.count == 0 ? 0 : min(of.size, 2 * of.count);
     const GroupedWords<L> grouped(of);
     if (!grouped.fit()) return put_exceptions_in_turn<V, L>(of, room);

@@ -59,9 +59,14 @@ template <Coding coding>
 void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                              const DecodeOutput& out, cudaStream_t stream) {
   with_lanes_a_block<coding>(index.block_size, [&]<int V, int L>() {
-    constexpr auto kernel = decode_lists<coding, V, L>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, lists, num_lists, out);
-    CUDA_CHECK(cudaGetLastError());
+    const auto launch = [&](auto kernel) {
+      kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, lists, num_lists, out);
+      CUDA_CHECK(cudaGetLastError());
+    };
+    if (index.block_size == V * L)
+      launch(decode_lists<coding, V, L, true>);
+    else
+      launch(decode_lists<coding, V, L, false>);
   });
 }
 

@@ -15,15 +15,12 @@ class NewPfdDecoder {
   /// Takes a block. False where its parts don't lie within it.
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
-    header_ = newpfd::Header();
-    if (place.size == 0) return false;
+    if (place.size == 0) return close();
     const std::uint32_t word = place.words[0];
     header_ = newpfd::Header(L == lanes_a_warp ? uniform(word) : word);
     docid_exceptions_word_ = (32 + place.n * (header_.docid_width + header_.freq_width) + 31) / 32;
     freq_exceptions_word_ = docid_exceptions_word_ + header_.docid_exception_words;
-    if (freq_exceptions_word_ <= place.size) return true;
-    header_ = newpfd::Header();
-    return false;
+    return freq_exceptions_word_ <= place.size || close();
   }
 
   /// This lane's docIDs.
@@ -37,12 +34,9 @@ class NewPfdDecoder {
 
   /// This lane's frequencies.
   __device__ bool freqs(std::uint32_t (&out)[V]) const {
-    const bool sound = values({place_.words + freq_exceptions_word_, place_.size - freq_exceptions_word_,
-                               header_.freq_exceptions, header_.freq_width, place_.n},
-                              32 + place_.n * header_.docid_width, out);
-#pragma unroll
-    for (int i = 0; i < V; ++i) ++out[i];
-    return sound;
+    return values({place_.words + freq_exceptions_word_, place_.size - freq_exceptions_word_, header_.freq_exceptions,
+                   header_.freq_width, place_.n},
+                  32 + place_.n * header_.docid_width, out);
   }
 
   /// Each frequency can be read by itself (D5): none of the block's is an exception.
@@ -54,12 +48,15 @@ class NewPfdDecoder {
   }
 
  private:
+  /// A group without a sound block goes on with the others, as if all of its values were 0.
+  __device__ bool close() {
+    if (L < lanes_a_warp) header_ = newpfd::Header();
+    return false;
+  }
+
+  /// Distances, or frequencies.
   __device__ bool values(const Exceptions& exceptions, std::uint32_t slots_bit, std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, slots_bit, exceptions.width, place_.n);
-    if (greatest_of_groups<L>(exceptions.count) == 0) {
-      slots.take(out);
-      return true;
-    }
     const bool sound = put_exceptions<V, L>(exceptions, room_);
     slots.take(out);
     room_.add_to(out);

@@ -19,6 +19,8 @@ class RiceDecoder {
   __device__ bool docids(std::uint32_t (&out)[V]) const {
     const bool sound = find_terminators(parts_.docid_unary_bit, parts_.docid_unary);
     read_slots<V>(place_.words, parts_.remainders_bit, parts_.docid_width, place_.n, out);
+#pragma unroll
+    for (int i = 0; i < V; ++i) ++out[i];
     sum_up<V>(place_.before, out);
     const unsigned first = lane_id() * V;
 #pragma unroll

@@ -14,6 +14,11 @@ constexpr std::uint32_t rpfd_scratch_words(unsigned recursion, unsigned block_si
   return rpfd::arrays_of(recursion) * block_size;
 }
 
+/// What an exception adds to its slot's value.
+__device__ inline std::uint32_t exception_part(std::uint32_t high, unsigned width) {
+  return __funnelshift_lc(0, high + 1, width);
+}
+
 /// One stream of a block; lane i holds what is known of array i.
 struct RpfdStream {
   std::uint32_t width = 0;
@@ -65,12 +70,7 @@ class RpfdDecoder {
     return sound;
   }
 
-  __device__ bool freqs(std::uint32_t (&out)[V]) const {
-    const bool sound = values(freqs_, out);
-#pragma unroll
-    for (int i = 0; i < V; ++i) ++out[i];
-    return sound;
-  }
+  __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
   /// Each frequency can be read by itself (D5): none of the block's is an exception.
   __device__ bool has_single_freqs() const { return of(freqs_.exceptions, 0) == 0; }
@@ -117,12 +117,17 @@ class RpfdDecoder {
     word += last_lane(end);
   }
 
+  /// Distances, or frequencies.
   __device__ bool values(const RpfdStream& stream, std::uint32_t (&out)[V]) const {
     read_slots<V>(place_.words, of(stream.slots_bit, 0), of(stream.width, 0), place_.n, out);
-    if (of(stream.exceptions, 0) == 0) return true;
+    if (of(stream.exceptions, 0) == 0) {
+#pragma unroll
+      for (int i = 0; i < V; ++i) ++out[i];
+      return true;
+    }
     bool sound = true;
     for (unsigned array = arrays_ - 1; array > 0; --array) sound &= decode_nested(stream, array);
-    room_.clear();
+    room_.set_to_one();
     sound &= patch(stream, 0, room_.values);
     room_.add_to(out);
     return __all_sync(all_lanes, sound);
