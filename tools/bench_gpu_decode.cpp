@@ -4,6 +4,7 @@
 
 #include "quern/gpu/decode_bench.hpp"
 #include "quern/gpu/device_info.hpp"
+#include "quern/measure/bench_lists.hpp"
 
 #include "bench.hpp"
 
@@ -12,34 +13,58 @@ namespace {
 
 struct Arguments {
   CommonOptions common;
-  std::string index;
+  std::string index, lengths;
+  std::uint64_t least_postings = 100000;
   gpu::DecodeBenchOptions bench;
 };
 
-void run(const Arguments& arguments) {
-  const Resources resources = make_resources(arguments.common);
-  const IndexReader index = IndexReader::open(arguments.index);
-  Json json = {{"bench", "gpu-decode"}, {"environment", environment_json()}, {"index", index_json(index)}};
-  const gpu::DecodeFigures figures = gpu::measure_decoding(index, arguments.bench, *resources.progress);
+std::vector<gpu::ListLengths> groups_of(const Arguments& arguments) {
+  if (arguments.lengths.empty()) return {{arguments.least_postings, 0}};
+  std::vector<gpu::ListLengths> groups;
+  for (const LengthGroup& group : length_groups(arguments.lengths)) groups.push_back({group.from, group.to});
+  return groups;
+}
+
+Json figures_json(const gpu::DecodeFigures& figures) {
   const auto postings = static_cast<double>(figures.postings);
-  const double docids_per_s = 1e6 * postings / figures.docids_us, both_per_s = 1e6 * postings / figures.both_us;
   // What must be moved: the coded lists once in, 4 bytes a docID out.
   const double least_bytes = static_cast<double>(figures.coded_bytes) + 4 * postings;
-  json.update({{"gpu", list_gpus().at(arguments.bench.gpu).name},
-               {"lists", figures.lists},
-               {"postings", figures.postings},
-               {"coded_bytes", figures.coded_bytes},
-               {"docids_per_second", docids_per_s},
-               {"postings_per_second", both_per_s},
-               {"copy_bytes_per_second", figures.copy_bytes_per_s},
-               {"share_of_copy", least_bytes / figures.copy_bytes_per_s / (1e-6 * figures.docids_us)}});
-  if (arguments.common.json) return print(json.dump(1) + "\n");
+  return {{"least_length", figures.lengths.from},
+          {"greatest_length", figures.lengths.to == 0 ? Json() : Json(figures.lengths.to - 1)},
+          {"lists", figures.lists},
+          {"postings", figures.postings},
+          {"coded_bytes", figures.coded_bytes},
+          {"docids_per_second", 1e6 * postings / figures.docids_us},
+          {"postings_per_second", 1e6 * postings / figures.both_us},
+          {"single_lists", figures.single_lists},
+          {"single_docids_per_second", 1e6 * static_cast<double>(figures.single_postings) / figures.single_us},
+          {"copy_bytes_per_second", figures.copy_bytes_per_s},
+          {"share_of_copy", least_bytes / figures.copy_bytes_per_s / (1e-6 * figures.docids_us)}};
+}
+
+void print_table(const Json& groups, const IndexReader& index) {
   print(environment_line());
-  print(
-      fmt::format("{} lists, {} postings, {} in blocks of {}: {:.1f} billion docIDs a second, {:.1f} with "
-                  "frequencies; the bytes to move take {:.1f} % of the time\n",
-                  figures.lists, figures.postings, index.manifest().codec, index.block_size(), billions(docids_per_s),
-                  billions(both_per_s), 100 * json["share_of_copy"].get<double>()));
+  print(fmt::format("{} in blocks of {}; billions a second\n", index.manifest().codec, index.block_size()));
+  print(fmt::format("{:>12}{:>10}{:>14}{:>10}{:>18}{:>16}{:>16}\n", "postings of", "lists", "postings", "docIDs",
+                    "with frequencies", "share of copy", "a list a time"));
+  for (const Json& group : groups)
+    print(fmt::format("{:>10} +{:>10}{:>14}{:>10.2f}{:>18.2f}{:>14.1f} %{:>16.3f}\n",
+                      group["least_length"].get<std::uint64_t>(), group["lists"].get<std::uint64_t>(),
+                      group["postings"].get<std::uint64_t>(), billions(group["docids_per_second"].get<double>()),
+                      billions(group["postings_per_second"].get<double>()), 100 * group["share_of_copy"].get<double>(),
+                      billions(group["single_docids_per_second"].get<double>())));
+}
+
+void run(Arguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  const IndexReader index = IndexReader::open(arguments.index);
+  arguments.bench.groups = groups_of(arguments);
+  Json json = {{"bench", "gpu-decode"}, {"environment", environment_json()}, {"index", index_json(index)}};
+  const auto all_figures = gpu::measure_decoding(index, arguments.bench, *resources.progress);
+  json["gpu"] = list_gpus().at(arguments.bench.gpu).name;
+  for (const gpu::DecodeFigures& figures : all_figures) json["groups"].push_back(figures_json(figures));
+  if (arguments.common.json) return print(json.dump(1) + "\n");
+  print_table(json["groups"], index);
 }
 
 }  // namespace
@@ -48,10 +73,17 @@ void add_gpu_decode_bench(CLI::App& bench) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = bench.add_subcommand("gpu-decode", "How fast a GPU decodes posting lists to its memory");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();
-  command->add_option("--least-postings", arguments->bench.least_postings, "Of the lists that are decoded")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--most-postings", arguments->bench.most_postings, "In all; lists behind that are left out")
+  CLI::Option* least =
+      command->add_option("--least-postings", arguments->least_postings, "Of the lists that are decoded")
+          ->type_name("N")
+          ->capture_default_str();
+  command
+      ->add_option("--lengths", arguments->lengths,
+                   "Decode lists of like length together, group by group: " + joined(length_groupings()))
+      ->type_name("NAME")
+      ->check(name_validator(length_groupings()))
+      ->excludes(least);
+  command->add_option("--most-postings", arguments->bench.most_postings, "Of a group; lists behind that are left out")
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--gpu", arguments->bench.gpu, "Number of the GPU")->type_name("N")->capture_default_str();
@@ -62,8 +94,10 @@ void add_gpu_decode_bench(CLI::App& bench) {
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);
   command->footer(
-      "\nThe output is compared with the CPU's before anything is measured.\n"
-      "\nExamples:\n  quern bench gpu-decode my.quern\n  quern bench gpu-decode my.quern --least-postings 1000 --json");
+      "\nThe output is compared with the CPU's before anything is measured. Besides all lists of a group together, "
+      "some are "
+      "decoded one at a time, each by a launch of its own. Lists of a single block are left out.\n"
+      "\nExamples:\n  quern bench gpu-decode my.quern\n  quern bench gpu-decode my.quern --lengths doubling --json");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -85,8 +85,9 @@ __device__ inline void decode_own_blocks(const IndexView& index, const ListView*
   const unsigned warp = uniform(threadIdx.x / lanes_a_warp);
   ListDecode<coding, V, L, packed> list_decode(index, out, rooms + warp * WarpRoom<V>::size);
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;
-  std::uint64_t begin = out.blocks * own / all;
-  const std::uint64_t end = out.blocks * (own + 1) / all;
+  const std::uint64_t blocks = out.end_block - out.begin_block;
+  std::uint64_t begin = out.begin_block + blocks * own / all;
+  const std::uint64_t end = out.begin_block + blocks * (own + 1) / all;
   std::uint32_t number = 0;
   for (std::uint32_t count = num_lists; count > 1;) {
     const std::uint32_t half = count / 2;

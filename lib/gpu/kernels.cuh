@@ -59,8 +59,11 @@ template <Coding coding>
 void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                              const DecodeOutput& out, cudaStream_t stream) {
   with_lanes_a_block<coding>(index.block_size, [&]<int V, int L>() {
+    const std::uint64_t warps = (out.end_block - out.begin_block + lanes_a_warp / L - 1) / (lanes_a_warp / L);
+    const std::uint64_t all = (warps * lanes_a_warp + plain_threads - 1) / plain_threads;
     const auto launch = [&](auto kernel) {
-      kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, lists, num_lists, out);
+      const auto blocks = std::min<std::uint64_t>(all, resident_blocks(kernel, plain_threads, 0));
+      kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, lists, num_lists, out);
       CUDA_CHECK(cudaGetLastError());
     };
     if (index.block_size == V * L)

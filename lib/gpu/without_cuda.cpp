@@ -64,7 +64,7 @@ void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const U
 std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
-DecodeFigures measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
+std::vector<DecodeFigures> measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
 std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures>, const MergeFindBenchOptions&,
                                                  Progress&) {
   fail();

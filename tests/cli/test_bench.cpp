@@ -31,6 +31,16 @@ void check_environment(const nlohmann::json& environment, const char* command = 
 
 }  // namespace
 
+TEST_CASE("bench gpu-decode groups lists by length, by one of the names that there are", "[cli][measure]") {
+  const RunOutcome unknown = run_quern({"bench", "gpu-decode", "nowhere.quern", "--lengths", "threes"});
+  CHECK(unknown.exit_status != 0);
+  CHECK(contains(unknown.err, "doubling"));
+  const RunOutcome both =
+      run_quern({"bench", "gpu-decode", "nowhere.quern", "--lengths", "doubling", "--least-postings", "5"});
+  CHECK(both.exit_status != 0);
+  CHECK(contains(both.err, "--least-postings"));
+}
+
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {
   const SampleIndexes indexes;
   const RunOutcome outcome =
