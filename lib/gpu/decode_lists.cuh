@@ -74,7 +74,9 @@ class ListDecode {
 
 /// Thread blocks that share a multiprocessor at least: what registers are kept free for.
 template <Coding coding>
-inline constexpr unsigned decode_blocks = coding == Coding::newpfd ? 5 : 1;
+inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
+                                          : coding == Coding::rpfd_once ? 4
+                                                                        : 1;
 
 /// Each warp's share of all blocks: a run of neighbouring ones.
 template <Coding coding, int V, int L, bool packed>

@@ -2,6 +2,7 @@
 #include "quern/gpu/newpfd.cuh"
 #include "quern/gpu/rice.cuh"
 #include "quern/gpu/rpfd.cuh"
+#include "quern/gpu/rpfd_once.cuh"
 
 /// The decoder of each coding: what kernels take as a template argument.
 namespace quern::gpu {
@@ -15,6 +16,10 @@ struct DecoderOf<Coding::newpfd, V, L> {
 template <int V>
 struct DecoderOf<Coding::rpfd, V> {
   using Type = RpfdDecoder<V>;
+};
+template <int V, int L>
+struct DecoderOf<Coding::rpfd_once, V, L> {
+  using Type = RpfdOnceDecoder<V, L>;
 };
 template <int V>
 struct DecoderOf<Coding::rice, V> {
@@ -63,7 +68,7 @@ void with_values_a_lane(unsigned block_size, With&& with) {
 /// with.operator()<V, L>().
 template <Coding coding, class With>
 void with_lanes_a_block(unsigned block_size, With&& with) {
-  if constexpr (coding != Coding::newpfd) {
+  if constexpr (coding == Coding::rpfd || coding == Coding::rice) {
     with_values_a_lane(block_size, [&]<int V>() { with.template operator()<V, lanes_a_warp>(); });
   } else {
     if (block_size <= 64) return with.template operator()<8, 8>();

@@ -20,7 +20,7 @@ constexpr std::size_t over_read_words = 4096;
 Coding coding_of(const IndexReader& index) {
   const std::string_view name = index.codec().name();
   if (name == "newpfd") return Coding::newpfd;
-  if (name == "rpfd") return Coding::rpfd;
+  if (name == "rpfd") return index.manifest().codec_options.recursion == 1 ? Coding::rpfd_once : Coding::rpfd;
   if (name == "rice") return Coding::rice;
   throw InvalidArgument(index.name() + ": its codec has no decoder for GPUs; build it with newpfd, rpfd or rice");
 }

@@ -39,15 +39,16 @@ __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsi
 }
 
 /// Puts what exceptions add to their slots, and 1, at their places in `out`. `values` are the position gaps, each below
-/// 2^29, then the high parts. A lane takes K neighbouring ones at a time. `most` is the greatest count of all groups.
-/// False where a position that this lane took is not below n.
+/// 2^29, then the high parts. A lane takes K neighbouring ones at a time. `most` is the greatest count of all groups,
+/// `before` the position before, which is brought up to date where there are `more`. False where a position that this
+/// lane took is not below n.
 template <int K, int L>
-__device__ inline bool put_parts(const std::uint32_t* values, unsigned most, const Exceptions& of, std::uint32_t* out) {
+__device__ inline bool put_parts(const std::uint32_t* values, unsigned most, const Exceptions& of, std::uint32_t* out,
+                                 std::uint32_t& before, bool more) {
   static_assert(K <= 4);
   // (high + 1) << width, and 1.
   const std::uint32_t factor = __funnelshift_lc(0, 1, of.width);
   bool sound = true;
-  std::uint32_t before = 0xffffffffu;
   for (unsigned first = 0; first < most; first += K * L) {
     const unsigned own = first + lane_of_group<L>() * K;
     int left = static_cast<int>(of.count) - static_cast<int>(own);
@@ -70,7 +71,7 @@ __device__ inline bool put_parts(const std::uint32_t* values, unsigned most, con
 #pragma unroll
     for (int i = 0; i < K; ++i)
       if (i < left) out[others + places[i]] = highs[i] * factor + (factor + 1);
-    if (first + K * L < most) before += last_lane<L>(end);
+    if (more || first + K * L < most) before += last_lane<L>(end);
   }
   return sound;
 }
@@ -81,10 +82,11 @@ __device__ inline bool put_exceptions_of_one(const Exceptions& of, const WarpRoo
   const bool whole = simple16::write_values(table_of(room), as_it_is(of.words), of.size, 2 * of.count, room.stream());
   __syncwarp();
   bool sound = whole;
+  std::uint32_t before = 0xffffffffu;
   if (whole && of.count <= 2 * lanes_a_warp)
-    sound = put_parts<2, lanes_a_warp>(room.stream(), of.count, of, out);
+    sound = put_parts<2, lanes_a_warp>(room.stream(), of.count, of, out, before, false);
   else if (whole)
-    sound = put_parts<4, lanes_a_warp>(room.stream(), of.count, of, out);
+    sound = put_parts<4, lanes_a_warp>(room.stream(), of.count, of, out, before, false);
   __syncwarp();
   return __all_sync(all_lanes, sound);
 }
@@ -162,8 +164,9 @@ __device__ inline bool put_exceptions(Exceptions of, const WarpRoom<V>& room) {
     const bool sound = whole || of.count == 0;
     if (!whole) of.count = 0;
     __syncwarp();
+    std::uint32_t before = 0xffffffffu;
     const bool placed = put_parts<2, L>(room.stream() + (whole ? begin : 0), warp_max(of.count), of,
-                                        room.values + group_of_lane<L>() * V * L);
+                                        room.values + group_of_lane<L>() * V * L, before, false);
     __syncwarp();
     return all_of_group<L>(sound && placed);
   }

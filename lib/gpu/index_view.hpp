@@ -7,7 +7,8 @@ namespace quern::gpu {
 /// Postings that a warp decodes for each of its lanes, at most: blocks of 512.
 inline constexpr unsigned max_values_a_lane = 16;
 
-enum class Coding : std::uint8_t { newpfd, rpfd, rice };
+/// How lists are coded: rpfd_once is rpfd of recursion 1, the usual one.
+enum class Coding : std::uint8_t { newpfd, rpfd, rpfd_once, rice };
 
 struct IndexView {
   const std::uint32_t* postings = nullptr;  ///< sections of formats/index.md

@@ -39,6 +39,7 @@ void intersect_ranges(const BatchView& batch, cudaStream_t stream);
 
 extern template struct Kernels<Coding::newpfd>;
 extern template struct Kernels<Coding::rpfd>;
+extern template struct Kernels<Coding::rpfd_once>;
 extern template struct Kernels<Coding::rice>;
 
 /// Calls with.operator()<coding>().
@@ -49,6 +50,8 @@ void with_coding(Coding coding, With&& with) {
       return with.template operator()<Coding::newpfd>();
     case Coding::rpfd:
       return with.template operator()<Coding::rpfd>();
+    case Coding::rpfd_once:
+      return with.template operator()<Coding::rpfd_once>();
     case Coding::rice:
       return with.template operator()<Coding::rice>();
   }

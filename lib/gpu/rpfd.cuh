@@ -14,11 +14,6 @@ constexpr std::uint32_t rpfd_scratch_words(unsigned recursion, unsigned block_si
   return rpfd::arrays_of(recursion) * block_size;
 }
 
-/// What an exception adds to its slot's value.
-__device__ inline std::uint32_t exception_part(std::uint32_t high, unsigned width) {
-  return __funnelshift_lc(0, high + 1, width);
-}
-
 /// One stream of a block; lane i holds what is known of array i.
 struct RpfdStream {
   std::uint32_t width = 0;
