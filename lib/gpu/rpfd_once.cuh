@@ -146,7 +146,10 @@ class RpfdOnceDecoder {
     of.width = stream.width;
     of.n = place_.n;
     std::uint32_t* to = room_.values + group_of_lane<L>() * V * L;
-    return put_parts<4, L>(gaps, min(most, part_exceptions), of, to, before, most > part_exceptions) && sound;
+    const unsigned count = min(most, part_exceptions);
+    const bool more = most > part_exceptions;
+    if (count <= 2 * L) return put_parts<2, L>(gaps, count, of, to, before, more) && sound;
+    return put_parts<4, L>(gaps, count, of, to, before, more) && sound;
   }
 
   __device__ std::uint32_t slot(const RpfdLeaf& leaf, unsigned i) const {

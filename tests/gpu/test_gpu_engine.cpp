@@ -101,11 +101,13 @@ TEST_CASE("each coding is decoded, united and intersected within bounds", "[gpu]
   const Corpus corpus(pipeline, 71, {600, 80, 20, false});
   const auto queries = draw_queries(17, corpus.model, 12);
   for (const Codec* codec : all_codecs()) {
-    BuildOptions options;
-    options.codec = codec->name();
-    options.codec_options = {64, 2};
-    options.quantize_bits = 8;
-    corpus.check(pipeline, options, queries);
+    for (const unsigned recursion : codec->name() == "rpfd" ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{2}) {
+      BuildOptions options;
+      options.codec = codec->name();
+      options.codec_options = {64, recursion};
+      options.quantize_bits = 8;
+      corpus.check(pipeline, options, queries);
+    }
   }
 }
 
