@@ -62,11 +62,6 @@ __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) 
   for (int i = 0; i < V; ++i) values[i] += others;
 }
 
-/// What an exception adds to its slot's value.
-__device__ inline std::uint32_t exception_part(std::uint32_t high, unsigned width) {
-  return __funnelshift_lc(0, high + 1, width);
-}
-
 /// A warp's room in shared memory, made of `size` words of which it takes as many as can be read four at a time: one
 /// number for each posting of its block, or blocks, a table, and the values of streams of exceptions.
 template <int V>

@@ -21,6 +21,7 @@ struct DingKernels {
 
 extern template struct DingKernels<Coding::newpfd>;
 extern template struct DingKernels<Coding::rpfd>;
+extern template struct DingKernels<Coding::rpfd_once>;
 extern template struct DingKernels<Coding::rice>;
 
 }  // namespace quern::gpu

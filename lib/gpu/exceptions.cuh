@@ -21,7 +21,7 @@ __device__ inline const std::uint16_t* table_of(const WarpRoom<V>& room) {
 }
 template <int V>
 __device__ inline void make_table(const WarpRoom<V>& room) {
-  static_assert(WarpRoom<V>::table_words == simple16::Table::words);
+  static_assert(WarpRoom<V>::table_words == simple16::WarpTable::words);
   simple16::copy_table(room.table());
 }
 

@@ -31,6 +31,7 @@ std::uint32_t tiles_of(std::uint32_t parts);
 
 extern template struct IntersectLaunches<Coding::newpfd>;
 extern template struct IntersectLaunches<Coding::rpfd>;
+extern template struct IntersectLaunches<Coding::rpfd_once>;
 extern template struct IntersectLaunches<Coding::rice>;
 
 }  // namespace quern::gpu

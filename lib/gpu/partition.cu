@@ -16,18 +16,22 @@ PartitionMethod method_of(const BatchWork& work) {
   return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
 }
 
+/// One thread decodes rpfd of any recursion in the same way.
+Coding serial_coding(Coding coding) { return coding == Coding::rpfd_once ? Coding::rpfd : coding; }
+
 /// Huang et al.'s way. As many thread blocks as run at a time, and have room, take query after query.
 class PartitionRun final : public StrategyRun {
  public:
   PartitionRun(const DeviceIndex& index, const StrategyOptions& options)
-      : coding_(index.device().coding),
+      : coding_(serial_coding(index.device().coding)),
         quantized_(index.device().quantized),
         threads_(options.partitions),
         room_bytes_(index.free_bytes() / 4) {
     if (!are_partitions(threads_))
       throw InvalidArgument("the strategy 'partition' takes 32 to 512 partitions, a multiple of 32");
-    with_coding(coding_,
-                [&]<Coding coding>() { resident_ = PartitionKernels<coding>::resident(threads_, quantized_); });
+    with_coding(coding_, [&]<Coding coding>() {
+      if constexpr (coding != Coding::rpfd_once) resident_ = PartitionKernels<coding>::resident(threads_, quantized_);
+    });
   }
 
   void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
@@ -48,8 +52,10 @@ class PartitionRun final : public StrategyRun {
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), room_bytes_ / block_bytes}));
     room_.reserve(blocks * of.layout.words);
     of.room = room_.data();
-    with_coding(coding_,
-                [&]<Coding coding>() { PartitionKernels<coding>::run(index, view, of, blocks, quantized_, stream); });
+    with_coding(coding_, [&]<Coding coding>() {
+      if constexpr (coding != Coding::rpfd_once)
+        PartitionKernels<coding>::run(index, view, of, blocks, quantized_, stream);
+    });
   }
 
  private:

@@ -18,6 +18,8 @@ __device__ inline std::uint32_t next_row(const std::uint32_t* last, std::uint32_
   return lower_bound(last, from, step < rows - from ? from + step : rows, target);
 }
 
+static __device__ const simple16::Table simple16_table = simple16::make_table();
+
 /// Where one thread stands in the lists of its query: a cursor for each. Blocks are decoded by the thread alone, to the
 /// thread's own room. A damaged block is counted, and its list ends there.
 template <Coding coding, bool quantized>
@@ -32,7 +34,7 @@ class PartitionCursors {
         fields_(room + layout.fields_word + threadIdx.x),
         docids_(room + layout.docids_word),
         freqs_(room + layout.freqs_word) {
-    if constexpr (coding == Coding::newpfd) means_.simple16 = &simple16::table;
+    if constexpr (coding == Coding::newpfd) means_.simple16 = &simple16_table;
     if constexpr (coding == Coding::rpfd) means_.shape = rpfd_shapes + index.recursion;
     means_.nested = room + layout.nested_word + threadIdx.x * layout.nested;
     means_.block_size = index.block_size;

@@ -7,12 +7,12 @@ namespace quern::gpu::simple16 {
 
 /// For each way and value: by how much the word is shifted to the left, and then << 8 to the right, to leave the value.
 /// At place 31 of a way: how many values a word holds.
-struct Table {
+struct WarpTable {
   static constexpr unsigned words = 256;
   std::uint16_t entries[2 * words];
 };
-constexpr Table make_table() {
-  Table table{};
+constexpr WarpTable make_warp_table() {
+  WarpTable table{};
   for (unsigned way = 0; way < 16; ++way) {
     unsigned i = 0, bit = 0;
     for (const quern::simple16::Run& run : quern::simple16::ways[way])
@@ -22,12 +22,12 @@ constexpr Table make_table() {
   }
   return table;
 }
-static __device__ const Table table_of_ways = make_table();
+static __device__ const WarpTable table_of_ways = make_warp_table();
 
 /// Copies the table to a warp's shared memory, where lanes that look up different ways do so fastest.
 __device__ inline void copy_table(std::uint32_t* to) {
   const auto* from = reinterpret_cast<const std::uint32_t*>(table_of_ways.entries);
-  for (unsigned i = lane_id(); i < Table::words; i += lanes_a_warp) to[i] = from[i];
+  for (unsigned i = lane_id(); i < WarpTable::words; i += lanes_a_warp) to[i] = from[i];
   __syncwarp();
 }
 

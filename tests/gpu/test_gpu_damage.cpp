@@ -96,7 +96,7 @@ int damage_all(Subject& subject, unsigned times) {
         found += ask_all(index, subject.texts,
                          std::strcmp(name, "impacts") == 0 || i % 2 == 1 ? Scores::quantized : Scores::exact);
         gpu::DecodeBenchOptions options;
-        options.least_postings = 65;
+        options.groups = {{65, 0}};
         options.repeats = 1;
         gpu::measure_decoding(index, options, progress);
       } catch (const CorruptFile&) {
