@@ -1,6 +1,6 @@
 #pragma once
+#include "quern/gpu/decode_output.hpp"
 #include "quern/gpu/decoder.cuh"
-#include "quern/gpu/kernels.hpp"
 #include "quern/gpu/tuning.hpp"
 
 namespace quern::gpu {

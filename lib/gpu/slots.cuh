@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "quern/gpu/warp.cuh"
@@ -45,7 +46,7 @@ class Slots {
 
  private:
   /// Up to 8 slots of up to 8 bits are fetched as three words.
-  static constexpr int part_values = V < 8 ? V : 8, parts = V / part_values;
+  static constexpr int part_values = std::min(V, 8), parts = V / part_values;
 
   /// Lanes that have no values read those of the first.
   __device__ std::uint32_t part_bit(int part) const {

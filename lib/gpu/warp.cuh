@@ -26,15 +26,21 @@ __device__ inline std::uint32_t uniform(std::uint32_t value) { return __shfl_syn
 /// Sum of the values of this lane and those before it, in its group of L lanes.
 template <int L = lanes_a_warp>
 __device__ inline std::uint32_t inclusive_sum(std::uint32_t value) {
-  // The instruction itself tells whether there is such a lane; its C++ form does not hand that on.
 #pragma unroll
-  for (unsigned distance = 1; distance < L; distance *= 2)
+  for (unsigned distance = 1; distance < L; distance *= 2) {
+#ifdef __CUDACC__
+    // The instruction itself tells whether there is such a lane; its C++ form does not hand that on.
     asm volatile(
         "{ .reg .u32 other; .reg .pred there;"
         "  shfl.sync.up.b32 other|there, %0, %1, %2, 0xffffffff;"
         "  @there add.u32 %0, %0, other; }"
         : "+r"(value)
         : "r"(distance), "n"((lanes_a_warp - L) << 8));
+#else
+    const std::uint32_t other = __shfl_up_sync(all_lanes, value, distance, L);
+    if (lane_of_group<L>() >= distance) value += other;
+#endif
+  }
   return value;
 }
 

@@ -1,0 +1,83 @@
+#include "gpu/emulated_gpu.hpp"
+
+namespace quern::testing::emulated {
+
+Block* Block::current = nullptr;
+
+Meeting& Block::warp() { return warps_[threadIdx.x / 32]; }
+
+void Block::enter() {
+  Block& block = *current;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &block.scheduler_stack_, &block.scheduler_size_);
+#endif
+  block.kernel_();
+  block.running_->ended = true;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(nullptr, block.scheduler_stack_, block.scheduler_size_);
+#endif
+  swapcontext(&block.running_->context, &block.scheduler_);
+}
+
+void Block::yield() {
+  Fiber& fiber = *running_;
+  const unsigned thread = threadIdx.x;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&fiber.shadow, scheduler_stack_, scheduler_size_);
+#endif
+  swapcontext(&fiber.context, &scheduler_);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fiber.shadow, &scheduler_stack_, &scheduler_size_);
+#endif
+  threadIdx.x = thread;
+}
+
+void Block::switch_to(Fiber& fiber) {
+  running_ = &fiber;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&scheduler_shadow_, fiber.stack.data(), fiber.stack.size());
+#endif
+  swapcontext(&scheduler_, &fiber.context);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(scheduler_shadow_, nullptr, nullptr);
+#endif
+}
+
+void Block::run() {
+  current = this;
+  for (const auto& fiber : fibers_) {
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->stack.data();
+    fiber->context.uc_stack.ss_size = fiber->stack.size();
+    fiber->context.uc_link = nullptr;
+    makecontext(&fiber->context, &Block::enter, 0);
+  }
+  // Whoever waits without end is turned to as often as everybody else: more turns than that have no use.
+  const auto meetings = [this] {
+    std::uint64_t sum = block_.generation();
+    for (const Meeting& warp : warps_) sum += warp.generation();
+    return sum;
+  };
+  for (std::size_t left = fibers_.size(); left > 0;) {
+    const std::uint64_t before = meetings();
+    const std::size_t left_before = left;
+    for (unsigned thread = 0; thread < fibers_.size(); ++thread) {
+      Fiber& fiber = *fibers_[thread];
+      if (fiber.ended) continue;
+      threadIdx.x = thread;
+      switch_to(fiber);
+      left -= fiber.ended;
+    }
+    if (left == left_before && meetings() == before)
+      throw std::logic_error("threads of an emulated GPU wait for others that never come");
+  }
+  current = nullptr;
+}
+
+void run(unsigned blocks, unsigned threads, const std::function<void()>& kernel) {
+  blockDim.x = threads;
+  gridDim.x = blocks;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) Block(threads, kernel).run();
+}
+
+}  // namespace quern::testing::emulated

@@ -1,0 +1,264 @@
+#include "gpu/emulated_gpu.hpp"
+//
+#include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/entries.cuh"
+#include "quern/gpu/exact_score.cuh"
+#include "quern/gpu/finish.cuh"
+#include "quern/gpu/intersection.cuh"
+#include "quern/gpu/range_lookup.cuh"
+#include "quern/gpu/union.cuh"
+
+#include "catch.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
+
+/// The kernels that answer queries, run by an emulated GPU: the very sources, step after step as BatchRunner launches
+/// them, give the CPU's results.
+namespace quern {
+namespace {
+
+using namespace testing;
+using gpu::Coding;
+
+/// An index as a GPU has it, in the host's memory: sections with room for over-reading behind them.
+class HostIndex {
+ public:
+  explicit HostIndex(const QueryEngine& engine) : engine_(engine) {
+    const IndexReader& index = engine.index();
+    const ContainerReader& file = index.container();
+    postings_ = padded(file.array<std::uint32_t>("postings"));
+    block_last_ = padded(file.array<std::uint32_t>("block_last"));
+    block_offset_ = padded(file.array<std::uint32_t>("block_offset"));
+    if (engine.quantizer()) impacts_ = padded(file.array<std::uint32_t>("impacts"));
+    view.postings = postings_.data();
+    view.block_last = block_last_.data();
+    view.block_offset = block_offset_.data();
+    view.impacts = impacts_.data();
+    view.constants = engine.constants().data();
+    view.num_documents = index.num_documents();
+    view.block_size = index.block_size();
+    view.recursion = index.manifest().codec_options.recursion;
+    view.damaged = &damaged_;
+    const ScoringContext context = engine.scoring_context();
+    view.first_parts = context.priors.empty() ? nullptr : context.priors.data();
+    range_prior_ = greatest_of_ranges(context.priors);
+    range_ceilings_ = greatest_of_ranges(context.ceilings);
+    scratch_.resize(1 << 20);
+    view.scratch = scratch_.data();
+  }
+
+  const QueryEngine& engine() const { return engine_; }
+  std::uint32_t damaged() const { return damaged_; }
+  void set(gpu::BatchView& batch) const {
+    batch.priors = view.first_parts;
+    batch.range_prior = range_prior_.empty() ? nullptr : range_prior_.data();
+    batch.range_ceilings = range_ceilings_.empty() ? nullptr : range_ceilings_.data();
+  }
+
+  gpu::IndexView view;
+
+ private:
+  static std::vector<std::uint32_t> padded(std::span<const std::uint32_t> section) {
+    std::vector<std::uint32_t> copy(section.begin(), section.end());
+    copy.resize(copy.size() + 4096);
+    return copy;
+  }
+  static std::vector<float> greatest_of_ranges(std::span<const float> of_documents) {
+    std::vector<float> greatest;
+    for (std::size_t i = 0; i < of_documents.size(); ++i) {
+      if (i % gpu::range_documents == 0) greatest.push_back(of_documents[i]);
+      greatest.back() = std::max(greatest.back(), of_documents[i]);
+    }
+    return greatest;
+  }
+
+  const QueryEngine& engine_;
+  std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_;
+  std::vector<float> range_prior_, range_ceilings_;
+  std::uint32_t damaged_ = 0;
+};
+
+/// A batch of queries, and the room that BatchRunner makes for it; what a GPU does not set is nonsense.
+class HostBatch {
+ public:
+  HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max) {
+    const std::size_t queries = batch.queries.size();
+    view.lists = batch.lists.data();
+    view.terms = batch.terms.data();
+    view.queries = batch.queries.data();
+    view.chunks = batch.chunks.data();
+    view.raw_docids = batch.raw_docids.data();
+    view.raw_values = batch.raw_values.data();
+    view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
+    view.num_queries = static_cast<std::uint32_t>(queries);
+    view.num_chunks = static_cast<std::uint32_t>(batch.chunks.size());
+    view.tasks = batch.tasks;
+    view.blocks = batch.blocks;
+    view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
+    index.set(view);
+    entries_.assign(batch.entries + 8, 0xdeadbeef);
+    // Four entries are read at once.
+    view.entries = entries_.data() + (16 - reinterpret_cast<std::uintptr_t>(entries_.data()) % 16) % 16 / 4;
+    starts_.assign(std::size_t{view.num_lists} * (view.ranges + 1), 0xffffffffu);
+    view.starts = starts_.data();
+    range_max_.assign(std::size_t{view.num_lists} * view.ranges, 0);
+    if (with_max) view.range_max = range_max_.data();
+    for (const gpu::BatchQuery& query : batch.queries)
+      thresholds_.push_back(gpu::ThresholdKey{query.least_units} << 32);
+    view.thresholds = thresholds_.data();
+    steps_.assign(queries * gpu::threshold_steps, 0);
+    view.steps = steps_.data();
+    greatest_docid_.assign(queries, 0);
+    view.greatest_docid = greatest_docid_.data();
+    view.k = static_cast<std::uint32_t>(k);
+    view.room = static_cast<std::uint32_t>(gpu::candidate_room_of(k));
+    candidates_.assign(queries * view.room, ~gpu::Candidate{5});
+    view.candidates = candidates_.data();
+    num_candidates_.assign(queries, 0);
+    view.num_candidates = num_candidates_.data();
+    view.next_work = &next_work_;
+    results_.assign(queries * k, 0);
+    view.results = results_.data();
+    num_results_.assign(queries, 0xdeadbeef);
+    view.num_results = num_results_.data();
+  }
+
+  std::vector<ScoredDocument> results(std::size_t query) const {
+    REQUIRE(num_results_[query] <= view.k);
+    std::vector<ScoredDocument> documents;
+    for (std::uint32_t i = 0; i < num_results_[query]; ++i) {
+      const gpu::Candidate key = results_[query * view.k + i];
+      documents.push_back({static_cast<docid_t>(key), std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32))});
+    }
+    return documents;
+  }
+
+  gpu::BatchView view;
+
+ private:
+  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, greatest_docid_, num_candidates_, num_results_;
+  std::vector<gpu::ThresholdKey> thresholds_;
+  std::vector<gpu::Candidate> candidates_, results_;
+  std::uint32_t next_work_ = 0;
+};
+
+/// Ways through the kernels, as BatchRunner chooses among them.
+struct Way {
+  bool intersect = false, from_lists = false, score_first = false;
+  gpu::Pruning pruning = gpu::Pruning::none;
+};
+
+template <Coding coding, int V, bool quantized>
+void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
+  const gpu::IndexView& view = index.view;
+  const gpu::BatchView& of = batch.view;
+  using emulated::run;
+  if (way.from_lists) {
+    run(1, gpu::plain_threads, [&] { gpu::run_intersection<coding, V, quantized>(view, of); });
+  } else {
+    run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, of); });
+    if (way.intersect) {
+      run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
+    } else {
+      static gpu::UnionRoom room;
+      run(1, gpu::union_threads, [&] { gpu::UnionBlock(of, room, way.pruning).run(); });
+    }
+  }
+  const bool score = way.score_first && !way.from_lists;
+  if (score) run(1, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
+  // As finish_queries() does, whose shared memory is dynamic.
+  static gpu::Candidate keys[gpu::wide_candidate_room];
+  static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_a_warp * gpu::WarpRoom<V>::size];
+  run(1, gpu::finish_threads, [&] {
+    gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, rooms);
+    for (std::uint32_t number = 0; number < of.num_queries; ++number) {
+      finish.run(number, way.from_lists || score);
+      __syncthreads();
+    }
+  });
+}
+
+template <int V, bool quantized>
+void run_coding(const HostIndex& index, HostBatch& batch, const Way& way) {
+  const IndexReader& reader = index.engine().index();
+  const std::string_view codec = reader.codec().name();
+  if (codec == "newpfd") return run_kernels<Coding::newpfd, V, quantized>(index, batch, way);
+  if (codec == "rice") return run_kernels<Coding::rice, V, quantized>(index, batch, way);
+  if (index.view.recursion == 1) return run_kernels<Coding::rpfd_once, V, quantized>(index, batch, way);
+  run_kernels<Coding::rpfd, V, quantized>(index, batch, way);
+}
+
+void check_way(const HostIndex& index, const std::vector<std::vector<std::string>>& queries,
+               const QueryAlgorithm& algorithm, const Way& way, std::size_t k) {
+  const QueryEngine& engine = index.engine();
+  Analyzer analyzer = engine.make_analyzer();
+  gpu::QueryBatch batch(engine);
+  std::vector<std::string> texts;
+  for (const auto& terms : queries) {
+    bool all_found = false;
+    const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    if (lists.empty() || (way.intersect && !all_found)) continue;
+    texts.push_back(text_of(terms));
+    batch.add(lists, k, way.intersect);
+  }
+  batch.finish(5);
+  HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
+  const bool quantized = engine.quantizer() != nullptr;
+  if (index.view.block_size <= 4 * gpu::lanes_a_warp)
+    quantized ? run_coding<4, true>(index, host, way) : run_coding<4, false>(index, host, way);
+  else
+    quantized ? run_coding<8, true>(index, host, way) : run_coding<8, false>(index, host, way);
+  REQUIRE(index.damaged() == 0);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    INFO(algorithm.name << ", k " << k << ", from lists " << way.from_lists << ", scored first " << way.score_first
+                        << ", query " << texts[i]);
+    require_same(host.results(i), engine.search(texts[i], algorithm, k, analyzer));
+  }
+}
+
+void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
+  const HostIndex index(engine);
+  check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 1000);
+  check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
+  check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
+  check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
+}
+
+}  // namespace
+
+TEST_CASE("the kernels' sources, emulated, give the CPU's results over every codec", "[gpu_emulated][property]") {
+  Pipeline pipeline;
+  const auto documents = random_corpus(31, {700, 90, 24, false});
+  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
+  const DocumentOrder order = pipeline.order(collection);
+  const auto queries = draw_queries(3, ModelIndex(documents, order.documents), 9);
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 2}, CodecOptions{256, 1}}) {
+      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
+      BuildOptions options;
+      options.codec = codec->name();
+      options.codec_options = coding;
+      options.quantize_bits = coding.block_size == 8 ? 8 : 0;
+      INFO(coding_text(options));
+      const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+      check_all_ways(QueryEngine(index, {}), queries);
+      if (options.quantize_bits == 0) continue;
+      ScoringOptions scoring;
+      scoring.scores = Scores::quantized;
+      check_all_ways(QueryEngine(index, scoring), queries);
+    }
+  }
+}
+
+TEST_CASE("the kernels' sources, emulated, give the CPU's results with PageRank", "[gpu_emulated][property]") {
+  RankedPages pages(67, {400, 60, 14, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order("score", alpha);
+    const auto queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 9);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    check_all_ways(QueryEngine(index, with_pagerank(alpha)), queries);
+  }
+}
+
+}  // namespace quern
