@@ -4,6 +4,11 @@ namespace quern::testing::emulated {
 
 Block* Block::current = nullptr;
 
+std::vector<std::unique_ptr<std::uint8_t[]>>& Block::stacks() {
+  static std::vector<std::unique_ptr<std::uint8_t[]>> all;
+  return all;
+}
+
 Meeting& Block::warp() { return warps_[threadIdx.x / 32]; }
 
 void Block::enter() {
@@ -35,7 +40,7 @@ void Block::yield() {
 void Block::switch_to(Fiber& fiber) {
   running_ = &fiber;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&scheduler_shadow_, fiber.stack.data(), fiber.stack.size());
+  __sanitizer_start_switch_fiber(&scheduler_shadow_, fiber.stack, stack_bytes);
 #endif
   swapcontext(&scheduler_, &fiber.context);
 #if defined(__SANITIZE_ADDRESS__)
@@ -47,8 +52,8 @@ void Block::run() {
   current = this;
   for (const auto& fiber : fibers_) {
     getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack.data();
-    fiber->context.uc_stack.ss_size = fiber->stack.size();
+    fiber->context.uc_stack.ss_sp = fiber->stack;
+    fiber->context.uc_stack.ss_size = stack_bytes;
     fiber->context.uc_link = nullptr;
     makecontext(&fiber->context, &Block::enter, 0);
   }

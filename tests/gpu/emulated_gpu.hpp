@@ -49,7 +49,11 @@ class Block {
  public:
   Block(unsigned threads, const std::function<void()>& kernel)
       : kernel_(kernel), block_(threads), warps_(threads / 32, Meeting(32)) {
-    for (unsigned i = 0; i < threads; ++i) fibers_.push_back(std::make_unique<Fiber>());
+    while (stacks().size() < threads) stacks().push_back(std::make_unique_for_overwrite<std::uint8_t[]>(stack_bytes));
+    for (unsigned i = 0; i < threads; ++i) {
+      fibers_.push_back(std::make_unique<Fiber>());
+      fibers_.back()->stack = stacks()[i].get();
+    }
   }
   void run();
 
@@ -67,10 +71,12 @@ class Block {
   static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
   struct Fiber {
     ucontext_t context{};
-    std::vector<std::uint8_t> stack = std::vector<std::uint8_t>(stack_bytes);
+    std::uint8_t* stack = nullptr;  ///< of stacks(), stack_bytes
     bool ended = false;
     void* shadow = nullptr;
   };
+  /// Stacks of all blocks, which run one after another.
+  static std::vector<std::unique_ptr<std::uint8_t[]>>& stacks();
   static void enter();
   void yield();
   void switch_to(Fiber& fiber);
