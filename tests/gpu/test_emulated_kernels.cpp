@@ -1,12 +1,15 @@
 #include "gpu/emulated_gpu.hpp"
 //
 #include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/decode_lists.cuh"
 #include "quern/gpu/entries.cuh"
 #include "quern/gpu/exact_score.cuh"
 #include "quern/gpu/finish.cuh"
 #include "quern/gpu/intersection.cuh"
+#include "quern/gpu/list_view.hpp"
 #include "quern/gpu/range_lookup.cuh"
 #include "quern/gpu/union.cuh"
+#include "quern/query/block_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"
@@ -247,7 +250,86 @@ void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std
   check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
 }
 
+/// All lists with block rows, decoded to memory by two thread blocks.
+template <Coding coding>
+void check_decoding(const HostIndex& index) {
+  const IndexReader& reader = index.engine().index();
+  std::vector<gpu::ListView> views;
+  std::vector<std::uint64_t> first_posting, first_block{0};
+  std::vector<PostingList> lists;
+  std::uint64_t end = 0;
+  for (std::uint64_t block = 0; block < reader.num_lexicon_blocks(); ++block)
+    reader.for_each_list(block, [&](std::string_view, const PostingList& list) {
+      if (list.block_last.empty()) return;
+      lists.push_back(list);
+      views.push_back(gpu::coded_view(reader, list));
+      first_posting.push_back(end);
+      first_block.push_back(first_block.back() + list.block_last.size());
+      end += (list.df + 3) / 4 * 4;
+    });
+  REQUIRE(!lists.empty());
+  // Four postings are stored at once.
+  std::vector<uint4> docids(end / 4, uint4{7, 7, 7, 7}), freqs = docids;
+  gpu::DecodeOutput out;
+  out.docids = &docids.data()->x;
+  out.freqs = &freqs.data()->x;
+  out.first_posting = first_posting.data();
+  out.first_block = first_block.data();
+  out.end_block = first_block.back();
+  const auto num_lists = static_cast<std::uint32_t>(lists.size());
+  gpu::with_lanes_a_block<coding>(index.view.block_size, [&]<int V, int L>() {
+    emulated::run(2, gpu::plain_threads, [&] {
+      if (index.view.block_size == V * L)
+        gpu::decode_own_blocks<coding, V, L, true>(index.view, views.data(), num_lists, out);
+      else
+        gpu::decode_own_blocks<coding, V, L, false>(index.view, views.data(), num_lists, out);
+    });
+  });
+  REQUIRE(index.damaged() == 0);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    BlockReader blocks(reader, lists[i]);
+    std::uint64_t at = first_posting[i];
+    for (std::size_t block = 0; block < blocks.num_blocks(); ++block) {
+      blocks.load(block);
+      bool same = true;
+      for (unsigned j = 0; j < blocks.size(); ++j, ++at)
+        same &= out.docids[at] == blocks.docids()[j] && out.freqs[at] == blocks.freqs()[j];
+      INFO("list " << i << ", block " << block);
+      REQUIRE(same);
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the kernels' sources, emulated, decode what the CPU does", "[gpu_emulated][codec][property]") {
+  Pipeline pipeline;
+  const auto documents = random_corpus(41, {1400, 70, 20, false});
+  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
+  const DocumentOrder order = pipeline.order(collection);
+  for (const Codec* codec : all_codecs()) {
+    for (const unsigned block_size : {2u, 64u, 128u, 256u, 512u}) {
+      for (const unsigned recursion : {1u, 2u}) {
+        if (recursion != 1 && codec->name() != "rpfd") continue;
+        BuildOptions options;
+        options.codec = codec->name();
+        options.codec_options = {block_size, recursion};
+        INFO(coding_text(options));
+        const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+        const QueryEngine engine(index, {});
+        const HostIndex host(engine);
+        if (codec->name() == "newpfd")
+          check_decoding<Coding::newpfd>(host);
+        else if (codec->name() == "rice")
+          check_decoding<Coding::rice>(host);
+        else if (recursion == 1)
+          check_decoding<Coding::rpfd_once>(host);
+        else
+          check_decoding<Coding::rpfd>(host);
+      }
+    }
+  }
+}
 
 TEST_CASE("the kernels' sources, emulated, give the CPU's results over every codec", "[gpu_emulated][property]") {
   Pipeline pipeline;
