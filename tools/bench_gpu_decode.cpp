@@ -7,6 +7,8 @@
 #include "quern/measure/bench_lists.hpp"
 
 #include "bench.hpp"
+#include "device_options.hpp"
+#include "gpu_figures.hpp"
 
 namespace quern::tools {
 namespace {
@@ -57,6 +59,7 @@ void print_table(const Json& groups, const IndexReader& index) {
 
 void run(Arguments& arguments) {
   const Resources resources = make_resources(arguments.common);
+  require_gpu(arguments.bench.gpu);
   const IndexReader index = IndexReader::open(arguments.index);
   arguments.bench.groups = groups_of(arguments);
   Json json = {{"bench", "gpu-decode"}, {"environment", environment_json()}, {"index", index_json(index)}};
@@ -86,7 +89,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
   command->add_option("--most-postings", arguments->bench.most_postings, "Of a group; lists behind that are left out")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--gpu", arguments->bench.gpu, "Number of the GPU")->type_name("N")->capture_default_str();
+  add_gpu_option(*command, arguments->bench.gpu);
   command->add_option("--repeats", arguments->bench.repeats, "Times are the median of so many passes")
       ->type_name("N")
       ->check(range_validator(1u, 1000u))

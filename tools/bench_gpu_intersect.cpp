@@ -6,6 +6,7 @@
 #include "quern/measure/gpu_intersect_bench.hpp"
 
 #include "bench.hpp"
+#include "device_options.hpp"
 #include "gpu_intersect_options.hpp"
 #include "query_source.hpp"
 
@@ -110,6 +111,7 @@ void print_table(const Arguments& arguments, const Json& json) {
 
 void run(const Arguments& arguments) {
   const Resources resources = make_resources(arguments.common);
+  require_gpu(arguments.gpu);
   Json json = {{"bench", "gpu-intersect"}, {"environment", environment_json()}};  // its load is that before the work
   const std::vector<Query> queries = read_queries(arguments.queries);
   std::vector<std::string_view> texts;
