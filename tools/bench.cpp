@@ -46,6 +46,13 @@ Json index_json(const IndexReader& index) {
           {"file_bytes", figures.file_bytes}};
 }
 
+void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) {
+  command.add_option("--repeats", repeats, help)
+      ->type_name("N")
+      ->check(range_validator(1u, 1000u))
+      ->capture_default_str();
+}
+
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "Measures this machine");
   command->require_subcommand(1);

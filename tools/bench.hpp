@@ -24,6 +24,9 @@ void add_gpu_stream_bench(CLI::App& bench);
 void add_gpu_intersect_bench(CLI::App& bench);
 void add_merge_find_bench(CLI::App& bench);
 
+/// --repeats: of how many measurements a median is taken; `help` says of what.
+void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help);
+
 /// Machine, build, date and command line, as every benchmark's JSON has them under "environment".
 Json environment_json();
 /// One line of them, for people.

@@ -155,10 +155,7 @@ void add_gpu_bench(CLI::App& bench) {
       ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();
-  command->add_option("--repeats", arguments->bench.repeats, "Times are the median of so many passes")
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_repeats_option(*command, arguments->bench.repeats, "Times are the median of so many passes");
   command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU; results are still compared with its");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);

@@ -90,10 +90,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
       ->type_name("N")
       ->capture_default_str();
   add_gpu_option(*command, arguments->bench.gpu);
-  command->add_option("--repeats", arguments->bench.repeats, "Times are the median of so many passes")
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_repeats_option(*command, arguments->bench.repeats, "Times are the median of so many passes");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);
   command->footer(

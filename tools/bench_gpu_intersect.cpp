@@ -7,6 +7,7 @@
 
 #include "bench.hpp"
 #include "device_options.hpp"
+#include "gpu_figures.hpp"
 #include "gpu_intersect_options.hpp"
 #include "query_source.hpp"
 
@@ -172,11 +173,8 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->type_name("NAME,...")
       ->delimiter(',')
       ->check(name_validator(transfer_names()));
-  command->add_option("--gpu", arguments->gpu, "Number of the GPU")->type_name("N")->capture_default_str();
-  command->add_option("--repeats", arguments->repeats, "Times are the median of so many passes")
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_gpu_option(*command, arguments->gpu);
+  add_repeats_option(*command, arguments->repeats, "Times are the median of so many passes");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);
   command->footer(

@@ -110,10 +110,7 @@ void add_intersect_bench(CLI::App& bench) {
       ->type_name("N,...")
       ->check(range_validator(1u, 1u << 30))
       ->delimiter(',');
-  command->add_option("--repeats", arguments->repeats, "A query's time is the median of so many")
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_repeats_option(*command, arguments->repeats, "A query's time is the median of so many");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);
   command->footer(

@@ -73,10 +73,7 @@ void add_pagerank_bench(CLI::App& bench) {
                    "Documents in all, where no collection says: those that no line names, too")
       ->type_name("N")
       ->check(range_validator<docid_t>(1, end_docid - 1));
-  command->add_option("--repeats", arguments->repeats, "Times are the median of so many computations")
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_repeats_option(*command, arguments->repeats, "Times are the median of so many computations");
   add_resource_options(*command, arguments->common);
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);

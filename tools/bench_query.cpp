@@ -266,10 +266,7 @@ void add_query_bench(CLI::App& bench) {
       ->type_name("NAME,...")
       ->check(name_validator({"on", "off"}))
       ->delimiter(',');
-  command->add_option("--repeats", arguments->repeats, "A query's time is the median of so many")
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_repeats_option(*command, arguments->repeats, "A query's time is the median of so many");
   command->add_option("--warm-up", arguments->warm_up, "Passes over all queries before the first that counts")
       ->type_name("N")
       ->check(range_validator(0u, 1000u))

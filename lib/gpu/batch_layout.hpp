@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 namespace quern::gpu {
 
@@ -18,6 +20,12 @@ class Layout {
  private:
   std::size_t bytes_ = 0;
 };
+
+/// Copies numbers to their offset in such a layout.
+template <class T>
+void put(std::uint8_t* memory, std::size_t offset, const std::vector<T>& numbers) {
+  if (!numbers.empty()) std::memcpy(memory + offset, numbers.data(), numbers.size() * sizeof(T));
+}
 
 /// What stands at an offset of such a layout.
 template <class T>

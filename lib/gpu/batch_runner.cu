@@ -68,15 +68,12 @@ void BatchRunner::State::upload(BatchView& view, const QueryBatch& batch) {
   const std::size_t copied = direct ? layout.bytes() : steps_at;
   host_in.reserve(copied);
   in.reserve(layout.bytes());
-  const auto put = [&](std::size_t offset, const auto& numbers) {
-    if (!numbers.empty()) std::memcpy(host_in.data() + offset, numbers.data(), numbers.size() * sizeof numbers[0]);
-  };
-  put(lists_at, batch.lists);
-  put(terms_at, batch.terms);
-  put(queries_at, batch.queries);
-  put(chunks_at, batch.chunks);
-  put(docids_at, batch.raw_docids);
-  put(values_at, batch.raw_values);
+  put(host_in.data(), lists_at, batch.lists);
+  put(host_in.data(), terms_at, batch.terms);
+  put(host_in.data(), queries_at, batch.queries);
+  put(host_in.data(), chunks_at, batch.chunks);
+  put(host_in.data(), docids_at, batch.raw_docids);
+  put(host_in.data(), values_at, batch.raw_values);
   auto* thresholds = at<ThresholdKey>(host_in.data(), thresholds_at);
   for (std::size_t i = 0; i < queries; ++i)
     thresholds[i] = ThresholdKey{batch.queries[i].least_units} << 32;  // docid: none

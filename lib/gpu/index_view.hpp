@@ -4,9 +4,6 @@
 /// What kernels see of an index: its own sections, copied unchanged, and where a list stands in them.
 namespace quern::gpu {
 
-/// Postings that a warp decodes for each of its lanes, at most: blocks of 512.
-inline constexpr unsigned max_values_a_lane = 16;
-
 /// How lists are coded: rpfd_once is rpfd of recursion 1, the usual one.
 enum class Coding : std::uint8_t { newpfd, rpfd, rpfd_once, rice };
 

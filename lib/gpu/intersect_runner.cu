@@ -70,14 +70,11 @@ void IntersectRunner::State::upload(const IntersectBatch& batch) {
                     unpack_at = layout.add<UnpackTask>(batch.unpack.size());
   host_in.reserve(layout.bytes());
   in.reserve(layout.bytes());
-  const auto put = [&](std::size_t offset, const auto& numbers) {
-    if (!numbers.empty()) std::memcpy(host_in.data() + offset, numbers.data(), numbers.size() * sizeof numbers[0]);
-  };
-  put(lists_at, batch.lists);
-  put(terms_at, batch.terms);
-  put(queries_at, batch.queries);
-  put(docids_at, batch.raw_docids);
-  put(unpack_at, batch.unpack);
+  put(host_in.data(), lists_at, batch.lists);
+  put(host_in.data(), terms_at, batch.terms);
+  put(host_in.data(), queries_at, batch.queries);
+  put(host_in.data(), docids_at, batch.raw_docids);
+  put(host_in.data(), unpack_at, batch.unpack);
   begun.record(stream);
   copy_to_device(in.data(), host_in.data(), layout.bytes(), stream);
   uploaded.record(stream);
