@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -33,8 +34,14 @@ class CStrings {
   std::vector<char*> pointers_;
 };
 
+/// Beside this program where both were installed together, else where it was built.
+std::string executable() {
+  const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "quern";
+  return std::filesystem::exists(beside) ? beside : QUERN_EXECUTABLE;
+}
+
 CStrings command_of(const Words& arguments) {
-  Words words = {QUERN_EXECUTABLE};
+  Words words = {executable()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return CStrings(std::move(words));
 }

@@ -4,6 +4,9 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 #include "corpus/temporary_folder.hpp"
+#ifdef QUERN_HAS_CUDA
+#include "gpu/memory_hog.hpp"
+#endif
 #include "gpu/skip_without_gpu.hpp"
 
 /// Queries from the shell, on GPUs.
@@ -65,5 +68,39 @@ TEST_CASE("a GPU that is not there is an error that says how many are", "[cli][q
     }
   }
 }
+
+#ifdef QUERN_HAS_CUDA
+TEST_CASE("where a GPU fails midway, the CPU answers what is left, if it may", "[cli][query][gpu]") {
+  SKIP_WITHOUT_GPU();
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0);
+  const Words form = {"--output-format", "msmarco", "-k", "1000"};
+  // So many results take more memory than what is left.
+  constexpr unsigned many = 4000;
+  std::string rest;
+  for (unsigned i = 0; i < many; ++i) rest += "mill\n";
+  const Words expected = lines_of(run(index, form, "mill\n" + rest).out);
+  REQUIRE(expected.size() % (many + 1) == 0);
+  for (const char* device : {"auto", "gpu"}) {
+    INFO(device);
+    Words words = {"query",    index,  "-q",           "-",   "--queries-format", "lines",
+                   "--device", device, "--batch-wait", "100", "--batch",          "4000"};
+    words.insert(words.end(), form.begin(), form.end());
+    RunningQuern running(words, true);
+    running.write("mill\n");
+    const std::size_t of_one = expected.size() / (many + 1);
+    for (std::size_t i = 0; i < of_one; ++i) CHECK(running.read_line() == expected[i]);
+    const MemoryHog hog;
+    running.write(rest);
+    if (std::string_view(device) == "gpu") {
+      CHECK(running.finish() == 1);
+      continue;
+    }
+    for (std::size_t i = of_one; i < expected.size(); ++i) REQUIRE(running.read_line() == expected[i]);
+    CHECK(running.finish() == 0);
+  }
+}
+#endif
 
 }  // namespace quern

@@ -1,12 +1,13 @@
 #include "quern/gpu/gpu_engine.hpp"
 
 #include "catch.hpp"
+#ifdef QUERN_HAS_CUDA
+#include "gpu/lose_gpu.hpp"
+#include "gpu/memory_hog.hpp"
+#endif
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
-#ifdef QUERN_HAS_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 /// What a GPU that fails leaves behind: an error that says what failed, or the work of the others.
 namespace quern {
@@ -60,35 +61,6 @@ TEST_CASE("several GPUs give the results of one", "[gpu][query]") {
 }
 
 #ifdef QUERN_HAS_CUDA
-namespace {
-
-/// All of the first GPU's memory but a little.
-class MemoryHog {
- public:
-  MemoryHog() {
-    REQUIRE(cudaSetDevice(0) == cudaSuccess);
-    for (std::size_t bytes = std::size_t{1} << 40; bytes >= (std::size_t{1} << 21);) {
-      void* memory = nullptr;
-      if (cudaMalloc(&memory, bytes) == cudaSuccess) {
-        taken_.push_back(memory);
-      } else {
-        cudaGetLastError();
-        bytes /= 2;
-      }
-    }
-  }
-  ~MemoryHog() {
-    for (void* memory : taken_) cudaFree(memory);
-  }
-  MemoryHog(const MemoryHog&) = delete;
-  MemoryHog& operator=(const MemoryHog&) = delete;
-
- private:
-  std::vector<void*> taken_;
-};
-
-}  // namespace
-
 TEST_CASE("a GPU that runs out of memory says which call failed, and another engine may follow", "[gpu]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
@@ -123,6 +95,21 @@ TEST_CASE("where one of several GPUs fails, the others answer its queries", "[gp
   CHECK(gpu.gpus() == 1);
   REQUIRE(statistics.failed_gpus.size() == 1);
   CHECK(statistics.failed_gpus.front().find("GPU 0 is left out: cudaMalloc") == 0);
+}
+
+// Hidden, and run by itself: no other test could use a GPU after it in the same process.
+TEST_CASE("a GPU that is lost says which call failed, and nothing waits for it", "[.gpu_lost]") {
+  SKIP_WITHOUT_GPU();
+  SmallEngine small;
+  const std::vector<std::string_view> texts(100, "often everywhere");
+  const QueryAlgorithm& algorithm = algorithm_named("or");
+  GpuEngine gpu(small.engine, {}, small.progress);
+  Analyzer analyzer = small.engine.make_analyzer();
+  require_same(gpu.search(texts, algorithm, 10).back(), small.engine.search(texts.back(), algorithm, 10, analyzer));
+  lose_gpu();
+  CHECK_THROWS_WITH(gpu.search(texts, algorithm, 10), Catch::Contains("cuda") && Catch::Contains(" failed at "));
+  CHECK_THROWS_WITH(gpu.search(texts, algorithm, 10), Catch::Contains("no GPU is left"));
+  CHECK_THROWS_AS(GpuEngine(small.engine, {}, small.progress), CudaError);
 }
 #endif
 
