@@ -221,7 +221,7 @@ void BatchRunner::abandon() noexcept {
   cudaGetLastError();  // or the next call would report it again
 }
 
-std::vector<BatchAnswer> BatchRunner::wait() {
+void BatchRunner::wait() {
   State& state = *state_;
   state.ended.wait();
   const Event& uniting = state.decodes ? state.decoded : state.began;
@@ -233,22 +233,24 @@ std::vector<BatchAnswer> BatchRunner::wait() {
         state.index.engine().index().name() + ": " + std::to_string(damaged) +
         " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
         "or restore a copy");
-  const auto* num_results = at<std::uint32_t>(state.host_out.data(), state.num_results_at);
-  const auto* results = at<Candidate>(state.host_out.data(), state.results_at);
-  std::vector<BatchAnswer> answers(state.num_queries);
-  for (std::uint32_t i = 0; i < state.num_queries; ++i) {
-    const Candidate* own = results + std::size_t{i} * state.k;
-    if (num_results[i] == no_room) {
-      answers[i].complete = false;
-      answers[i].least_units = static_cast<std::uint32_t>(own[0] >> 32);
-      continue;
-    }
-    answers[i].documents.reserve(num_results[i]);
-    for (std::uint32_t j = 0; j < num_results[i]; ++j)
-      answers[i].documents.push_back(
-          {static_cast<docid_t>(own[j]), std::bit_cast<float>(~static_cast<std::uint32_t>(own[j] >> 32))});
+}
+
+BatchAnswer BatchRunner::answer(std::uint32_t place) const {
+  const State& state = *state_;
+  std::uint8_t* out = state.host_out.data();
+  const std::uint32_t found = at<std::uint32_t>(out, state.num_results_at)[place];
+  const Candidate* results = at<Candidate>(out, state.results_at) + std::size_t{place} * state.k;
+  BatchAnswer answer;
+  if (found == no_room) {
+    answer.complete = false;
+    answer.least_units = static_cast<std::uint32_t>(results[0] >> 32);
+    return answer;
   }
-  return answers;
+  answer.documents.reserve(found);
+  for (std::uint32_t i = 0; i < found; ++i)
+    answer.documents.push_back(
+        {static_cast<docid_t>(results[i]), std::bit_cast<float>(~static_cast<std::uint32_t>(results[i] >> 32))});
+  return answer;
 }
 
 }  // namespace quern::gpu

@@ -80,8 +80,10 @@ class BatchRunner {
   /// Returns as soon as all is on its way. Kernels wait for those of `after`, where it is given: a GPU that two batches
   /// share does neither of them sooner.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
-  /// The answers to the queries of the batch, in its order.
-  std::vector<BatchAnswer> wait();
+  /// Waits for the batch.
+  void wait();
+  /// Then: the answer to a query, by its place in the batch. Any threads may ask at the same time.
+  BatchAnswer answer(std::uint32_t place) const;
   /// Waits for what is under way and forgets it, failures too: the runner may start again if the GPU can.
   void abandon() noexcept;
   const BatchTimes& times() const;

@@ -10,6 +10,7 @@
 
 #include "quern/gpu/copy_progress.hpp"
 #include "quern/gpu/device_info.hpp"
+#include "quern/gpu/in_parallel.hpp"
 #include "quern/gpu/query_batch.hpp"
 #include "quern/gpu/tuning.hpp"
 
@@ -84,17 +85,14 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                                          std::size_t k) {
   std::vector<GpuQuery> queries(texts.size());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, texts.size(), 64), [&](const auto& range) {
-    Analyzer& analyzer = analyzers_.local();
-    for (std::size_t i = range.begin(); i < range.end(); ++i) {
-      GpuQuery& query = queries[i];
-      query.number = i;
-      query.lists = engine_.lists_of(analyzer.terms(texts[i]), query.all_found);
-      if (engine_.quantizer()) engine_.check_sums(query.lists);
-      for (const WeightedList& list : query.lists) query.postings += list.list.df;
-      query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
-      query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::most_terms || k > gpu::most_results);
-    }
+  gpu::in_parallel(texts.size(), [&](std::size_t i) {
+    GpuQuery& query = queries[i];
+    query.number = i;
+    query.lists = engine_.lists_of(analyzers_.local().terms(texts[i]), query.all_found);
+    if (engine_.quantizer()) engine_.check_sums(query.lists);
+    for (const WeightedList& list : query.lists) query.postings += list.list.df;
+    query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
+    query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::most_terms || k > gpu::most_results);
   });
   return queries;
 }
@@ -119,11 +117,12 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   }
 
   answer_on_cpu(texts, queries, algorithm, k);
+  for (const GpuQuery& query : queries) counted.on_cpu += query.on_cpu;
   std::vector<std::vector<ScoredDocument>> results(texts.size());
-  for (GpuQuery& query : queries) {
-    counted.on_cpu += query.on_cpu;
-    results[query.number] = std::move(query.documents);
-  }
+  gpu::in_parallel(queries.size(), [&](std::size_t i) {
+    results[i] = std::move(queries[i].documents);
+    queries[i] = {};  // freeing its lists takes as long as finding them
+  });
   if (statistics) *statistics = std::move(counted);
   return results;
 }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
-#include "quern/gpu/query_batch.hpp"
+#include "quern/gpu/in_parallel.hpp"
 #include "quern/gpu/tuning.hpp"
 
 namespace quern {
@@ -53,21 +54,29 @@ void GpuShare::answer_all(QueryQueue& queue, const gpu::BatchWork& work, ShareOu
   for (std::size_t i = 0; i < flights_.size(); ++i) land(flights_[(next + i) % flights_.size()], outcome);
 }
 
+std::vector<gpu::PreparedQuery> GpuShare::prepare(const gpu::QueryBatch& batch, const gpu::BatchWork& work) const {
+  std::vector<gpu::PreparedQuery> prepared(taken_.size());
+  gpu::in_parallel(taken_.size(), [&](std::size_t i) {
+    prepared[i] = batch.prepare(taken_[i]->lists, work.k, work.intersect, taken_[i]->least_units);
+  });
+  return prepared;
+}
+
 void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics& statistics) {
   const auto begun = std::chrono::steady_clock::now();
   const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
   const std::uint64_t most_bytes = index_.free_bytes() / (flights_.size() + 1);
   gpu::QueryBatch batch(engine_);
-  auto end = taken_.begin();
-  while (end != taken_.end() && strategy_->batch_bytes(batch, ranges, work.k) <= most_bytes) {
-    batch.add((*end)->lists, work.k, work.intersect, (*end)->least_units);
-    ++end;
-  }
+  const std::vector<gpu::PreparedQuery> prepared = prepare(batch, work);
+  std::size_t count = 0;
+  for (; count < taken_.size() && strategy_->batch_bytes(batch, ranges, work.k) <= most_bytes; ++count)
+    batch.add(taken_[count]->lists, prepared[count]);
   // As much work at a time as leaves each of the GPU's thread blocks, or warps, several turns.
   const std::size_t turns = work.intersect ? gpu::many_warps : gpu::many_blocks;
   batch.finish(std::max<std::size_t>(1, batch.queries.size() * ranges / turns));
   flight.runner.start(batch, work, last_runner_ == &flight.runner ? nullptr : last_runner_);
   last_runner_ = &flight.runner;
+  const auto end = taken_.begin() + static_cast<std::ptrdiff_t>(count);
   flight.queries.assign(taken_.begin(), end);
   taken_.erase(taken_.begin(), end);
   ++statistics.batches;
@@ -76,16 +85,18 @@ void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics&
 
 void GpuShare::land(Flight& flight, ShareOutcome& outcome) {
   if (flight.queries.empty()) return;
-  std::vector<gpu::BatchAnswer> answers = flight.runner.wait();
+  flight.runner.wait();
   outcome.statistics.device += flight.runner.times();
   outcome.statistics.counts += flight.runner.counts();
-  for (std::size_t i = 0; i < answers.size(); ++i) {
+  gpu::in_parallel(flight.queries.size(), [&](std::size_t i) {
     GpuQuery& query = *flight.queries[i];
-    query.answered = answers[i].complete;
-    query.documents = std::move(answers[i].documents);
-    query.least_units = answers[i].least_units;
-    if (!query.answered) outcome.again.push_back(&query);
-  }
+    gpu::BatchAnswer answer = flight.runner.answer(static_cast<std::uint32_t>(i));
+    query.answered = answer.complete;
+    query.documents = std::move(answer.documents);
+    query.least_units = answer.least_units;
+  });
+  std::copy_if(flight.queries.begin(), flight.queries.end(), std::back_inserter(outcome.again),
+               [](const GpuQuery* query) { return !query->answered; });
   flight.queries.clear();
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "quern/gpu/in_parallel.hpp"
 #include "quern/gpu/list_view.hpp"
 #include "quern/query/list_bounds.hpp"
 #include "quern/query/threshold.hpp"
@@ -35,22 +36,20 @@ QueryBatch::QueryBatch(const QueryEngine& engine) : engine_(engine) {
   for (const float bound : engine.scoring_context().prior_bounds) greatest_prior_ = std::max(greatest_prior_, bound);
 }
 
-void QueryBatch::add_raw(const PostingList& list, ListView& view) {
+void QueryBatch::decode_raw(const PostingList& list, std::size_t first) {
   BlockReader reader(engine_.index(), list);
-  view.raw = 1;
-  view.first_word = raw_docids.size();
   reader.load(0);
   const auto docids = reader.docids();
-  raw_docids.insert(raw_docids.end(), docids.begin(), docids.end());
-  if (const ImpactQuantizer* quantizer = engine_.quantizer()) {
-    const float weight = engine_.index().quantized_weight(list);
-    const auto freqs = reader.freqs();
-    for (std::size_t i = 0; i < docids.size(); ++i)
-      raw_values.push_back((*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]])));
-  } else {
-    const auto freqs = reader.freqs();
-    raw_values.insert(raw_values.end(), freqs.begin(), freqs.end());
+  const auto freqs = reader.freqs();
+  std::copy(docids.begin(), docids.end(), raw_docids.begin() + static_cast<std::ptrdiff_t>(first));
+  const ImpactQuantizer* quantizer = engine_.quantizer();
+  if (!quantizer) {
+    std::copy(freqs.begin(), freqs.end(), raw_values.begin() + static_cast<std::ptrdiff_t>(first));
+    return;
   }
+  const float weight = engine_.index().quantized_weight(list);
+  for (std::size_t i = 0; i < docids.size(); ++i)
+    raw_values[first + i] = (*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]]));
 }
 
 std::uint32_t QueryBatch::list_of(const PostingList& list) {
@@ -59,7 +58,10 @@ std::uint32_t QueryBatch::list_of(const PostingList& list) {
   ListView view;
   if (list.block_last.empty()) {
     view.df = static_cast<std::uint32_t>(list.df);
-    add_raw(list, view);
+    view.raw = 1;
+    view.first_word = raw_postings_;
+    raw_postings_ += list.df;
+    raw_lists_.push_back(&list);
   } else {
     view = coded_view(engine_.index(), list);
   }
@@ -71,12 +73,12 @@ std::uint32_t QueryBatch::list_of(const PostingList& list) {
   return place->second;
 }
 
-void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive,
-                     std::uint32_t least_units) {
+PreparedQuery QueryBatch::prepare(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive,
+                                  std::uint32_t least_units) const {
   const ImpactQuantizer* quantizer = engine_.quantizer();
   const ScoringContext context = engine_.scoring_context();
-  BatchQuery query;
-  query.first_term = static_cast<std::uint32_t>(terms.size());
+  PreparedQuery prepared;
+  BatchQuery& query = prepared.query;
   query.terms = static_cast<std::uint32_t>(weighted.size());
 
   const auto per_value = [&](const WeightedList& list) {
@@ -84,6 +86,9 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
   };
   std::vector<double> values;  // the greatest of each list
   std::vector<float> parts;
+  values.reserve(weighted.size());
+  parts.reserve(weighted.size());
+  prepared.terms.reserve(weighted.size());
   double sum = 0;
   for (const WeightedList& list : weighted) {
     const ListScorer scorer(context, list);
@@ -91,7 +96,6 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
     values.push_back(greatest_value(engine_, list, scorer, part));
     parts.push_back(part);
     sum += part;
-    postings += list.list.df;
   }
   query.exact_units = quantizer != nullptr && sum <= greatest_units;
   double scale = 1;
@@ -105,8 +109,7 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
   query.scale = static_cast<float>(scale);
   double total = std::ceil(greatest_prior_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
   for (std::size_t i = 0; i < weighted.size(); ++i) {
-    BatchTerm& term = terms.emplace_back();
-    term.list = list_of(weighted[i].list);
+    BatchTerm& term = prepared.terms.emplace_back();
     term.weight = weighted[i].weight;
     term.greatest_part = parts[i];
     if (quantizer)
@@ -138,13 +141,29 @@ void QueryBatch::add(std::span<const WeightedList> weighted, std::size_t k, bool
     query.lower_factor = static_cast<float>(1 - 4 * rounding_room);
     query.lower_less = static_cast<std::uint32_t>(std::ceil(rounded)) + 1;
   }
+  return prepared;
+}
+
+void QueryBatch::add(std::span<const WeightedList> weighted, const PreparedQuery& prepared) {
+  BatchQuery& query = queries.emplace_back(prepared.query);
+  query.first_term = static_cast<std::uint32_t>(terms.size());
+  for (std::size_t i = 0; i < weighted.size(); ++i) {
+    BatchTerm& term = terms.emplace_back(prepared.terms[i]);
+    term.list = list_of(weighted[i].list);
+    postings += weighted[i].list.df;
+  }
   query.first_task = tasks;
   const ListView& shortest = lists[terms[query.first_term].list];
   tasks += shortest.raw ? (shortest.df + 31) / 32 : shortest.rows;
-  queries.push_back(query);
 }
 
 void QueryBatch::finish(std::size_t most_queries) {
+  raw_docids.resize(raw_postings_);
+  raw_values.resize(raw_postings_);
+  std::vector<std::size_t> firsts;
+  for (const ListView& view : lists)
+    if (view.raw) firsts.push_back(view.first_word);
+  in_parallel(firsts.size(), [&](std::size_t i) { decode_raw(*raw_lists_[i], firsts[i]); });
   chunks.clear();
   std::uint32_t chunk_has = 0;
   for (std::uint32_t i = 0; i < queries.size(); ++i) {

@@ -51,15 +51,24 @@ struct BatchChunk {
 /// What a chunk holds at most, for its room in shared memory.
 inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
 
+/// A query's numbers but for its places in a batch, and its terms' but for their lists.
+struct PreparedQuery {
+  BatchQuery query;
+  std::vector<BatchTerm> terms;
+};
+
 /// A batch on the host.
 class QueryBatch {
  public:
   explicit QueryBatch(const QueryEngine& engine);
 
-  /// Adds a query with these lists; k is for its primed threshold. Not more than most_terms lists. No result is known
-  /// to have fewer than `least_units`.
-  void add(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive, std::uint32_t least_units = 0);
-  /// Cuts the queries into chunks of at most so many.
+  /// The numbers of a query of these lists, not more than most_terms of them; k is for its primed threshold. No result
+  /// is known to have fewer than `least_units`. Any threads may prepare queries for a batch at the same time.
+  PreparedQuery prepare(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive,
+                        std::uint32_t least_units = 0) const;
+  /// Adds a query of these lists, which must stay until finish().
+  void add(std::span<const WeightedList> weighted, const PreparedQuery& prepared);
+  /// Decodes raw lists, and cuts the queries into chunks of at most so many.
   void finish(std::size_t most_queries = chunk_queries);
 
   /// What a GPU needs for the batch besides the lists themselves, about, if its ranges are so many.
@@ -82,11 +91,13 @@ class QueryBatch {
 
  private:
   std::uint32_t list_of(const PostingList& list);
-  void add_raw(const PostingList& list, ListView& view);
+  void decode_raw(const PostingList& list, std::size_t first);
 
   const QueryEngine& engine_;
   float greatest_prior_ = 0;  ///< of what documents' scores begin with
   std::unordered_map<term_t, std::uint32_t> known_;
+  std::vector<const PostingList*> raw_lists_;
+  std::size_t raw_postings_ = 0;
 };
 
 }  // namespace quern::gpu

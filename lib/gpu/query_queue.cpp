@@ -1,7 +1,10 @@
 #include "quern/gpu/query_queue.hpp"
 
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "quern/gpu/tuning.hpp"
 
@@ -10,9 +13,9 @@ namespace quern {
 QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t most_queries, std::size_t gpus,
                        std::uint64_t fixed_cost)
     : fixed_cost_(fixed_cost), waiting_(std::move(queries)) {
-  std::stable_sort(waiting_.begin(), waiting_.end(),
-                   [](const GpuQuery* a, const GpuQuery* b) { return a->postings > b->postings; });
-  std::reverse(waiting_.begin(), waiting_.end());
+  tbb::parallel_sort(waiting_.begin(), waiting_.end(), [](const GpuQuery* a, const GpuQuery* b) {
+    return std::tie(a->postings, b->number) < std::tie(b->postings, a->number);
+  });
   const std::size_t count = waiting_.size();
   if (count == 0) return;
   batches_ = (count + most_queries - 1) / most_queries;

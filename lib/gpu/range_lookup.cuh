@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/gpu/entry_search.cuh"
 #include "quern/gpu/prior.cuh"
 #include "quern/gpu/tuning.hpp"
 #include "quern/gpu/units.hpp"
@@ -38,6 +39,11 @@ __device__ inline RangePart part_of(const BatchView& batch, const BatchTerm& ter
   return part;
 }
 
+/// Of how many times 32 entries, or fewer, a part consists.
+__device__ inline std::uint32_t lookup_tiles_of(const RangePart& part) {
+  return (part.count + lanes_a_warp - 1) / lanes_a_warp;
+}
+
 /// One query in one range.
 class RangeLookup {
  public:
@@ -57,12 +63,13 @@ class RangeLookup {
   __device__ void intersect() {
     const std::uint32_t key = lists_ >> lane_id() & 1 ? part_.count : 0xffffffffu;
     order(key);
-    run<true>(1u << lane_at(0));
+    run<true>(1u << lane_at(0), 0, ~0u);
   }
-  /// Documents with any term; each result has one of the drivers' entries.
-  __device__ void unite(unsigned drivers) {
+  /// Documents with any term; each result has one of the drivers' entries. Of these, which are taken 32 at a time,
+  /// tiles from `tile` on, so many.
+  __device__ void unite(unsigned drivers, std::uint32_t tile, std::uint32_t tiles) {
     order(lists_ >> lane_id() & 1 ? ~part_.bound : 0xffffffffu);
-    run<false>(drivers);
+    run<false>(drivers, tile, tiles);
   }
 
  private:
@@ -80,7 +87,7 @@ class RangeLookup {
   }
 
   template <bool all_terms>
-  __device__ void run(unsigned drivers) {
+  __device__ void run(unsigned drivers, std::uint32_t tile, std::uint32_t tiles) {
     const unsigned count = __popc(lists_);
     const std::uint32_t sum = warp_sum(lists_ >> lane_id() & 1 ? part_.bound : 0);
     bool any = false;
@@ -88,11 +95,15 @@ class RangeLookup {
       const unsigned driver = lane_at(place);
       if (!(drivers >> driver & 1)) continue;
       const RangePart front = part_.of(driver);
-      for (std::uint32_t first = 0; first < front.count; first += lanes_a_warp)
-        any |= look_up<all_terms>(front, first, place, count, drivers, sum - front.bound);
+      const std::uint32_t front_tiles = lookup_tiles_of(front);
+      for (; tile < front_tiles && tiles > 0; ++tile, --tiles)
+        any |= look_up<all_terms>(front, tile * lanes_a_warp, place, count, drivers, sum - front.bound);
+      if (tiles == 0) break;
+      tile -= front_tiles;
     }
+    if (!__any_sync(all_lanes, any)) return;
     __threadfence();
-    if (__any_sync(all_lanes, any)) raise_threshold(batch_, batch_.queries[number_], number_);
+    raise_threshold(batch_, batch_.queries[number_], number_);
   }
 
   /// 32 entries of a driver. True where this lane's became a candidate.
@@ -110,10 +121,10 @@ class RangeLookup {
       const unsigned lane = lane_at(place);
       const RangePart other = part_.of(lane);
       rest -= other.bound;
+      const std::uint32_t found = entry_of(other.entries, other.count, document, alive);
       if (!alive) continue;
-      const std::uint32_t found = find_place(other.entries, 0, other.count, document);
-      if (found < other.count && other.entries[found] >> 16 == document) {
-        units += units_of(other.entries[found], other.unit_weight, other.unit_more);
+      if (found >> 16 == document) {
+        units += units_of(found, other.unit_weight, other.unit_more);
         // An earlier driver had it.
         if (!all_terms && place < own_place && (drivers >> lane & 1)) alive = false;
       } else if (all_terms) {

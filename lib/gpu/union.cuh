@@ -17,10 +17,16 @@ struct Piece {
   const uint4* entries = nullptr;  ///< of its first tile
   std::uint32_t unit_weight = 0;
   std::uint32_t tiles_end = 0;  ///< tiles of this piece and those before it
+  std::uint32_t bound = 0;      ///< units of a posting
   std::uint16_t end = 0;        ///< behind the range's last entry, from the first tile's first on
-  std::uint8_t skip = 0;        ///< entries of the first tile that belong to the range before
+  std::uint8_t skip : 4 = 0;    ///< entries of the first tile that belong to the range before
+  std::uint8_t driver : 4 = 0;  ///< 1: its documents are looked up in the query's other lists
   std::uint8_t unit_more = 0;
 
+  __device__ RangePart part() const {
+    return {reinterpret_cast<const std::uint32_t*>(entries) + skip, std::uint32_t{end} - skip, unit_weight, unit_more,
+            bound};
+  }
   /// This lane's entries of a tile.
   __device__ uint4 fetch(std::uint32_t tile) const {
     return tile * tile_entries + lane_id() * 4 < end ? entries[tile * lanes_a_warp + lane_id()] : uint4{};
@@ -30,8 +36,9 @@ struct Piece {
 /// A query that may have results in a range.
 struct RangeQuery {
   std::uint32_t number = 0;
-  std::uint32_t first_piece = 0, pieces = 0;
+  std::uint16_t first_piece = 0, pieces = 0;
   std::uint32_t least = 0;  ///< units of a result
+  std::uint32_t turns = 0;  ///< that warps take to look its documents up
 };
 
 /// What a thread block shares.
@@ -39,9 +46,9 @@ struct UnionRoom {
   alignas(16) std::uint32_t sums[range_documents / 2];  ///< two documents a word: one of the range's lower half, one of
                                                         ///< its upper half
   Piece pieces[chunk_terms];
-  RangeQuery queries[chunk_queries];
+  RangeQuery queries[chunk_queries];           ///< those to be added up; from the end on, those to be looked up
   std::uint16_t candidates[range_candidates];  ///< docIDs within the range, whose sums reach the threshold
-  std::uint32_t num_queries, num_pieces, num_candidates, next_query, work;
+  std::uint32_t num_queries, num_lookups, num_pieces, num_candidates, next_query, next_turn, work;
 };
 
 /// A warp's share of a query's tiles: neighbours, the first of them fetched.
@@ -72,8 +79,8 @@ class UnionBlock {
       __syncthreads();
       if (threadIdx.x == 0) {
         room_.work = atomicAdd(batch_.next_work, 1u);
-        room_.num_queries = room_.num_pieces = room_.num_candidates = 0;
-        room_.next_query = 0;
+        room_.num_queries = room_.num_lookups = room_.num_pieces = room_.num_candidates = 0;
+        room_.next_query = room_.next_turn = 0;
       }
       __syncthreads();
       const std::uint32_t work = room_.work;
@@ -82,6 +89,7 @@ class UnionBlock {
       begin_ = range_ * range_documents;
       choose_queries(batch_.chunks[work % batch_.num_chunks]);
       __syncthreads();
+      look_up();
       answer_queries();
     }
   }
@@ -121,6 +129,7 @@ class UnionBlock {
   /// What is added up of a term's entries.
   __device__ static Piece piece_of(const RangePart& part) {
     Piece piece;
+    piece.bound = part.bound;
     piece.unit_weight = part.unit_weight;
     piece.unit_more = static_cast<std::uint8_t>(part.unit_more);
     // Four entries are read at once.
@@ -139,11 +148,10 @@ class UnionBlock {
     if (lane_id() < query.terms) part = part_of(batch_, batch_.terms[query.first_term + lane_id()], range_);
     const unsigned there = __ballot_sync(all_lanes, part.count > 0);
     if (there == 0) return;
-    RangeLookup lookup(batch_, number, range_, part, there);
-    if (lookup.ended()) return;
-    const std::uint32_t least = lookup.least();
-    if (pruning_ == Pruning::none) return put_pieces(number, part, there, least);
-    if (warp_sum(part.bound) < least) return;
+    const RangeNeed need = need_of(batch_, number, range_, begin_);
+    if (need.ended) return;
+    if (pruning_ == Pruning::none) return put_query(number, part, there, need.least);
+    if (warp_sum(part.bound) < need.least) return;
     // The lists of the lowest bounds that together can't make a result.
     std::uint32_t up_to = part.bound;
     for (unsigned left = there; left != 0; left &= left - 1) {
@@ -151,29 +159,47 @@ class UnionBlock {
       const std::uint32_t other = __shfl_sync(all_lanes, part.bound, lane);
       if (other < part.bound || (other == part.bound && lane < lane_id())) up_to += other;
     }
-    const bool essential = part.count > 0 && up_to >= least;
-    const unsigned essentials = __ballot_sync(all_lanes, essential);
+    const bool essential = part.count > 0 && up_to >= need.least;
     // Looking documents up pays where they are few.
     const std::uint32_t first = warp_sum(essential ? part.count : 0), all = warp_sum(part.count);
-    if (first * (1 + (__popc(there) - 1) * lookup_cost) <= all) return lookup.unite(essentials);
-    put_pieces(number, part, there, least);
+    if (first * (1 + (__popc(there) - 1) * lookup_cost) <= all + adding_cost)
+      put_lookup(number, part, there, essential);
+    else
+      put_query(number, part, there, need.least);
   }
 
-  /// Keeps a query's pieces.
-  __device__ void put_pieces(std::uint32_t number, const RangePart& part, unsigned there, std::uint32_t least) {
-    const auto count = static_cast<std::uint32_t>(__popc(there));
+  /// Keeps a query whose pieces are added up.
+  __device__ void put_query(std::uint32_t number, const RangePart& part, unsigned there, std::uint32_t least) {
+    const std::uint32_t count = __popc(there), first = pieces_for(count);
+    if (lane_id() == 0) put_query(number, first, count, least);
+    put(part, first, 0);
+  }
+  __device__ void put_query(std::uint32_t number, std::uint32_t first, std::uint32_t pieces, std::uint32_t least) {
+    room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, static_cast<std::uint16_t>(first),
+                                                        static_cast<std::uint16_t>(pieces), least};
+  }
+  /// Keeps one whose drivers' documents are looked up.
+  __device__ void put_lookup(std::uint32_t number, const RangePart& part, unsigned there, bool driver) {
+    const std::uint32_t count = __popc(there), first = pieces_for(count);
+    const std::uint32_t tiles = warp_sum(driver ? lookup_tiles_of(part) : 0);
+    if (lane_id() == 0)
+      lookup(atomicAdd(&room_.num_lookups, 1u)) = {number, static_cast<std::uint16_t>(first),
+                                                   static_cast<std::uint16_t>(count), 0,
+                                                   (tiles + lookup_turn - 1) / lookup_turn};
+    put(part, first, 0, driver);
+  }
+  /// Room for a query's pieces.
+  __device__ std::uint32_t pieces_for(std::uint32_t count) {
     std::uint32_t first = 0;
-    if (lane_id() == 0) {
-      first = atomicAdd(&room_.num_pieces, count);
-      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, least};
-    }
-    put(part, __shfl_sync(all_lanes, first, 0), 0);
+    if (lane_id() == 0) first = atomicAdd(&room_.num_pieces, count);
+    return __shfl_sync(all_lanes, first, 0);
   }
 
   /// Keeps the lanes' pieces from place `first` on, behind tiles up to `end`; returns where their tiles end.
-  __device__ std::uint32_t put(const RangePart& part, std::uint32_t first, std::uint32_t end) {
+  __device__ std::uint32_t put(const RangePart& part, std::uint32_t first, std::uint32_t end, bool driver = false) {
     const std::uint32_t tiles = tiles_of(part);
     Piece piece = piece_of(part);
+    piece.driver = driver;
     piece.tiles_end = end + inclusive_sum(tiles);
     const unsigned before = __ballot_sync(all_lanes, tiles > 0) & ((1u << lane_id()) - 1);
     if (tiles > 0) room_.pieces[first + __popc(before)] = piece;
@@ -184,9 +210,8 @@ class UnionBlock {
   __device__ void choose_all(std::uint32_t number, const BatchQuery& query) {
     const RangeNeed need = need_of(batch_, number, range_, begin_);
     if (need.ended) return;
-    std::uint32_t first = 0, count = 0, end = 0, sum = 0;
-    if (lane_id() == 0) first = atomicAdd(&room_.num_pieces, query.terms);
-    first = __shfl_sync(all_lanes, first, 0);
+    const std::uint32_t first = pieces_for(query.terms);
+    std::uint32_t count = 0, end = 0, sum = 0;
     for (unsigned base = 0; base < query.terms; base += lanes_a_warp) {
       RangePart part;
       if (base + lane_id() < query.terms)
@@ -196,7 +221,40 @@ class UnionBlock {
       sum += warp_sum(part.bound);
     }
     if (count > 0 && lane_id() == 0 && (pruning_ == Pruning::none || sum >= need.least))
-      room_.queries[atomicAdd(&room_.num_queries, 1u)] = {number, first, count, need.least};
+      put_query(number, first, count, need.least);
+  }
+
+  // The documents of queries that have few, by any warp that has time.
+
+  __device__ RangeQuery& lookup(std::uint32_t i) { return room_.queries[chunk_queries - 1 - i]; }
+
+  __device__ void look_up() {
+    const std::uint32_t lookups = room_.num_lookups;
+    if (lookups == 0) return;
+    const std::uint32_t turns_end = inclusive_sum(lane_id() < lookups ? lookup(lane_id()).turns : 0);
+    const std::uint32_t all = last_lane(turns_end);
+    for (;;) {
+      std::uint32_t turn = 0;
+      if (lane_id() == 0) turn = atomicAdd(&room_.next_turn, 1u);
+      turn = __shfl_sync(all_lanes, turn, 0);
+      if (turn >= all) return;
+      const unsigned number = __popc(__ballot_sync(all_lanes, turns_end <= turn));
+      const std::uint32_t before = __shfl_sync(all_lanes, turns_end, number) - lookup(number).turns;
+      take_turn(lookup(number), turn - before);
+    }
+  }
+
+  // By itself, or those of the additions would lack registers.
+  __noinline__ __device__ void take_turn(const RangeQuery& query, std::uint32_t turn) {
+    RangePart part;
+    bool driver = false;
+    if (lane_id() < query.pieces) {
+      const Piece& piece = room_.pieces[query.first_piece + lane_id()];
+      part = piece.part();
+      driver = piece.driver;
+    }
+    RangeLookup lookup(batch_, query.number, range_, part, all_lanes >> (lanes_a_warp - query.pieces));
+    lookup.unite(__ballot_sync(all_lanes, driver), turn * lookup_turn, lookup_turn);
   }
 
   // One query after another in the range, by all warps.

@@ -17,17 +17,4 @@ constexpr std::uint32_t units_of_score(float scale, float score) {
   return units + (static_cast<float>(units) < exact);
 }
 
-/// The first of a range's entries in [begin, end) that is not before `place`; `end` where there is none.
-constexpr std::uint32_t find_place(const std::uint32_t* entries, std::uint32_t begin, std::uint32_t end,
-                                   std::uint32_t place) {
-  while (begin < end) {
-    const std::uint32_t middle = begin + (end - begin) / 2;
-    if (entries[middle] >> 16 < place)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
-}
-
 }  // namespace quern::gpu

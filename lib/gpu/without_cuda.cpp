@@ -40,7 +40,8 @@ BatchRunner::BatchRunner(const DeviceIndex&, const Strategy&, const StrategyOpti
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
-std::vector<BatchAnswer> BatchRunner::wait() { fail(); }
+void BatchRunner::wait() { fail(); }
+BatchAnswer BatchRunner::answer(std::uint32_t) const { fail(); }
 void BatchRunner::abandon() noexcept {}
 const BatchTimes& BatchRunner::times() const { return state_->times; }
 const BatchCounts& BatchRunner::counts() const { return state_->counts; }

@@ -105,6 +105,7 @@ inline quern::testing::emulated::Place threadIdx, blockIdx, blockDim, gridDim;
 #define __host__
 #define __global__
 #define __grid_constant__
+#define __noinline__
 #define __launch_bounds__(...)
 #define __shared__ constinit thread_local
 #define __align__(bytes) __attribute__((aligned(bytes)))

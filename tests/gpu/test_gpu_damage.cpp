@@ -110,7 +110,7 @@ int damage_all(Subject& subject, unsigned times) {
 
 }  // namespace
 
-TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize]") {
+TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize][damage]") {
   SKIP_WITHOUT_GPU();
   for (const Codec* codec : all_codecs()) {
     INFO(codec->name());

@@ -188,7 +188,8 @@ TEST_CASE("intersections of each coding stay within bounds", "[gpu][sanitize][in
   }
 }
 
-TEST_CASE("intersections of a damaged index end with an error, or stay within bounds", "[gpu][sanitize][intersect]") {
+TEST_CASE("intersections of a damaged index end with an error, or stay within bounds",
+          "[gpu][sanitize][damage][intersect]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
   const Corpus corpus(pipeline, 79, {900, 60, 20, false});

@@ -1,0 +1,16 @@
+#pragma once
+#include <tbb/parallel_for.h>
+
+#include <cstddef>
+
+namespace quern::gpu {
+
+/// Calls what(i) for 0 <= i < count in many threads, where each call takes about a microsecond.
+template <class What>
+void in_parallel(std::size_t count, const What& what) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 64), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i < range.end(); ++i) what(i);
+  });
+}
+
+}  // namespace quern::gpu
