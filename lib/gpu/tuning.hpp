@@ -15,7 +15,7 @@ inline constexpr std::uint32_t range_candidates = 256;
 /// Entries that are added up in the time that one document is looked up in a list.
 inline constexpr std::uint32_t lookup_cost = 2;
 /// Entries that are added up in the time that a thread block takes for any query, however few it adds.
-inline constexpr std::uint32_t adding_cost = 256;
+inline constexpr std::uint32_t adding_cost = 1024;
 /// Times 32 documents that a warp looks up before it looks for other work.
 inline constexpr std::uint32_t lookup_turn = 4;
 /// Thread blocks of unions on a multiprocessor: room in shared memory and registers must suffice.
