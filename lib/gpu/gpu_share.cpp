@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "quern/gpu/in_parallel.hpp"
+#include "quern/gpu/query_batch.hpp"
 #include "quern/gpu/tuning.hpp"
 
 namespace quern {
@@ -54,23 +55,16 @@ void GpuShare::answer_all(QueryQueue& queue, const gpu::BatchWork& work, ShareOu
   for (std::size_t i = 0; i < flights_.size(); ++i) land(flights_[(next + i) % flights_.size()], outcome);
 }
 
-std::vector<gpu::PreparedQuery> GpuShare::prepare(const gpu::QueryBatch& batch, const gpu::BatchWork& work) const {
-  std::vector<gpu::PreparedQuery> prepared(taken_.size());
-  gpu::in_parallel(taken_.size(), [&](std::size_t i) {
-    prepared[i] = batch.prepare(taken_[i]->lists, work.k, work.intersect, taken_[i]->least_units);
-  });
-  return prepared;
-}
-
 void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics& statistics) {
   const auto begun = std::chrono::steady_clock::now();
   const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
   const std::uint64_t most_bytes = index_.free_bytes() / (flights_.size() + 1);
   gpu::QueryBatch batch(engine_);
-  const std::vector<gpu::PreparedQuery> prepared = prepare(batch, work);
-  std::size_t count = 0;
-  for (; count < taken_.size() && strategy_->batch_bytes(batch, ranges, work.k) <= most_bytes; ++count)
-    batch.add(taken_[count]->lists, prepared[count]);
+  std::vector<gpu::WaitingQuery> waiting;
+  waiting.reserve(taken_.size());
+  for (const GpuQuery* query : taken_) waiting.push_back({query->lists, query->least_units});
+  const std::size_t count = batch.add(waiting, work.k, work.intersect,
+                                      [&] { return strategy_->batch_bytes(batch, ranges, work.k) <= most_bytes; });
   // As much work at a time as leaves each of the GPU's thread blocks, or warps, several turns.
   const std::size_t turns = work.intersect ? gpu::many_warps : gpu::many_blocks;
   batch.finish(std::max<std::size_t>(1, batch.queries.size() * ranges / turns));

@@ -4,7 +4,6 @@
 #include "quern/core/progress.hpp"
 #include "quern/gpu/batch_runner.hpp"
 #include "quern/gpu/gpu_statistics.hpp"
-#include "quern/gpu/query_batch.hpp"
 #include "quern/gpu/query_queue.hpp"
 
 namespace quern {
@@ -40,8 +39,6 @@ class GpuShare {
     std::vector<GpuQuery*> queries;  ///< empty: nothing runs
   };
 
-  /// Of the queries that were taken, for such a batch.
-  std::vector<gpu::PreparedQuery> prepare(const gpu::QueryBatch& batch, const gpu::BatchWork& work) const;
   void answer_all(QueryQueue& queue, const gpu::BatchWork& work, ShareOutcome& outcome);
   /// Starts a batch with the first of the queries that were taken.
   void launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics& statistics);

@@ -36,32 +36,31 @@ QueryBatch::QueryBatch(const QueryEngine& engine) : engine_(engine) {
   for (const float bound : engine.scoring_context().prior_bounds) greatest_prior_ = std::max(greatest_prior_, bound);
 }
 
-void QueryBatch::decode_raw(const PostingList& list, std::size_t first) {
+void QueryBatch::decode_raw(const PostingList& list, const ListView& view) {
   BlockReader reader(engine_.index(), list);
   reader.load(0);
   const auto docids = reader.docids();
   const auto freqs = reader.freqs();
-  std::copy(docids.begin(), docids.end(), raw_docids.begin() + static_cast<std::ptrdiff_t>(first));
+  std::copy(docids.begin(), docids.end(), raw_docids.data() + view.first_word);
+  std::uint32_t* values = raw_values.data() + view.first_word;
   const ImpactQuantizer* quantizer = engine_.quantizer();
   if (!quantizer) {
-    std::copy(freqs.begin(), freqs.end(), raw_values.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy(freqs.begin(), freqs.end(), values);
     return;
   }
   const float weight = engine_.index().quantized_weight(list);
   for (std::size_t i = 0; i < docids.size(); ++i)
-    raw_values[first + i] = (*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]]));
+    values[i] = (*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]]));
 }
 
-std::uint32_t QueryBatch::list_of(const PostingList& list) {
-  const auto [place, is_new] = known_.try_emplace(list.number, static_cast<std::uint32_t>(lists.size()));
-  if (!is_new) return place->second;
+void QueryBatch::add_list(const PostingList& list) {
   ListView view;
   if (list.block_last.empty()) {
     view.df = static_cast<std::uint32_t>(list.df);
     view.raw = 1;
     view.first_word = raw_postings_;
     raw_postings_ += list.df;
-    raw_lists_.push_back(&list);
+    new_raw_.emplace_back(&list, static_cast<std::uint32_t>(lists.size()));
   } else {
     view = coded_view(engine_.index(), list);
   }
@@ -70,15 +69,34 @@ std::uint32_t QueryBatch::list_of(const PostingList& list) {
   view.first_entry = entries;
   entries += (list.df + 3) / 4 * 4;
   lists.push_back(view);
-  return place->second;
 }
 
-PreparedQuery QueryBatch::prepare(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive,
-                                  std::uint32_t least_units) const {
+std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
+                            const std::function<bool()>& fits) {
+  std::vector<std::size_t> first_terms(waiting.size() + 1);
+  for (std::size_t i = 0; i < waiting.size(); ++i) first_terms[i + 1] = first_terms[i] + waiting[i].lists.size();
+  std::vector<BatchTerm> all_terms(first_terms.back());
+  std::vector<BatchQuery> numbers(waiting.size());
+  const auto terms_of = [&](std::size_t i) {
+    return std::span(all_terms).subspan(first_terms[i], waiting[i].lists.size());
+  };
+  in_parallel(waiting.size(), [&](std::size_t i) { numbers[i] = numbers_of(waiting[i], k, conjunctive, terms_of(i)); });
+  std::size_t taken = 0;
+  for (; taken < waiting.size() && fits(); ++taken) add(waiting[taken], numbers[taken], terms_of(taken));
+
+  raw_docids.resize(raw_postings_);
+  raw_values.resize(raw_postings_);
+  in_parallel(new_raw_.size(), [&](std::size_t i) { decode_raw(*new_raw_[i].first, lists[new_raw_[i].second]); });
+  new_raw_.clear();
+  return taken;
+}
+
+BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
+                                  std::span<BatchTerm> own_terms) const {
+  const std::span<const WeightedList> weighted = waiting.lists;
   const ImpactQuantizer* quantizer = engine_.quantizer();
   const ScoringContext context = engine_.scoring_context();
-  PreparedQuery prepared;
-  BatchQuery& query = prepared.query;
+  BatchQuery query;
   query.terms = static_cast<std::uint32_t>(weighted.size());
 
   const auto per_value = [&](const WeightedList& list) {
@@ -88,7 +106,6 @@ PreparedQuery QueryBatch::prepare(std::span<const WeightedList> weighted, std::s
   std::vector<float> parts;
   values.reserve(weighted.size());
   parts.reserve(weighted.size());
-  prepared.terms.reserve(weighted.size());
   double sum = 0;
   for (const WeightedList& list : weighted) {
     const ListScorer scorer(context, list);
@@ -109,7 +126,8 @@ PreparedQuery QueryBatch::prepare(std::span<const WeightedList> weighted, std::s
   query.scale = static_cast<float>(scale);
   double total = std::ceil(greatest_prior_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
   for (std::size_t i = 0; i < weighted.size(); ++i) {
-    BatchTerm& term = prepared.terms.emplace_back();
+    BatchTerm& term = own_terms[i];
+    term.list = weighted[i].list.number;
     term.weight = weighted[i].weight;
     term.greatest_part = parts[i];
     if (quantizer)
@@ -133,7 +151,7 @@ PreparedQuery QueryBatch::prepare(std::span<const WeightedList> weighted, std::s
     else if (primed > 0)
       query.least_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_room)));
   }
-  query.least_units = std::max(query.least_units, least_units);
+  query.least_units = std::max(query.least_units, waiting.least_units);
   const auto most = static_cast<std::uint32_t>(std::min<double>(total, greatest_units));
   const std::uint32_t span = most > query.least_units ? most - query.least_units : 0;
   query.step_shift = span < threshold_steps ? 0 : static_cast<std::uint32_t>(std::bit_width(span / threshold_steps));
@@ -141,16 +159,18 @@ PreparedQuery QueryBatch::prepare(std::span<const WeightedList> weighted, std::s
     query.lower_factor = static_cast<float>(1 - 4 * rounding_room);
     query.lower_less = static_cast<std::uint32_t>(std::ceil(rounded)) + 1;
   }
-  return prepared;
+  return query;
 }
 
-void QueryBatch::add(std::span<const WeightedList> weighted, const PreparedQuery& prepared) {
-  BatchQuery& query = queries.emplace_back(prepared.query);
+void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms) {
+  BatchQuery& query = queries.emplace_back(numbers);
   query.first_term = static_cast<std::uint32_t>(terms.size());
-  for (std::size_t i = 0; i < weighted.size(); ++i) {
-    BatchTerm& term = terms.emplace_back(prepared.terms[i]);
-    term.list = list_of(weighted[i].list);
-    postings += weighted[i].list.df;
+  for (std::size_t i = 0; i < own_terms.size(); ++i) {
+    BatchTerm& term = terms.emplace_back(own_terms[i]);
+    const auto [number, is_new] = numbers_.of(term.list);
+    if (is_new) add_list(waiting.lists[i].list);
+    term.list = number;
+    postings += lists[number].df;
   }
   query.first_task = tasks;
   const ListView& shortest = lists[terms[query.first_term].list];
@@ -158,12 +178,6 @@ void QueryBatch::add(std::span<const WeightedList> weighted, const PreparedQuery
 }
 
 void QueryBatch::finish(std::size_t most_queries) {
-  raw_docids.resize(raw_postings_);
-  raw_values.resize(raw_postings_);
-  std::vector<std::size_t> firsts;
-  for (const ListView& view : lists)
-    if (view.raw) firsts.push_back(view.first_word);
-  in_parallel(firsts.size(), [&](std::size_t i) { decode_raw(*raw_lists_[i], firsts[i]); });
   chunks.clear();
   std::uint32_t chunk_has = 0;
   for (std::uint32_t i = 0; i < queries.size(); ++i) {

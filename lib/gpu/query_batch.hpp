@@ -1,11 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "quern/gpu/index_view.hpp"
+#include "quern/gpu/term_numbers.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// Queries as kernels take them. Scores are found in two steps: each document's score is bounded in small integers,
@@ -23,7 +24,7 @@ inline constexpr std::size_t most_terms = 64;
 inline constexpr std::uint32_t threshold_steps = 256;
 
 struct BatchTerm {
-  std::uint32_t list = 0;            ///< of the batch
+  std::uint32_t list = 0;            ///< of the batch; before it has one, the term
   float weight = 0;                  ///< w_t, or n_t for quantized scores
   std::uint32_t unit_weight = 0;     ///< units of a value, times 2^16: see units_of()
   std::uint32_t unit_more = 0;       ///< 1 where units are rounded up
@@ -51,10 +52,10 @@ struct BatchChunk {
 /// What a chunk holds at most, for its room in shared memory.
 inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
 
-/// A query's numbers but for its places in a batch, and its terms' but for their lists.
-struct PreparedQuery {
-  BatchQuery query;
-  std::vector<BatchTerm> terms;
+/// A query that waits for a batch.
+struct WaitingQuery {
+  std::span<const WeightedList> lists;  ///< not more than most_terms
+  std::uint32_t least_units = 0;        ///< no result is known to have fewer
 };
 
 /// A batch on the host.
@@ -62,13 +63,12 @@ class QueryBatch {
  public:
   explicit QueryBatch(const QueryEngine& engine);
 
-  /// The numbers of a query of these lists, not more than most_terms of them; k is for its primed threshold. No result
-  /// is known to have fewer than `least_units`. Any threads may prepare queries for a batch at the same time.
-  PreparedQuery prepare(std::span<const WeightedList> weighted, std::size_t k, bool conjunctive,
-                        std::uint32_t least_units = 0) const;
-  /// Adds a query of these lists, which must stay until finish().
-  void add(std::span<const WeightedList> weighted, const PreparedQuery& prepared);
-  /// Decodes raw lists, and cuts the queries into chunks of at most so many.
+  /// Adds queries as long as `fits` says that the next one does; returns how many it took. k is for their primed
+  /// thresholds. Many threads work out what needs no other query.
+  std::size_t add(
+      std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
+      const std::function<bool()>& fits = [] { return true; });
+  /// Cuts the queries into chunks of at most so many.
   void finish(std::size_t most_queries = chunk_queries);
 
   /// What a GPU needs for the batch besides the lists themselves, about, if its ranges are so many.
@@ -90,13 +90,18 @@ class QueryBatch {
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:
-  std::uint32_t list_of(const PostingList& list);
-  void decode_raw(const PostingList& list, std::size_t first);
+  /// A query's numbers but for its places in the batch, and its terms' but for their lists.
+  BatchQuery numbers_of(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
+                        std::span<BatchTerm> own_terms) const;
+  void add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms);
+  void add_list(const PostingList& list);
+  /// To the raw arrays from the place that its view names.
+  void decode_raw(const PostingList& list, const ListView& view);
 
   const QueryEngine& engine_;
   float greatest_prior_ = 0;  ///< of what documents' scores begin with
-  std::unordered_map<term_t, std::uint32_t> known_;
-  std::vector<const PostingList*> raw_lists_;
+  TermNumbers numbers_;
+  std::vector<std::pair<const PostingList*, std::uint32_t>> new_raw_;  ///< lists to be decoded, and their numbers
   std::size_t raw_postings_ = 0;
 };
 

@@ -1,7 +1,5 @@
 #include "gpu/emulated_gpu.hpp"
 //
-#include <deque>
-
 #include "quern/gpu/batch_runner.hpp"
 #include "quern/gpu/decode_lists.cuh"
 #include "quern/gpu/entries.cuh"
@@ -209,13 +207,12 @@ gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vecto
                          const Way& way, std::size_t k, std::vector<std::string>& texts) {
   Analyzer analyzer = engine.make_analyzer();
   gpu::QueryBatch batch(engine);
-  std::deque<std::vector<WeightedList>> lists_of_all;
   for (const auto& terms : queries) {
     bool all_found = false;
-    const auto& lists = lists_of_all.emplace_back(engine.lists_of(analyzer.terms(text_of(terms)), all_found));
+    const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
     if (lists.empty() || (way.intersect && !all_found)) continue;
     texts.push_back(text_of(terms));
-    batch.add(lists, batch.prepare(lists, k, way.intersect));
+    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, way.intersect);
   }
   batch.finish(5);
   return batch;

@@ -80,7 +80,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
     INFO(text_of(terms));
     gpu::QueryBatch batch(engine);
     const std::size_t k = 10;
-    batch.add(lists, batch.prepare(lists, k, false));
+    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, false);
     const gpu::BatchQuery& query = batch.queries.front();
     std::uint64_t most = 0;
     for (const gpu::BatchTerm& term : batch.terms) most += term.greatest_units;
@@ -133,7 +133,9 @@ TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gp
   bool all_found = false;
   const auto lists = engine.lists_of(analyzer.terms("often everywhere"), all_found);
   REQUIRE(lists.size() == 2);
-  for (unsigned i = 0; i < 100; ++i) batch.add(lists, batch.prepare(lists, 10, false));
+  CHECK(batch.add(std::vector<gpu::WaitingQuery>(99, {lists}), 10, false) == 99);
+  CHECK(batch.add(std::vector<gpu::WaitingQuery>(5, {lists}), 10, false, [&] { return batch.queries.size() < 100; }) ==
+        1);
   CHECK(batch.lists.size() == 2);
   CHECK(batch.terms.size() == 200);
   CHECK(batch.postings == 100 * (lists[0].list.df + lists[1].list.df));
