@@ -28,8 +28,9 @@ __device__ inline RangePart part_of(const BatchView& batch, const BatchTerm& ter
   const ListView& list = batch.lists[term.list];
   const std::uint32_t* starts = batch.starts + std::uint64_t{term.list} * (batch.ranges + 1) + range;
   const std::uint32_t first = min(starts[0], list.df), end = min(starts[1], list.df);
-  RangePart part{batch.entries + list.first_entry + first, end > first ? end - first : 0, term.unit_weight,
-                 term.unit_more, 0};
+  // Damage may leave more entries between two starts than a range has documents.
+  const std::uint32_t count = end > first ? min(end - first, range_documents) : 0;
+  RangePart part{batch.entries + list.first_entry + first, count, term.unit_weight, term.unit_more, 0};
   if (part.count == 0) return part;
   part.bound = term.greatest_units;
   if (batch.range_max != nullptr) {
