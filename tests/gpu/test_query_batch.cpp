@@ -152,6 +152,41 @@ TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gp
   }
 }
 
+TEST_CASE("queries brought together make the batch that they make one by one", "[gpu_batch][property]") {
+  for (const unsigned bits : {0u, 8u}) {
+    const Subject subject(bits);
+    const QueryEngine& engine = *subject.engine;
+    Analyzer analyzer = engine.make_analyzer();
+    std::vector<std::vector<WeightedList>> lists;
+    for (const auto& terms : draw_queries(23, subject.model, 400)) {
+      bool all_found = false;
+      lists.push_back(engine.lists_of(analyzer.terms(text_of(terms)), all_found));
+      if (lists.back().empty()) lists.pop_back();
+    }
+    gpu::QueryBatch together(engine), one_by_one(engine);
+    std::vector<gpu::WaitingQuery> waiting;
+    for (std::size_t i = 0; i < lists.size(); ++i) waiting.push_back({lists[i], static_cast<std::uint32_t>(i % 3)});
+    CHECK(together.add(waiting, 10, false) == waiting.size());
+    for (const gpu::WaitingQuery& query : waiting) one_by_one.add(std::span(&query, 1), 10, false);
+    CHECK(together.lists.size() == one_by_one.lists.size());
+    CHECK(together.raw_docids == one_by_one.raw_docids);
+    CHECK(together.raw_values == one_by_one.raw_values);
+    CHECK(together.entries == one_by_one.entries);
+    CHECK(together.tasks == one_by_one.tasks);
+    CHECK(together.postings == one_by_one.postings);
+    REQUIRE(together.terms.size() == one_by_one.terms.size());
+    for (std::size_t i = 0; i < together.terms.size(); ++i) {
+      CHECK(together.terms[i].list == one_by_one.terms[i].list);
+      CHECK(together.terms[i].unit_weight == one_by_one.terms[i].unit_weight);
+    }
+    REQUIRE(together.queries.size() == one_by_one.queries.size());
+    for (std::size_t i = 0; i < together.queries.size(); ++i) {
+      CHECK(together.queries[i].first_term == one_by_one.queries[i].first_term);
+      CHECK(together.queries[i].least_units == one_by_one.queries[i].least_units);
+    }
+  }
+}
+
 TEST_CASE("without CUDA or a GPU, asking for one is an error that says so", "[gpu_batch]") {
   if (!list_gpus().empty()) return;
   const Subject subject(0);
