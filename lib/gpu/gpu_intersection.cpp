@@ -1,12 +1,12 @@
 #include "quern/gpu/gpu_intersection.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 
+#include "quern/gpu/in_parallel.hpp"
 #include "quern/gpu/tuning.hpp"
 
 namespace quern {
@@ -146,11 +146,8 @@ void GpuIntersection::run(std::span<const std::string_view> texts,
 
 void GpuIntersection::prepare(Run& run, std::span<const std::uint32_t> numbers) {
   const auto begun = Clock::now();
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, numbers.size(), 32), [&](const auto& range) {
-    Intersection::WorkSpace& space = run.spaces.local();
-    for (std::size_t i = range.begin(); i < range.end(); ++i)
-      prepare(run.queries[numbers[i]], run.texts[numbers[i]], space);
-  });
+  gpu::in_parallel(numbers.size(),
+                   [&](std::size_t i) { prepare(run.queries[numbers[i]], run.texts[numbers[i]], run.spaces.local()); });
   run.counted.prepare_us += us_since(begun);
 }
 

@@ -5,8 +5,8 @@
 
 namespace quern::gpu {
 
-/// Calls what(i) for 0 <= i < count in many threads, where each call takes about a microsecond: a few stay in this one,
-/// since waking others takes longer.
+/// Calls what(i) for 0 <= i < count in many threads, where each call takes a few microseconds at most: a few stay in
+/// this one, since waking others takes longer.
 template <class What>
 void in_parallel(std::size_t count, const What& what) {
   constexpr std::size_t few = 64;

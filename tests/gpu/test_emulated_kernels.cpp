@@ -1,5 +1,10 @@
 #include "gpu/emulated_gpu.hpp"
 //
+#include <array>
+#include <iterator>
+#include <numeric>
+#include <random>
+
 #include "quern/gpu/batch_runner.hpp"
 #include "quern/gpu/decode_lists.cuh"
 #include "quern/gpu/entries.cuh"
@@ -326,6 +331,34 @@ TEST_CASE("the kernels' sources, emulated, decode what the CPU does", "[gpu_emul
           check_decoding<Coding::rpfd_once>(host);
         else
           check_decoding<Coding::rpfd>(host);
+      }
+    }
+  }
+}
+
+TEST_CASE("a warp, emulated, finds the entries of documents in a list, and no others", "[gpu_emulated][property]") {
+  std::mt19937 random(7);
+  for (const std::uint32_t count : {1u, 2u, 3u, 31u, 32u, 33u, 64u, 65u, 100u, 1000u, 5000u, gpu::range_documents}) {
+    INFO(count);
+    std::vector<std::uint32_t> all(gpu::range_documents), documents;
+    std::iota(all.begin(), all.end(), 0u);
+    std::sample(all.begin(), all.end(), std::back_inserter(documents), count, random);
+    std::vector<std::uint32_t> entries;
+    for (const std::uint32_t document : documents) entries.push_back(document << 16 | (random() & 0xffff));
+    for (unsigned turn = 0; turn < 20; ++turn) {
+      std::array<std::uint32_t, gpu::lanes_a_warp> asked{}, found{};
+      for (std::uint32_t& document : asked)
+        document = random() % 2 == 0 ? documents[random() % count] : static_cast<std::uint32_t>(random() % all.size());
+      emulated::run(1, gpu::lanes_a_warp, [&] {
+        const unsigned lane = gpu::lane_id();
+        found[lane] = gpu::entry_of(entries.data(), count, asked[lane], lane % 7 != 3);
+      });
+      for (unsigned lane = 0; lane < gpu::lanes_a_warp; ++lane) {
+        if (lane % 7 == 3) continue;
+        const auto place = std::lower_bound(documents.begin(), documents.end(), asked[lane]) - documents.begin();
+        const bool there = std::size_t(place) < documents.size() && documents[std::size_t(place)] == asked[lane];
+        REQUIRE((found[lane] >> 16 == asked[lane]) == there);
+        if (there) REQUIRE(found[lane] == entries[std::size_t(place)]);
       }
     }
   }
