@@ -38,3 +38,18 @@ endif()
 if(QUERN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
+
+# Where CMAKE_UNITY_BUILD is on, as in the presets that are only checked with, each folder is compiled as one source:
+# headers are read once for all of it. Names in a folder's unnamed namespaces differ for that.
+function(compile_folders_as_one target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${folder}")
+  endforeach()
+endfunction()
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # takes unnamed namespaces for a header's
+endif()

@@ -1,5 +1,7 @@
 #include "quern/formats/document_scores.hpp"
 
+#include "quern/formats/manifest_json.hpp"
+
 namespace quern {
 
 ManifestJson to_json(const DocumentScoreSettings& settings) {

@@ -1,8 +1,9 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 
 #include "quern/core/bm25.hpp"
-#include "quern/formats/manifest_json.hpp"
 
 namespace quern {
 
@@ -29,8 +30,8 @@ struct DocumentScoreSettings {
   bool operator==(const DocumentScoreSettings&) const = default;
 };
 
-ManifestJson to_json(const DocumentScoreSettings& settings);
+nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);
 /// Throws nlohmann::json::exception where something is missing or of another type.
-DocumentScoreSettings document_score_settings(const ManifestJson& json);
+DocumentScoreSettings document_score_settings(const nlohmann::ordered_json& json);
 
 }  // namespace quern

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <string>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/corpus/document_fields.hpp"
 #include "quern/formats/jsonl_record_finder.hpp"
 #include "quern/text/utf8.hpp"

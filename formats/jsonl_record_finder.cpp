@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "quern/core/ascii_text.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/corpus/ascii_text.hpp"
 
 namespace quern {
 namespace {

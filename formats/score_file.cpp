@@ -12,7 +12,7 @@ namespace quern {
 namespace {
 
 /// Why `word` is no score; empty where it is one.
-std::string read_score(std::string_view word, float& score) {
+std::string parse_score(std::string_view word, float& score) {
   const std::string_view digits = word.front() == '+' ? word.substr(1) : word;
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -33,7 +33,7 @@ ScoreLine parse_line(std::string_view line, std::uint64_t number, const std::str
   if (blank == std::string_view::npos) fail_at_line(name, number, "is not \"document score\": it has one column");
   entry.document = trim(line.substr(0, blank));
   const std::string_view word = line.substr(blank + 1);
-  if (const std::string why = read_score(word, entry.score); !why.empty())
+  if (const std::string why = parse_score(word, entry.score); !why.empty())
     fail_at_line(name, number,
                  fmt::format("the score '{}' {}; scores are finite numbers, 0 or greater", word.substr(0, 40), why));
   return entry;

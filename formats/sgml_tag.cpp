@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

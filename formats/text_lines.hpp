@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 
 /// Lines and words of small text files: what the readers of queries, runs and judgements share.
 namespace quern {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/formats/sgml_tag.hpp"
 
 namespace quern {

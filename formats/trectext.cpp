@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/corpus/document_fields.hpp"
 #include "quern/formats/sgml_tag.hpp"
 #include "quern/formats/trec_record_finder.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/corpus/document_fields.hpp"
 #include "quern/corpus/http_message.hpp"
 #include "quern/formats/sgml_tag.hpp"
@@ -40,7 +40,7 @@ bool begins_page(const SgmlTag& tag) {
 }
 
 /// Reads the tags up to DOCHDR, or up to the page where there is none.
-Parts split(std::string_view record) {
+Parts split_trecweb(std::string_view record) {
   Parts parts;
   SgmlTagScanner tags(record);
   SgmlTag tag;
@@ -104,7 +104,7 @@ class TrecWebFormat : public CorpusFormat {
   ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
     ParsedRecord result;
-    Parts parts = split(record);
+    Parts parts = split_trecweb(record);
     if (!parts.has_docno) return bad_record("it has no <DOCNO>");
     if (!set_docno(parts.docno, scratch, out, result)) return result;
     set_url(url_of(parts.header), scratch, out);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/corpus/document_fields.hpp"
 #include "quern/corpus/http_message.hpp"
 #include "quern/formats/warc_record_finder.hpp"
@@ -27,7 +27,7 @@ std::string_view without_brackets(std::string_view text) {
   return trim(text);
 }
 
-WarcRecord split(std::string_view record) {
+WarcRecord split_warc(std::string_view record) {
   WarcRecord result;
   take_line(record);  // the version
   while (!record.empty()) {
@@ -86,7 +86,7 @@ class WarcFormat : public CorpusFormat {
   ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
     if (!begins_with_warc_record(record)) return bad_record("it does not begin with a WARC version line");
-    const WarcRecord warc = split(record);
+    const WarcRecord warc = split_warc(record);
     if (warc.type.empty()) return bad_record("it has no WARC-Type");
     if (!equals_ignoring_case(warc.type, "response"))
       return skipped_record("a record of type " + std::string(warc.type));

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/corpus/http_message.hpp"
 
 namespace quern {
@@ -107,11 +107,11 @@ class WarcRecordFinder : public RecordFinder {
   Step enter_block(std::string_view window, std::size_t at, bool last) {
     place_ = Place::lost;
     if (has_length_ && !passing_over()) {
-      const std::uint64_t header_bytes = at - record_begin();
+      const std::uint64_t header_length = at - record_begin();
       // A length beyond the limit can't be checked without holding so much: it is not believed.
-      if (header_bytes <= max_record_bytes() && promised_bytes_ <= max_record_bytes() - header_bytes) {
+      if (header_length <= max_record_bytes() && promised_bytes_ <= max_record_bytes() - header_length) {
         place_ = Place::block;
-        promised_end_ = header_bytes + promised_bytes_;
+        promised_end_ = header_length + promised_bytes_;
       }
     }
     return scan(window, at, last);

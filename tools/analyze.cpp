@@ -15,14 +15,14 @@ namespace {
 
 using Terms = std::vector<std::string>;
 
-struct Arguments {
+struct AnalyzeArguments {
   CommonOptions common;
   std::vector<std::string> texts;
   std::string index, stemmer = "none", stopwords = "none";
   bool html = false;
 };
 
-AnalyzerOptions chosen_options(const Arguments& arguments) {
+AnalyzerOptions chosen_options(const AnalyzeArguments& arguments) {
   if (!arguments.index.empty()) return IndexReader::open(arguments.index).manifest().analyzer;
   return make_analyzer_options(arguments.stemmer, arguments.stopwords);
 }
@@ -83,7 +83,7 @@ void analyze_lines(const std::vector<std::string>& texts, Analyzer& analyzer, Te
   for (std::string line; std::getline(std::cin, line);) printer.put(analyzer.terms(line));
 }
 
-void run(const Arguments& arguments) {
+void run(const AnalyzeArguments& arguments) {
   Analyzer analyzer(chosen_options(arguments));
   TermPrinter printer(arguments.common.json);
   if (arguments.html) {
@@ -98,7 +98,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_analyze_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* command =
       program.add_subcommand("analyze", "Show the terms that text is indexed under, a line for each text");
   command->add_option("TEXT", arguments->texts, "Texts; without any, the lines of standard input");

@@ -11,7 +11,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchCodecArguments {
   CommonOptions common;
   std::string index;
   bool synthetic = false;
@@ -23,7 +23,7 @@ struct Arguments {
   unsigned repeats = 11;
 };
 
-std::vector<LengthGroup> groups_of(const Arguments& arguments) {
+std::vector<LengthGroup> groups_of(const BenchCodecArguments& arguments) {
   std::vector<LengthGroup> groups;
   for (const std::string& name : arguments.groupings)
     for (LengthGroup& group : length_groups(name)) groups.push_back(std::move(group));
@@ -39,7 +39,7 @@ std::vector<LengthGroup> groups_of(const Arguments& arguments) {
   return groups;
 }
 
-std::vector<CodecSetUp> set_ups(const Arguments& arguments) {
+std::vector<CodecSetUp> set_ups(const BenchCodecArguments& arguments) {
   std::vector<CodecSetUp> set_ups;
   for (const std::string& name : arguments.codecs)
     for (const unsigned block_size : arguments.block_sizes)
@@ -131,7 +131,7 @@ void print_group(const Json& group) {
 }
 
 /// Others' codecs, by block and by list.
-std::vector<PeerSetUp> peers_of(const Arguments& arguments) {
+std::vector<PeerSetUp> peers_of(const BenchCodecArguments& arguments) {
   std::vector<PeerSetUp> peers;
   if (arguments.without_peers) return peers;
   for (const MissingPeer& missing : missing_peers())
@@ -148,7 +148,7 @@ std::uint64_t postings_in(const std::vector<LengthGroup>& groups) {
   return postings;
 }
 
-void run_codec(Arguments arguments) {
+void run_codec(BenchCodecArguments arguments) {
   const Resources resources = make_resources(arguments.common);
   if (arguments.codecs.empty()) arguments.codecs = names_of(all_codecs());
   const std::vector<CodecSetUp> chosen = set_ups(arguments);
@@ -177,7 +177,7 @@ void run_codec(Arguments arguments) {
 }  // namespace
 
 void add_codec_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchCodecArguments>();
   CLI::App* command = bench.add_subcommand("codec", "How fast codecs encode and decode, and how small they get");
   CLI::Option* index = command->add_option("INDEX", arguments->index, "Measure on the lists of this index");
   index->type_name("");

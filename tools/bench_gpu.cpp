@@ -15,7 +15,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchGpuArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
@@ -95,7 +95,7 @@ void print_table(const Json& json) {
   }
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchGpuArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries);
@@ -124,7 +124,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_gpu_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchGpuArguments>();
   CLI::App* command = bench.add_subcommand("gpu", "How fast a GPU answers queries, beside the CPU");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);

@@ -13,14 +13,14 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchGpuDecodeArguments {
   CommonOptions common;
   std::string index, lengths;
   std::uint64_t least_postings = 100000;
   gpu::DecodeBenchOptions bench;
 };
 
-std::vector<gpu::ListLengths> groups_of(const Arguments& arguments) {
+std::vector<gpu::ListLengths> groups_of(const BenchGpuDecodeArguments& arguments) {
   if (arguments.lengths.empty()) return {{arguments.least_postings, 0}};
   std::vector<gpu::ListLengths> groups;
   for (const LengthGroup& group : length_groups(arguments.lengths)) groups.push_back({group.from, group.to});
@@ -57,7 +57,7 @@ void print_table(const Json& groups, const IndexReader& index) {
                       billions(group["single_docids_per_second"].get<double>())));
 }
 
-void run(Arguments& arguments) {
+void run(BenchGpuDecodeArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   require_gpu(arguments.bench.gpu);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -73,7 +73,7 @@ void run(Arguments& arguments) {
 }  // namespace
 
 void add_gpu_decode_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchGpuDecodeArguments>();
   CLI::App* command = bench.add_subcommand("gpu-decode", "How fast a GPU decodes posting lists to its memory");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();
   CLI::Option* least =

@@ -14,7 +14,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchGpuIntersectArguments {
   CommonOptions common;
   QuerySource queries;
   std::string index;
@@ -27,7 +27,7 @@ struct Arguments {
 };
 
 /// Each method with all that it knows of what is asked for; its own way where nothing is.
-std::vector<GpuIntersectSetUp> set_ups_of(const Arguments& arguments) {
+std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& arguments) {
   std::vector<GpuIntersectSetUp> all;
   for (const std::string& name : arguments.methods) {
     const GpuIntersectionMethod& method = gpu_intersection_method_named(name);
@@ -84,7 +84,7 @@ Json report_json(const GpuIntersectReport& report, unsigned threads) {
   return json;
 }
 
-void print_table(const Arguments& arguments, const Json& json) {
+void print_table(const BenchGpuIntersectArguments& arguments, const Json& json) {
   const auto number = [](const Json& row, const char* key) { return row[key].get<double>(); };
   const double queries = number(json, "queries");
   print(environment_line());
@@ -110,7 +110,7 @@ void print_table(const Arguments& arguments, const Json& json) {
   }
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchGpuIntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   require_gpu(arguments.gpu);
   Json json = {{"bench", "gpu-intersect"}, {"environment", environment_json()}};  // its load is that before the work
@@ -132,7 +132,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_gpu_intersect_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchGpuIntersectArguments>();
   CLI::App* command =
       bench.add_subcommand("gpu-intersect", "How fast a GPU intersects lists, by method, beside the CPU");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();

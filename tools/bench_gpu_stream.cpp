@@ -13,7 +13,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchGpuStreamArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
@@ -25,7 +25,7 @@ struct Arguments {
   GpuOptions gpu;
 };
 
-void print_table(const Json& json) {
+void print_streams(const Json& json) {
   print(environment_line());
   print(fmt::format("{:>12}{:>12}{:>10}{:>34}\n{:>34}{:>10}{:>10}{:>10}{:>10}\n", "queries/s", "answered", "a batch",
                     "response times, us:", "", "median", "90 %", "95 %", "99 %"));
@@ -37,7 +37,7 @@ void print_table(const Json& json) {
                       row["response"]["p99_us"].get<double>()));
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchGpuStreamArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries);
@@ -70,13 +70,13 @@ void run(const Arguments& arguments) {
   }
   resources.progress->finish();
   if (arguments.common.json) return print(json.dump(1) + "\n");
-  print_table(json);
+  print_streams(json);
 }
 
 }  // namespace
 
 void add_gpu_stream_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchGpuStreamArguments>();
   arguments->gpu.batch_queries = arguments->stream.most_queries;
   CLI::App* command = bench.add_subcommand("gpu-stream", "Response times of queries that come at random to a GPU");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();

@@ -10,7 +10,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchIntersectArguments {
   CommonOptions common;
   QuerySource queries;
   std::string index;
@@ -20,7 +20,7 @@ struct Arguments {
 };
 
 /// The chosen methods; stride with each length of segments.
-std::vector<Intersection> intersections(const Arguments& arguments, const IndexReader& index) {
+std::vector<Intersection> intersections(const BenchIntersectArguments& arguments, const IndexReader& index) {
   std::vector<Intersection> all;
   for (const std::string& name : arguments.methods) {
     const IntersectionMethod& method = intersection_method_named(name);
@@ -54,7 +54,7 @@ Json figures_json(const IntersectionFigures& figures) {
   return json;
 }
 
-void print_head(const Arguments& arguments, const IntersectionFigures& figures) {
+void print_head(const BenchIntersectArguments& arguments, const IntersectionFigures& figures) {
   print(environment_line());
   print(fmt::format("{}: {} queries of {:.0f} postings, {:.1f} documents each\n", arguments.index, figures.queries,
                     static_cast<double>(figures.counts.postings) / static_cast<double>(figures.queries),
@@ -73,7 +73,7 @@ void print_row(const Json& row) {
                     billions(number("thin_out_postings_per_second")), 100 * number("blocks_decoded_share")));
 }
 
-void run(Arguments arguments) {
+void run(BenchIntersectArguments arguments) {
   const Resources resources = make_resources(arguments.common);
   if (arguments.methods.empty())
     for (const IntersectionMethod& method : all_intersection_methods()) arguments.methods.emplace_back(method.name);
@@ -96,7 +96,7 @@ void run(Arguments arguments) {
 }  // namespace
 
 void add_intersect_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchIntersectArguments>();
   CLI::App* command = bench.add_subcommand("intersect", "How fast lists are intersected, by method");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);

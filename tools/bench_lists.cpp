@@ -9,16 +9,15 @@
 
 #include "bench.hpp"
 #include "command.hpp"
+#include "query_source.hpp"
 
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchListsArguments {
   CommonOptions common;
   std::string index, queries;
 };
-
-constexpr std::uint64_t max_query_file_bytes = std::uint64_t{1} << 30;
 
 std::vector<std::string> query_texts(const std::string& path) {
   std::vector<std::string> texts;
@@ -83,7 +82,7 @@ void print_profile(const ListProfile& profile) {
   print(fmt::format("{} pairs, on average {:.2f} times independence\n", profile.pairs, profile.pairs_mean_ratio));
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchListsArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const std::vector<std::string> texts = query_texts(arguments.queries);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -95,7 +94,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_lists_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchListsArguments>();
   CLI::App* command =
       bench.add_subcommand("lists", "What an index's lists are like: gaps, frequencies, maxima, co-occurrence");
   command->add_option("INDEX", arguments->index, "What quern index, build, import or synth wrote")

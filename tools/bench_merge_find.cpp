@@ -12,7 +12,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchMergeFindArguments {
   CommonOptions common;
   std::vector<std::uint32_t> lengths = {5000, 50000, 500000, 4000000, 16000000};
   std::vector<std::uint32_t> longer = {1};
@@ -28,7 +28,7 @@ Json figures_json(const gpu::MergeFindFigures& figures) {
   return json;
 }
 
-void print_table(const Json& json) {
+void print_levels(const Json& json) {
   print(environment_line());
   print("ns an element, by levels of splitters:\n");
   print(fmt::format("{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "elements", "in", 0, 1, 2, 3, 4));
@@ -39,7 +39,7 @@ void print_table(const Json& json) {
   }
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchMergeFindArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "merge-find"}, {"environment", environment_json()}};
   require_gpu(arguments.bench.gpu);
@@ -50,13 +50,13 @@ void run(const Arguments& arguments) {
     json["lists"].push_back(figures_json(figures));
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
   if (arguments.common.json) return print(json.dump(1) + "\n");
-  print_table(json);
+  print_levels(json);
 }
 
 }  // namespace
 
 void add_merge_find_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchMergeFindArguments>();
   CLI::App* command = bench.add_subcommand(
       "merge-find", "How fast a GPU finds a decoded list's docIDs in another one, by levels of splitters");
   command->add_option("--lengths", arguments->lengths, "docIDs that are looked up; rows for each")

@@ -12,14 +12,14 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchPagerankArguments {
   CommonOptions common;
   std::string collection, links;
   docid_t documents = 0;
   unsigned repeats = 3;
 };
 
-ReadGraph read_graph(const Arguments& arguments, const Resources& resources) {
+ReadGraph read_graph(const BenchPagerankArguments& arguments, const Resources& resources) {
   if (arguments.collection.empty()) return graph_of_link_file(arguments.links, arguments.documents, resources);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
   return arguments.links.empty() ? graph_of_collection(collection, resources)
@@ -50,7 +50,7 @@ void print_figures(const Json& figures) {
                     figures["peak_memory_bytes_an_edge"].get<double>()));
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchPagerankArguments& arguments) {
   if (arguments.collection.empty() && arguments.links.empty()) throw CLI::RequiredError("COLLECTION or --links");
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "pagerank"}, {"environment", environment_json()}};  // its load is that before the work
@@ -63,7 +63,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_pagerank_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchPagerankArguments>();
   CLI::App* command = bench.add_subcommand("pagerank", "How fast PageRank is computed, and in how much memory");
   command->add_option("COLLECTION", arguments->collection, "A collection, for the links of its pages")->type_name("");
   command->add_option("--links", arguments->links, "Lines from<TAB>to instead; without a collection of any names")

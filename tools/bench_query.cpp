@@ -16,7 +16,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchQueryArguments {
   CommonOptions common;
   std::vector<std::string> indexes;
   QuerySource queries;
@@ -57,7 +57,7 @@ struct ScoredIndex {
 };
 
 /// The ways of scoring that were asked for.
-std::vector<ScoringArguments> ways_of(const Arguments& arguments) {
+std::vector<ScoringArguments> ways_of(const BenchQueryArguments& arguments) {
   std::vector<ScoringArguments> ways;
   for (const std::string& scorer : arguments.scorers) {
     ScoringArguments way;
@@ -80,7 +80,7 @@ std::vector<ScoringArguments> ways_of(const Arguments& arguments) {
 
 /// All indexes with all ways of scoring, open for queries. Set-ups point into it.
 struct Subjects {
-  explicit Subjects(const Arguments& arguments) {
+  explicit Subjects(const BenchQueryArguments& arguments) {
     for (const std::string& path : arguments.indexes) {
       readers.push_back(std::make_unique<IndexReader>(IndexReader::open(path)));
       for (const ScoringArguments& way : ways_of(arguments))
@@ -100,7 +100,7 @@ struct Subjects {
 };
 
 /// Table by table: one of each algorithm for an index, its scores and a k.
-std::vector<QuerySetUp> set_ups(const Arguments& arguments, const Subjects& subjects) {
+std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, const Subjects& subjects) {
   std::map<std::string, std::size_t> families;
   std::vector<QuerySetUp> set_ups;
   for (const auto& index : subjects.indexes) {
@@ -204,7 +204,7 @@ const QueryFigures& yardstick_of(std::span<const QueryFigures> table) {
   return table.front();
 }
 
-void run(Arguments arguments) {
+void run(BenchQueryArguments arguments) {
   const Resources resources = make_resources(arguments.common);
   if (arguments.algorithms.empty())
     for (const QueryAlgorithm& algorithm : all_algorithms()) arguments.algorithms.emplace_back(algorithm.name);
@@ -236,7 +236,7 @@ void run(Arguments arguments) {
 }  // namespace
 
 void add_query_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchQueryArguments>();
   CLI::App* command = bench.add_subcommand("query", "How fast queries are answered, by algorithm, k and index");
   command->add_option("INDEX", arguments->indexes, "Indexes, all measured in one run")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);

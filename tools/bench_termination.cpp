@@ -12,7 +12,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BenchTerminationArguments {
   CommonOptions common;
   std::vector<std::string> indexes;
   QuerySource queries;
@@ -63,7 +63,7 @@ ScoringOptions scoring_of(const IndexReader& index) {
   return scoring_options(arguments, index);
 }
 
-void run(const Arguments& arguments) {
+void run(const BenchTerminationArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "termination"}, {"environment", environment_json()}};
   const std::vector<Query> queries = read_queries(arguments.queries);
@@ -89,7 +89,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_termination_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchTerminationArguments>();
   CLI::App* command = bench.add_subcommand(
       "termination", "How much of their lists queries by `and` read where global scores let them end early");
   command->add_option("INDEX", arguments->indexes, "Indexes in the order of global scores")->type_name("")->required();

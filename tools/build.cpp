@@ -9,13 +9,13 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct BuildArguments {
   CommonOptions common;
   BuildOptions build;
   std::string collection, order, output;
 };
 
-void run(const Arguments& arguments) {
+void run(const BuildArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
   OrderOptions order_options;
@@ -38,7 +38,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_build_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
   command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->type_name("")->required();
   command->add_option("--order", arguments->order, "What quern order wrote (default: the corpus's own order)")

@@ -9,11 +9,10 @@
 #include <mutex>
 
 #include "quern/core/size_text.hpp"
+#include "quern/core/wall_clock.hpp"
 
 namespace quern::tools {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class ConsoleProgress : public Progress {
  public:
@@ -25,7 +24,7 @@ class ConsoleProgress : public Progress {
     unit_ = unit;
     total_ = total;
     done_ = 0;
-    begun_ = Clock::now();
+    begun_ = WallClock::now();
     next_show_ = now_us() + first_wait_us();
   }
 
@@ -52,7 +51,7 @@ class ConsoleProgress : public Progress {
 
  private:
   static std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::microseconds>(WallClock::now().time_since_epoch()).count();
   }
   std::int64_t first_wait_us() const { return terminal_ ? 200'000 : 5'000'000; }
 
@@ -61,7 +60,7 @@ class ConsoleProgress : public Progress {
   }
 
   std::string line() const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+    const double seconds = seconds_since(begun_);
     const double rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
     const std::string speed =
         fmt::format("{}{}/s", amount(static_cast<std::uint64_t>(rate)), unit_ == "bytes" ? "" : " " + unit_);
@@ -95,7 +94,7 @@ class ConsoleProgress : public Progress {
   std::uint64_t total_ = 0;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::int64_t> next_show_{INT64_MAX};
-  Clock::time_point begun_;
+  WallClock::time_point begun_;
   bool drawn_ = false;
 };
 

@@ -9,12 +9,12 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct ExportArguments {
   CommonOptions common;
   std::string index, to, output;
 };
 
-void run(const Arguments& arguments) {
+void run(const ExportArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   interchange_format_named(arguments.to).write(index, arguments.output, arguments.common.force, resources);
@@ -34,7 +34,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_export_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = program.add_subcommand("export", "Write an index as another engine's inverted file");
   command->add_option("INDEX", arguments->index, "What quern index, build or import wrote")->type_name("")->required();
   std::string help = "Form to write:";

@@ -10,19 +10,19 @@
 namespace quern::tools {
 namespace {
 
-constexpr const char* automatic = "auto";
+constexpr const char* any_form = "auto";
 
-struct Arguments {
+struct ImportArguments {
   CommonOptions common;
   AnalyzerArguments analyzer;
   BuildOptions build;
-  std::string path, from = automatic, output;
+  std::string path, from = any_form, output;
 };
 
-void run(const Arguments& arguments) {
+void run(const ImportArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const InterchangeFormat& format = arguments.from == automatic ? detect_interchange_format(arguments.path)
-                                                                : interchange_format_named(arguments.from);
+  const InterchangeFormat& format =
+      arguments.from == any_form ? detect_interchange_format(arguments.path) : interchange_format_named(arguments.from);
   ImportOptions options;
   options.source = arguments.path;
   options.format = format.name();
@@ -41,13 +41,13 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_import_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ImportArguments>();
   CLI::App* command = program.add_subcommand("import", "Make an index of another engine's inverted file");
   command->add_option("PATH", arguments->path, "The file, plain, gzip or zstd, or the common name of its parts")
       ->type_name("")
       ->required();
   std::vector<std::string> forms = names_of(all_interchange_formats());
-  forms.insert(forms.begin(), automatic);
+  forms.insert(forms.begin(), any_form);
   std::string help = "Its form:";
   for (const InterchangeFormat* format : all_interchange_formats())
     help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());

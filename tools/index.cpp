@@ -10,9 +10,9 @@
 namespace quern::tools {
 namespace {
 
-constexpr const char* automatic = "auto";
+constexpr const char* fitting_order = "auto";
 
-struct Arguments {
+struct IndexArguments {
   CommonOptions common;
   ParseArguments parse;
   OrderOptions order;
@@ -22,7 +22,7 @@ struct Arguments {
 };
 
 /// Parse, order and build in one go; collection and order are work files that nobody sees.
-void run(const Arguments& arguments) {
+void run(const IndexArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const ParseOptions options = parse_options(arguments.parse);
   check_build_options(arguments.build);
@@ -34,7 +34,7 @@ void run(const Arguments& arguments) {
   const CollectionReader collection(file);
   OrderOptions order_options = arguments.order;
   order_options.scores.bm25 = arguments.build.bm25;
-  if (order_options.by == automatic) order_options.by = automatic_order(collection.manifest());
+  if (order_options.by == fitting_order) order_options.by = automatic_order(collection.manifest());
   PagerankReport pagerank;
   const DocumentOrder order = make_order(collection, order_options, arguments.pagerank, resources, &pagerank);
   say_report(arguments.common, pagerank);
@@ -48,12 +48,12 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_index_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
-  arguments->order.by = automatic;
+  auto arguments = std::make_shared<IndexArguments>();
+  arguments->order.by = fitting_order;
   CLI::App* command = program.add_subcommand("index", "Turn a corpus into an index: parse, order and build in one go");
   add_parse_options(*command, arguments->parse);
   std::vector<std::string> orders = names_of(all_orders());
-  orders.insert(orders.begin(), automatic);
+  orders.insert(orders.begin(), fitting_order);
   command
       ->add_option("--order", arguments->order.by,
                    "docID order: " + joined(orders) + " (auto: url where all documents have one, else natural)")

@@ -22,7 +22,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct InspectArguments {
   CommonOptions common;
   std::string path;
   std::vector<std::string> terms;
@@ -36,11 +36,11 @@ Json sections_json(const ContainerReader& container) {
 }
 
 /// Figures as "key value" lines for people; nested ones indented.
-void print_figures(const Json& json, const std::string& indent = "") {
+void print_entries(const Json& json, const std::string& indent = "") {
   for (const auto& [key, value] : json.items()) {
     if (value.is_object()) {
       print(fmt::format("{}{}\n", indent, key));
-      print_figures(value, indent + "  ");
+      print_entries(value, indent + "  ");
     } else if (value.is_number_float()) {
       print(fmt::format("{}{:<{}} {:.3f}\n", indent, key, 28 - indent.size(), value.get<double>()));
     } else {
@@ -126,11 +126,11 @@ Json plan_json(const PlanReader& plan) {
   return json;
 }
 
-void print_json_or_figures(const Arguments& arguments, const Json& json) {
+void print_json_or_figures(const InspectArguments& arguments, const Json& json) {
   if (arguments.common.json) {
     print(json.dump(1) + "\n");
   } else {
-    print_figures(json);
+    print_entries(json);
   }
 }
 
@@ -168,14 +168,14 @@ void print_list(const IndexReader& index, const std::string& term, bool json) {
   if (json) print("]}\n");
 }
 
-void inspect_plan(const Arguments& arguments) {
+void inspect_plan(const InspectArguments& arguments) {
   const PlanReader plan = PlanReader::open(arguments.path);
   if (!arguments.lists) return print_json_or_figures(arguments, plan_json(plan));
   for (const CachedList& list : plan.load().lists)
     print(fmt::format("{}\t{}\t{}\n", list.term, list.blocks, list.bytes));
 }
 
-void inspect_index(const Arguments& arguments) {
+void inspect_index(const InspectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.path);
   if (arguments.config) return print(config_text(index.manifest()));
   if (arguments.documents) return print_documents(index);
@@ -183,7 +183,7 @@ void inspect_index(const Arguments& arguments) {
   if (arguments.terms.empty()) print_json_or_figures(arguments, index_json(index));
 }
 
-void inspect_links(const Arguments& arguments, const Resources& resources) {
+void inspect_links(const InspectArguments& arguments, const Resources& resources) {
   const CollectionReader collection = CollectionReader::open(arguments.path);
   const bool json = arguments.common.json;
   const LinkCounts counts = list_links(collection, resources, [json](std::string_view from, std::string_view to) {
@@ -193,7 +193,7 @@ void inspect_links(const Arguments& arguments, const Resources& resources) {
   say_links(arguments.common, counts, false);
 }
 
-void run(const Arguments& arguments) {
+void run(const InspectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const FileKind kind = kind_of_file(arguments.path);
   if (arguments.links) return inspect_links(arguments, resources);
@@ -208,7 +208,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_inspect_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = program.add_subcommand("inspect", "Figures of a Quern file, or posting lists");
   command->add_option("PATH", arguments->path, "An index, collection, order or plan")->type_name("")->required();
   command->add_option("TERM", arguments->terms,

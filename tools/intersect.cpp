@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/wall_clock.hpp"
 
 #include "command.hpp"
 #include "device_options.hpp"
@@ -21,9 +22,9 @@ namespace quern::tools {
 namespace {
 
 /// Queries whose documents are held at a time, where a GPU answers them in another order.
-constexpr std::size_t gpu_queries_at_once = std::size_t{1} << 14;
+constexpr std::size_t queries_held_at_once = std::size_t{1} << 14;
 
-struct Arguments {
+struct IntersectArguments {
   CommonOptions common;
   QuerySource queries;
   std::string index, output, stats;
@@ -44,13 +45,13 @@ bool is_of(const Registry& methods, const std::string& name) {
 }
 
 /// The CPU's method; its first one where the CPU stands in for a GPU that has a method of another name.
-const IntersectionMethod& cpu_method(const Arguments& arguments) {
+const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
   const bool its_own = arguments.method.empty() ||
                        (arguments.device != cpu_device && !is_of(all_intersection_methods(), arguments.method));
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
 }
 
-const GpuIntersectionMethod& gpu_method(const Arguments& arguments) {
+const GpuIntersectionMethod& gpu_method(const IntersectArguments& arguments) {
   return arguments.method.empty() ? all_gpu_intersection_methods().front()
                                   : gpu_intersection_method_named(arguments.method);
 }
@@ -76,7 +77,7 @@ void append_json(std::string& out, const Query& query, const IndexReader& index,
 }
 
 /// Gathers what the queries took, for --stats.
-class RunStatistics {
+class IntersectStatistics {
  public:
   void add(const IntersectionAnswer& answer) {
     const IntersectionStatistics& statistics = answer.statistics;
@@ -99,7 +100,7 @@ class RunStatistics {
     with_results_ += documents == 0 ? 0 : 1;
   }
 
-  void write(const Arguments& arguments, std::string_view method, unsigned threads, double seconds) const {
+  void write(const IntersectArguments& arguments, std::string_view method, unsigned threads, double seconds) const {
     const LatencySummary times = summarize(times_us_);
     const auto queries = static_cast<double>(std::max<std::size_t>(times_us_.size(), 1));
     const double queries_per_second = static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
@@ -141,22 +142,21 @@ class RunStatistics {
 using Write = std::function<void(std::size_t query, Documents documents)>;
 
 /// Answers on a GPU. Returns how many queries are answered: less than all where the GPU fails and the CPU may go on.
-std::size_t run_on_gpu(GpuIntersection& gpu, std::span<const std::string_view> texts, const Arguments& arguments,
-                       const Write& write, RunStatistics& statistics) {
-  using Clock = std::chrono::steady_clock;
+std::size_t run_on_gpu(GpuIntersection& gpu, std::span<const std::string_view> texts,
+                       const IntersectArguments& arguments, const Write& write, IntersectStatistics& statistics) {
   std::size_t done = 0;
   while (done < texts.size()) {
-    const std::size_t first = done, some = std::min(gpu_queries_at_once, texts.size() - first);
+    const std::size_t first = done, some = std::min(queries_held_at_once, texts.size() - first);
     std::vector<std::vector<docid_t>> held(gpu.bucketing() ? some : 0);
     GpuIntersectionStatistics counted;
-    Clock::duration writing{};
-    const auto begun = Clock::now();
+    WallClock::duration writing{};
+    const auto begun = WallClock::now();
     const auto take = [&](std::size_t i, Documents documents) {
       if (gpu.bucketing()) return held[i].assign(documents.begin(), documents.end());
-      const auto before = Clock::now();
+      const auto before = WallClock::now();
       write(first + i, documents);
       ++done;
-      writing += Clock::now() - before;
+      writing += WallClock::now() - before;
     };
     try {
       gpu.run(texts.subspan(first, some), take, &counted);
@@ -165,13 +165,13 @@ std::size_t run_on_gpu(GpuIntersection& gpu, std::span<const std::string_view> t
       say(arguments.common, fmt::format("quern: the CPU goes on: {}", error.what()));
       return done;
     }
-    statistics.add(counted, std::chrono::duration<double, std::micro>(Clock::now() - begun - writing).count());
+    statistics.add(counted, std::chrono::duration<double, std::micro>(WallClock::now() - begun - writing).count());
     for (const std::vector<docid_t>& documents : held) write(done++, documents);
   }
   return done;
 }
 
-void run(const Arguments& arguments) {
+void run(const IntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries);
@@ -185,9 +185,9 @@ void run(const Arguments& arguments) {
   });
   const auto append = arguments.common.json ? append_json : append_lines;
   resources.progress->start("intersect", queries.size(), "queries");
-  RunStatistics statistics;
+  IntersectStatistics statistics;
   std::string text;
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = WallClock::now();
   const auto write = [&](std::size_t i, Documents documents) {
     text.clear();
     append(text, queries[i], index, documents, arguments.count);
@@ -207,7 +207,7 @@ void run(const Arguments& arguments) {
                     write(done + i, answer.documents);
                     statistics.add(answer);
                   });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
   const std::string_view method = gpu ? gpu->method().name : intersection.method().name;
@@ -217,7 +217,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_intersect_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<IntersectArguments>();
   CLI::App* command =
       program.add_subcommand("intersect", "Find all documents that have all terms of a query, without scores");
   command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();

@@ -12,7 +12,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct OrderArguments {
   CommonOptions common;
   OrderOptions order;
   OrderReportArguments report;
@@ -21,7 +21,7 @@ struct Arguments {
   std::string collection, output;
 };
 
-void run(const Arguments& arguments) {
+void run(const OrderArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
@@ -40,7 +40,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_order_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<OrderArguments>();
   CLI::App* command = program.add_subcommand("order", "Assign docIDs to a collection's documents");
   command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->type_name("")->required();
   std::string orders;

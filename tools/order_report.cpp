@@ -23,7 +23,7 @@ Json figures_json(const OrderFigures& figures) {
   return json;
 }
 
-void print_head() {
+void print_columns() {
   print(fmt::format("{:<12}{:>9}{:>9}{:>9}  {:<8}{:>9}{:>9}{:>9}{:>9}\n", "order", "seconds", "peak MB", "entropy",
                     "codec", "docIDs", "freqs", "rows", "sum"));
 }
@@ -72,7 +72,7 @@ void run_order_report(const std::string& collection_path, const std::vector<std:
     print(environment_line());
     print(fmt::format("{} documents, {} postings, blocks of {}; bits a posting\n", manifest.documents,
                       manifest.postings, arguments.block_size));
-    print_head();
+    print_columns();
   }
   for (const std::string& name : orders.empty() ? names_of(all_orders()) : orders) {
     options.by = name;

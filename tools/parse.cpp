@@ -8,13 +8,13 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct ParseCommandArguments {
   CommonOptions common;
   ParseArguments parse;
   std::string output;
 };
 
-void run(const Arguments& arguments) {
+void run(const ParseCommandArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(parse_options(arguments.parse), resources, out.file());
@@ -26,7 +26,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_parse_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ParseCommandArguments>();
   CLI::App* command = program.add_subcommand("parse", "Turn a corpus into a collection");
   add_parse_options(*command, arguments->parse);
   add_output_options(*command, arguments->common, arguments->output, "collection");

@@ -13,7 +13,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   CommonOptions common;
   CacheArguments cache;
   PlanOptions plan;
@@ -30,7 +30,7 @@ void say_plan(const CommonOptions& common, const PlanManifest& manifest, const s
   if (manifest.cached_bytes == manifest.index_bytes) say(common, "quern: the budget holds the whole index");
 }
 
-void run(Arguments arguments) {
+void run(PlanArguments arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   const QueryEngine engine(index, scoring_options(arguments.cache, index));
@@ -54,7 +54,7 @@ void run(Arguments arguments) {
 }  // namespace
 
 void add_plan_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command =
       program.add_subcommand("plan", "Choose what of an index a GPU's memory should hold, from a log of queries");
   command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();

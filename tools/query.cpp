@@ -9,6 +9,7 @@
 #include "quern/core/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/parallel_batch.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/run_file.hpp"
 #include "quern/gpu/device_info.hpp"
@@ -30,7 +31,7 @@ namespace {
 /// Queries whose results a GPU's host holds at a time.
 constexpr std::size_t gpu_queries_at_once = std::size_t{1} << 16;
 
-struct Arguments {
+struct QueryArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
@@ -44,7 +45,7 @@ struct Arguments {
 };
 
 /// A single query on a terminal is for people, everything else for programs.
-const RunFormat& output_format(const Arguments& arguments) {
+const RunFormat& output_format(const QueryArguments& arguments) {
   if (!arguments.output_format.empty()) return run_format_named(arguments.output_format);
   const bool for_people = !arguments.queries.text.empty() && arguments.output.empty() && ::isatty(STDOUT_FILENO) == 1;
   return for_people ? run_format_named("text") : *all_run_formats().front();
@@ -82,7 +83,7 @@ class ResultText {
 };
 
 /// A plan is checked even though nothing here needs it: it may be meant for another index.
-void check_plan(const Arguments& arguments, const IndexReader& index) {
+void check_plan(const QueryArguments& arguments, const IndexReader& index) {
   if (arguments.plan.empty()) return;
   PlanReader::open(arguments.plan).load_for(index);
   say(arguments.common, fmt::format("quern: {}: the plan is of this index, but not needed: queries find all of it in "
@@ -91,7 +92,7 @@ void check_plan(const Arguments& arguments, const IndexReader& index) {
 }
 
 /// The GPUs' engine, if queries are to run there; see gpu_or_nothing().
-std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEngine& engine,
+std::unique_ptr<GpuEngine> gpu_engine(const QueryArguments& arguments, const QueryEngine& engine,
                                       const Resources& resources) {
   // Whoever names a GPU that is not there has made a mistake, where there are others.
   if (arguments.device != cpu_device && !list_gpus().empty()) GpuEngine::numbers_of(arguments.gpu);
@@ -105,8 +106,8 @@ std::unique_ptr<GpuEngine> gpu_engine(const Arguments& arguments, const QueryEng
 /// Answers queries and writes what they find, on GPUs as long as these can, else on the CPU.
 class QueryRun {
  public:
-  QueryRun(const Arguments& arguments, const Resources& resources, const IndexReader& index, const QueryEngine& engine,
-           TextOutput& out)
+  QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
+           const QueryEngine& engine, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
         engine_(engine),
@@ -158,7 +159,7 @@ class QueryRun {
     for (std::size_t from = 0; from < texts.size(); from += gpu_queries_at_once) {
       if (!gpu_) return from;
       const std::size_t some = std::min(gpu_queries_at_once, texts.size() - from);
-      const auto begun = std::chrono::steady_clock::now();
+      const auto begun = WallClock::now();
       std::vector<std::vector<ScoredDocument>> results;
       GpuStatistics counted;
       try {
@@ -171,8 +172,7 @@ class QueryRun {
       }
       for (const std::string& failed : counted.failed_gpus) say(arguments_.common, "quern: " + failed);
       statistics_.add(counted);
-      const double time_us =
-          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+      const double time_us = us_since(begun);
       const auto answer = [&](std::size_t i, QueryAnswer& out) {
         out.documents = std::move(results[i]);
         out.time_us = time_us / static_cast<double>(some);
@@ -184,7 +184,7 @@ class QueryRun {
     return texts.size();
   }
 
-  const Arguments& arguments_;
+  const QueryArguments& arguments_;
   const Resources& resources_;
   const QueryEngine& engine_;
   const QueryAlgorithm& algorithm_;
@@ -195,7 +195,7 @@ class QueryRun {
   RunStatistics statistics_;
 };
 
-void write_statistics(const Arguments& arguments, const RunStatistics& statistics, const QueryEngine& engine,
+void write_statistics(const QueryArguments& arguments, const RunStatistics& statistics, const QueryEngine& engine,
                       unsigned threads, double seconds) {
   Json json = {{"queries", statistics.queries()},    {"algorithm", arguments.algorithm},   {"k", arguments.k},
                {"scores", arguments.scoring.scores}, {"scorer", arguments.scoring.scorer}, {"threads", threads}};
@@ -206,7 +206,7 @@ void write_statistics(const Arguments& arguments, const RunStatistics& statistic
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
-void run(const Arguments& arguments) {
+void run(const QueryArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   check_plan(arguments, index);
@@ -221,7 +221,7 @@ void run(const Arguments& arguments) {
     say(arguments.common, "quern: no early termination: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);
   resources.progress->start("query", queries.size(), "queries");
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = WallClock::now();
   query_run.begin();
   if (streams) {
     QueryStream stream(arguments.queries, arguments.gpu.batch_queries,
@@ -234,7 +234,7 @@ void run(const Arguments& arguments) {
     query_run.answer(queries);
   }
   query_run.end();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
   if (!arguments.stats.empty()) write_statistics(arguments, query_run.statistics(), engine, resources.threads, seconds);
@@ -243,7 +243,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_query_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<QueryArguments>();
   CLI::App* command = program.add_subcommand("query", "Answer queries: the k best documents of each");
   command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);

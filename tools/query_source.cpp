@@ -5,11 +5,7 @@
 #include "quern/corpus/byte_source.hpp"
 
 namespace quern::tools {
-namespace {
-
-constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
-
-}  // namespace
+namespace {}  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source) {
   auto* group = command.add_option_group("queries", "Where the queries come from");

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,9 @@
 
 /// Where queries come from and where their answers go, for commands that take a file of them.
 namespace quern::tools {
+
+/// Larger files of queries are refused, but for logs that are read as a stream: their text is held in memory.
+inline constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
 
 struct QuerySource {
   std::string file, form = "auto";

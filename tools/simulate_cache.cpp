@@ -14,7 +14,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct SimulateCacheArguments {
   CommonOptions common;
   CacheArguments cache;
   std::string index, log, train, form = "auto", plan;
@@ -35,7 +35,7 @@ struct Simulated {
 };
 
 /// Name and value of all figures, in the order in which they are printed.
-Json to_json(const Simulated& simulated) {
+Json figures_json(const Simulated& simulated) {
   const CacheFigures& figures = simulated.figures;
   return {{"policy", simulated.policy},
           {"budget_bytes", simulated.budget_bytes},
@@ -68,7 +68,7 @@ struct Log {
 };
 
 /// The plan's own settings, whatever the command line says.
-Simulated simulate_plan(const Arguments& arguments, const IndexReader& index, const Resources& resources) {
+Simulated simulate_plan(const SimulateCacheArguments& arguments, const IndexReader& index, const Resources& resources) {
   const PlanReader reader = PlanReader::open(arguments.plan);
   const CachePlan plan = reader.load_for(index);
   const PlanManifest& manifest = plan.manifest;
@@ -97,7 +97,7 @@ Simulated simulate_plan(const Arguments& arguments, const IndexReader& index, co
 }
 
 /// All policies, budgets and lambdas of one k: the logs are run but once.
-void sweep(const Arguments& arguments, const QueryEngine& engine, std::size_t k, const Log& log,
+void sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, std::size_t k, const Log& log,
            const Resources& resources, std::vector<Simulated>& rows) {
   const IndexReader& index = engine.index();
   const CacheBlocks blocks(index, block_size(arguments.cache, index));
@@ -126,7 +126,7 @@ void sweep(const Arguments& arguments, const QueryEngine& engine, std::size_t k,
 
 void print_csv(const std::vector<Simulated>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Json json = to_json(rows[i]);
+    const Json json = figures_json(rows[i]);
     std::vector<std::string> names, values;
     for (const auto& [name, value] : json.items()) {
       names.push_back(name);
@@ -154,12 +154,12 @@ void print_table(const std::vector<Simulated>& rows) {
   }
 }
 
-void run(const Arguments& arguments) {
+void run(const SimulateCacheArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
     const Simulated simulated = simulate_plan(arguments, index, resources);
-    if (arguments.common.json) return print(to_json(simulated).dump(1) + "\n");
+    if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index));
@@ -170,14 +170,14 @@ void run(const Arguments& arguments) {
   if (arguments.csv) return print_csv(rows);
   if (!arguments.common.json) return print_table(rows);
   Json json = {{"bench", "cache"}, {"environment", environment_json()}, {"indexes", {index_json(index)}}};
-  for (const Simulated& row : rows) json["results"].push_back(to_json(row));
+  for (const Simulated& row : rows) json["results"].push_back(figures_json(row));
   print(json.dump(1) + "\n");
 }
 
 }  // namespace
 
 void add_cache_simulation(CLI::App& simulate) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimulateCacheArguments>();
   CLI::App* command =
       simulate.add_subcommand("cache", "What a plan, or a sweep of plans, would do for a log of queries");
   command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();

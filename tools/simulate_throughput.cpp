@@ -17,20 +17,20 @@ namespace {
 
 constexpr std::uint64_t max_points_bytes = std::uint64_t{64} << 20;
 
-struct Arguments {
+struct SimulateThroughputArguments {
   CommonOptions common;
   std::string points, memory;
   double limit_ms = 0;
   unsigned steps = 100;
 };
 
-Json to_json(const InverseFit& fit) {
+Json figures_json(const InverseFit& fit) {
   return {{"base", fit.base},           {"over_x", fit.over_x},
           {"r_squared", fit.r_squared}, {"worst_residual", fit.worst_residual},
           {"points", fit.points},       {"poor", fit.is_poor()}};
 }
 
-Json to_json(const MemorySplit& split) {
+Json figures_json(const MemorySplit& split) {
   return {{"cache_bytes", split.cache_bytes},
           {"buffer_bytes", split.buffer_bytes},
           {"batch_queries", split.batch_queries},
@@ -62,7 +62,7 @@ void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& c
   print_split(best, "best");
 }
 
-void run(const Arguments& arguments) {
+void run(const SimulateThroughputArguments& arguments) {
   make_resources(arguments.common);
   const ThroughputModel model(parse_measured_points(read_whole(arguments.points, max_points_bytes), arguments.points));
   warn_if_poor(arguments.common, "c(n)", model.query_us());
@@ -77,15 +77,17 @@ void run(const Arguments& arguments) {
       curve.begin(), curve.end(),
       [](const MemorySplit& a, const MemorySplit& b) { return a.queries_per_second < b.queries_per_second; });
   if (!arguments.common.json) return print_curve(model, curve, best);
-  Json json = {{"c", to_json(model.query_us())}, {"t", to_json(model.transfer_us_per_byte())}, {"best", to_json(best)}};
-  for (const MemorySplit& split : curve) json["curve"].push_back(to_json(split));
+  Json json = {{"c", figures_json(model.query_us())},
+               {"t", figures_json(model.transfer_us_per_byte())},
+               {"best", figures_json(best)}};
+  for (const MemorySplit& split : curve) json["curve"].push_back(figures_json(split));
   print(json.dump(1) + "\n");
 }
 
 }  // namespace
 
 void add_throughput_simulation(CLI::App& simulate) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimulateThroughputArguments>();
   CLI::App* command = simulate.add_subcommand(
       "throughput", "How a GPU's memory is best split between cached lists and the buffer of a batch");
   command->add_option("POINTS", arguments->points, "Measured points, lines function,x,y: formats/measured_points.md")

@@ -10,12 +10,13 @@
 #include "quern/synth/synth_index.hpp"
 
 #include "command.hpp"
+#include "query_source.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct SynthArguments {
   CommonOptions common;
   AnalyzerArguments analyzer;
   SynthOptions synth;
@@ -28,8 +29,6 @@ constexpr const char* corpus_member = "documents.trecweb";
 /// Of a corpus, unless --mean-length says otherwise.
 constexpr double corpus_mean_length = 200;
 
-constexpr std::uint64_t max_query_file_bytes = std::uint64_t{1} << 30;
-
 bool is_index(const std::string& path) {
   try {
     return kind_of_file(path) == FileKind::index;
@@ -38,7 +37,7 @@ bool is_index(const std::string& path) {
   }
 }
 
-void load_table(const Arguments& arguments, SynthOptions& options) {
+void load_table(const SynthArguments& arguments, SynthOptions& options) {
   if (is_index(arguments.df)) {
     const IndexReader index = IndexReader::open(arguments.df);
     options.table = df_table_of(index);
@@ -54,7 +53,7 @@ void load_table(const Arguments& arguments, SynthOptions& options) {
   options.table = scaled_to(std::move(options.table), documents);
 }
 
-void load_queries(const Arguments& arguments, SynthOptions& options) {
+void load_queries(const SynthArguments& arguments, SynthOptions& options) {
   if (arguments.queries.empty()) return;
   Analyzer analyzer(options.analyzer);
   const std::string bytes = read_whole(arguments.queries, max_query_file_bytes);
@@ -62,7 +61,7 @@ void load_queries(const Arguments& arguments, SynthOptions& options) {
     options.queries.push_back(analyzer.terms(query.text));
 }
 
-void make_index(const Arguments& arguments) {
+void make_index(const SynthArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   SynthOptions options = arguments.synth;
   options.order_by_score = arguments.order == "score";
@@ -75,7 +74,7 @@ void make_index(const Arguments& arguments) {
   if (arguments.common.json) print(to_json(report).dump(1) + "\n");
 }
 
-DocumentTreeOptions tree_options(const Arguments& arguments) {
+DocumentTreeOptions tree_options(const SynthArguments& arguments) {
   DocumentTreeOptions options;
   options.documents = arguments.documents;
   options.clustering = arguments.synth.clustering;
@@ -84,7 +83,7 @@ DocumentTreeOptions tree_options(const Arguments& arguments) {
   return options;
 }
 
-void make_links(const Arguments& arguments) {
+void make_links(const SynthArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.links);
   const DocumentTreeOptions options = tree_options(arguments);
   check_tree_options(options);
@@ -97,7 +96,7 @@ void make_links(const Arguments& arguments) {
       fmt::format("quern: wrote {}: {} links between {} documents", arguments.links, links, arguments.documents));
 }
 
-void make_corpus(const Arguments& arguments) {
+void make_corpus(const SynthArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.corpus);
   SynthCorpusOptions options;
   options.tree = tree_options(arguments);
@@ -110,7 +109,7 @@ void make_corpus(const Arguments& arguments) {
 }
 
 /// What is made for documents that no table counts needs their number.
-void check_usage(const Arguments& arguments) {
+void check_usage(const SynthArguments& arguments) {
   if (arguments.output.empty() && arguments.links.empty() && arguments.corpus.empty())
     throw CLI::RequiredError("--output, --links or --corpus");
   if (!arguments.output.empty() && arguments.df.empty()) throw CLI::RequiredError("--df");
@@ -118,7 +117,7 @@ void check_usage(const Arguments& arguments) {
     throw CLI::RequiredError("--docs");
 }
 
-void run(const Arguments& arguments) {
+void run(const SynthArguments& arguments) {
   check_usage(arguments);
   if (!arguments.output.empty()) make_index(arguments);
   if (!arguments.links.empty()) make_links(arguments);
@@ -128,7 +127,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_synth_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SynthArguments>();
   SynthOptions& synth = arguments->synth;
   CLI::App* command = program.add_subcommand("synth", "Make up an index of any size, its links, or a corpus");
   command->add_option("--df", arguments->df, "Lines term<TAB>df, plain, gzip or zstd; or an index, for a twin of it")

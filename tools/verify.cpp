@@ -15,7 +15,7 @@
 namespace quern::tools {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   CommonOptions common;
   std::vector<std::string> paths;
 };
@@ -57,7 +57,7 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
   resources.progress->finish();
 }
 
-void run(const Arguments& arguments) {
+void run(const VerifyArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   for (const std::string& path : arguments.paths) {
     const FileKind kind = kind_of_file(path);
@@ -71,7 +71,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_verify_command(CLI::App& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
   command->add_option("PATH", arguments->paths, "Collections, orders, indexes or plans")->type_name("")->required();
   add_common_options(*command, arguments->common);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quern/corpus/ascii_text.hpp"
+#include "quern/core/ascii_text.hpp"
 #include "quern/text/charset.hpp"
 #include "quern/text/utf8.hpp"
 

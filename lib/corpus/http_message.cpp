@@ -8,8 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "quern/core/ascii_text.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/corpus/ascii_text.hpp"
 
 namespace quern {
 namespace {

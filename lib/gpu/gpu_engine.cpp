@@ -4,10 +4,10 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <thread>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/copy_progress.hpp"
 #include "quern/gpu/device_info.hpp"
 #include "quern/gpu/in_parallel.hpp"
@@ -16,11 +16,6 @@
 
 namespace quern {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double us_since(Clock::time_point begun) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
-}
 
 /// Too many documents come into question for a query only until its threshold is near the k-th score.
 constexpr unsigned most_runs = 4;
@@ -102,7 +97,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
                                                            GpuStatistics* statistics) {
   GpuStatistics counted;
   counted.queries = texts.size();
-  const auto begun = Clock::now();
+  const auto begun = WallClock::now();
   std::vector<GpuQuery> queries = prepare(texts, algorithm, k);
   counted.prepare_us += us_since(begun);
 

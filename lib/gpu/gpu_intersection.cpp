@@ -3,19 +3,14 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/in_parallel.hpp"
 #include "quern/gpu/tuning.hpp"
 
 namespace quern {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double us_since(Clock::time_point begun) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
-}
 
 /// What the kernels' counters of documents, and one copy of all room, are kept below.
 constexpr std::uint64_t most_packed = std::uint64_t{1} << 31, most_whole = std::uint64_t{1} << 28;
@@ -48,7 +43,7 @@ struct GpuIntersection::Flight {
   gpu::IntersectRunner* runner = nullptr;
   std::vector<std::uint32_t> numbers;  ///< of queries, those without lists among them
   std::vector<std::uint32_t> places;   ///< see IntersectBatch
-  Clock::time_point begun;
+  WallClock::time_point begun;
 };
 
 /// One call of run().
@@ -145,7 +140,7 @@ void GpuIntersection::run(std::span<const std::string_view> texts,
 }
 
 void GpuIntersection::prepare(Run& run, std::span<const std::uint32_t> numbers) {
-  const auto begun = Clock::now();
+  const auto begun = WallClock::now();
   gpu::in_parallel(numbers.size(),
                    [&](std::size_t i) { prepare(run.queries[numbers[i]], run.texts[numbers[i]], run.spaces.local()); });
   run.counted.prepare_us += us_since(begun);
@@ -160,10 +155,10 @@ void GpuIntersection::prepare(Prepared& query, std::string_view text, Intersecti
 }
 
 std::size_t GpuIntersection::launch(Run& run, Flight& flight, std::span<const std::uint32_t> numbers) {
-  flight.begun = Clock::now();
+  flight.begun = WallClock::now();
   numbers = numbers.first(std::min(numbers.size(), options_.batch_queries));
   if (!bucketing()) prepare(run, numbers);
-  const auto begun = Clock::now();
+  const auto begun = WallClock::now();
   batch_.begin(method_->unpacking, part_sizes());
   flight.numbers.clear();
   for (const std::uint32_t number : numbers) {

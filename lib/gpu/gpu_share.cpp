@@ -1,9 +1,9 @@
 #include "quern/gpu/gpu_share.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/in_parallel.hpp"
 #include "quern/gpu/query_batch.hpp"
 #include "quern/gpu/tuning.hpp"
@@ -56,7 +56,7 @@ void GpuShare::answer_all(QueryQueue& queue, const gpu::BatchWork& work, ShareOu
 }
 
 void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics& statistics) {
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = WallClock::now();
   const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
   const std::uint64_t most_bytes = index_.free_bytes() / (flights_.size() + 1);
   gpu::QueryBatch batch(engine_);
@@ -74,7 +74,7 @@ void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics&
   flight.queries.assign(taken_.begin(), end);
   taken_.erase(taken_.begin(), end);
   ++statistics.batches;
-  statistics.prepare_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+  statistics.prepare_us += us_since(begun);
 }
 
 void GpuShare::land(Flight& flight, ShareOutcome& outcome) {

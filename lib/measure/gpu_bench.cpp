@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/energy_meter.hpp"
 #include "quern/measure/median.hpp"
 #include "quern/measure/query_bench.hpp"
@@ -17,13 +17,6 @@ using Texts = std::span<const std::string_view>;
 
 /// The counters of energy move some ten times a second: they are read around so much work, at least.
 constexpr double least_energy_seconds = 0.5;
-
-template <class What>
-double wall_seconds(What what) {
-  const auto begun = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-}
 
 /// What the CPU says to the queries.
 struct Reference {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "quern/core/error.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/measure/median.hpp"
 
 namespace quern {
@@ -13,13 +13,6 @@ namespace {
 
 using Texts = std::span<const std::string_view>;
 using Documents = std::vector<std::vector<docid_t>>;
-
-template <class What>
-double wall_seconds(What what) {
-  const auto begun = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-}
 
 void check_same(std::string_view method, Texts texts, std::size_t query, std::span<const docid_t> found,
                 const std::vector<docid_t>& expected) {

@@ -14,9 +14,9 @@ namespace {
 using Texts = std::span<const std::string_view>;
 
 /// One method with what was measured of it.
-class Subject {
+class IntersectionSubject {
  public:
-  Subject(const Intersection& intersection, Texts texts)
+  IntersectionSubject(const Intersection& intersection, Texts texts)
       : intersection_(intersection), space_(intersection), texts_(texts), samples_(texts.size()) {}
 
   const std::vector<docid_t>& documents(std::size_t query) {
@@ -79,13 +79,13 @@ std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<co
                                                        unsigned repeats, Progress& progress) {
   if (texts.empty() || intersections.empty() || repeats == 0)
     throw InvalidArgument("a benchmark needs queries, methods and repeats");
-  std::deque<Subject> subjects;
+  std::deque<IntersectionSubject> subjects;
   for (const Intersection& intersection : intersections) subjects.emplace_back(intersection, texts);
   progress.start("measure", std::uint64_t{repeats} + 1, "repeats");
   // This warms up as well.
   for (std::size_t query = 0; query < texts.size(); ++query) {
     const std::vector<docid_t> expected = subjects.front().documents(query);
-    for (Subject& subject : subjects) subject.check(query, expected);
+    for (IntersectionSubject& subject : subjects) subject.check(query, expected);
   }
   progress.add(1);
   for (unsigned i = 0; i < repeats; ++i) {
@@ -98,7 +98,7 @@ std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<co
   }
   progress.finish();
   std::vector<IntersectionFigures> figures;
-  for (const Subject& subject : subjects) figures.push_back(subject.figures());
+  for (const IntersectionSubject& subject : subjects) figures.push_back(subject.figures());
   return figures;
 }
 

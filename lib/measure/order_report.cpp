@@ -1,8 +1,8 @@
 #include "quern/measure/order_report.hpp"
 
-#include <chrono>
 #include <memory>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/index_figures.hpp"
 #include "quern/measure/histogram.hpp"
@@ -24,9 +24,9 @@ DocumentOrder make(const CollectionReader& collection, const OrderOptions& optio
 DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                             const Resources& resources, OrderFigures& figures) {
   const bool is_measured = reset_peak_memory();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = WallClock::now();
   DocumentOrder order = make(collection, options, files, resources);
-  figures.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  figures.seconds = seconds_since(start);
   if (is_measured) figures.peak_bytes = peak_memory_bytes();
   return order;
 }

@@ -81,9 +81,9 @@ class ExpectedAnswers {
 };
 
 /// One set-up with what was measured of it.
-class Subject {
+class QuerySubject {
  public:
-  Subject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
+  QuerySubject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
       : set_up_(set_up), texts_(texts), analyzer_(set_up.engine->make_analyzer()), times_us_(texts.size()) {
     for (auto& times : times_us_) times.reserve(repeats);
     shapes_.reserve(texts.size());
@@ -158,13 +158,13 @@ class Subject {
   QueryStatistics counts_;
 };
 
-void check_answers(std::deque<Subject>& subjects, std::span<const QuerySetUp> set_ups, Texts texts,
+void check_answers(std::deque<QuerySubject>& subjects, std::span<const QuerySetUp> set_ups, Texts texts,
                    Progress& progress) {
   progress.start("check answers", texts.size(), "queries");
   ExpectedAnswers expected(set_ups);
   for (std::size_t query = 0; query < texts.size(); ++query) {
     expected.start_query(texts[query]);
-    for (Subject& subject : subjects) subject.check(query, expected);
+    for (QuerySubject& subject : subjects) subject.check(query, expected);
     if ((query + 1) % progress_step == 0) progress.add(progress_step);
   }
   progress.finish();
@@ -188,7 +188,7 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
                                           const QueryBenchOptions& options, Progress& progress) {
   if (texts.empty() || set_ups.empty() || options.repeats == 0)
     throw InvalidArgument("a benchmark needs queries, algorithms and repeats");
-  std::deque<Subject> subjects;  // they stay where they are: analyzers do not move
+  std::deque<QuerySubject> subjects;  // they stay where they are: analyzers do not move
   for (const QuerySetUp& set_up : set_ups) {
     subjects.emplace_back(set_up, texts, options.repeats);
     if (!subjects.back().finds_terms())
@@ -200,11 +200,11 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
   progress.start("measure", std::uint64_t{options.warm_up + options.repeats} * subjects.size() * texts.size(),
                  "queries");
   for (unsigned i = 0; i < options.warm_up; ++i)
-    for (Subject& subject : subjects) {
+    for (QuerySubject& subject : subjects) {
       subject.warm_up();
       progress.add(texts.size());
     }
-  const auto measure = [&](Subject& subject) {
+  const auto measure = [&](QuerySubject& subject) {
     subject.measure();
     if (options.threads > 1) {
       subject.measure_batch(1);
@@ -221,7 +221,7 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
   }
   progress.finish();
   std::vector<QueryFigures> figures;
-  for (const Subject& subject : subjects) figures.push_back(subject.figures());
+  for (const QuerySubject& subject : subjects) figures.push_back(subject.figures());
   return figures;
 }
 

@@ -12,10 +12,10 @@ namespace quern {
 namespace {
 
 /// Of the graph (begin, degree, length of the row), and of PageRank (rank, share).
-constexpr std::uint64_t document_bytes = 8 + 4 + 4 + 8 + 8;
+constexpr std::uint64_t ranking_bytes = 8 + 4 + 4 + 8 + 8;
 
 void check_memory(std::uint64_t edges, docid_t documents, const Resources& resources) {
-  const std::uint64_t needed = edges * sizeof(docid_t) + (documents + std::uint64_t{1}) * document_bytes;
+  const std::uint64_t needed = edges * sizeof(docid_t) + (documents + std::uint64_t{1}) * ranking_bytes;
   if (needed > resources.memory_bytes)
     throw InvalidArgument(
         fmt::format("PageRank of {} documents with {} links needs {} of memory, but --memory allows "

@@ -16,7 +16,7 @@ namespace quern {
 namespace {
 
 /// Bytes a document: its number, its length and its global score twice.
-constexpr std::uint64_t document_bytes = 16;
+constexpr std::uint64_t sorting_bytes = 16;
 
 /// The bound of one document, whose postings begin at postings[i]; moves i behind them.
 float bound_of(docid_t document, float constant, const OrderInput& input, std::span<const Posting> postings,
@@ -73,7 +73,7 @@ class ScoreOrder : public OrderMethod {
   DocumentOrder compute(const OrderInput& input) const override {
     const CollectionReader& collection = input.collection;
     const Resources& resources = input.resources;
-    check_order_memory(collection.num_documents(), document_bytes, resources);
+    check_order_memory(collection.num_documents(), sorting_bytes, resources);
     resources.progress->start("global scores", collection.num_documents(), "documents");
     const std::vector<float> scores = global_scores(input);
     resources.progress->finish();

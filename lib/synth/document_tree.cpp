@@ -30,7 +30,7 @@ constexpr float widest_full_strength = 8192, strength_decay = 0.25f;
 constexpr float site_chance = 0.12f;
 constexpr docid_t smallest_site = 256, largest_site_part = 16;
 
-enum Purpose : std::uint64_t { cut = 1, length_of_place, length_of_document, tail, preference, strength, site };
+enum TreePurpose : std::uint64_t { cut = 1, length_of_place, length_of_document, tail, preference, strength, site };
 
 }  // namespace
 
@@ -51,7 +51,7 @@ class DocumentTree::Builder {
   }
 
  private:
-  std::uint64_t bits(Purpose purpose, std::uint64_t place) const {
+  std::uint64_t bits(TreePurpose purpose, std::uint64_t place) const {
     return noise_bits(mix_bits(options_.seed + (purpose << 56)), place);
   }
 

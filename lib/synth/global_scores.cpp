@@ -20,7 +20,7 @@ namespace {
 constexpr double rank_exponent = 0.9;
 constexpr float site_varies = 0.8f;
 
-constexpr std::uint64_t site = 12;
+constexpr std::uint64_t site_draw = 12;
 
 void raise(std::atomic<float>& to, float value) {
   float before = to.load(std::memory_order_relaxed);
@@ -35,7 +35,7 @@ std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t se
   std::vector<float> scores(tree.documents());
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const docid_t end = i + 1 < sites.size() ? sites[i + 1] : tree.documents();
-    const float factor = portable_exp(site_varies * normal_of(noise_bits(mix_bits(seed + site), i)));
+    const float factor = portable_exp(site_varies * normal_of(noise_bits(mix_bits(seed + site_draw), i)));
     std::fill(scores.begin() + sites[i], scores.begin() + end, factor);
   }
   const PopularDocuments popular(tree.documents(), seed);

@@ -27,7 +27,7 @@ constexpr docid_t normal_from = 12;
 /// Longer documents than of this step are left out of a list as often as those of it.
 constexpr std::uint32_t longest_step = 17;
 
-enum Purpose : std::uint64_t { side = 0x5d1b, document = 0xd0c5, kin_pattern = 0x71f3, frequency = 0xf4e9 };
+enum ListPurpose : std::uint64_t { side = 0x5d1b, document = 0xd0c5, kin_pattern = 0x71f3, frequency = 0xf4e9 };
 
 /// Binomially distributed, n draws of chance p, from the bits of (key, place). `room` is the share of the documents
 /// that are not drawn, since no document is drawn twice: it lessens the variance.

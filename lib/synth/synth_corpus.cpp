@@ -14,14 +14,14 @@
 namespace quern {
 namespace {
 
-constexpr docid_t chunk_documents = 256;
+constexpr docid_t chunk_texts = 256;
 constexpr std::size_t title_words = 3, words_a_paragraph = 80, words_a_link = 12;
 /// Of 256 words: those that stood before in the document, those of its site and those of its directory.
 constexpr std::uint64_t repeated = 80, of_site = 90, of_directory = 110;
 /// A place uses one of so many words, beyond the commonest ones.
 constexpr std::uint32_t words_a_place_word = 16, common_words = 64;
 
-enum Purpose : std::uint64_t { text = 0x7e47, place = 0x91ac };
+enum TextPurpose : std::uint64_t { text = 0x7e47, place = 0x91ac };
 
 }  // namespace
 
@@ -84,14 +84,13 @@ void write_corpus(const SynthCorpusOptions& options, const Resources& resources,
   const SynthCorpus corpus(options);
   resources.progress->start("write documents", corpus.documents(), "documents");
   const auto put_chunk = [&](std::uint64_t chunk, std::string& text) {
-    const std::uint64_t first = chunk * chunk_documents,
-                        end = std::min<std::uint64_t>(corpus.documents(), first + chunk_documents);
+    const std::uint64_t first = chunk * chunk_texts,
+                        end = std::min<std::uint64_t>(corpus.documents(), first + chunk_texts);
     for (std::uint64_t document = first; document < end; ++document)
       corpus.append_document(static_cast<docid_t>(document), text);
     resources.progress->add(end - first);
   };
-  write_packed_text((corpus.documents() + std::uint64_t{chunk_documents} - 1) / chunk_documents, put_chunk, {},
-                    resources, out);
+  write_packed_text((corpus.documents() + std::uint64_t{chunk_texts} - 1) / chunk_texts, put_chunk, {}, resources, out);
   resources.progress->finish();
 }
 

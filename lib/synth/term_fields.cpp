@@ -20,7 +20,7 @@ constexpr float freq_level_mean = 14, freq_level_varies = 3, freq_level_of_densi
 /// Standard deviation of the logistic distribution.
 constexpr float logistic_deviation = 1.8138f;
 
-enum Purpose : std::uint64_t { own = 1, topic_choice, topic_key, level };
+enum TermPurpose : std::uint64_t { own = 1, topic_choice, topic_key, level };
 
 std::optional<std::size_t> find_term(const DfTable& table, const std::string& term) {
   const auto at = std::lower_bound(table.terms.begin(), table.terms.end(), term,
@@ -76,7 +76,9 @@ void set_strength(TermField& field, float density, double clustering) {
 
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
                                    std::span<const std::vector<std::string>> queries) {
-  const auto key = [&](Purpose purpose, std::uint64_t of) { return noise_bits(mix_bits(seed + (purpose << 56)), of); };
+  const auto key = [&](TermPurpose purpose, std::uint64_t of) {
+    return noise_bits(mix_bits(seed + (purpose << 56)), of);
+  };
   std::vector<TermField> fields(table.terms.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::uint64_t hash = xxh3(as_bytes(table.terms[i].term));

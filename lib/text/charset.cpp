@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "quern/core/ascii_text.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -14,16 +15,6 @@ namespace {
 
 constexpr std::size_t prescan_bytes = 1024;
 constexpr std::size_t max_charset_name = 40;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](char c) { return lower(c); });
-  return lowered;
-}
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
@@ -42,7 +33,7 @@ std::string canonical(std::string_view written) {
                                              {"gb2312", "gbk"},
                                              {"x-sjis", "shift_jis"},
                                              {"iso-8859-9", "windows-1254"}}};
-  const std::string name = lower(written);
+  const std::string name = ascii_lowered(written);
   const auto* found =
       std::find_if(aliases.begin(), aliases.end(), [&](const Alias& alias) { return alias.written == name; });
   return found == aliases.end() ? name : std::string(found->meant);
@@ -52,7 +43,7 @@ std::string canonical(std::string_view written) {
 std::optional<std::string> charset_in(std::string_view text) {
   constexpr std::string_view word = "charset";
   const auto skip_blanks = [&](std::size_t at) {
-    while (at < text.size() && is_blank(text[at])) ++at;
+    while (at < text.size() && is_html_blank(text[at])) ++at;
     return at;
   };
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -60,7 +51,9 @@ std::optional<std::string> charset_in(std::string_view text) {
     if (begin >= text.size() || text[begin] != '=') continue;
     begin = skip_blanks(begin + 1);
     if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) ++begin;
-    const auto ends = [](char c) { return is_blank(c) || c == '"' || c == '\'' || c == ';' || c == '>' || c == '/'; };
+    const auto ends = [](char c) {
+      return is_html_blank(c) || c == '"' || c == '\'' || c == ';' || c == '>' || c == '/';
+    };
     std::size_t end = begin;
     while (end < text.size() && !ends(text[end])) ++end;
     if (end > begin && end - begin <= max_charset_name) return canonical(text.substr(begin, end - begin));
@@ -70,7 +63,7 @@ std::optional<std::string> charset_in(std::string_view text) {
 
 /// The charset of the first <meta> that names one, comments passed over.
 std::optional<std::string> charset_of_meta(std::string_view html) {
-  const std::string head = lower(html.substr(0, prescan_bytes));
+  const std::string head = ascii_lowered(html.substr(0, prescan_bytes));
   const std::string_view text = head;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at)) {
     const std::string_view rest = text.substr(at);
@@ -143,7 +136,7 @@ std::size_t unit_bytes(std::string_view charset) {
 
 std::string html_charset(std::string_view http_content_type, std::string_view html) {
   if (auto charset = charset_of_mark(html)) return *charset;
-  if (auto charset = charset_in(lower(http_content_type))) return *charset;
+  if (auto charset = charset_in(ascii_lowered(http_content_type))) return *charset;
   return charset_of_meta(html).value_or("utf-8");
 }
 

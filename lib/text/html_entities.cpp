@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "quern/core/ascii_text.hpp"
+
 namespace quern {
 namespace {
 
 /// No name that goes without a semicolon is longer.
 constexpr std::size_t max_bare_name = 6;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_hex_digit(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// The names that HTML knows without a semicolon: those of Latin-1 and of the characters of markup; sorted.
 const std::vector<std::string>& bare_names() {
@@ -51,15 +51,15 @@ std::size_t number_length(std::string_view text) {
   const bool hex = text.size() > 1 && (text[1] == 'x' || text[1] == 'X');
   const std::size_t before = hex ? 2 : 1;
   const std::string_view digits = text.substr(before);
-  const std::size_t count = hex ? run_length(digits, is_hex_digit) : run_length(digits, is_digit);
+  const std::size_t count = hex ? run_length(digits, is_hex_digit) : run_length(digits, is_ascii_digit);
   return count == 0 ? 0 : before + count;
 }
 
 /// How much of `text`, which follows an &, is a reference without its semicolon.
 std::size_t reference_length(std::string_view text) {
   if (const std::size_t length = number_length(text)) return length;
-  const std::size_t length = run_length(text, [](char c) { return is_letter(c) || is_digit(c); });
-  const bool whole = length > 0 && is_letter(text[0]) && length < text.size() && text[length] == ';';
+  const std::size_t length = run_length(text, [](char c) { return is_ascii_letter(c) || is_ascii_digit(c); });
+  const bool whole = length > 0 && is_ascii_letter(text[0]) && length < text.size() && text[length] == ';';
   return whole ? length : bare_name_length(text.substr(0, length));
 }
 

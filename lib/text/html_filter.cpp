@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "quern/core/ascii_text.hpp"
 #include "quern/text/html_entities.hpp"
 #include "quern/text/html_tags.hpp"
 
 namespace quern {
 namespace {
-
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
 
 /// What a byte is inside a tag.
 enum ByteKind : unsigned char { name_byte = 1, ends_attribute = 2, ends_value = 4 };
@@ -19,9 +17,9 @@ constexpr std::array<unsigned char, 256> byte_kinds() {
   std::array<unsigned char, 256> kinds{};
   for (unsigned i = 0; i < 256; ++i) {
     const auto c = static_cast<char>(i);
-    if (is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == ':') kinds[i] |= name_byte;
-    if (is_blank(c) || c == '/' || c == '>' || c == '=') kinds[i] |= ends_attribute;
-    if (is_blank(c) || c == '>') kinds[i] |= ends_value;
+    if (is_ascii_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == ':') kinds[i] |= name_byte;
+    if (is_html_blank(c) || c == '/' || c == '>' || c == '=') kinds[i] |= ends_attribute;
+    if (is_html_blank(c) || c == '>') kinds[i] |= ends_value;
   }
   return kinds;
 }
@@ -56,11 +54,11 @@ class Filter {
 
   void put_text(std::string_view text) {
     if (ending_ != Ending::text) {
-      while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+      while (!text.empty() && is_html_blank(text.front())) text.remove_prefix(1);
     }
     if (text.empty()) return;
     append_with_whole_references(text, out_);
-    ending_ = is_blank(text.back()) ? Ending::space : Ending::text;
+    ending_ = is_html_blank(text.back()) ? Ending::space : Ending::text;
   }
 
   /// Copies text in which a < begins no tag.
@@ -98,9 +96,9 @@ class Filter {
 
   void pass_markup() {
     const char next = byte(at_ + 1);
-    if (is_letter(next)) {
+    if (is_ascii_letter(next)) {
       pass_start_tag();
-    } else if (next == '/' && is_letter(byte(at_ + 2))) {
+    } else if (next == '/' && is_ascii_letter(byte(at_ + 2))) {
       pass_end_tag();
     } else if (next == '!' && html_.substr(at_, 4) == "<!--") {
       skip_comment();
@@ -232,7 +230,7 @@ class Filter {
         return found;
       }
       found.empty = c == '/';
-      if (found.empty || is_blank(c)) {
+      if (found.empty || is_html_blank(c)) {
         ++at_;
         continue;
       }
@@ -245,7 +243,7 @@ class Filter {
   }
 
   void skip_blanks() {
-    while (at_ < html_.size() && is_blank(html_[at_])) ++at_;
+    while (at_ < html_.size() && is_html_blank(html_[at_])) ++at_;
   }
 
   /// Goes behind an attribute and gives its name; a value whose quote isn't closed takes the rest of the page.

@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "quern/core/ascii_text.hpp"
+
 namespace quern {
 namespace {
 
@@ -13,21 +15,13 @@ struct UrlParts {
   std::string_view path;
 };
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) c = lower(c);
-  return lowered;
-}
-
 std::optional<std::string_view> scheme_of(std::string_view url) {
   const auto colon = url.find_first_of(":/?#");
-  if (colon == std::string_view::npos || url[colon] != ':' || colon == 0 || !is_letter(url[0])) return {};
+  if (colon == std::string_view::npos || url[colon] != ':' || colon == 0 || !is_ascii_letter(url[0])) return {};
   const std::string_view scheme = url.substr(0, colon);
-  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.'; };
+  const auto allowed = [](char c) {
+    return is_ascii_letter(c) || is_ascii_digit(c) || c == '+' || c == '-' || c == '.';
+  };
   if (!std::all_of(scheme.begin(), scheme.end(), allowed)) return {};
   return scheme;
 }
@@ -108,21 +102,21 @@ std::string without_dot_segments(std::string_view path) {
 bool is_sound(const Authority& authority) {
   const bool bracketed = !authority.host.empty() && authority.host.back() == ']';
   return !authority.host.empty() && (bracketed || authority.host.find(':') == std::string_view::npos) &&
-         std::all_of(authority.port.begin(), authority.port.end(), is_digit);
+         std::all_of(authority.port.begin(), authority.port.end(), is_ascii_digit);
 }
 
-bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
+bool is_control_or_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 /// A reference as it stands in an attribute: white space around it and line breaks in it mean nothing.
 std::string clean(std::string_view href) {
-  while (!href.empty() && is_blank(href.front())) href.remove_prefix(1);
-  while (!href.empty() && is_blank(href.back())) href.remove_suffix(1);
-  if (std::none_of(href.begin(), href.end(), is_blank)) return std::string(href);
+  while (!href.empty() && is_control_or_space(href.front())) href.remove_prefix(1);
+  while (!href.empty() && is_control_or_space(href.back())) href.remove_suffix(1);
+  if (std::none_of(href.begin(), href.end(), is_control_or_space)) return std::string(href);
   std::string cleaned;
   for (const char c : href) {
     if (c == ' ') {
       cleaned += "%20";
-    } else if (!is_blank(c)) {
+    } else if (!is_control_or_space(c)) {
       cleaned += c;
     }
   }
@@ -146,8 +140,8 @@ struct Target {
 };
 
 Target target_of(const UrlParts& base, const UrlParts& reference) {
-  const std::string base_scheme = lower(base.scheme.value_or(""));
-  const std::string scheme = reference.scheme ? lower(*reference.scheme) : base_scheme;
+  const std::string base_scheme = ascii_lowered(base.scheme.value_or(""));
+  const std::string scheme = reference.scheme ? ascii_lowered(*reference.scheme) : base_scheme;
   if (reference.authority) {
     return {scheme, *reference.authority, without_dot_segments(reference.path), reference.query};
   }
@@ -165,13 +159,15 @@ Target target_of(const UrlParts& base, const UrlParts& reference) {
 }
 
 std::optional<unsigned> hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (lower(c) >= 'a' && lower(c) <= 'f') return lower(c) - 'a' + 10;
+  if (is_ascii_digit(c)) return c - '0';
+  if (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f') return ascii_lower(c) - 'a' + 10;
   return {};
 }
 
 /// RFC 3986, section 2.3.
-bool is_unreserved(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~'; }
+bool is_unreserved(char c) {
+  return is_ascii_letter(c) || is_ascii_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
 
 /// A % that no two hexadecimal digits follow means itself, which is %25.
 std::string with_normal_percents(std::string_view url) {
@@ -207,7 +203,7 @@ std::string resolve_url(std::string_view base, std::string_view href) {
   const Authority authority = split_authority(target.authority);
   if (scheme == nullptr || !is_sound(authority)) return {};
   std::string url = target.scheme;
-  url.append("://").append(authority.user).append(lower(authority.host));
+  url.append("://").append(authority.user).append(ascii_lowered(authority.host));
   if (!authority.port.empty() && authority.port != scheme->port) url.append(":").append(authority.port);
   url += target.path.empty() ? "/" : target.path;
   if (target.query) url.append("?").append(*target.query);
@@ -237,9 +233,9 @@ std::string url_order_key(std::string_view url) {
   constexpr char end_of_part = '\0';
   const UrlParts parts = split(url);
   const Authority authority = split_authority(parts.authority.value_or(""));
-  const SchemePort* scheme = page_scheme(lower(parts.scheme.value_or("")));
+  const SchemePort* scheme = page_scheme(ascii_lowered(parts.scheme.value_or("")));
   const std::size_t before_path = static_cast<std::size_t>(parts.path.data() - url.data());
-  const std::string host = lower(authority.host);
+  const std::string host = ascii_lowered(authority.host);
   std::string key;
   key.reserve(url.size() + before_path + 4);
   for (std::size_t end = host.size();;) {

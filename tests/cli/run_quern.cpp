@@ -23,14 +23,14 @@ constexpr unsigned max_seconds = 120;
 /// Strings as exec() takes them.
 class CStrings {
  public:
-  explicit CStrings(Words words) : words_(std::move(words)) {
+  explicit CStrings(CommandLine words) : words_(std::move(words)) {
     for (std::string& word : words_) pointers_.push_back(word.data());
     pointers_.push_back(nullptr);
   }
   char** get() { return pointers_.data(); }
 
  private:
-  Words words_;
+  CommandLine words_;
   std::vector<char*> pointers_;
 };
 
@@ -40,14 +40,14 @@ std::string executable() {
   return std::filesystem::exists(beside) ? beside : QUERN_EXECUTABLE;
 }
 
-CStrings command_of(const Words& arguments) {
-  Words words = {executable()};
+CStrings command_of(const CommandLine& arguments) {
+  CommandLine words = {executable()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return CStrings(std::move(words));
 }
 
 CStrings environment_of(const Surroundings& surroundings) {
-  Words words;
+  CommandLine words;
   for (char** variable = environ; *variable != nullptr; ++variable)
     if (!std::string_view(*variable).starts_with("QUERN_")) words.emplace_back(*variable);
   for (const auto& [name, value] : surroundings.variables) words.push_back(name + "=" + value);
@@ -81,7 +81,7 @@ int open_or_throw(const std::string& path, int flags) {
 
 }  // namespace
 
-RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings) {
+RunOutcome run_quern(const CommandLine& arguments, const Surroundings& surroundings) {
   const TemporaryFolder folder;
   CStrings command = command_of(arguments), environment = environment_of(surroundings);
   const std::string out_path = surroundings.output_path.empty() ? folder.path("out") : surroundings.output_path;
@@ -103,7 +103,7 @@ RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings) {
   return outcome;
 }
 
-RunningQuern::RunningQuern(const Words& arguments, bool reads_output) {
+RunningQuern::RunningQuern(const CommandLine& arguments, bool reads_output) {
   CStrings command = command_of(arguments), environment = environment_of({});
   int in[2], out[2] = {-1, -1};
   if (::pipe2(in, O_CLOEXEC) != 0 || (reads_output && ::pipe2(out, O_CLOEXEC) != 0))
@@ -170,8 +170,8 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-Words names_in(const std::string& folder) {
-  Words names;
+CommandLine names_in(const std::string& folder) {
+  CommandLine names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
@@ -179,8 +179,8 @@ Words names_in(const std::string& folder) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-Words lines_of(const std::string& text) {
-  Words lines;
+CommandLine lines_of(const std::string& text) {
+  CommandLine lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;

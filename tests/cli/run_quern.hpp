@@ -10,7 +10,9 @@
 /// Runs the executable as a shell would.
 namespace quern::testing {
 
-using Words = std::vector<std::string>;
+using CommandLine = std::vector<std::string>;
+
+inline const std::string sample_folder = std::string(QUERN_SOURCE_DIR) + "/sample_data";
 
 /// What a run finds besides its arguments.
 struct Surroundings {
@@ -30,13 +32,13 @@ struct RunOutcome {
 };
 
 /// Runs `quern` with these arguments to its end, for two minutes at the most.
-RunOutcome run_quern(const Words& arguments, const Surroundings& surroundings = {});
+RunOutcome run_quern(const CommandLine& arguments, const Surroundings& surroundings = {});
 
 /// A run whose standard input stays open, for tests that end it in the middle.
 class RunningQuern {
  public:
   /// With `reads_output` what it writes is there for read_line(); else it goes nowhere.
-  explicit RunningQuern(const Words& arguments, bool reads_output = false);
+  explicit RunningQuern(const CommandLine& arguments, bool reads_output = false);
   /// Kills it if it still runs.
   ~RunningQuern();
   RunningQuern(const RunningQuern&) = delete;
@@ -69,9 +71,9 @@ inline constexpr bool sanitized = false;
 /// Bytes of a file; empty where there is none.
 std::string read_file(const std::string& path);
 /// Names in a folder, hidden ones too, sorted.
-Words names_in(const std::string& folder);
+CommandLine names_in(const std::string& folder);
 bool contains(const std::string& text, const std::string& part);
 /// The lines of a text, without their ends.
-Words lines_of(const std::string& text);
+CommandLine lines_of(const std::string& text);
 
 }  // namespace quern::testing

@@ -43,7 +43,7 @@ TEST_CASE("a corpus that isn't there or is none fails, names the file and leaves
       folder.write("noise.bin", noise),     folder.write("blank.jsonl", ""),
       folder.write("spaces.jsonl", " \n"),  folder.write("cut.jsonl.gz", gzip_text.substr(0, gzip_text.size() - 12)),
       folder.write("no_docs.jsonl", "{}\n")};
-  const Words before = names_in(folder.path(""));
+  const CommandLine before = names_in(folder.path(""));
   for (const std::string& path : paths) {
     for (const char* command : {"parse", "index"}) {
       INFO("quern " << command << " " << path);
@@ -111,7 +111,7 @@ TEST_CASE("duplicate docnos are counted, and refused where that is asked for", "
   const RunOutcome refused = run_quern({"index", corpus, "-o", folder.path("out2"), "--duplicates", "refuse"});
   check_failure(refused, corpus);
   CHECK(contains(refused.err, "'a'"));
-  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "out"});
+  CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl", "out"});
 }
 
 TEST_CASE("a term of 10,000 characters is cut, counted and found by its own text", "[cli]") {
@@ -148,7 +148,7 @@ TEST_CASE("a million nested, unclosed or half-open tags take bounded time", "[cl
 TEST_CASE("bad documents are passed over up to --max-errors, and reported with file and offset", "[cli]") {
   const TemporaryFolder folder;
   std::string text = small_jsonl;
-  Words places;
+  CommandLine places;
   for (int i = 0; i < 5; ++i) {
     places.push_back(": byte " + std::to_string(text.size()) + ": ");
     text += "{\"id\": bad}\n";
@@ -157,7 +157,7 @@ TEST_CASE("bad documents are passed over up to --max-errors, and reported with f
   const RunOutcome too_many = run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "4"});
   check_failure(too_many, corpus + places.back());
   CHECK(contains(too_many.err, "--max-errors"));
-  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl"});
+  CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl"});
 
   const RunOutcome passed = run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "5", "--json"});
   CHECK(passed.exit_status == 0);

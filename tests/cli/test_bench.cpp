@@ -9,15 +9,13 @@ namespace {
 
 using namespace testing;
 
-const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data";
-
 struct SampleIndexes {
   TemporaryFolder folder;
   std::string newpfd = folder.path("newpfd"), rice = folder.path("rice");
 
   SampleIndexes() {
     for (const auto& [path, codec] : {std::pair(newpfd, "newpfd"), std::pair(rice, "rice")})
-      REQUIRE(run_quern({"index", sample + "/corpus", "-o", path, "--codec", codec}).exit_status == 0);
+      REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", path, "--codec", codec}).exit_status == 0);
   }
 };
 
@@ -43,9 +41,9 @@ TEST_CASE("bench gpu-decode groups lists by length, by one of the names that the
 
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {
   const SampleIndexes indexes;
-  const RunOutcome outcome =
-      run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q", sample + "/topics.txt", "-a", "maxscore,or,and",
-                 "-k", "3,10", "--repeats", "2", "--queries-limit", "7", "-j", "2", "--json", "--quiet"});
+  const RunOutcome outcome = run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q",
+                                        sample_folder + "/topics.txt", "-a", "maxscore,or,and", "-k", "3,10",
+                                        "--repeats", "2", "--queries-limit", "7", "-j", "2", "--json", "--quiet"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   const auto json = outcome.json();
@@ -85,10 +83,10 @@ TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][me
 TEST_CASE("bench query measures exact and quantized scores beside each other", "[cli][measure]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
-  REQUIRE(run_quern({"index", sample + "/corpus", "-o", index, "--quantize", "8"}).exit_status == 0);
+  REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index, "--quantize", "8"}).exit_status == 0);
   const RunOutcome outcome =
-      run_quern({"bench", "query", index, "-q", sample + "/topics.txt", "-k", "10", "-a", "or,maxscore", "--scores",
-                 "exact,quantized", "--repeats", "1", "-j", "1", "--json", "--quiet"});
+      run_quern({"bench", "query", index, "-q", sample_folder + "/topics.txt", "-k", "10", "-a", "or,maxscore",
+                 "--scores", "exact,quantized", "--repeats", "1", "-j", "1", "--json", "--quiet"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   const auto json = outcome.json();
@@ -152,7 +150,7 @@ TEST_CASE("what benchmarks measured is drawn, where matplotlib is there", "[cli]
   }
   const SampleIndexes indexes;
   const RunOutcome queries =
-      run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q", sample + "/topics.txt", "-k", "3,10",
+      run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q", sample_folder + "/topics.txt", "-k", "3,10",
                  "--repeats", "1", "--queries-limit", "7", "-j", "1", "--json", "--quiet"});
   const RunOutcome codecs = run_quern({"bench", "codec", indexes.newpfd, "--lengths", "all,doubling", "--repeats", "1",
                                        "--json", "--quiet", "--no-peers"});
@@ -185,8 +183,8 @@ TEST_CASE("benchmarks have help texts with examples", "[cli][measure]") {
 
 TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
   const SampleIndexes indexes;
-  const auto run = [&](const Words& options, const std::string& input = "1:water\n") {
-    Words arguments = {"bench", "query", indexes.newpfd, "-q", "-"};
+  const auto run = [&](const CommandLine& options, const std::string& input = "1:water\n") {
+    CommandLine arguments = {"bench", "query", indexes.newpfd, "-q", "-"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     return run_quern(arguments, {input, {}, {}, {}, 0});
   };
@@ -206,13 +204,14 @@ TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
     CHECK(outcome.out.find("maxscore") == std::string::npos);
     CHECK(outcome.err.starts_with("quern: error: "));
   }
-  CHECK(run_quern({"bench", "query", indexes.folder.path("none"), "-q", sample + "/topics.txt"}).exit_status == 1);
+  CHECK(run_quern({"bench", "query", indexes.folder.path("none"), "-q", sample_folder + "/topics.txt"}).exit_status ==
+        1);
 }
 
 TEST_CASE("order --report measures all orders or those that are named", "[cli][order][measure]") {
   const TemporaryFolder folder;
   const std::string collection = folder.path("collection");
-  REQUIRE(run_quern({"parse", sample + "/corpus", "-o", collection}).exit_status == 0);
+  REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
   const RunOutcome all = run_quern({"order", collection, "--report", "--json", "--quiet"});
   INFO(all.err);
   REQUIRE(all.exit_status == 0);
@@ -245,15 +244,16 @@ TEST_CASE("order --report measures all orders or those that are named", "[cli][o
 TEST_CASE("order wants an output or --report, not both, and one order where it writes one", "[cli][order]") {
   const TemporaryFolder folder;
   const std::string collection = folder.path("collection"), out = folder.path("order");
-  REQUIRE(run_quern({"parse", sample + "/corpus", "-o", collection}).exit_status == 0);
-  for (const Words& more : {Words{}, Words{"--report", "-o", out}, Words{"--by", "url,natural", "-o", out},
-                            Words{"--by", "best", "-o", out}, Words{"--block-size", "64", "-o", out},
-                            Words{"--report", "--block-size", "65"}}) {
-    Words arguments = {"order", collection};
+  REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
+  for (const CommandLine& more :
+       {CommandLine{}, CommandLine{"--report", "-o", out}, CommandLine{"--by", "url,natural", "-o", out},
+        CommandLine{"--by", "best", "-o", out}, CommandLine{"--block-size", "64", "-o", out},
+        CommandLine{"--report", "--block-size", "65"}}) {
+    CommandLine arguments = {"order", collection};
     arguments.insert(arguments.end(), more.begin(), more.end());
     CHECK(run_quern(arguments).exit_status == 2);
   }
-  CHECK(names_in(folder.path("")) == Words{"collection"});
+  CHECK(names_in(folder.path("")) == CommandLine{"collection"});
 }
 
 }  // namespace quern

@@ -13,8 +13,8 @@ struct Corpus {
   std::string path = folder.write("corpus.trecweb", small_trecweb);
   std::string index = folder.path("index");
 
-  RunOutcome make(const Words& options, const Surroundings& surroundings = {}) const {
-    Words arguments = {"index", path, "-o", index, "--force"};
+  RunOutcome make(const CommandLine& options, const Surroundings& surroundings = {}) const {
+    CommandLine arguments = {"index", path, "-o", index, "--force"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     return run_quern(arguments, surroundings);
   }
@@ -105,11 +105,13 @@ TEST_CASE("threads, memory and folders never show in the bytes", "[cli][config]"
 TEST_CASE("the settings that inspect prints make the same bytes again", "[cli][config]") {
   const Corpus corpus;
   const std::string words = corpus.folder.write("words.txt", "the\nof  # of what\nÜber a\n");
-  for (const Words& options :
-       {Words{},
-        Words{"--codec", "rpfd", "--recursion", "3", "--block-size", "512", "--k1", "0.9123456789", "--b", "0"},
-        Words{"--order", "random", "--seed", "18446744073709551615", "--stemmer", "porter2", "--stopwords", "english"},
-        Words{"--stopwords", words, "--format", "trecweb", "--max-document", "1000001", "--duplicates", "refuse"}}) {
+  for (const CommandLine& options :
+       {CommandLine{},
+        CommandLine{"--codec", "rpfd", "--recursion", "3", "--block-size", "512", "--k1", "0.9123456789", "--b", "0"},
+        CommandLine{"--order", "random", "--seed", "18446744073709551615", "--stemmer", "porter2", "--stopwords",
+                    "english"},
+        CommandLine{"--stopwords", words, "--format", "trecweb", "--max-document", "1000001", "--duplicates",
+                    "refuse"}}) {
     REQUIRE(corpus.make(options).exit_status == 0);
     const std::string bytes = corpus.bytes();
     const RunOutcome settings = run_quern({"inspect", corpus.index, "--config"});

@@ -82,8 +82,9 @@ TEST_CASE("inspect gives a plan's figures, and its lists", "[cli][inspect][plan]
   CHECK(contains(lines, "policy"));
   CHECK(contains(lines, "cached_bytes"));
   CHECK(run_quern({"inspect", mill.plan, "--lists"}).out == "1\t1\t8\n3\t1\t16\n");
-  for (const Words& wrong : {Words{"inspect", mill.index, "--lists"}, Words{"inspect", mill.order, "--lists"},
-                             Words{"inspect", mill.plan, "--docs"}, Words{"inspect", mill.plan, "mill"}}) {
+  for (const CommandLine& wrong :
+       {CommandLine{"inspect", mill.index, "--lists"}, CommandLine{"inspect", mill.order, "--lists"},
+        CommandLine{"inspect", mill.plan, "--docs"}, CommandLine{"inspect", mill.plan, "mill"}}) {
     const RunOutcome outcome = run_quern(wrong);
     CHECK(outcome.exit_status == 1);
     CHECK(contains(outcome.err, "is wanted here"));
@@ -131,16 +132,17 @@ TEST_CASE("inspect --docs prints docID, docno, URL, length, PageRank and global 
           "[cli][inspect]") {
   const MillFiles mill;
   const RunOutcome documents = run_quern({"inspect", mill.index, "--docs"});
-  CHECK(lines_of(documents.out) ==
-        Words{"0\tM-2\thttp://a.example/wind\t9\t0.75\t0", "1\tM-4\thttp://www.mill.example/empty\t0\t0.75\t0",
-              "2\tM-3\thttp://www.mill.example/stone\t9\t1\t0", "3\tM-1\thttp://www.mill.example/wheel\t10\t0.75\t0"});
+  CHECK(lines_of(documents.out) == CommandLine{"0\tM-2\thttp://a.example/wind\t9\t0.75\t0",
+                                               "1\tM-4\thttp://www.mill.example/empty\t0\t0.75\t0",
+                                               "2\tM-3\thttp://www.mill.example/stone\t9\t1\t0",
+                                               "3\tM-1\thttp://www.mill.example/wheel\t10\t0.75\t0"});
 }
 
 TEST_CASE("verify passes sound files and names what it checked", "[cli][verify]") {
   const MillFiles mill;
   const RunOutcome outcome = run_quern({"verify", mill.collection, mill.order, mill.index, mill.plan});
   CHECK(outcome.exit_status == 0);
-  const Words lines = lines_of(outcome.out);
+  const CommandLine lines = lines_of(outcome.out);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0].starts_with(mill.collection + ": collection, "));
   CHECK(lines[1].starts_with(mill.order + ": order, "));

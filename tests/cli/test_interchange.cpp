@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-void succeed(const Words& words) {
+void succeed(const CommandLine& words) {
   const RunOutcome outcome = run_quern(words);
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
@@ -31,7 +31,7 @@ TEST_CASE("an index exported and imported answers as it did", "[cli][interchange
   succeed({"export", index, "--to", "ciff", "-o", folder.path("a.ciff")});
   succeed({"export", index, "--to", "ds2i", "-o", folder.path("a")});
   CHECK(names_in(folder.path("")) ==
-        Words{"a.ciff", "a.docs", "a.documents", "a.freqs", "a.sizes", "a.terms", "corpus.jsonl", "index"});
+        CommandLine{"a.ciff", "a.docs", "a.documents", "a.freqs", "a.sizes", "a.terms", "corpus.jsonl", "index"});
   CHECK(read_file(folder.path("a.terms")) == "mill\nwater\nwheel\nwind\n");
 
   folder.write("a.ciff.gz", gzipped(read_file(folder.path("a.ciff"))));
@@ -72,11 +72,11 @@ TEST_CASE("import and export refuse what is wrong and leave nothing", "[cli][int
   const RunOutcome outcome = run_quern({"import", folder.path("corpus.jsonl"), "-o", folder.path("a")});
   CHECK(outcome.exit_status == 1);
   CHECK(contains(outcome.err, "corpus.jsonl"));
-  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "index"});
+  CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl", "index"});
 
   folder.write("a.sizes", "mine");
   CHECK(run_quern({"export", index, "--to", "ds2i", "-o", folder.path("a")}).exit_status == 1);
-  CHECK(names_in(folder.path("")) == Words{"a.sizes", "corpus.jsonl", "index"});
+  CHECK(names_in(folder.path("")) == CommandLine{"a.sizes", "corpus.jsonl", "index"});
   CHECK(run_quern({"export", index, "--to", "ds2i", "-o", folder.path("a"), "--force"}).exit_status == 0);
   // A part is missing.
   std::filesystem::remove(folder.path("a.freqs"));

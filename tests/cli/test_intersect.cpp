@@ -3,7 +3,7 @@
 #include "quern/intersect/method.hpp"
 
 #include "catch.hpp"
-#include "cli/run_quern.hpp"
+#include "cli/mill_index.hpp"
 #include "cli/small_corpus.hpp"
 
 /// Intersections from the shell.
@@ -11,23 +11,7 @@ namespace quern {
 namespace {
 
 using namespace testing;
-using Arguments = testing::Words;
-
-const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data";
-
-struct MillIndex {
-  TemporaryFolder folder;
-  std::string index = folder.path("index");
-
-  MillIndex() { REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0); }
-  RunOutcome intersect(const Arguments& options, const std::string& input = {}) const {
-    Arguments arguments = {"intersect", index};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    Surroundings surroundings;
-    surroundings.input = input;
-    return run_quern(arguments, surroundings);
-  }
-};
+using Arguments = testing::CommandLine;
 
 }  // namespace
 
@@ -62,8 +46,8 @@ TEST_CASE("intersect prints documents, counts or JSON by any method", "[cli][int
 
 TEST_CASE("intersect finds as many documents as ranked AND, for a whole file of queries", "[cli][intersect]") {
   const TemporaryFolder folder;
-  const std::string index = folder.path("index"), topics = sample + "/topics.txt";
-  REQUIRE(run_quern({"index", sample + "/corpus", "-o", index, "--block-size", "64"}).exit_status == 0);
+  const std::string index = folder.path("index"), topics = sample_folder + "/topics.txt";
+  REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index, "--block-size", "64"}).exit_status == 0);
   const RunOutcome ranked = run_quern({"query", index, "-q", topics, "-a", "and", "-k", "100000"});
   const std::string stats = folder.path("stats.json"), out = folder.path("found");
   const RunOutcome found =

@@ -38,7 +38,7 @@ bool waits_for(const std::function<bool()>& condition) {
 }
 
 bool has_leftovers(const std::string& folder) {
-  const Words names = names_in(folder);
+  const CommandLine names = names_in(folder);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return contains(name, ".quern-tmp-"); });
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("existing output is refused, and replaced with --force", "[cli][output
                     other = folder.write("other.jsonl", "{\"id\":\"z\",\"text\":\"z\"}");
   const std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index"),
                     run = folder.path("run");
-  const std::vector<std::pair<Words, std::string>> makers = {
+  const std::vector<std::pair<CommandLine, std::string>> makers = {
       {{"parse", corpus, "-o", collection}, collection},
       {{"order", collection, "--by", "random", "-o", order}, order},
       {{"build", collection, "--order", order, "-o", index}, index + "/index.quern"},
@@ -64,14 +64,14 @@ TEST_CASE("existing output is refused, and replaced with --force", "[cli][output
     CHECK(again.exit_status == 1);
     CHECK(contains(again.err, arguments.back() + ": exists already; --force"));
     CHECK(read_file(file) == before);
-    Words forced = arguments;
+    CommandLine forced = arguments;
     forced.push_back("--force");
     CHECK(run_quern(forced).exit_status == 0);
     CHECK(read_file(file) == before);
   }
   CHECK(run_quern({"index", other, "-o", index, "--force"}).exit_status == 0);
   CHECK(run_quern({"inspect", index, "--json"}).json()["documents"] == 1);
-  CHECK(names_in(folder.path("")) == Words{"collection", "corpus.jsonl", "index", "order", "other.jsonl", "run"});
+  CHECK(names_in(folder.path("")) == CommandLine{"collection", "corpus.jsonl", "index", "order", "other.jsonl", "run"});
 }
 
 TEST_CASE("Force replaces nothing that Quern did not make", "[cli][output]") {
@@ -110,7 +110,7 @@ TEST_CASE("a killed run leaves the old output, and the next one clears up", "[cl
     CHECK(read_file(index + "/index.quern") == before);
     CHECK(run_quern({"verify", index}).exit_status == 0);
     REQUIRE(run_quern({"index", corpus, "-o", index, "--force"}).exit_status == 0);
-    CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "index"});
+    CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl", "index"});
   }
 }
 
@@ -121,16 +121,17 @@ TEST_CASE("a full disk fails each stage, leaves nothing behind and keeps the old
   REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0);
   REQUIRE(run_quern({"order", collection, "-o", order}).exit_status == 0);
   REQUIRE(run_quern({"build", collection, "-o", index}).exit_status == 0);
-  const Words names = names_in(folder.path(""));
-  const Words files = {collection, order, index + "/index.quern"};
-  Words before;
+  const CommandLine names = names_in(folder.path(""));
+  const CommandLine files = {collection, order, index + "/index.quern"};
+  CommandLine before;
   for (const std::string& file : files) before.push_back(read_file(file));
   Surroundings full;
   full.max_file_bytes = 8 << 10;
-  for (const Words& arguments :
-       {Words{"parse", corpus, "-o", collection, "--force"}, Words{"order", collection, "-o", order, "--force"},
-        Words{"build", collection, "-o", index, "--force"}, Words{"index", corpus, "-o", index, "--force"},
-        Words{"index", corpus, "-o", folder.path("new")}}) {
+  for (const CommandLine& arguments :
+       {CommandLine{"parse", corpus, "-o", collection, "--force"},
+        CommandLine{"order", collection, "-o", order, "--force"},
+        CommandLine{"build", collection, "-o", index, "--force"}, CommandLine{"index", corpus, "-o", index, "--force"},
+        CommandLine{"index", corpus, "-o", folder.path("new")}}) {
     INFO(arguments[0]);
     const RunOutcome outcome = run_quern(arguments, full);
     INFO(outcome.err);
@@ -147,10 +148,10 @@ TEST_CASE("standard output that can't be written is a failure", "[cli][output]")
   REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
   Surroundings full;
   full.output_path = "/dev/full";
-  for (const Words& arguments :
-       {Words{"query", index, "--query", "mill"}, Words{"inspect", index}, Words{"inspect", index, "--docs"},
-        Words{"inspect", index, "mill"}, Words{"verify", index}, Words{"analyze", "mill"},
-        Words{"index", corpus, "-o", folder.path("index2"), "--json"}}) {
+  for (const CommandLine& arguments :
+       {CommandLine{"query", index, "--query", "mill"}, CommandLine{"inspect", index},
+        CommandLine{"inspect", index, "--docs"}, CommandLine{"inspect", index, "mill"}, CommandLine{"verify", index},
+        CommandLine{"analyze", "mill"}, CommandLine{"index", corpus, "-o", folder.path("index2"), "--json"}}) {
     INFO(arguments[0]);
     const RunOutcome outcome = run_quern(arguments, full);
     CHECK(outcome.exit_status == 1);
@@ -168,7 +169,7 @@ TEST_CASE("work files go to --tmp, and are gone at the end", "[cli][output]") {
   const RunOutcome outcome = run_quern({"index", corpus, "-o", folder.path("x"), "--tmp", folder.path("nowhere")});
   CHECK(outcome.exit_status == 1);
   CHECK(contains(outcome.err, folder.path("nowhere")));
-  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "index", "tmp"});
+  CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl", "index", "tmp"});
 }
 
 }  // namespace quern

@@ -18,15 +18,17 @@ struct Files {
 
   Files() { REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0); }
 
-  RunOutcome make_index(const Words& options) const { return with({"index", corpus, "-o", index, "--force"}, options); }
-  RunOutcome make_order(const Words& options) const {
+  RunOutcome make_index(const CommandLine& options) const {
+    return with({"index", corpus, "-o", index, "--force"}, options);
+  }
+  RunOutcome make_order(const CommandLine& options) const {
     return with({"order", collection, "-o", order, "--force"}, options);
   }
   /// PageRank by docno, of the index.
   std::map<std::string, double> pageranks() const {
     std::map<std::string, double> ranks;
     for (const std::string& line : lines_of(run_quern({"inspect", index, "--docs"}).out)) {
-      Words columns = {""};
+      CommandLine columns = {""};
       for (const char c : line) c == '\t' ? columns.emplace_back() : columns.back() += c, void();
       ranks[columns.at(1)] = std::stod(columns.at(4));
     }
@@ -34,7 +36,7 @@ struct Files {
   }
 
  private:
-  static RunOutcome with(Words arguments, const Words& options) {
+  static RunOutcome with(CommandLine arguments, const CommandLine& options) {
     arguments.insert(arguments.end(), options.begin(), options.end());
     return run_quern(arguments);
   }

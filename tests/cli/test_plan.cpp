@@ -11,16 +11,14 @@ namespace quern {
 namespace {
 
 using namespace testing;
-using Arguments = testing::Words;
-
-const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data";
+using Arguments = testing::CommandLine;
 
 struct ScoredSample {
   TemporaryFolder folder;
-  std::string index = folder.path("index"), log = sample + "/query_log.txt";
+  std::string index = folder.path("index"), log = sample_folder + "/query_log.txt";
 
   explicit ScoredSample(const std::string& order = "score") {
-    REQUIRE(run_quern({"index", sample + "/corpus", "--order", order, "-o", index}).exit_status == 0);
+    REQUIRE(run_quern({"index", sample_folder + "/corpus", "--order", order, "-o", index}).exit_status == 0);
   }
   RunOutcome plan(const std::string& name, const Arguments& options) const {
     Arguments arguments = {"plan", index, "-q", log, "-o", folder.path(name), "--json"};

@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "cli/mill_index.hpp"
 #include "cli/plan_files.hpp"
-#include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
@@ -13,20 +13,6 @@ namespace quern {
 namespace {
 
 using namespace testing;
-
-struct MillIndex {
-  TemporaryFolder folder;
-  std::string index = folder.path("index");
-
-  MillIndex() { REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0); }
-  RunOutcome query(const Words& options, const std::string& input = {}) const {
-    Words arguments = {"query", index};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    Surroundings surroundings;
-    surroundings.input = input;
-    return run_quern(arguments, surroundings);
-  }
-};
 
 /// Columns of a run's lines: docno and rank.
 std::vector<std::pair<std::string, std::string>> ranking(const std::string& run) {
@@ -165,8 +151,9 @@ TEST_CASE("k1, b and IDF may differ from the index's", "[cli][query]") {
   const MillIndex mill;
   const std::string usual = mill.query({"--query", "mill wind"}).out;
   CHECK(mill.query({"--query", "mill wind", "--k1", "1.2", "--b", "0.75", "--idf", "lucene"}).out == usual);
-  for (const Words& options : {Words{"--k1", "0.9"}, Words{"--b", "0.4"}, Words{"--idf", "robertson"}}) {
-    Words arguments = {"--query", "mill wind"};
+  for (const CommandLine& options :
+       {CommandLine{"--k1", "0.9"}, CommandLine{"--b", "0.4"}, CommandLine{"--idf", "robertson"}}) {
+    CommandLine arguments = {"--query", "mill wind"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     const RunOutcome outcome = mill.query(arguments);
     CHECK(outcome.exit_status == 0);
@@ -179,12 +166,12 @@ TEST_CASE("queries come from files, compressed ones and standard input, in their
   const MillIndex mill;
   const std::string queries = "7:mill\n3:no such\n12:stone wheel\n";
   const std::string wanted = mill.query({"-q", mill.folder.write("q.txt", queries)}).out;
-  Words ids;
+  CommandLine ids;
   for (const std::string& line : lines_of(wanted)) {
     const std::string id = line.substr(0, line.find(' '));
     if (ids.empty() || ids.back() != id) ids.push_back(id);
   }
-  CHECK(ids == Words{"7", "12"});
+  CHECK(ids == CommandLine{"7", "12"});
   CHECK(mill.query({"-q", mill.folder.write("q.gz", gzipped(queries))}).out == wanted);
   CHECK(mill.query({"-q", mill.folder.write("q.zst", zstd_packed(queries))}).out == wanted);
   CHECK(mill.query({"-q", "-"}, queries).out == wanted);
@@ -209,8 +196,8 @@ TEST_CASE("a run goes to a file whole, the same bytes as to standard output", "[
 
 TEST_CASE("runs over every codec and block size are the same bytes", "[cli][query]") {
   const TemporaryFolder folder;
-  const std::string sample = std::string(QUERN_SOURCE_DIR) + "/sample_data", collection = folder.path("collection");
-  REQUIRE(run_quern({"parse", sample + "/corpus", "-o", collection}).exit_status == 0);
+  const std::string collection = folder.path("collection");
+  REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
   std::string wanted;
   for (const auto& [codec, block_size] :
        {std::pair("newpfd", "64"), std::pair("rpfd", "128"), std::pair("rice", "256"), std::pair("newpfd", "512")}) {
@@ -218,7 +205,8 @@ TEST_CASE("runs over every codec and block size are the same bytes", "[cli][quer
     REQUIRE(run_quern({"build", collection, "-o", folder.path("index"), "--force", "--codec", codec, "--block-size",
                        block_size})
                 .exit_status == 0);
-    const RunOutcome outcome = run_quern({"query", folder.path("index"), "-q", sample + "/topics.txt", "-k", "100"});
+    const RunOutcome outcome =
+        run_quern({"query", folder.path("index"), "-q", sample_folder + "/topics.txt", "-k", "100"});
     CHECK(outcome.exit_status == 0);
     if (wanted.empty()) wanted = outcome.out;
     CHECK(lines_of(outcome.out).size() > 500);

@@ -15,10 +15,10 @@ namespace {
 
 using namespace testing;
 
-RunOutcome run(const std::string& index, const Words& options, const std::string& input) {
+RunOutcome run(const std::string& index, const CommandLine& options, const std::string& input) {
   Surroundings surroundings;
   surroundings.input = input;
-  Words words = {"query", index, "-q", "-", "--queries-format", "lines"};
+  CommandLine words = {"query", index, "-q", "-", "--queries-format", "lines"};
   words.insert(words.end(), options.begin(), options.end());
   return run_quern(words, surroundings);
 }
@@ -33,8 +33,9 @@ TEST_CASE("one GPU and all of them write what the CPU writes, and say where the 
   std::string queries;
   for (unsigned i = 0; i < 100; ++i) queries += "mill\nstones mill\nnowhere\n";
   const RunOutcome on_cpu = run(index, {}, queries);
-  for (const Words& options : {Words{}, Words{"--gpus", "all"}, Words{"--batch", "7"}, Words{"--batch-wait", "2"}}) {
-    Words words = {"--device", "gpu", "--stats", stats};
+  for (const CommandLine& options :
+       {CommandLine{}, CommandLine{"--gpus", "all"}, CommandLine{"--batch", "7"}, CommandLine{"--batch-wait", "2"}}) {
+    CommandLine words = {"--device", "gpu", "--stats", stats};
     words.insert(words.end(), options.begin(), options.end());
     const RunOutcome on_gpu = run(index, words, queries);
     CHECK(on_gpu.exit_status == 0);
@@ -58,8 +59,8 @@ TEST_CASE("a GPU that is not there is an error that says how many are", "[cli][q
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0);
   for (const char* device : {"gpu", "auto"}) {
-    for (const Words& options : {Words{"--gpu", "999"}, Words{"--gpus", "999"}}) {
-      Words words = {"--device", device};
+    for (const CommandLine& options : {CommandLine{"--gpu", "999"}, CommandLine{"--gpus", "999"}}) {
+      CommandLine words = {"--device", device};
       words.insert(words.end(), options.begin(), options.end());
       const RunOutcome refused = run(index, words, "mill\n");
       CHECK(refused.exit_status == 1);
@@ -75,17 +76,17 @@ TEST_CASE("where a GPU fails midway, the CPU answers what is left, if it may", "
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0);
-  const Words form = {"--output-format", "msmarco", "-k", "1000"};
+  const CommandLine form = {"--output-format", "msmarco", "-k", "1000"};
   // So many results take more memory than what is left.
   constexpr unsigned many = 4000;
   std::string rest;
   for (unsigned i = 0; i < many; ++i) rest += "mill\n";
-  const Words expected = lines_of(run(index, form, "mill\n" + rest).out);
+  const CommandLine expected = lines_of(run(index, form, "mill\n" + rest).out);
   REQUIRE(expected.size() % (many + 1) == 0);
   for (const char* device : {"auto", "gpu"}) {
     INFO(device);
-    Words words = {"query",    index,  "-q",           "-",   "--queries-format", "lines",
-                   "--device", device, "--batch-wait", "100", "--batch",          "4000"};
+    CommandLine words = {"query",    index,  "-q",           "-",   "--queries-format", "lines",
+                         "--device", device, "--batch-wait", "100", "--batch",          "4000"};
     words.insert(words.end(), form.begin(), form.end());
     RunningQuern running(words, true);
     running.write("mill\n");

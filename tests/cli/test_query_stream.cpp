@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include "cli/run_quern.hpp"
+#include "cli/mill_index.hpp"
 #include "cli/small_corpus.hpp"
 #include "corpus/temporary_folder.hpp"
 
@@ -9,29 +9,13 @@ namespace {
 
 using namespace testing;
 
-struct MillIndex {
-  TemporaryFolder folder;
-  std::string index = folder.path("index");
-
-  MillIndex() { REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0); }
-  Words command(const Words& options) const {
-    Words words = {"query", index, "-q", "-"};
-    words.insert(words.end(), options.begin(), options.end());
-    return words;
-  }
-  RunOutcome run(const Words& options, const std::string& input) const {
-    Surroundings surroundings;
-    surroundings.input = input;
-    return run_quern(command(options), surroundings);
-  }
-};
-
 }  // namespace
 
 TEST_CASE("a stream's queries are answered while it stays open", "[cli][query][stream]") {
   const MillIndex mill;
   RunningQuern run(
-      mill.command({"--queries-format", "tsv", "--batch-wait", "1", "--output-format", "msmarco", "-k", "1"}), true);
+      mill.stream_command({"--queries-format", "tsv", "--batch-wait", "1", "--output-format", "msmarco", "-k", "1"}),
+      true);
   run.write("a\tmill\n");
   CHECK(run.read_line() == "a\tM-2\t1");
   run.write("b\tstones\nc\tmi");
@@ -43,8 +27,8 @@ TEST_CASE("a stream's queries are answered while it stays open", "[cli][query][s
 
 TEST_CASE("a full batch does not wait", "[cli][query][stream]") {
   const MillIndex mill;
-  RunningQuern run(mill.command({"--queries-format", "lines", "--batch-wait", "3600000", "--batch", "2",
-                                 "--output-format", "msmarco", "-k", "1"}),
+  RunningQuern run(mill.stream_command({"--queries-format", "lines", "--batch-wait", "3600000", "--batch", "2",
+                                        "--output-format", "msmarco", "-k", "1"}),
                    true);
   run.write("mill\nmill\nmill\n");
   CHECK(run.read_line() == "1\tM-2\t1");
@@ -65,11 +49,11 @@ TEST_CASE("a stream gives the results of a file, in every form with a query a li
   };
   for (const auto& [form, input] : inputs) {
     INFO(form);
-    const RunOutcome whole = mill.run({"--queries-format", form}, input);
+    const RunOutcome whole = mill.stream({"--queries-format", form}, input);
     CHECK(whole.exit_status == 0);
     CHECK_FALSE(whole.out.empty());
     for (const char* batch : {"1", "2", "100"}) {
-      const RunOutcome stream = mill.run({"--queries-format", form, "--batch-wait", "0", "--batch", batch}, input);
+      const RunOutcome stream = mill.stream({"--queries-format", form, "--batch-wait", "0", "--batch", batch}, input);
       CHECK(stream.exit_status == 0);
       CHECK(stream.out == whole.out);
     }
@@ -79,19 +63,19 @@ TEST_CASE("a stream gives the results of a file, in every form with a query a li
 TEST_CASE("a stream must name its form, and what is wrong with it is said after the answers before", "[cli][stream]") {
   const MillIndex mill;
   for (const char* form : {"auto", "trec", "webtrack"}) {
-    const RunOutcome refused = mill.run({"--queries-format", form, "--batch-wait", "0"}, "mill\n");
+    const RunOutcome refused = mill.stream({"--queries-format", form, "--batch-wait", "0"}, "mill\n");
     CHECK(refused.exit_status == 1);
     CHECK(contains(refused.err, "--queries-format"));
     CHECK(contains(refused.err, "tsv"));
   }
   const RunOutcome damaged =
-      mill.run({"--queries-format", "tsv", "--batch-wait", "0", "--output-format", "msmarco"}, "7\tmill\n\nmill\n");
+      mill.stream({"--queries-format", "tsv", "--batch-wait", "0", "--output-format", "msmarco"}, "7\tmill\n\nmill\n");
   CHECK(damaged.exit_status == 1);
   CHECK(contains(damaged.out, "7\tM-2\t1"));
   CHECK(contains(damaged.err, "standard input, line 3"));
   CHECK(run_quern({"query", mill.index, "--query", "mill", "--batch-wait", "1"}).exit_status == 1);
-  CHECK(mill.run({"--batch-wait", "-1"}, "").exit_status == 2);
-  CHECK(mill.run({"--gpus", "some"}, "mill\n").exit_status == 2);
+  CHECK(mill.stream({"--batch-wait", "-1"}, "").exit_status == 2);
+  CHECK(mill.stream({"--gpus", "some"}, "mill\n").exit_status == 2);
 }
 
 }  // namespace quern

@@ -18,21 +18,21 @@ const std::string source_folder = QUERN_SOURCE_DIR;
 TEST_CASE("parse, order and build make the very bytes of index, in every order", "[cli][order]") {
   const TemporaryFolder folder;
   const std::string sample = source_folder + "/sample_data/corpus", collection = folder.path("collection");
-  const Words shaping = {"--codec", "rpfd", "--block-size", "64"};
+  const CommandLine shaping = {"--codec", "rpfd", "--block-size", "64"};
   REQUIRE(run_quern({"parse", sample, "-o", collection, "--stemmer", "porter2"}).exit_status == 0);
-  const auto with = [&](Words arguments, const Words& more) {
+  const auto with = [&](CommandLine arguments, const CommandLine& more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_quern(arguments);
   };
-  Words seen;
-  for (const Words& order : {Words{"natural"}, Words{"url"}, Words{"bisection"}, Words{"random", "--seed", "7"},
-                             Words{"random", "--seed", "8"}}) {
+  CommandLine seen;
+  for (const CommandLine& order : {CommandLine{"natural"}, CommandLine{"url"}, CommandLine{"bisection"},
+                                   CommandLine{"random", "--seed", "7"}, CommandLine{"random", "--seed", "8"}}) {
     INFO(order.front() << " " << order.back());
-    Words by = {"order", collection, "-o", folder.path("order"), "--force", "--by"};
+    CommandLine by = {"order", collection, "-o", folder.path("order"), "--force", "--by"};
     REQUIRE(with(by, order).exit_status == 0);
     REQUIRE(with({"build", collection, "--order", folder.path("order"), "-o", folder.path("built"), "--force"}, shaping)
                 .exit_status == 0);
-    Words in_one = {"index", sample, "-o", folder.path("index"), "--force", "--stemmer", "porter2", "--order"};
+    CommandLine in_one = {"index", sample, "-o", folder.path("index"), "--force", "--stemmer", "porter2", "--order"};
     in_one.insert(in_one.end(), order.begin(), order.end());
     REQUIRE(with(in_one, shaping).exit_status == 0);
     const std::string bytes = read_file(folder.path("index/index.quern"));
@@ -69,11 +69,11 @@ TEST_CASE("URL order goes by reversed host, then path, and documents without a U
   REQUIRE(
       run_quern({"index", folder.write("c.jsonl", corpus), "-o", folder.path("index"), "--order", "url"}).exit_status ==
       0);
-  Words docnos;
+  CommandLine docnos;
   for (const std::string& line : lines_of(run_quern({"inspect", folder.path("index"), "--docs"}).out))
     docnos.push_back(line.substr(line.find('\t') + 1, line.find('\t', 2) - 2));
-  CHECK(docnos == Words{"http://www.example.com/a/c", "http://www.example.com/b", "http://example.org/z",
-                        "http://a.example.org/", "http://b.example.org/", "none", "none"});
+  CHECK(docnos == CommandLine{"http://www.example.com/a/c", "http://www.example.com/b", "http://example.org/z",
+                              "http://a.example.org/", "http://b.example.org/", "none", "none"});
 }
 
 TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", "[cli]") {
@@ -112,13 +112,14 @@ TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", 
   CHECK(both["parse"] == parsed);
   CHECK(both["build"] == built);
 
-  for (const Words& arguments :
-       {Words{"parse", corpus, "-o", collection, "--force"}, Words{"order", collection, "-o", order, "--force"},
-        Words{"build", collection, "-o", index, "--force"}, Words{"index", corpus, "-o", index, "--force"},
-        Words{"verify", index, collection, order},
-        Words{"query", index, "--query", "none", "-o", folder.path("run")}}) {
+  for (const CommandLine& arguments :
+       {CommandLine{"parse", corpus, "-o", collection, "--force"},
+        CommandLine{"order", collection, "-o", order, "--force"},
+        CommandLine{"build", collection, "-o", index, "--force"}, CommandLine{"index", corpus, "-o", index, "--force"},
+        CommandLine{"verify", index, collection, order},
+        CommandLine{"query", index, "--query", "none", "-o", folder.path("run")}}) {
     INFO(arguments[0]);
-    Words quiet = arguments;
+    CommandLine quiet = arguments;
     quiet.push_back("--quiet");
     const RunOutcome outcome = run_quern(quiet);
     CHECK(outcome.exit_status == 0);
@@ -132,8 +133,8 @@ TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", 
 
 TEST_CASE("a corpus may come compressed, in several files, and on standard input", "[cli]") {
   const TemporaryFolder folder;
-  const auto postings_of = [&](const Words& corpus, const Surroundings& surroundings = {}) {
-    Words arguments = {"index", "-o", folder.path("index"), "--force"};
+  const auto postings_of = [&](const CommandLine& corpus, const Surroundings& surroundings = {}) {
+    CommandLine arguments = {"index", "-o", folder.path("index"), "--force"};
     arguments.insert(arguments.end(), corpus.begin(), corpus.end());
     REQUIRE(run_quern(arguments, surroundings).exit_status == 0);
     return run_quern({"inspect", folder.path("index"), "mill", "water", "wheel"}).out;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-const Words commands = {"index", "query", "parse", "order", "build", "inspect", "verify", "analyze"};
+const CommandLine commands = {"index", "query", "parse", "order", "build", "inspect", "verify", "analyze"};
 
 }  // namespace
 
@@ -42,7 +42,7 @@ TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
   REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
   struct Case {
-    Words arguments;
+    CommandLine arguments;
     const char* said;
   };
   const std::vector<Case> cases = {
@@ -97,7 +97,7 @@ TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
     CHECK(contains(outcome.err, wrong.said));
     CHECK(contains(outcome.err, "--help"));
   }
-  CHECK(names_in(folder.path("")) == Words{"corpus.jsonl", "index"});
+  CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl", "index"});
 }
 
 }  // namespace quern

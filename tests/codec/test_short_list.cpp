@@ -11,15 +11,15 @@ using namespace quern;
 
 namespace {
 
-struct List {
+struct FewPostings {
   std::vector<docid_t> docids;
   std::vector<freq_t> freqs;
-  bool operator==(const List&) const = default;
+  bool operator==(const FewPostings&) const = default;
 };
 
 constexpr docid_t most_documents = end_docid - 1;
 
-Bytes coded(const List& list, docid_t num_documents) {
+Bytes coded(const FewPostings& list, docid_t num_documents) {
   Bytes bytes;
   const CodedBits bits = put_short_list(list.docids, list.freqs, num_documents, bytes);
   REQUIRE(bits.docid_bits + bits.freq_bits == bytes.size() * 8);
@@ -27,13 +27,13 @@ Bytes coded(const List& list, docid_t num_documents) {
   return bytes;
 }
 
-List decoded(ByteView bytes, std::size_t size, docid_t num_documents) {
-  List list{std::vector<docid_t>(size), std::vector<freq_t>(size)};
+FewPostings decoded(ByteView bytes, std::size_t size, docid_t num_documents) {
+  FewPostings list{std::vector<docid_t>(size), std::vector<freq_t>(size)};
   get_short_list(bytes, num_documents, list.docids, list.freqs);
   return list;
 }
 
-bool in_range(const List& list, docid_t num_documents) {
+bool in_range(const FewPostings& list, docid_t num_documents) {
   for (std::size_t i = 0; i < list.docids.size(); ++i) {
     if (list.docids[i] >= num_documents || (i > 0 && list.docids[i] <= list.docids[i - 1])) return false;
     if (list.freqs[i] == 0) return false;
@@ -42,17 +42,17 @@ bool in_range(const List& list, docid_t num_documents) {
 }
 
 /// Codes and decodes; and every cut throws, since each bit but the padding counts.
-void check_list(const List& list, docid_t num_documents) {
+void check_list(const FewPostings& list, docid_t num_documents) {
   const Bytes bytes = coded(list, num_documents);
   REQUIRE(decoded(bytes, list.docids.size(), num_documents) == list);
   for (std::size_t size = 0; size < bytes.size(); ++size)
     REQUIRE_THROWS_AS(decoded(ByteView(bytes).first(size), list.docids.size(), num_documents), CorruptFile);
 }
 
-List random_list(std::size_t size, docid_t num_documents, RandomBits& random) {
+FewPostings random_list(std::size_t size, docid_t num_documents, RandomBits& random) {
   std::set<docid_t> docids;
   while (docids.size() < size) docids.insert(static_cast<docid_t>(random.below(num_documents)));
-  List list{{docids.begin(), docids.end()}, {}};
+  FewPostings list{{docids.begin(), docids.end()}, {}};
   for (std::size_t i = 0; i < size; ++i) {
     const unsigned bits = static_cast<unsigned>(random.below(33));
     list.freqs.push_back(static_cast<freq_t>(std::max<std::uint64_t>(1, random.next() >> 32 >> (32 - bits))));
@@ -65,7 +65,7 @@ List random_list(std::size_t size, docid_t num_documents, RandomBits& random) {
 TEST_CASE("All lists of up to seven documents of a collection survive", "[codec][property]") {
   for (docid_t num_documents = 1; num_documents <= 7; ++num_documents) {
     for (unsigned chosen = 1; chosen < 1u << num_documents; ++chosen) {
-      List list;
+      FewPostings list;
       for (docid_t docid = 0; docid < num_documents; ++docid)
         if (chosen >> docid & 1) list.docids.push_back(docid);
       for (std::size_t i = 0; i < list.docids.size(); ++i) list.freqs.push_back(static_cast<freq_t>(i * i + 1));
@@ -77,7 +77,7 @@ TEST_CASE("All lists of up to seven documents of a collection survive", "[codec]
 TEST_CASE("Lists of every length survive at the ends of any collection", "[codec][property]") {
   for (std::uint32_t size = 1; size <= max_short_list; ++size) {
     for (const docid_t num_documents : {size, size + 1, 2 * size, 1000u, 1u << 20, (1u << 31) + 1, most_documents}) {
-      List first, last, spread;
+      FewPostings first, last, spread;
       for (std::uint32_t i = 0; i < size; ++i) {
         first.docids.push_back(i);
         last.docids.push_back(num_documents - size + i);
@@ -87,7 +87,7 @@ TEST_CASE("Lists of every length survive at the ends of any collection", "[codec
       first.freqs.assign(size, 1);
       last.freqs.assign(size, UINT32_MAX);
       spread.freqs.assign(size, 0x80000000u);
-      for (const List& list : {first, last, spread}) check_list(list, num_documents);
+      for (const FewPostings& list : {first, last, spread}) check_list(list, num_documents);
     }
   }
 }
@@ -104,7 +104,7 @@ TEST_CASE("Random short lists survive", "[codec][property]") {
 }
 
 TEST_CASE("A list is appended behind what is there", "[codec]") {
-  const List list{{3, 9}, {1, 2}};
+  const FewPostings list{{3, 9}, {1, 2}};
   Bytes bytes = {1, 2, 3};
   put_short_list(list.docids, list.freqs, 10, bytes);
   CHECK(Bytes(bytes.begin(), bytes.begin() + 3) == Bytes{1, 2, 3});
@@ -112,7 +112,7 @@ TEST_CASE("A list is appended behind what is there", "[codec]") {
 }
 
 TEST_CASE("A dense list costs nothing but its frequencies", "[codec]") {
-  List list;
+  FewPostings list;
   for (docid_t docid = 0; docid < 16; ++docid) list.docids.push_back(docid);
   list.freqs.assign(16, 1);
   CHECK(coded(list, 16).size() == 2);
@@ -129,7 +129,7 @@ TEST_CASE("Whatever the bytes, short lists come out in range or are refused", "[
     Bytes bytes(random.below(80));
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.next() | random.next());
     try {
-      const List list = decoded(bytes, size, num_documents);
+      const FewPostings list = decoded(bytes, size, num_documents);
       REQUIRE(in_range(list, num_documents));
       ++decoded_lists;
       // The code is one to one, so coding again gives the same bits, as far as they were read.

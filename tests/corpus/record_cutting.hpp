@@ -73,4 +73,18 @@ inline Parsed parse_record(const CorpusFormat& format, std::string_view record,
   return parsed;
 }
 
+/// A record that must be a document.
+inline DocumentText parsed_document(const CorpusFormat& format, std::string_view record) {
+  const Parsed parsed = parse_record(format, record);
+  if (parsed.result.kind != RecordKind::document)
+    throw std::logic_error("no document: " + std::string(record) + ": " + parsed.result.reason);
+  return parsed.document;
+}
+
+/// Why a record is bad; empty where it isn't.
+inline std::string why_bad(const CorpusFormat& format, std::string_view record) {
+  const Parsed parsed = parse_record(format, record);
+  return parsed.result.kind == RecordKind::bad ? parsed.result.reason : "";
+}
+
 }  // namespace quern::testing

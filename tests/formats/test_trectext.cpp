@@ -9,23 +9,14 @@ using namespace quern;
 using quern::testing::cut_records;
 using quern::testing::parse_record;
 using quern::testing::Parsed;
+using quern::testing::parsed_document;
 using quern::testing::Piece;
 using quern::testing::record_texts;
+using quern::testing::why_bad;
 
 namespace {
 
-const CorpusFormat& format = trectext_format();
-
-DocumentText document(std::string_view record) {
-  const Parsed parsed = parse_record(format, record);
-  REQUIRE(parsed.result.kind == RecordKind::document);
-  return parsed.document;
-}
-
-std::string why_bad(std::string_view record) {
-  const Parsed parsed = parse_record(format, record);
-  return parsed.result.kind == RecordKind::bad ? parsed.result.reason : "";
-}
+const CorpusFormat& trectext = trectext_format();
 
 }  // namespace
 
@@ -40,9 +31,9 @@ TEST_CASE("The worked example of trectext.md reads as the page says", "[format]"
       "One <B>lies</B> still.\n"
       "</TEXT>\n"
       "</DOC>\n";
-  const std::vector<std::string> records = record_texts(format, file);
+  const std::vector<std::string> records = record_texts(trectext, file);
   REQUIRE(records.size() == 1);
-  const DocumentText text = document(records[0]);
+  const DocumentText text = parsed_document(trectext, records[0]);
   CHECK(text.docno == "MILL-0001");
   CHECK(text.url.empty());
   CHECK(text.title == "Flour & stone");
@@ -50,66 +41,69 @@ TEST_CASE("The worked example of trectext.md reads as the page says", "[format]"
 }
 
 TEST_CASE("TRECTEXT is told from its first record", "[format]") {
-  CHECK(format.detect("<DOC>\n<DOCNO>1</DOCNO>"));
-  CHECK(format.detect("\xEF\xBB\xBF \n<?xml version=\"1.0\"?>\n<!-- news --><ROOT>\n<doc id=\"1\">"));
-  CHECK_FALSE(format.detect("notes <DOC>"));
-  CHECK_FALSE(format.detect("<html><DOC>"));
-  CHECK_FALSE(format.detect("<document>"));
-  CHECK_FALSE(format.detect(""));
+  CHECK(trectext.detect("<DOC>\n<DOCNO>1</DOCNO>"));
+  CHECK(trectext.detect("\xEF\xBB\xBF \n<?xml version=\"1.0\"?>\n<!-- news --><ROOT>\n<doc id=\"1\">"));
+  CHECK_FALSE(trectext.detect("notes <DOC>"));
+  CHECK_FALSE(trectext.detect("<html><DOC>"));
+  CHECK_FALSE(trectext.detect("<document>"));
+  CHECK_FALSE(trectext.detect(""));
 }
 
 TEST_CASE("Tags of TRECTEXT stand in any case", "[format]") {
-  const DocumentText text = document("<doc><DocNo>a</dOCNO><tItLe>t</TITLE><text>b</Text></doc>");
+  const DocumentText text = parsed_document(trectext, "<doc><DocNo>a</dOCNO><tItLe>t</TITLE><text>b</Text></doc>");
   CHECK(text.docno == "a");
   CHECK(text.title == "t");
   CHECK(text.body == "b");
 }
 
 TEST_CASE("Several sections of a kind are phrases of one stream", "[format]") {
-  const DocumentText text = document(
-      "<DOC><DOCNO>1</DOCNO><HEAD>h1</HEAD><TITLE>t</TITLE><HL>h2</HL><LEADPARA>l</LEADPARA><X>no</X>"
-      "<TEXT>a</TEXT><FILEID>no</FILEID><TEXT>b</TEXT></DOC>");
+  const DocumentText text =
+      parsed_document(trectext,
+                      "<DOC><DOCNO>1</DOCNO><HEAD>h1</HEAD><TITLE>t</TITLE><HL>h2</HL><LEADPARA>l</LEADPARA><X>no</X>"
+                      "<TEXT>a</TEXT><FILEID>no</FILEID><TEXT>b</TEXT></DOC>");
   CHECK(text.title == "h1|t|h2");
   CHECK(text.body == "l|a|b");
 }
 
 TEST_CASE("A section without its end tag ends where the next begins, or with the record", "[format]") {
-  const DocumentText text = document("<DOC><DOCNO>1<TITLE>t\n<TEXT>a<TEXT>b</DOC>");
+  const DocumentText text = parsed_document(trectext, "<DOC><DOCNO>1<TITLE>t\n<TEXT>a<TEXT>b</DOC>");
   CHECK(text.docno == "1");
   CHECK(text.title == "t\n");
   CHECK(text.body == "a|b");
 }
 
 TEST_CASE("Comments are no text, tags inside sections separate, a '<' that is no tag stays", "[format]") {
-  const DocumentText text = document(
+  const DocumentText text = parsed_document(
+      trectext,
       "<DOC><DOCNO>1</DOCNO><TEXT>a<!-- no <TITLE>no</TITLE> -->b<I>c</I>d<P>e 1<2 & x < y <unclosed</TEXT></DOC>");
   CHECK(text.title.empty());
   CHECK(text.body == "ab c d|e 1<2 & x < y <unclosed");
 }
 
 TEST_CASE("Character references are resolved, what is none stays", "[format]") {
-  const DocumentText text = document(
-      "<DOC><DOCNO>1</DOCNO><TEXT>caf&eacute; &#65;&#x42;&lt;&apos;&hyph;&#0;&#30;&#xD800; &nosuch; &; "
-      "&amp</TEXT></DOC>");
+  const DocumentText text =
+      parsed_document(trectext,
+                      "<DOC><DOCNO>1</DOCNO><TEXT>caf&eacute; &#65;&#x42;&lt;&apos;&hyph;&#0;&#30;&#xD800; &nosuch; &; "
+                      "&amp</TEXT></DOC>");
   CHECK(text.body == "caf\u00e9 AB<'-  \uFFFD &nosuch; &; &amp");
 }
 
 TEST_CASE("The id of DOC is the docno where DOCNO is missing", "[format]") {
-  CHECK(document("<DOC id=\"doc2\"><TEXT>a</TEXT></DOC>").docno == "doc2");
-  CHECK(document("<DOC lang='en' ID = doc2 ><TEXT>a</TEXT></DOC>").docno == "doc2");
-  CHECK(document("<DOC id=\"doc2\"><DOCNO>d</DOCNO></DOC>").docno == "d");
-  CHECK(why_bad("<DOC><TEXT>a</TEXT></DOC>").find("DOCNO") != std::string::npos);
-  CHECK(why_bad("<DOC idx=\"doc2\"><TEXT>a</TEXT></DOC>").find("DOCNO") != std::string::npos);
+  CHECK(parsed_document(trectext, "<DOC id=\"doc2\"><TEXT>a</TEXT></DOC>").docno == "doc2");
+  CHECK(parsed_document(trectext, "<DOC lang='en' ID = doc2 ><TEXT>a</TEXT></DOC>").docno == "doc2");
+  CHECK(parsed_document(trectext, "<DOC id=\"doc2\"><DOCNO>d</DOCNO></DOC>").docno == "d");
+  CHECK(why_bad(trectext, "<DOC><TEXT>a</TEXT></DOC>").find("DOCNO") != std::string::npos);
+  CHECK(why_bad(trectext, "<DOC idx=\"doc2\"><TEXT>a</TEXT></DOC>").find("DOCNO") != std::string::npos);
 }
 
 TEST_CASE("A docno is whole at any length up to 65,535 bytes", "[format]") {
   const std::string longest(65535, 'n');
-  CHECK(document("<DOC><DOCNO>" + longest + "</DOCNO></DOC>").docno == longest);
-  CHECK(why_bad("<DOC><DOCNO>n" + longest + "</DOCNO></DOC>").find("65536") != std::string::npos);
+  CHECK(parsed_document(trectext, "<DOC><DOCNO>" + longest + "</DOCNO></DOC>").docno == longest);
+  CHECK(why_bad(trectext, "<DOC><DOCNO>n" + longest + "</DOCNO></DOC>").find("65536") != std::string::npos);
 }
 
 TEST_CASE("A record without known sections is a document without text", "[format]") {
-  const DocumentText text = document("<DOC><DOCNO>1</DOCNO><SUMMARY>no</SUMMARY> no </DOC>");
+  const DocumentText text = parsed_document(trectext, "<DOC><DOCNO>1</DOCNO><SUMMARY>no</SUMMARY> no </DOC>");
   CHECK(text.title.empty());
   CHECK(text.body.empty());
 }
@@ -117,7 +111,7 @@ TEST_CASE("A record without known sections is a document without text", "[format
 TEST_CASE("Invalid UTF-8 in TRECTEXT is repaired and counted", "[format]") {
   RecordScratch scratch;
   DocumentText text;
-  CHECK(format.parse("<DOC><DOCNO>1</DOCNO><TEXT>caf\xE9 au\xFF</TEXT></DOC>", scratch, text).kind ==
+  CHECK(trectext.parse("<DOC><DOCNO>1</DOCNO><TEXT>caf\xE9 au\xFF</TEXT></DOC>", scratch, text).kind ==
         RecordKind::document);
   CHECK(text.body == "caf\uFFFD au\uFFFD");
   CHECK(scratch.repaired_utf8 == 2);
@@ -127,14 +121,14 @@ TEST_CASE("Records end at </DOC>, at the next <DOC> of a line, or with the file"
   const std::string file =
       "<!-- <DOC> in a comment </DOC>\n<DOC>\n -->\n<ROOT><DOC>1</DOC> <doc>2\n</doc>\n<DOC>3 is not closed\n"
       "<DOC>4 has </DOC> inside\n</DOC> \n<DOCNO>no</DOCNO>\n<DOC>5 is the last";
-  CHECK(record_texts(format, file) ==
+  CHECK(record_texts(trectext, file) ==
         std::vector<std::string>{"<DOC>1</DOC>", "<doc>2\n</doc>", "<DOC>3 is not closed\n",
                                  "<DOC>4 has </DOC> inside\n</DOC>", "<DOC>5 is the last"});
 }
 
 TEST_CASE("An end tag without its start and an unclosed comment are told", "[format]") {
   const std::string file = "<DxC>1</DOC>\n<DOC>2</DOC>\n<!-- for ever <DOC>3</DOC>\n";
-  const std::vector<Piece> pieces = cut_records(format, file, file.size());
+  const std::vector<Piece> pieces = cut_records(trectext, file, file.size());
   REQUIRE(pieces.size() == 3);
   CHECK(pieces[0].offset == 6);
   CHECK(pieces[0].reason.find("</DOC> without") == 0);
@@ -150,11 +144,11 @@ TEST_CASE("TRECTEXT is cut the same however its bytes come", "[format][property]
     file += i % 4 == 0 ? "<!-- </DOC> -->\n" : i % 7 == 0 ? "</doc>" + std::string(100, ' ') + "<DOC>" : "\n";
   }
   for (const std::uint64_t max_record_bytes : {std::uint64_t{60}, std::uint64_t{1} << 20}) {
-    const std::vector<Piece> whole = cut_records(format, file, file.size(), max_record_bytes);
+    const std::vector<Piece> whole = cut_records(trectext, file, file.size(), max_record_bytes);
     CHECK(whole.size() > 20);
     for (std::size_t step = 1; step < 100; ++step) {
       INFO("step " << step << ", at most " << max_record_bytes);
-      CHECK(cut_records(format, file, step, max_record_bytes) == whole);
+      CHECK(cut_records(trectext, file, step, max_record_bytes) == whole);
     }
   }
 }
@@ -163,7 +157,7 @@ TEST_CASE("A million unclosed tags or comments take linear time", "[format]") {
   for (const std::string_view tag : {"<a", "<!--", "<", "&", "<TEXT>", "</DOC> x"}) {
     std::string record = "<DOC><DOCNO>1</DOCNO><TEXT>";
     for (int i = 0; i < 1000000; ++i) record += tag;
-    CHECK(document(record).docno == "1");
-    CHECK(cut_records(format, record, 1 << 18, 1 << 24).size() == 1);
+    CHECK(parsed_document(trectext, record).docno == "1");
+    CHECK(cut_records(trectext, record, 1 << 18, 1 << 24).size() == 1);
   }
 }

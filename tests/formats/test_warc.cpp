@@ -16,7 +16,7 @@ using quern::testing::record_texts;
 
 namespace {
 
-const CorpusFormat& format = warc_format();
+const CorpusFormat& warc = warc_format();
 
 /// A record with a length that is right, or off by so many bytes.
 std::string warc_record(std::string_view header, std::string_view block, long off_by = 0, std::string end = "\r\n") {
@@ -32,7 +32,7 @@ std::string response(std::string_view http, std::string_view id = "<urn:uuid:1-2
       http);
 }
 
-RecordKind kind_of(std::string_view record) { return parse_record(format, record).result.kind; }
+RecordKind kind_of(std::string_view record) { return parse_record(warc, record).result.kind; }
 
 std::vector<std::string> without_gaps(const std::vector<Piece>& pieces) {
   std::vector<std::string> texts;
@@ -66,11 +66,11 @@ TEST_CASE("The worked example of warc.md reads as the page says", "[format]") {
       "9\r\nr</title>\r\n"
       "0\r\n\r\n"
       "\r\n\r\n";
-  CHECK(format.detect(file));
-  const std::vector<std::string> records = record_texts(format, file);
+  CHECK(warc.detect(file));
+  const std::vector<std::string> records = record_texts(warc, file);
   REQUIRE(records.size() == 2);
   CHECK(kind_of(records[0]) == RecordKind::skipped);
-  const Parsed parsed = parse_record(format, records[1]);
+  const Parsed parsed = parse_record(warc, records[1]);
   REQUIRE(parsed.result.kind == RecordKind::document);
   CHECK(parsed.document.docno == "0b");
   CHECK(parsed.document.url == "http://mill.example/");
@@ -79,18 +79,18 @@ TEST_CASE("The worked example of warc.md reads as the page says", "[format]") {
 }
 
 TEST_CASE("WARC is told by its version line", "[format]") {
-  CHECK(format.detect("WARC/0.18\nWARC-Type: warcinfo\n"));
-  CHECK(format.detect("\r\nWARC/1.1\r\n"));
-  CHECK_FALSE(format.detect("WARC/one\r\n"));
-  CHECK_FALSE(format.detect("WARC is a format"));
-  CHECK_FALSE(format.detect(""));
+  CHECK(warc.detect("WARC/0.18\nWARC-Type: warcinfo\n"));
+  CHECK(warc.detect("\r\nWARC/1.1\r\n"));
+  CHECK_FALSE(warc.detect("WARC/one\r\n"));
+  CHECK_FALSE(warc.detect("WARC is a format"));
+  CHECK_FALSE(warc.detect(""));
 }
 
 TEST_CASE("The docno is WARC-TREC-ID, else the record's id", "[format]") {
   const std::string page = "HTTP/1.1 200 OK\r\n\r\n<title>t</title>";
-  CHECK(parse_record(format, response(page)).document.docno == "1-2-3");
-  CHECK(parse_record(format, response(page, "<id:x>")).document.docno == "id:x");
-  CHECK(parse_record(format, response(page, "<urn:uuid:1>\r\nWARC-TREC-ID: clueweb09-1")).document.docno ==
+  CHECK(parse_record(warc, response(page)).document.docno == "1-2-3");
+  CHECK(parse_record(warc, response(page, "<id:x>")).document.docno == "id:x");
+  CHECK(parse_record(warc, response(page, "<urn:uuid:1>\r\nWARC-TREC-ID: clueweb09-1")).document.docno ==
         "clueweb09-1");
   CHECK(kind_of(response(page, "")) == RecordKind::bad);
 }
@@ -113,8 +113,8 @@ TEST_CASE("Only successful responses with text are documents", "[format]") {
 TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
   const std::string page = "<title>packed</title>" + std::string(100000, ' ');
   const std::string record = response("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzipped(page));
-  CHECK(parse_record(format, record).document.title == "packed");
-  const Parsed limited = parse_record(format, record, 100000);
+  CHECK(parse_record(warc, record).document.title == "packed");
+  const Parsed limited = parse_record(warc, record, 100000);
   CHECK(limited.result.kind == RecordKind::bad);
   CHECK(limited.result.reason.find("--max-document") != std::string::npos);
   CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nx")) == RecordKind::bad);
@@ -122,16 +122,16 @@ TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
 
 TEST_CASE("Plain text pages are taken as they are, empty lines end phrases", "[format]") {
   const std::string record = response("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n1 < 2 <b>\n\nsecond");
-  const std::vector<std::string> records = record_texts(format, record);
+  const std::vector<std::string> records = record_texts(warc, record);
   REQUIRE(records.size() == 1);
-  CHECK(parse_record(format, records[0]).document.body == "1 < 2 <b>|second");
+  CHECK(parse_record(warc, records[0]).document.body == "1 < 2 <b>|second");
 }
 
 TEST_CASE("Lengths lead from record to record, over version lines in a page too", "[format]") {
   for (const std::string end : {"\r\n", "\n"}) {
     const std::string first = warc_record("A: 1" + end, "quotes\nWARC/1.0\nin a page", 0, end);
     const std::string second = warc_record("A: 2" + end, "", 0, end);
-    const std::vector<Piece> pieces = cut_records(format, first + second + second, 1000);
+    const std::vector<Piece> pieces = cut_records(warc, first + second + second, 1000);
     REQUIRE(pieces.size() == 3);
     CHECK(pieces[0].text + end + end == first);
     CHECK(pieces[1].offset == first.size());
@@ -145,7 +145,7 @@ TEST_CASE("A length that leads to no record is not believed", "[format]") {
     const std::string bad = warc_record("A: 1\r\n", block, off_by);
     const std::string good = warc_record("A: 2\r\n", "x");
     INFO("off by " << off_by);
-    const std::vector<std::string> records = without_gaps(cut_records(format, good + bad + good + good, 1000));
+    const std::vector<std::string> records = without_gaps(cut_records(warc, good + bad + good + good, 1000));
     REQUIRE(records.size() == 4);
     CHECK(records[1].substr(records[1].size() - block.size()) == block);
   }
@@ -156,20 +156,20 @@ TEST_CASE("Records without a length, or with a broken header, don't take the nex
   const std::string no_length = "WARC/1.0\r\nA: 1\r\n\r\nblock\r\n\r\n";
   const std::string no_end = "WARC/1.0\r\nA: 1\r\n";
   const std::string cut = "WARC/1.0\r\nContent-Length: 100\r\n\r\nonly this";
-  CHECK(record_texts(format, no_length + good).size() == 2);
-  CHECK(record_texts(format, no_end + good) == std::vector<std::string>{no_end, good.substr(0, good.size() - 4)});
-  CHECK(record_texts(format, good + cut) == std::vector<std::string>{good.substr(0, good.size() - 4), cut});
+  CHECK(record_texts(warc, no_length + good).size() == 2);
+  CHECK(record_texts(warc, no_end + good) == std::vector<std::string>{no_end, good.substr(0, good.size() - 4)});
+  CHECK(record_texts(warc, good + cut) == std::vector<std::string>{good.substr(0, good.size() - 4), cut});
 }
 
 TEST_CASE("What begins with no version line is told once and passed over", "[format]") {
   const std::string good = warc_record("A: 2\r\n", "x");
-  const std::vector<Piece> pieces = cut_records(format, "\njunk\nmore junk\n" + good + good, 1000);
+  const std::vector<Piece> pieces = cut_records(warc, "\njunk\nmore junk\n" + good + good, 1000);
   REQUIRE(pieces.size() == 3);
   CHECK(pieces[0].reason.find("no WARC record") == 0);
   CHECK(pieces[0].offset == 1);
   CHECK(pieces[1].offset == 16);
   for (std::size_t step = 1; step < 20; ++step) {
-    CHECK(cut_records(format, "junk\nmore\n" + good + good, step).size() == 3);
+    CHECK(cut_records(warc, "junk\nmore\n" + good + good, step).size() == 3);
   }
 }
 
@@ -182,11 +182,11 @@ TEST_CASE("WARC is cut the same however its bytes come", "[format][property]") {
     if (i % 7 == 0) file += "junk\nWARC/x\n";
   }
   for (const std::uint64_t max_record_bytes : {std::uint64_t{100}, std::uint64_t{1} << 20}) {
-    const std::vector<Piece> whole = cut_records(format, file, file.size(), max_record_bytes);
+    const std::vector<Piece> whole = cut_records(warc, file, file.size(), max_record_bytes);
     CHECK(whole.size() >= 30);
     for (std::size_t step = 1; step < 100; ++step) {
       INFO("step " << step << ", at most " << max_record_bytes);
-      CHECK(cut_records(format, file, step, max_record_bytes) == whole);
+      CHECK(cut_records(warc, file, step, max_record_bytes) == whole);
     }
   }
 }

@@ -17,8 +17,8 @@ namespace {
 
 using namespace testing;
 
-struct Subject {
-  Subject(const std::string& codec, const CorpusShape& shape) {
+struct DamagedIndex {
+  DamagedIndex(const std::string& codec, const CorpusShape& shape) {
     const auto documents = random_corpus(97, shape);
     const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
     const DocumentOrder order = pipeline.order(collection);
@@ -81,7 +81,7 @@ void damage(Bytes& section, std::size_t number_bytes, RandomBits& random) {
 }
 
 /// Damages each section that kernels read, so many times. Returns how often it was found.
-int damage_all(Subject& subject, unsigned times) {
+int damage_all(DamagedIndex& subject, unsigned times) {
   int found = 0;
   RandomBits random(101);
   NoProgress progress;
@@ -114,14 +114,14 @@ TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize][
   SKIP_WITHOUT_GPU();
   for (const Codec* codec : all_codecs()) {
     INFO(codec->name());
-    Subject subject(std::string(codec->name()), {700, 60, 20, false});
+    DamagedIndex subject(std::string(codec->name()), {700, 60, 20, false});
     CHECK(damage_all(subject, 8) > 0);
   }
 }
 
 TEST_CASE("an engine that met damage answers what is sound", "[gpu]") {
   SKIP_WITHOUT_GPU();
-  Subject subject("newpfd", {3000, 60, 20, false});
+  DamagedIndex subject("newpfd", {3000, 60, 20, false});
   // All of the longest list's blocks but the first.
   const auto list = subject.sound->find("everywhere");
   REQUIRE(list);

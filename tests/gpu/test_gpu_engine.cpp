@@ -43,8 +43,8 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
 }
 
 /// A corpus, and checks over the indexes that are built of it.
-struct Corpus {
-  explicit Corpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
+struct QueryCorpus {
+  explicit QueryCorpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
       : documents(random_corpus(seed, shape)),
         collection(pipeline.parse(as_jsonl(documents))),
         order(pipeline.order(collection)),
@@ -72,7 +72,7 @@ struct Corpus {
 TEST_CASE("the GPU gives the CPU's results over every coding", "[gpu][query][property]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 31, {1500, 200, 30, false});
+  const QueryCorpus corpus(pipeline, 31, {1500, 200, 30, false});
   const auto queries = draw_queries(3, corpus.model, 60);
   for (const BuildOptions& options : all_codings()) corpus.check(pipeline, options, queries);
 }
@@ -80,7 +80,7 @@ TEST_CASE("the GPU gives the CPU's results over every coding", "[gpu][query][pro
 TEST_CASE("the GPU gives the CPU's results over blocks of 2 to 16 postings", "[gpu][query][property]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 47, {2000, 120, 14, false});
+  const QueryCorpus corpus(pipeline, 47, {2000, 120, 14, false});
   const auto queries = draw_queries(11, corpus.model, 60);
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 4u, 16u}) {
@@ -98,7 +98,7 @@ TEST_CASE("the GPU gives the CPU's results over blocks of 2 to 16 postings", "[g
 TEST_CASE("each coding is decoded, united and intersected within bounds", "[gpu][sanitize]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 71, {600, 80, 20, false});
+  const QueryCorpus corpus(pipeline, 71, {600, 80, 20, false});
   const auto queries = draw_queries(17, corpus.model, 12);
   for (const Codec* codec : all_codecs()) {
     for (const unsigned recursion : codec->name() == "rpfd" ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{2}) {
@@ -114,7 +114,7 @@ TEST_CASE("each coding is decoded, united and intersected within bounds", "[gpu]
 TEST_CASE("the GPU gives the CPU's results for other k1, b and IDF", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 53, {1200, 150, 40, false});
+  const QueryCorpus corpus(pipeline, 53, {1200, 150, 40, false});
   const auto queries = draw_queries(5, corpus.model, 40);
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   for (const Bm25Parameters& bm25 : {Bm25Parameters{0.9, 0.4}, Bm25Parameters{0, 0}, Bm25Parameters{1e6, 1}})
@@ -140,7 +140,7 @@ TEST_CASE("the GPU gives the CPU's results with PageRank, whether it may stop ea
 TEST_CASE("queries of many terms are answered by the GPU, of more than 64 by the CPU", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 59, {1500, 300, 60, false});
+  const QueryCorpus corpus(pipeline, 59, {1500, 300, 60, false});
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   const QueryEngine engine(index, {});
   std::vector<std::string> terms;

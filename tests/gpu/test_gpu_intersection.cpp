@@ -88,8 +88,8 @@ void check_methods(const IndexReader& index, const Queries& queries, std::uint64
     }
 }
 
-struct Corpus {
-  Corpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
+struct IntersectCorpus {
+  IntersectCorpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
       : documents(random_corpus(seed, shape)),
         collection(pipeline.parse(as_jsonl(documents))),
         order(pipeline.order(collection)),
@@ -125,7 +125,7 @@ IndexReader damaged(const Pipeline& pipeline, const IndexReader& index, std::str
 TEST_CASE("the GPU intersects as the CPU does, over every coding", "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 37, {3000, 200, 30, false});
+  const IntersectCorpus corpus(pipeline, 37, {3000, 200, 30, false});
   const Queries queries(draw_queries(3, corpus.model, 60));
   for (const BuildOptions& options : all_codings()) {
     INFO(coding_text(options));
@@ -136,7 +136,7 @@ TEST_CASE("the GPU intersects as the CPU does, over every coding", "[gpu][inters
 TEST_CASE("the GPU intersects as the CPU does, over blocks of 2 to 16 postings", "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 43, {2000, 120, 14, false});
+  const IntersectCorpus corpus(pipeline, 43, {2000, 120, 14, false});
   const Queries queries(draw_queries(11, corpus.model, 60));
   for (const Codec* codec : all_codecs())
     for (const unsigned block_size : {2u, 4u, 16u}) {
@@ -151,7 +151,7 @@ TEST_CASE("the GPU intersects as the CPU does, over blocks of 2 to 16 postings",
 TEST_CASE("queries of 64 terms and more are intersected on the GPU", "[gpu][intersect]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 59, {1500, 120, 300, false});
+  const IntersectCorpus corpus(pipeline, 59, {1500, 120, 300, false});
   std::vector<std::string> terms;
   for (const auto& list : corpus.model.lists()) terms.push_back(list.first);
   std::vector<std::vector<std::string>> queries;
@@ -163,7 +163,7 @@ TEST_CASE("lists that do not fit the GPU's memory make way for each other, or go
           "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 61, {4000, 150, 25, false});
+  const IntersectCorpus corpus(pipeline, 61, {4000, 150, 25, false});
   const Queries queries(draw_queries(29, corpus.model, 80));
   BuildOptions options;
   options.codec_options.block_size = 16;
@@ -177,7 +177,7 @@ TEST_CASE("lists that do not fit the GPU's memory make way for each other, or go
 TEST_CASE("intersections of each coding stay within bounds", "[gpu][sanitize][intersect]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 73, {900, 80, 20, false});
+  const IntersectCorpus corpus(pipeline, 73, {900, 80, 20, false});
   const Queries queries(draw_queries(17, corpus.model, 10));
   for (const Codec* codec : all_codecs()) {
     BuildOptions options;
@@ -192,7 +192,7 @@ TEST_CASE("intersections of a damaged index end with an error, or stay within bo
           "[gpu][sanitize][damage][intersect]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;
-  const Corpus corpus(pipeline, 79, {900, 60, 20, false});
+  const IntersectCorpus corpus(pipeline, 79, {900, 60, 20, false});
   const Queries queries(draw_queries(23, corpus.model, 20));
   NoProgress progress;
   unsigned refused = 0;

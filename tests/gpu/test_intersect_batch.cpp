@@ -15,8 +15,9 @@ namespace {
 using namespace testing;
 
 /// An index of tiny blocks, in which "everywhere" and "often" are dense.
-struct Subject {
-  Subject() : documents(random_corpus(83, {900, 150, 40, false})), collection(pipeline.parse(as_jsonl(documents))) {
+struct IntersectSubject {
+  IntersectSubject()
+      : documents(random_corpus(83, {900, 150, 40, false})), collection(pipeline.parse(as_jsonl(documents))) {
     BuildOptions options;
     options.codec_options.block_size = 8;
     index.emplace(Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options)));
@@ -59,7 +60,7 @@ void check_parts(const IntersectBatch& batch) {
 }  // namespace
 
 TEST_CASE("a list is unpacked when it was asked for often enough, once", "[gpu_batch]") {
-  const Subject subject;
+  const IntersectSubject subject;
   UnpackedLists unpacked(subject.index->num_documents(), much);
   const auto lists = subject.lists_of("often everywhere");
   for (const bool asked_before : {false, true, true}) {
@@ -79,7 +80,7 @@ TEST_CASE("a list is unpacked when it was asked for often enough, once", "[gpu_b
 }
 
 TEST_CASE("kernels get the queries that decode first, and answers find their way back", "[gpu_batch]") {
-  const Subject subject;
+  const IntersectSubject subject;
   UnpackedLists unpacked(subject.index->num_documents(), much);
   const auto dense = subject.lists_of("everywhere");
   ListState& state = unpacked.state_of(dense.front().number);
@@ -98,7 +99,7 @@ TEST_CASE("kernels get the queries that decode first, and answers find their way
 }
 
 TEST_CASE("methods that need all lists unpacked are told when there is no room", "[gpu_batch]") {
-  const Subject subject;
+  const IntersectSubject subject;
   const auto lists = subject.lists_of("often everywhere");
   const std::uint64_t all = lists[0].df + lists[1].df;
   for (const Unpacking unpacking : {Unpacking::documents, Unpacking::buckets}) {

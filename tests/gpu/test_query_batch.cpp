@@ -18,8 +18,8 @@ namespace {
 
 using namespace testing;
 
-struct Subject {
-  explicit Subject(unsigned quantize_bits)
+struct QuerySubject {
+  explicit QuerySubject(unsigned quantize_bits)
       : documents(random_corpus(83, {900, 150, 40, false})),
         collection(pipeline.parse(as_jsonl(documents))),
         order(pipeline.order(collection)),
@@ -105,7 +105,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
 }  // namespace
 
 TEST_CASE("units bound scores from above, and by little", "[gpu_batch][property]") {
-  const Subject subject(0);
+  const QuerySubject subject(0);
   check_units(*subject.engine, subject.model);
 }
 
@@ -120,13 +120,13 @@ TEST_CASE("units bound scores that begin with PageRank", "[gpu_batch][property]"
 
 TEST_CASE("units of quantized scores are the scores, where they fit", "[gpu_batch][property][quantized]") {
   for (const unsigned bits : {8u, 16u}) {
-    const Subject subject(bits);
+    const QuerySubject subject(bits);
     check_units(*subject.engine, subject.model);
   }
 }
 
 TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gpu_batch]") {
-  const Subject subject(0);
+  const QuerySubject subject(0);
   const QueryEngine& engine = *subject.engine;
   Analyzer analyzer = engine.make_analyzer();
   gpu::QueryBatch batch(engine);
@@ -154,7 +154,7 @@ TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gp
 
 TEST_CASE("queries brought together make the batch that they make one by one", "[gpu_batch][property]") {
   for (const unsigned bits : {0u, 8u}) {
-    const Subject subject(bits);
+    const QuerySubject subject(bits);
     const QueryEngine& engine = *subject.engine;
     Analyzer analyzer = engine.make_analyzer();
     std::vector<std::vector<WeightedList>> lists;
@@ -189,7 +189,7 @@ TEST_CASE("queries brought together make the batch that they make one by one", "
 
 TEST_CASE("without CUDA or a GPU, asking for one is an error that says so", "[gpu_batch]") {
   if (!list_gpus().empty()) return;
-  const Subject subject(0);
+  const QuerySubject subject(0);
   NoProgress progress;
   CHECK_THROWS_AS(GpuEngine(*subject.engine, {}, progress), CudaError);
 }

@@ -13,6 +13,7 @@
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"
+#include "order/first_documents.hpp"
 
 using namespace quern;
 using quern::testing::Page;
@@ -66,12 +67,6 @@ std::vector<docid_t> bisected(std::vector<Terms> documents, unsigned threads, Bi
   std::vector<TermSet> sets = sets_of(documents);
   bisect(sets, number_of_terms(documents), options, resources);
   return numbers_of(sets);
-}
-
-std::vector<docid_t> natural(std::size_t count) {
-  std::vector<docid_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), docid_t{0});
-  return numbers;
 }
 
 /// Sum of log2 of all gaps, those of the first postings included.
@@ -133,7 +128,7 @@ std::vector<docid_t> split(std::vector<Terms> documents, unsigned iterations) {
 /// The order after one exchange, by its definition: the documents that cost least in the first half go there. False
 /// where it would be rounding that decides.
 bool first_exchange(const std::vector<Terms>& documents, std::vector<docid_t>& order) {
-  order = natural(documents.size());
+  order = testing::first_documents(documents.size());
   std::vector<bool> in_first = first_half(order);
   std::vector<double> leanings;
   for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -172,7 +167,7 @@ std::vector<docid_t> bisection_of(const CollectionReader& collection, const Temp
 
 bool is_permutation(std::vector<docid_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
-  return numbers == natural(numbers.size());
+  return numbers == testing::first_documents(numbers.size());
 }
 
 }  // namespace
@@ -208,7 +203,7 @@ TEST_CASE("Splitting makes the modelled gaps of two halves smaller", "[order]") 
   for (int repeat = 0; repeat < 10; ++repeat) {
     const std::vector<Terms> documents = random_documents(300, 6, 25, random);
     CHECK(model_bits(documents, first_half(split(documents, 20))) <
-          0.97 * model_bits(documents, first_half(natural(300))));
+          0.97 * model_bits(documents, first_half(testing::first_documents(300))));
   }
 }
 
@@ -228,16 +223,17 @@ TEST_CASE("Two interleaved topics come apart", "[order]") {
 TEST_CASE("Bisection makes gaps smaller than a random order has them", "[order][property]") {
   RandomBits random(89);
   const std::vector<Terms> documents = random_documents(3000, 50, 40, random);
-  CHECK(log_gap_bits(documents, bisected(documents, 2)) < 0.7 * log_gap_bits(documents, natural(3000)));
+  CHECK(log_gap_bits(documents, bisected(documents, 2)) <
+        0.7 * log_gap_bits(documents, testing::first_documents(3000)));
 }
 
 TEST_CASE("Documents that bisection can't tell apart stay in their order", "[order]") {
   for (const std::size_t count : {0, 1, 2, 3, 17, 100}) {
-    CHECK(bisected(std::vector<Terms>(count), 2) == natural(count));
-    CHECK(bisected(std::vector<Terms>(count, {4, 2, 9}), 2) == natural(count));
+    CHECK(bisected(std::vector<Terms>(count), 2) == testing::first_documents(count));
+    CHECK(bisected(std::vector<Terms>(count, {4, 2, 9}), 2) == testing::first_documents(count));
     std::vector<Terms> strangers(count);
     for (std::size_t i = 0; i < count; ++i) strangers[i] = {static_cast<std::uint32_t>(i)};
-    CHECK(bisected(strangers, 2) == natural(count));
+    CHECK(bisected(strangers, 2) == testing::first_documents(count));
   }
 }
 
@@ -251,9 +247,9 @@ TEST_CASE("Documents that have a term several times, as in damaged collections, 
 TEST_CASE("Ranges that are small enough keep their order", "[order]") {
   RandomBits random(97);
   const std::vector<Terms> documents = random_documents(50, 5, 20, random);
-  CHECK(bisected(documents, 2, {50, 20}) == natural(50));
-  CHECK(bisected(documents, 2, {49, 20}) != natural(50));
-  CHECK(bisected(documents, 2, {8, 0}) == natural(50));
+  CHECK(bisected(documents, 2, {50, 20}) == testing::first_documents(50));
+  CHECK(bisected(documents, 2, {49, 20}) != testing::first_documents(50));
+  CHECK(bisected(documents, 2, {8, 0}) == testing::first_documents(50));
 }
 
 TEST_CASE("A collection's bisection depends neither on threads nor on memory, nor on its chunks", "[order][property]") {
@@ -264,7 +260,7 @@ TEST_CASE("A collection's bisection depends neither on threads nor on memory, no
   REQUIRE(collection.num_chunks() > 3);
   const std::vector<docid_t> order = bisection_of(collection, folder, 1, 64 << 20);
   CHECK(is_permutation(order));
-  CHECK(log_gap_bits(documents, order) < 0.8 * log_gap_bits(documents, natural(700)));
+  CHECK(log_gap_bits(documents, order) < 0.8 * log_gap_bits(documents, testing::first_documents(700)));
   CHECK(bisection_of(collection, folder, 2, 1 << 20) == order);
   CHECK(bisection_of(collection, folder, 3, 1 << 30) == order);
   CHECK(bisection_of(testing::collection_of(folder, pages_of(documents), 100000), folder, 2, 64 << 20) == order);

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"
+#include "order/first_documents.hpp"
 
 using namespace quern;
 using quern::testing::Page;
@@ -20,12 +21,6 @@ std::vector<docid_t> compute(const CollectionReader& collection, const Temporary
   options.by = by;
   options.seed = seed;
   return make_order(collection, options, {}, testing::small_resources(folder, threads, memory_bytes)).documents;
-}
-
-std::vector<docid_t> natural(std::size_t count) {
-  std::vector<docid_t> documents(count);
-  std::iota(documents.begin(), documents.end(), docid_t{0});
-  return documents;
 }
 
 std::vector<Page> pages_with_urls(std::size_t count, std::uint64_t without_one_in) {
@@ -49,7 +44,7 @@ std::vector<Page> pages_with_urls(std::size_t count, std::uint64_t without_one_i
 TEST_CASE("The natural order is the corpus's", "[order]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(100, 3));
-  CHECK(compute(collection, folder, "natural") == natural(100));
+  CHECK(compute(collection, folder, "natural") == testing::first_documents(100));
 }
 
 TEST_CASE("The random order is a permutation that its seed alone decides", "[order]") {
@@ -58,14 +53,14 @@ TEST_CASE("The random order is a permutation that its seed alone decides", "[ord
   const std::vector<docid_t> first = compute(collection, folder, "random", 1);
   CHECK(compute(collection, folder, "random", 1, 1 << 28, 1) == first);
   CHECK(compute(collection, folder, "random", 2) != first);
-  CHECK(first != natural(500));
+  CHECK(first != testing::first_documents(500));
   std::vector<docid_t> sorted = first;
   std::sort(sorted.begin(), sorted.end());
-  CHECK(sorted == natural(500));
+  CHECK(sorted == testing::first_documents(500));
   // Fisher and Yates's shuffle with the numbers of the seed 1: the same on every system.
   const CollectionReader tiny = testing::collection_of(folder, pages_with_urls(5, 3));
   RandomBits random(1);
-  std::vector<docid_t> wanted = natural(5);
+  std::vector<docid_t> wanted = testing::first_documents(5);
   for (std::size_t i = 5; i > 1; --i) std::swap(wanted[i - 1], wanted[random.below(i)]);
   CHECK(compute(tiny, folder, "random", 1) == wanted);
 }
@@ -76,7 +71,7 @@ TEST_CASE("The URL order sorts by host and path, documents without a URL last", 
   const std::vector<Page> pages = pages_with_urls(6000, 5);
   const CollectionReader collection = testing::collection_of(folder, pages, 100000);
   REQUIRE(collection.manifest().documents_without_url > 500);
-  std::vector<docid_t> wanted = natural(pages.size());
+  std::vector<docid_t> wanted = testing::first_documents(pages.size());
   std::stable_sort(wanted.begin(), wanted.end(), [&](docid_t a, docid_t b) {
     const std::string &a_url = pages[a].url, &b_url = pages[b].url;
     if (a_url.empty() || b_url.empty()) return !a_url.empty() && b_url.empty();

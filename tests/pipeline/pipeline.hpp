@@ -8,6 +8,7 @@
 #include "quern/order/make_order.hpp"
 
 #include "corpus/temporary_folder.hpp"
+#include "formats/container_writing.hpp"
 
 /// The stages from a corpus to an index, without the command line.
 namespace quern::testing {
@@ -59,12 +60,6 @@ class Pipeline {
  private:
   NoProgress progress_;
 };
-
-inline Bytes bytes_of(const File& file) {
-  Bytes bytes(file.size());
-  file.read_at(0, bytes);
-  return bytes;
-}
 
 /// Every codec with every block size, and rpfd with every recursion.
 inline std::vector<BuildOptions> all_codings() {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-constexpr float step = 0x1p-16f;
+constexpr float impact_step = 0x1p-16f;
 
 void check_rows(const PostingList& list, const std::vector<float>& parts, const std::vector<ModelPosting>& postings,
                 unsigned block_size) {
@@ -30,7 +30,7 @@ void check_rows(const PostingList& list, const std::vector<float>& parts, const 
     const float greatest = *std::max_element(parts.data() + from, parts.data() + to);
     const float bound = dequantize_up(list.block_max[block]);
     REQUIRE(bound >= greatest);
-    REQUIRE(bound - step < greatest);
+    REQUIRE(bound - impact_step < greatest);
     if (block > 0) REQUIRE(list.block_offset[block] > list.block_offset[block - 1]);
   }
 }
@@ -48,7 +48,7 @@ void check_list_bounds(const PostingList& list, std::vector<float> parts) {
     const float kth = parts[stored_ranks[i] - 1];
     REQUIRE(list.kth_impact[i] <= kth);
     // An impact of 1 takes the greatest number there is, just below it.
-    REQUIRE(list.kth_impact[i] + step >= kth);
+    REQUIRE(list.kth_impact[i] + impact_step >= kth);
   }
 }
 
@@ -90,9 +90,9 @@ TEST_CASE("quantised impacts lie on their side and within a step", "[index][prop
   const auto check = [](float impact) {
     INFO(impact);
     REQUIRE(dequantize_up(quantize_up(impact)) >= impact);
-    REQUIRE(dequantize_up(quantize_up(impact)) - step <= impact);
+    REQUIRE(dequantize_up(quantize_up(impact)) - impact_step <= impact);
     REQUIRE(dequantize_down(quantize_down(impact)) <= impact);
-    REQUIRE(dequantize_down(quantize_down(impact)) + step >= impact);
+    REQUIRE(dequantize_down(quantize_down(impact)) + impact_step >= impact);
   };
   for (std::uint32_t bits = 1; bits < 0x3f800000u; bits += 9973) {
     float impact;
@@ -100,11 +100,11 @@ TEST_CASE("quantised impacts lie on their side and within a step", "[index][prop
     check(impact);
   }
   for (std::uint32_t steps = 1; steps <= 65536; ++steps) {
-    check(static_cast<float>(steps) * step);
-    check(std::nextafter(static_cast<float>(steps) * step, 0.0f));
+    check(static_cast<float>(steps) * impact_step);
+    check(std::nextafter(static_cast<float>(steps) * impact_step, 0.0f));
     if (steps < 65536) {
-      REQUIRE(quantize_up(static_cast<float>(steps) * step) == steps - 1);
-      REQUIRE(quantize_down(static_cast<float>(steps) * step) == steps);
+      REQUIRE(quantize_up(static_cast<float>(steps) * impact_step) == steps - 1);
+      REQUIRE(quantize_down(static_cast<float>(steps) * impact_step) == steps);
     }
   }
 }

@@ -13,7 +13,7 @@ using namespace testing;
 
 constexpr const char* table = "grain\t300\nmill\t1000\nwheel\t40\nflour\t5\n";
 
-void succeed(const Words& words) {
+void succeed(const CommandLine& words) {
   const RunOutcome outcome = run_quern(words);
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
@@ -42,8 +42,8 @@ TEST_CASE("quern synth makes an index of a table and a twin of an index", "[cli]
 TEST_CASE("quern synth says what is wrong and leaves nothing", "[cli][synth]") {
   const TemporaryFolder folder;
   const std::string df = folder.write("df.tsv", table), out = folder.path("out");
-  const auto fails = [&](const Words& words, int status, const std::string& why) {
-    Words all = {"synth", "-o", out};
+  const auto fails = [&](const CommandLine& words, int status, const std::string& why) {
+    CommandLine all = {"synth", "-o", out};
     all.insert(all.end(), words.begin(), words.end());
     const RunOutcome outcome = run_quern(all);
     INFO(outcome.err);
@@ -80,7 +80,7 @@ TEST_CASE("quern synth writes links whose ends are documents of the index and of
     urls.push_back(line.substr(url, line.find('\t', url) - url));
   }
   REQUIRE(docnos.size() == 2000);
-  const Words lines = lines_of(read_file(links));
+  const CommandLine lines = lines_of(read_file(links));
   CHECK(lines.size() > 8000);
   for (const std::string& line : lines) {
     const std::size_t tab = line.find('\t');

@@ -1,14 +1,24 @@
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace quern {
 
-/// The few ASCII operations that headers and tags ask for, whatever the locale.
+/// The few ASCII operations that headers, tags and URLs ask for, whatever the locale.
 
-inline bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-inline bool is_ascii_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
-inline bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
-inline char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+constexpr bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+/// HTML's white space, which the vertical tab is not.
+constexpr bool is_html_blank(char c) { return is_ascii_space(c) && c != '\v'; }
+constexpr bool is_ascii_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+constexpr bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+/// `text` with its ASCII letters in lower case.
+inline std::string ascii_lowered(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = ascii_lower(c);
+  return lowered;
+}
 
 /// `text` without white space at its ends.
 inline std::string_view trim(std::string_view text) {

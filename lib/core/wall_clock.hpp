@@ -1,0 +1,24 @@
+#pragma once
+#include <chrono>
+
+namespace quern {
+
+/// Measures how long something takes; no one can set it back.
+using WallClock = std::chrono::steady_clock;
+
+inline double us_since(WallClock::time_point begun) {
+  return std::chrono::duration<double, std::micro>(WallClock::now() - begun).count();
+}
+inline double seconds_since(WallClock::time_point begun) {
+  return std::chrono::duration<double>(WallClock::now() - begun).count();
+}
+
+/// How long a call takes, waiting included.
+template <class What>
+double wall_seconds(What what) {
+  const auto begun = WallClock::now();
+  what();
+  return seconds_since(begun);
+}
+
+}  // namespace quern
