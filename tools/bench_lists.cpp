@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include "quern/corpus/byte_source.hpp"
-#include "quern/formats/query_file.hpp"
 #include "quern/index/index_figures.hpp"
 #include "quern/measure/list_profile.hpp"
 
@@ -22,8 +20,7 @@ struct BenchListsArguments {
 std::vector<std::string> query_texts(const std::string& path) {
   std::vector<std::string> texts;
   if (path.empty()) return texts;
-  for (Query& query : parse_queries(read_whole(path, max_query_file_bytes), "auto", path).queries)
-    texts.push_back(std::move(query.text));
+  for (Query& query : read_query_file(path)) texts.push_back(std::move(query.text));
   return texts;
 }
 

@@ -165,7 +165,7 @@ std::size_t run_on_gpu(GpuIntersection& gpu, std::span<const std::string_view> t
       say(arguments.common, fmt::format("quern: the CPU goes on: {}", error.what()));
       return done;
     }
-    statistics.add(counted, std::chrono::duration<double, std::micro>(WallClock::now() - begun - writing).count());
+    statistics.add(counted, us_since(begun + writing));
     for (const std::vector<docid_t>& documents : held) write(done++, documents);
   }
   return done;

@@ -5,7 +5,11 @@
 #include "quern/corpus/byte_source.hpp"
 
 namespace quern::tools {
-namespace {}  // namespace
+namespace {
+
+constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
+
+}  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source) {
   auto* group = command.add_option_group("queries", "Where the queries come from");
@@ -22,9 +26,13 @@ void add_query_source_options(CLI::App& command, QuerySource& source) {
 
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
+std::vector<Query> read_query_file(const std::string& path, const std::string& form) {
+  return parse_queries(read_whole(path, max_query_file_bytes), form, source_name(path)).queries;
+}
+
 std::vector<Query> read_queries(const QuerySource& source) {
   if (source.file.empty()) return {{"1", source.text}};
-  return parse_queries(read_whole(source.file, max_query_file_bytes), source.form, source_name(source.file)).queries;
+  return read_query_file(source.file, source.form);
 }
 
 QueryLogFile::QueryLogFile(const std::string& path, std::string form, const Resources& resources)

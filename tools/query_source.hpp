@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,9 +15,6 @@
 /// Where queries come from and where their answers go, for commands that take a file of them.
 namespace quern::tools {
 
-/// Larger files of queries are refused, but for logs that are read as a stream: their text is held in memory.
-inline constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
-
 struct QuerySource {
   std::string file, form = "auto";
   std::string text;  ///< one query instead of a file
@@ -27,6 +23,8 @@ struct QuerySource {
 /// -q/--queries, --query (one of the two is required) and --queries-format.
 void add_query_source_options(CLI::App& command, QuerySource& source);
 std::vector<Query> read_queries(const QuerySource& source);
+/// All queries of a file, "-" for standard input. `form` is one of query_file_forms().
+std::vector<Query> read_query_file(const std::string& path, const std::string& form = "auto");
 /// What messages call a file that may be standard input.
 std::string source_name(const std::string& path);
 

@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "quern/core/atomic_output.hpp"
-#include "quern/corpus/byte_source.hpp"
-#include "quern/formats/query_file.hpp"
 #include "quern/synth/link_graph.hpp"
 #include "quern/synth/synth_corpus.hpp"
 #include "quern/synth/synth_index.hpp"
@@ -56,9 +54,7 @@ void load_table(const SynthArguments& arguments, SynthOptions& options) {
 void load_queries(const SynthArguments& arguments, SynthOptions& options) {
   if (arguments.queries.empty()) return;
   Analyzer analyzer(options.analyzer);
-  const std::string bytes = read_whole(arguments.queries, max_query_file_bytes);
-  for (const Query& query : parse_queries(bytes, "auto", arguments.queries).queries)
-    options.queries.push_back(analyzer.terms(query.text));
+  for (const Query& query : read_query_file(arguments.queries)) options.queries.push_back(analyzer.terms(query.text));
 }
 
 void make_index(const SynthArguments& arguments) {

@@ -3,26 +3,24 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "quern/core/parallel_batch.hpp"
+#include "quern/core/wall_clock.hpp"
 
 namespace quern {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Adds the time of its life to a sum.
 class Stopwatch {
  public:
-  explicit Stopwatch(double& sum_us) : sum_us_(sum_us), begun_(Clock::now()) {}
-  ~Stopwatch() { sum_us_ += std::chrono::duration<double, std::micro>(Clock::now() - begun_).count(); }
+  explicit Stopwatch(double& sum_us) : sum_us_(sum_us), begun_(WallClock::now()) {}
+  ~Stopwatch() { sum_us_ += us_since(begun_); }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
   double& sum_us_;
-  Clock::time_point begun_;
+  WallClock::time_point begun_;
 };
 
 }  // namespace

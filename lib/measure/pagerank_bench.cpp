@@ -1,7 +1,6 @@
 #include "quern/measure/pagerank_bench.hpp"
 
-#include <chrono>
-
+#include "quern/core/wall_clock.hpp"
 #include "quern/measure/median.hpp"
 #include "quern/measure/peak_memory.hpp"
 
@@ -9,13 +8,12 @@ namespace quern {
 
 PagerankFigures measure_pagerank(const InLinks& graph, const PagerankOptions& options, unsigned repeats,
                                  const Resources& resources) {
-  using Clock = std::chrono::steady_clock;
   PagerankFigures figures;
   std::vector<double> seconds;
   for (unsigned i = 0; i < repeats; ++i) {
-    const Clock::time_point start = Clock::now();
+    const auto start = WallClock::now();
     const Pagerank pagerank = compute_pagerank(graph, options, resources);
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    seconds.push_back(seconds_since(start));
     figures.iterations = pagerank.iterations;
     figures.last_change = pagerank.last_change;
   }

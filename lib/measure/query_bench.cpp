@@ -5,19 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <deque>
 #include <map>
 #include <tuple>
 
 #include "quern/core/error.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/measure/median.hpp"
 #include "quern/measure/stopwatch.hpp"
 
 namespace quern {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Texts = std::span<const std::string_view>;
 
 /// Queries between two reports of progress.
@@ -109,17 +108,17 @@ class QuerySubject {
 
   void measure() {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-      const auto begun = Clock::now();
+      const auto begun = WallClock::now();
       search(texts_[i]);
-      times_us_[i].push_back(std::chrono::duration<double, std::micro>(Clock::now() - begun).count());
+      times_us_[i].push_back(us_since(begun));
     }
   }
 
   void measure_batch(unsigned threads) {
-    const auto begun = Clock::now();
+    const auto begun = WallClock::now();
     run_batch(*set_up_.engine, texts_, *set_up_.algorithm, set_up_.k, threads,
               {{}, [](std::size_t, const QueryAnswer&) {}});
-    batch_seconds_[threads].push_back(std::chrono::duration<double>(Clock::now() - begun).count());
+    batch_seconds_[threads].push_back(seconds_since(begun));
   }
 
   QueryFigures figures() const {

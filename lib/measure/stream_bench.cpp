@@ -6,34 +6,33 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/batch_collector.hpp"
 
 namespace quern {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct Arrival {
   std::string_view text;
-  Clock::time_point time;
+  WallClock::time_point time;
 };
 using Collector = BatchCollector<Arrival>;
 
 /// Sleeping is too coarse for the last of it.
-void wait_until(Clock::time_point time) {
+void wait_until(WallClock::time_point time) {
   constexpr auto coarse = std::chrono::microseconds(200);
-  if (time - Clock::now() > coarse) std::this_thread::sleep_until(time - coarse);
-  while (Clock::now() < time) std::this_thread::yield();
+  if (time - WallClock::now() > coarse) std::this_thread::sleep_until(time - coarse);
+  while (WallClock::now() < time) std::this_thread::yield();
 }
 
 void send(Collector& collector, std::span<const std::string_view> texts, const StreamOptions& options) {
   RandomBits random(options.seed);
-  const auto begun = Clock::now();
+  const auto begun = WallClock::now();
   double seconds = 0;
   for (std::size_t i = 0;; i = (i + 1) % texts.size()) {
     seconds -= std::log(1 - random.unit()) / options.queries_per_second;
     if (seconds > options.seconds) break;
-    const auto time = begun + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    const auto time = begun + std::chrono::duration_cast<WallClock::duration>(std::chrono::duration<double>(seconds));
     wait_until(time);
     if (!collector.push({texts[i], time})) return;
   }
@@ -67,12 +66,12 @@ StreamFigures measure_stream(GpuEngine& gpu, std::span<const std::string_view> t
   std::vector<double> response_us;
   Collector collector(options.most_queries, options.wait);
   const Sender sender(collector, texts, options);
-  Clock::time_point first, last;
+  WallClock::time_point first, last;
   for (auto batch = collector.take(); !batch.empty(); batch = collector.take()) {
     std::vector<std::string_view> own;
     for (const Arrival& arrival : batch) own.push_back(arrival.text);
     gpu.search(own, algorithm, k);
-    last = Clock::now();
+    last = WallClock::now();
     if (figures.batches++ == 0) first = batch.front().time;
     figures.queries += batch.size();
     for (const Arrival& arrival : batch)

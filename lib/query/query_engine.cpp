@@ -5,9 +5,9 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "quern/core/parallel_batch.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/query/row_search.hpp"
 #include "quern/query/windows.hpp"
 
@@ -202,12 +202,11 @@ void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedL
 
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                std::size_t k, unsigned threads, const BatchSteps& steps) {
-  using Clock = std::chrono::steady_clock;
   tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
   const auto answer = [&](std::size_t i, QueryAnswer& out) {
-    const auto begun = Clock::now();
+    const auto begun = WallClock::now();
     out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics);
-    out.time_us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
+    out.time_us = us_since(begun);
     if (steps.render) steps.render(i, out);
   };
   answer_in_batches<QueryAnswer>(texts.size(), threads, answer, steps.take);

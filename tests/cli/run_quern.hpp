@@ -12,6 +12,7 @@ namespace quern::testing {
 
 using CommandLine = std::vector<std::string>;
 
+/// The corpus, topics and log that come with the sources.
 inline const std::string sample_folder = std::string(QUERN_SOURCE_DIR) + "/sample_data";
 
 /// What a run finds besides its arguments.
