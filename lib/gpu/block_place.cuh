@@ -11,6 +11,13 @@ __device__ inline const std::uint32_t* as_it_is(const std::uint32_t* address) {
   return address;
 }
 
+/// Has the line of memory there brought near, to be read soon.
+__device__ inline void prefetch([[maybe_unused]] const std::uint32_t* address) {
+#ifdef __CUDACC__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
+
 /// Rows of up to 32 neighbouring blocks of a list that has rows, one a lane, so that they come in whole lines.
 class BlockRows {
  public:
@@ -23,6 +30,7 @@ class BlockRows {
     const std::uint32_t behind = block + 1 < list.rows ? index.block_offset[row + 1] : list.words;
     size_ = begin_ < behind && behind <= list.words ? behind - begin_ : 0;
     if (size_ == 0) begin_ = 0;
+    prefetch(list_ + begin_);
     before_ = block > 0 ? index.block_last[row - 1] : 0xffffffffu;
     last_ = index.block_last[row];
     n_ = min(list.df - block * index.block_size, index.block_size);
