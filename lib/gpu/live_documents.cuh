@@ -63,7 +63,6 @@ class LiveDocuments {
   __device__ void look_up(const ListView& list, Found&& found) {
     std::uint32_t rows[V];
     find_rows(list, rows);
-    bring_near(list, rows);
     for (std::uint32_t next = 0;;) {
       std::uint32_t own = list.rows;
 #pragma unroll
@@ -100,16 +99,6 @@ class LiveDocuments {
       rows[i] = lower_bound(last, begin, min(end, list.rows), docids_[i]);
       if (rows[i] >= list.rows) drop(i);
     }
-  }
-
-  /// Has the first block that each lane needs brought near: taken one after the other, each would be waited for.
-  __device__ void bring_near(const ListView& list, const std::uint32_t (&rows)[V]) const {
-    std::uint32_t row = list.rows;
-#pragma unroll
-    for (int i = 0; i < V; ++i)
-      if (alive(i)) row = min(row, rows[i]);
-    if (row < list.rows)
-      prefetch(index_.postings + list.first_word + min(index_.block_offset[list.first_row + row], list.words));
   }
 
   template <class Found>
