@@ -6,17 +6,12 @@ find_package(LibXml2 REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(Boost CONFIG REQUIRED COMPONENTS program_options)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_library(STEMMER_LIBRARY stemmer REQUIRED)  # found here, linked by name: an installed tree holds no path of this system
-find_library(STREAMVBYTE_LIBRARY streamvbyte)  # optional: a peer that our codecs are measured beside
 set(QUERN_DEPENDENCIES
     Threads::Threads TBB::tbb ZLIB::ZLIB LibXml2::LibXml2 simdjson::simdjson nlohmann_json::nlohmann_json fmt::fmt
-    spdlog::spdlog Boost::program_options PkgConfig::zstd PkgConfig::xxhash PkgConfig::utf8proc stemmer)
-if(STREAMVBYTE_LIBRARY)
-  list(APPEND QUERN_DEPENDENCIES streamvbyte)
-endif()
+    Boost::program_options PkgConfig::zstd PkgConfig::xxhash PkgConfig::utf8proc stemmer)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/core/zstd_frame.hpp"
+#include "quern/io/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/text/analyzer.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {

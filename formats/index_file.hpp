@@ -7,7 +7,7 @@
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/core/quantized.hpp"
-#include "quern/core/zstd_frame.hpp"
+#include "quern/io/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/document_scores.hpp"
 #include "quern/formats/term_dictionary.hpp"

@@ -2,7 +2,7 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/formats/index_file.hpp"
 
 namespace quern {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/manifest_json.hpp"
 

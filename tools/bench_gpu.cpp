@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "quern/gpu/device_info.hpp"
-#include "quern/measure/gpu_bench.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/measure/gpu/gpu_bench.hpp"
 
 #include "bench.hpp"
 #include "gpu_figures.hpp"

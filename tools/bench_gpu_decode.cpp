@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "quern/gpu/decode_bench.hpp"
-#include "quern/gpu/device_info.hpp"
+#include "quern/measure/gpu/decode_bench.hpp"
+#include "quern/gpu/device/device_info.hpp"
 #include "quern/measure/bench_lists.hpp"
 
 #include "bench.hpp"

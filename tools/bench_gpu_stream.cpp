@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/measure/stream_bench.hpp"
+#include "quern/measure/gpu/stream_bench.hpp"
 
 #include "bench.hpp"
 #include "gpu_figures.hpp"

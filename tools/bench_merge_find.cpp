@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "quern/gpu/device_info.hpp"
-#include "quern/gpu/merge_find_bench.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/measure/gpu/merge_find_bench.hpp"
 
 #include "bench.hpp"
 #include "device_options.hpp"

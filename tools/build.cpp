@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/formats/order_file.hpp"
 
 #include "command.hpp"

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 

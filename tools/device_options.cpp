@@ -1,6 +1,6 @@
 #include "device_options.hpp"
 
-#include "quern/gpu/gpu_engine.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
 
 namespace quern::tools {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/gpu_statistics.hpp"
+#include "quern/gpu/engine/gpu_statistics.hpp"
 
 #include "command.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "quern/gpu/gpu_intersection.hpp"
+#include "quern/gpu/intersection/gpu_intersection.hpp"
 
 #include "command.hpp"
 

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/interchange/import_index.hpp"
 #include "quern/interchange/interchange_format.hpp"
 

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/formats/collection.hpp"
 
 #include "command.hpp"

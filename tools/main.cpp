@@ -8,7 +8,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/core/version.hpp"
-#include "quern/gpu/device_info.hpp"
+#include "quern/gpu/device/device_info.hpp"
 
 #include "command.hpp"
 

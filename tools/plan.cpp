@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/cache/make_plan.hpp"
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/core/size_text.hpp"
 
 #include "cache_options.hpp"

@@ -6,14 +6,14 @@
 #include <memory>
 #include <optional>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
-#include "quern/formats/run_file.hpp"
-#include "quern/gpu/device_info.hpp"
-#include "quern/gpu/gpu_engine.hpp"
+#include "quern/formats/queries/run_file.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"

@@ -1,8 +1,8 @@
 #include "query_source.hpp"
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/give_back.hpp"
-#include "quern/corpus/byte_source.hpp"
+#include "quern/io/give_back.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern::tools {
 namespace {

@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include "quern/core/file.hpp"
-#include "quern/formats/query_file.hpp"
-#include "quern/gpu/batch_collector.hpp"
+#include "quern/io/file.hpp"
+#include "quern/formats/queries/query_file.hpp"
+#include "quern/query/batch_collector.hpp"
 
 #include "query_source.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/gpu/gpu_statistics.hpp"
+#include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"

@@ -7,7 +7,7 @@
 #include "quern/cache/throughput_model.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/corpus/byte_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 #include "command.hpp"
 #include "simulate.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/core/size_text.hpp"
-#include "quern/corpus/corpus_format.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/order/pagerank_scale.hpp"
 #include "quern/text/analyzer.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/synth/link_graph.hpp"
 #include "quern/synth/synth_corpus.hpp"
 #include "quern/synth/synth_index.hpp"

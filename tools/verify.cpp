@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/index_file.hpp"

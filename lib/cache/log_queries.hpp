@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/external_sort.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/text/analyzer.hpp"
 

@@ -1,6 +1,6 @@
 #include "quern/cache/make_plan.hpp"
 
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "quern/formats/measured_points.hpp"
+#include "quern/formats/tables/measured_points.hpp"
 
 /// How many queries a second a GPU answers, by how its memory is split between cached lists and the buffer of a batch
 /// (Wang et al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/collection/term_table.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/text/analyzer.hpp"

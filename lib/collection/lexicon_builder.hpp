@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "quern/collection/term_table.hpp"
-#include "quern/core/external_sort.hpp"
-#include "quern/core/file.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 

@@ -11,7 +11,7 @@
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/core/sorted_spool.hpp"
+#include "quern/io/sorted_spool.hpp"
 #include "quern/corpus/corpus_files.hpp"
 
 namespace quern {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/text/analyzer.hpp"

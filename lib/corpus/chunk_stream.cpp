@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "quern/corpus/byte_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 

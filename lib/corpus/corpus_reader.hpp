@@ -6,7 +6,7 @@
 
 #include "quern/corpus/chunk_stream.hpp"
 #include "quern/corpus/corpus_files.hpp"
-#include "quern/corpus/corpus_format.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 
 namespace quern {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/batch_runner.hpp"
+#include "quern/gpu/engine/batch_runner.hpp"
 
 namespace quern::gpu {
 namespace {

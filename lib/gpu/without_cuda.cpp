@@ -1,9 +1,6 @@
-#include "quern/gpu/batch_runner.hpp"
-#include "quern/gpu/copy_speed.hpp"
-#include "quern/gpu/decode_bench.hpp"
-#include "quern/gpu/device_info.hpp"
-#include "quern/gpu/intersect_runner.hpp"
-#include "quern/gpu/merge_find_bench.hpp"
+#include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/intersection/intersect_runner.hpp"
 
 // What a library without its GPU parts answers; cmake/cuda.cmake leaves this file out.
 namespace quern {
@@ -65,14 +62,6 @@ void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const U
 std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
-std::vector<DecodeFigures> measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
-std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures>, const MergeFindBenchOptions&,
-                                                 Progress&) {
-  fail();
-}
-
 }  // namespace gpu
-
-double measure_copy_speed(unsigned) { gpu::fail(); }
 
 }  // namespace quern

@@ -4,7 +4,7 @@
 #include <tbb/parallel_pipeline.h>
 
 #include "quern/collection/forward_postings.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/index/index_assembly.hpp"
 
 namespace quern {

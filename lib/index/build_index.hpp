@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/order/order.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/index/list_encoder.hpp"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/external_sort.hpp"
-#include "quern/core/sorted_spool.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/sorted_spool.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/posting_runs.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quern/collection/posting.hpp"
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

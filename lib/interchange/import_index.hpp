@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-#include "quern/formats/inverted_sink.hpp"
+#include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/index/build_index.hpp"
 
 namespace quern {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/core/named.hpp"
-#include "quern/formats/ciff.hpp"
-#include "quern/formats/ds2i.hpp"
+#include "quern/formats/exchange/ciff.hpp"
+#include "quern/formats/exchange/ds2i.hpp"
 #include "quern/interchange/export_index.hpp"
 
 namespace quern {

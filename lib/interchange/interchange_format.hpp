@@ -5,7 +5,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/formats/inverted_sink.hpp"
+#include "quern/formats/exchange/inverted_sink.hpp"
 
 namespace quern {
 

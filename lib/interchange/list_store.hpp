@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/external_sort.hpp"
-#include "quern/core/file.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/file.hpp"
 #include "quern/index/posting_runs.hpp"
 
 namespace quern {

@@ -7,7 +7,7 @@
 #include "quern/core/error.hpp"
 #include "quern/measure/codec_subject.hpp"
 #include "quern/measure/median.hpp"
-#include "quern/measure/peer_subject.hpp"
+#include "quern/measure/peers/peer_subject.hpp"
 #include "quern/measure/stopwatch.hpp"
 
 namespace quern {

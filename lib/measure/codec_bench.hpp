@@ -6,7 +6,7 @@
 #include "quern/codec/codec.hpp"
 #include "quern/codec/simd_level.hpp"
 #include "quern/measure/bench_lists.hpp"
-#include "quern/measure/peer_codec.hpp"
+#include "quern/measure/peers/peer_codec.hpp"
 
 /// Measures how fast codecs encode and decode, on one core.
 namespace quern {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 

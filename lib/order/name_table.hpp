@@ -2,7 +2,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/types.hpp"
 
 namespace quern {

@@ -7,7 +7,7 @@
 #include "quern/collection/forward_postings.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/external_sort.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/order/global_score.hpp"
 #include "quern/order/orders.hpp"
 #include "quern/text/url.hpp"

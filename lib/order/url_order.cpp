@@ -1,5 +1,5 @@
 #include "quern/core/bytes.hpp"
-#include "quern/core/external_sort.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/order/orders.hpp"
 #include "quern/text/url.hpp"
 

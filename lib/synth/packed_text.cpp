@@ -9,7 +9,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/zstd_frame.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 namespace quern {
 namespace {

@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 
 namespace quern {

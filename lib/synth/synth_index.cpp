@@ -8,7 +8,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/order/pagerank_scale.hpp"

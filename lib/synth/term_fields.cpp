@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/core/file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"
 

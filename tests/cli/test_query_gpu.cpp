@@ -1,4 +1,4 @@
-#include "quern/gpu/device_info.hpp"
+#include "quern/gpu/device/device_info.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

@@ -69,7 +69,7 @@ TEST_CASE("the worked examples of the codecs' pages hold", "[codec][format]") {
 }
 
 TEST_CASE("the worked example of Simple16's page holds", "[codec][format]") {
-  auto example = example_of("simple16.md");
+  auto example = example_of("codec/simple16.md");
   const std::vector<std::uint32_t>& values = example["values"];
   const auto count = static_cast<unsigned>(values.size());
   REQUIRE(count > 1);

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "quern/core/atomic_output.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/file.hpp"
-#include "quern/core/mapped_file.hpp"
+#include "quern/io/file.hpp"
+#include "quern/io/mapped_file.hpp"
 #include "quern/core/random.hpp"
 
 #include "catch.hpp"

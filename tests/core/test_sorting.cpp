@@ -2,9 +2,9 @@
 #include <map>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/external_sort.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/core/random.hpp"
-#include "quern/core/sorted_spool.hpp"
+#include "quern/io/sorted_spool.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/corpus/corpus_format.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 
 /// What tests and fuzz targets of the corpus formats share.
 namespace quern::testing {

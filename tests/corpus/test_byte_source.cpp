@@ -1,7 +1,7 @@
 #include <random>
 
 #include "quern/core/error.hpp"
-#include "quern/corpus/byte_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"

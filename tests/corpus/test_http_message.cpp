@@ -1,4 +1,4 @@
-#include "quern/corpus/http_message.hpp"
+#include "quern/formats/corpus/http_message.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"

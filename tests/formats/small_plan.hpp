@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/formats/plan_file.hpp"
 
 #include "formats/container_writing.hpp"

@@ -1,5 +1,5 @@
 #include "quern/core/bytes.hpp"
-#include "quern/core/zstd_frame.hpp"
+#include "quern/io/zstd_frame.hpp"
 #include "quern/formats/collection.hpp"
 
 #include "catch.hpp"

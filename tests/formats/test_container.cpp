@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 

@@ -46,7 +46,7 @@ std::string replaced(std::string bytes, const std::string& hex, const std::strin
 
 TEST_CASE("the worked example of CIFF's page holds", "[format][interchange]") {
   const TemporaryFolder folder;
-  auto shown = page_bytes("ciff.md", "bytes");
+  auto shown = page_bytes("exchange/ciff.md", "bytes");
   const std::string hex = shown["header"] + shown["list of mill"] + shown["list of the"] + shown["documents"];
   CHECK(hex_text(as_bytes(ciff_of(example(), folder.path("")))) == hex);
   const InvertedModel read = read_ciff_text(from_hex(hex));
@@ -58,7 +58,7 @@ TEST_CASE("the worked example of CIFF's page holds", "[format][interchange]") {
 
 TEST_CASE("the worked example of ds2i's page holds", "[format][interchange]") {
   const TemporaryFolder folder;
-  auto shown = page_bytes("ds2i.md", "bytes");
+  auto shown = page_bytes("exchange/ds2i.md", "bytes");
   const Ds2iParts parts = ds2i_of(example(), folder.path(""));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     INFO(ds2i_endings[i]);

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/formats/jsonl.hpp"
+#include "quern/formats/corpus/jsonl.hpp"
 
 #include "../corpus/record_cutting.hpp"
 #include "catch.hpp"

@@ -2,11 +2,11 @@
 #include <limits>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
-#include "quern/corpus/hashing_source.hpp"
-#include "quern/formats/link_file.hpp"
-#include "quern/formats/score_file.hpp"
+#include "quern/io/hashing_source.hpp"
+#include "quern/formats/tables/link_file.hpp"
+#include "quern/formats/tables/score_file.hpp"
 
 #include "catch.hpp"
 #include "corpus/compressing.hpp"
@@ -36,11 +36,11 @@ Scores scores_of(const std::string& bytes) {
 }  // namespace
 
 TEST_CASE("The examples of the pages on links and scores are read", "[format][links]") {
-  const Pairs links = links_of(testing::page_block("link_file.md", "links"));
+  const Pairs links = links_of(testing::page_block("tables/link_file.md", "links"));
   CHECK(links == Pairs{{"M-1", "M-3"},
                        {"http://www.mill.example/wheel", "HTTP://WWW.mill.example:80/%73tone#top"},
                        {"M-1", "http://elsewhere.example/"}});
-  const Scores scores = scores_of(testing::page_block("score_file.md", "scores"));
+  const Scores scores = scores_of(testing::page_block("tables/score_file.md", "scores"));
   CHECK(scores == Scores{{"M-1", 0.25f}, {"M-2", 1e-3f}, {"http://www.mill.example/stone", 2.0f}, {"nobody", 7.0f}});
 }
 

@@ -1,7 +1,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/order_file.hpp"
 

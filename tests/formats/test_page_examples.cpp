@@ -139,7 +139,7 @@ TEST_CASE("The worked example of the plan's page holds", "[format][plan]") {
 }
 
 TEST_CASE("The worked example of the short lists' page holds", "[format][codec]") {
-  auto example = example_of("short_list.md");
+  auto example = example_of("codec/short_list.md");
   const docid_t documents = numbers(example["documents"]).at(0);
   const std::vector<docid_t> docids = numbers(example["docids"]);
   const std::vector<freq_t> freqs = numbers(example["freqs"]);

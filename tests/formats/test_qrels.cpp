@@ -1,5 +1,5 @@
 #include "quern/core/error.hpp"
-#include "quern/formats/qrels.hpp"
+#include "quern/formats/queries/qrels.hpp"
 
 #include "catch.hpp"
 

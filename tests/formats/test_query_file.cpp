@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/query_file.hpp"
+#include "quern/formats/queries/query_file.hpp"
 
 #include "catch.hpp"
 

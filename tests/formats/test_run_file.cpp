@@ -6,7 +6,7 @@
 #include <random>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/run_file.hpp"
+#include "quern/formats/queries/run_file.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 #include <string>
 
-#include "quern/formats/trectext.hpp"
-#include "quern/formats/trecweb.hpp"
+#include "quern/formats/corpus/trectext.hpp"
+#include "quern/formats/corpus/trecweb.hpp"
 
 #include "../corpus/record_cutting.hpp"
 #include "catch.hpp"

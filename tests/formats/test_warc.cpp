@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/formats/warc.hpp"
+#include "quern/formats/corpus/warc.hpp"
 
 #include "../corpus/compressing.hpp"
 #include "../corpus/record_cutting.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/corpus/byte_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace {
 

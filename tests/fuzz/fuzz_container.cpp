@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/container.hpp"
 

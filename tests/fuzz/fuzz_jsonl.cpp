@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "quern/formats/jsonl.hpp"
+#include "quern/formats/corpus/jsonl.hpp"
 
 #include "corpus_format_fuzzing.hpp"
 

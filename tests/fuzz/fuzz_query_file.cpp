@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/query_file.hpp"
+#include "quern/formats/queries/query_file.hpp"
 
 /// The first byte chooses the form. Whatever the bytes: queries with ids, or an error of ours.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/qrels.hpp"
-#include "quern/formats/run_file.hpp"
+#include "quern/formats/queries/qrels.hpp"
+#include "quern/formats/queries/run_file.hpp"
 
 /// A run that can be read is written and read again; the same bytes as judgements; and as text for people and programs.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

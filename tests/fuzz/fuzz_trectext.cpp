@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "quern/formats/trectext.hpp"
+#include "quern/formats/corpus/trectext.hpp"
 
 #include "corpus_format_fuzzing.hpp"
 

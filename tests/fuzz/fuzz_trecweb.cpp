@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "quern/formats/trecweb.hpp"
+#include "quern/formats/corpus/trecweb.hpp"
 
 #include "corpus_format_fuzzing.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/device_info.hpp"
+#include "quern/gpu/device/device_info.hpp"
 
 #include "catch.hpp"
 

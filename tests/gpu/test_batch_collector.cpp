@@ -1,7 +1,7 @@
 #include <numeric>
 #include <thread>
 
-#include "quern/gpu/batch_collector.hpp"
+#include "quern/query/batch_collector.hpp"
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
 #include "quern/codec/codec.hpp"
-#include "quern/gpu/decode_bench.hpp"
+#include "quern/measure/gpu/decode_bench.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"

@@ -1,4 +1,4 @@
-#include "quern/gpu/device_info.hpp"
+#include "quern/gpu/device/device_info.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"

@@ -5,15 +5,15 @@
 #include <numeric>
 #include <random>
 
-#include "quern/gpu/batch_runner.hpp"
-#include "quern/gpu/decode_lists.cuh"
-#include "quern/gpu/entries.cuh"
-#include "quern/gpu/exact_score.cuh"
-#include "quern/gpu/finish.cuh"
-#include "quern/gpu/intersection.cuh"
-#include "quern/gpu/list_view.hpp"
-#include "quern/gpu/range_lookup.cuh"
-#include "quern/gpu/union.cuh"
+#include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/decode/decode_lists.cuh"
+#include "quern/gpu/range/entries.cuh"
+#include "quern/gpu/range/exact_score.cuh"
+#include "quern/gpu/range/finish.cuh"
+#include "quern/gpu/range/intersection.cuh"
+#include "quern/gpu/device/list_view.hpp"
+#include "quern/gpu/range/range_lookup.cuh"
+#include "quern/gpu/range/union.cuh"
 #include "quern/query/block_reader.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-#include "quern/gpu/gpu_engine.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"

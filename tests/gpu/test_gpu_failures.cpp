@@ -1,4 +1,4 @@
-#include "quern/gpu/gpu_engine.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
 
 #include "catch.hpp"
 #ifdef QUERN_HAS_CUDA

@@ -1,5 +1,5 @@
 #include "quern/core/random.hpp"
-#include "quern/gpu/gpu_intersection.hpp"
+#include "quern/gpu/intersection/gpu_intersection.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "quern/gpu/intersect_batch.hpp"
+#include "quern/gpu/intersection/intersect_batch.hpp"
 #include "quern/intersect/intersect.hpp"
 
 #include "catch.hpp"

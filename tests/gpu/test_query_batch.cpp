@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "quern/gpu/gpu_engine.hpp"
-#include "quern/gpu/query_batch.hpp"
-#include "quern/gpu/units.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/engine/units.hpp"
 #include "quern/query/block_reader.hpp"
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 #include <set>
 #include <thread>
 
-#include "quern/gpu/query_queue.hpp"
+#include "quern/gpu/engine/query_queue.hpp"
 
 #include "catch.hpp"
 

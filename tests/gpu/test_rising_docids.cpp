@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/document_buckets.hpp"
-#include "quern/gpu/intersect_method.hpp"
-#include "quern/gpu/merge_find.hpp"
+#include "quern/gpu/intersection/document_buckets.hpp"
+#include "quern/gpu/intersection/intersect_method.hpp"
+#include "quern/gpu/intersection/merge_find.hpp"
 
 #include "catch.hpp"
 

@@ -1,6 +1,6 @@
 #include "quern/codec/codec.hpp"
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/gpu/serial_decoder.hpp"
+#include "quern/gpu/decode/serial_decoder.hpp"
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"

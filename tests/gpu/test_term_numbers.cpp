@@ -1,7 +1,7 @@
 #include <random>
 #include <unordered_map>
 
-#include "quern/gpu/term_numbers.hpp"
+#include "quern/gpu/engine/term_numbers.hpp"
 
 #include "catch.hpp"
 

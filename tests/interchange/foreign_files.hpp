@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "quern/formats/ciff.hpp"
-#include "quern/formats/ds2i.hpp"
+#include "quern/formats/exchange/ciff.hpp"
+#include "quern/formats/exchange/ds2i.hpp"
 
 #include "inverted_model.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/formats/inverted_sink.hpp"
+#include "quern/formats/exchange/inverted_sink.hpp"
 
 namespace quern::testing {
 

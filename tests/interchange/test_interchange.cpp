@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "quern/core/checksum.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/interchange/export_index.hpp"
 #include "quern/interchange/import_index.hpp"

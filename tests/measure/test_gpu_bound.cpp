@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/measure/gpu_bound.hpp"
+#include "quern/measure/gpu/gpu_bound.hpp"
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/version.hpp"
-#include "quern/core/zstd_frame.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 // Uses the library as another program would; its exit status is the test's.
 int main() {

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "quern/corpus/byte_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

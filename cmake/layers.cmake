@@ -1,0 +1,68 @@
+# The layers of the library, lowest first. A layer may use those above it in this list; which folders may include which
+# is the table in ARCHITECTURE.md, which scripts/lint checks.
+include(cmake/include_tree.cmake)
+
+# Every source below the folders, and the libraries that the layer links to.
+function(add_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "FOLDERS;TOP_FOLDERS;LIBRARIES")
+  set(extensions cpp)
+  if(QUERN_WITH_CUDA)
+    list(APPEND extensions cu)
+  endif()
+  set(sources "")
+  foreach(extension IN LISTS extensions)
+    foreach(folder IN LISTS layer_FOLDERS)
+      file(GLOB_RECURSE found CONFIGURE_DEPENDS "${folder}/*.${extension}")
+      list(APPEND sources ${found})
+    endforeach()
+    foreach(folder IN LISTS layer_TOP_FOLDERS)
+      file(GLOB found CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.${extension}")
+      list(APPEND sources ${found})
+    endforeach()
+  endforeach()
+  if(QUERN_WITH_CUDA)
+    list(FILTER sources EXCLUDE REGEX "/without_cuda\\.cpp$")
+  endif()
+  set(target quern_${name})
+  add_library(${target} STATIC ${sources})
+  add_library(quern::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${include_tree}> $<INSTALL_INTERFACE:include>)
+  target_compile_definitions(${target} PRIVATE QUERN_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${target} PUBLIC ${layer_LIBRARIES})
+  compile_folders_as_one(${target})
+endfunction()
+
+add_layer(core
+  FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries TOP_FOLDERS formats
+  LIBRARIES ${QUERN_DEPENDENCIES})
+add_layer(build
+  FOLDERS lib/corpus lib/collection lib/order lib/index lib/interchange formats/corpus formats/exchange
+  LIBRARIES quern_core)
+add_layer(search FOLDERS lib/query lib/intersect lib/cache LIBRARIES quern_core)
+add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
+# Measurements and made-up data: for the executable and the tests, not installed.
+add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)
+if(QUERN_WITH_CUDA)
+  compile_cuda_sources(quern_gpu quern_lab)
+endif()
+
+# What other programs link to.
+add_library(quern_library INTERFACE)
+add_library(quern::quern ALIAS quern_library)
+set_target_properties(quern_library PROPERTIES EXPORT_NAME quern)
+target_link_libraries(quern_library INTERFACE quern_gpu quern_build)
+
+file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp)  # the same kernels for each SIMD level
+set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+if(STREAMVBYTE_LIBRARY)
+  target_compile_definitions(quern_lab PRIVATE QUERN_HAS_STREAMVBYTE)
+  target_link_libraries(quern_lab PRIVATE "${STREAMVBYTE_LIBRARY}")
+endif()
+# What benchmarks say about the build.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+set(all_flags ${CMAKE_CXX_FLAGS_${build_type}} ${host_flags} ${sanitizer_flags})
+list(JOIN all_flags " " build_flags)
+set_source_files_properties(lib/measure/environment.cpp PROPERTIES COMPILE_DEFINITIONS
+    "QUERN_BUILD=\"${CMAKE_BUILD_TYPE} ${build_flags}\"")

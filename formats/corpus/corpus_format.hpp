@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/corpus/record_finder.hpp"
+#include "quern/formats/corpus/record_scratch.hpp"
+#include "quern/text/document_text.hpp"
+
+namespace quern {
+
+/// What becomes of a record.
+enum class RecordKind {
+  document,  ///< a document to index, perhaps without any text
+  skipped,   ///< sound, but not a document: a request, an image, the crawl's own notes
+  bad        ///< can't be read as a document
+};
+
+struct ParsedRecord {
+  RecordKind kind = RecordKind::document;
+  std::string reason;  ///< of bad and skipped ones
+};
+
+/// A form of corpus: how to tell it, where its records end, what they say.
+class CorpusFormat {
+ public:
+  virtual ~CorpusFormat() = default;
+  /// As --format takes it.
+  virtual std::string_view name() const = 0;
+  /// One line for help texts.
+  virtual std::string_view description() const = 0;
+  /// Whether a file that begins with `head` (up to detection_bytes of it, decompressed) is of this form.
+  virtual bool detect(std::string_view head) const = 0;
+  /// For one file. Records of more than `max_record_bytes` are passed over.
+  virtual std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const = 0;
+  /// Parses a record as the finder cut it. Replaces `out` (on skipped and bad ones what it holds means nothing).
+  /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
+  /// threads where each has its own scratch.
+  virtual ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const = 0;
+};
+
+/// How much of a file detect() looks at.
+inline constexpr std::size_t detection_bytes = 64 << 10;
+
+/// All forms, in the order in which detection tries them. The one place to add a form.
+const std::vector<const CorpusFormat*>& all_corpus_formats();
+
+/// Throws InvalidArgument, with the names there are, where no form is called so.
+const CorpusFormat& corpus_format_named(std::string_view name);
+
+/// The form of a file that begins with `head`. Throws InvalidArgument, with the file's name and the remedy, where none
+/// fits.
+const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name);
+
+}  // namespace quern

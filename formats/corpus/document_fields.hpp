@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "quern/formats/corpus/corpus_format.hpp"
+
+/// What all corpus formats do alike with the fields of a document.
+namespace quern {
+
+/// Longer docnos make a record bad, longer URLs are dropped.
+inline constexpr std::size_t max_field_bytes = 65535;
+
+ParsedRecord bad_record(std::string reason);
+ParsedRecord skipped_record(std::string reason);
+
+/// Sets out.docno, trimmed and repaired. False, with `problem` set, where it is empty, longer than max_field_bytes, or
+/// holds a control character (a run is lines).
+bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out, ParsedRecord& problem);
+
+/// Sets out.url, trimmed and repaired; leaves it empty where the URL is longer than max_field_bytes or holds a control
+/// character.
+void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out);
+
+/// Appends text without markup, repaired: an empty line ends a phrase.
+void append_plain_text(std::string_view text, RecordScratch& scratch, std::string& out);
+
+/// Ends the phrase in a stream that a new section is to be appended to.
+void end_phrase(std::string& stream);
+
+/// Takes title, text and links out of a page. Its bytes are in the charset that the page, or the HTTP header
+/// Content-Type, names; `html` must not lie in scratch.text.
+void extract_html(std::string_view html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
+
+/// The same for a page without markup (text/plain): one body.
+void extract_plain_page(std::string_view page, std::string_view http_content_type, RecordScratch& scratch,
+                        DocumentText& out);
+
+}  // namespace quern

@@ -1,0 +1,107 @@
+#include "quern/formats/corpus/trec_record_finder.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/text/sgml_tag.hpp"
+
+namespace quern {
+namespace {
+
+/// The longest thing that must be there whole to be told: "</DOC>", or "<DOC" and what follows.
+constexpr std::size_t max_mark_bytes = 6;
+
+/// How far behind "</DOC>" blanks are looked over for what follows.
+constexpr std::size_t max_blanks = 64;
+
+bool is_doc_start(std::string_view text) {
+  return text.size() > 4 && (text[4] == '>' || is_ascii_space(text[4])) && starts_with_ignoring_case(text, "<doc");
+}
+
+bool is_doc_end(std::string_view text) { return starts_with_ignoring_case(text, "</doc>"); }
+
+class TrecRecordFinder : public RecordFinder {
+ public:
+  using RecordFinder::RecordFinder;
+
+ protected:
+  Step scan(std::string_view window, std::size_t from, bool last) override {
+    for (std::size_t at = from;;) {
+      if (in_comment_) {
+        at = behind_comment(window, at);
+        if (in_comment_) return comment_ran_out(window, at, last);
+      }
+      const void* found = at < window.size() ? std::memchr(window.data() + at, '<', window.size() - at) : nullptr;
+      if (!found) return {Step::ran_out, window.size(), 0, nullptr};
+      at = static_cast<std::size_t>(static_cast<const char*>(found) - window.data());
+      const std::string_view here = window.substr(at);
+      if (here.size() < max_mark_bytes + max_blanks && !last && may_be_mark(here)) {
+        return {Step::ran_out, at, 0, nullptr};
+      }
+      if (is_doc_start(here)) {
+        if (!in_record()) return {Step::begins, at, at + 4, nullptr};
+        // A line that begins so inside a record: the end tag before it is missing.
+        if (at > 0 && window[at - 1] == '\n') return {Step::ends, at, at, nullptr};
+      } else if (is_doc_end(here)) {
+        if (!in_record()) return {Step::junk, at, at + max_mark_bytes, "</DOC> without its <DOC>: a record is damaged"};
+        if (ends_record(here.substr(max_mark_bytes))) return {Step::ends, at + max_mark_bytes, 0, nullptr};
+      } else if (!in_record() && here.substr(0, 4) == "<!--") {
+        in_comment_ = true;
+        at += 3;
+      }
+      ++at;
+    }
+  }
+
+ private:
+  static bool may_be_mark(std::string_view here) {
+    return here.size() < 3 || (here[1] | 0x20) == 'd' || here[1] == '/' || here[1] == '!';
+  }
+
+  /// A page may hold "</DOC>" too; a record's own has nothing behind it on its line but the next record or a comment.
+  static bool ends_record(std::string_view behind) {
+    std::size_t at = 0;
+    while (at < behind.size() && at < max_blanks - max_mark_bytes && (behind[at] == ' ' || behind[at] == '\t')) ++at;
+    const std::string_view next = behind.substr(at);
+    return next.empty() || is_ascii_space(next[0]) || is_doc_start(next) || next.substr(0, 4) == "<!--";
+  }
+
+  /// Sets in_comment_ to false where the comment ends in the window.
+  std::size_t behind_comment(std::string_view window, std::size_t from) {
+    const std::size_t end = window.find("-->", from);
+    in_comment_ = end == std::string_view::npos;
+    return in_comment_ ? from : end + 3;
+  }
+
+  Step comment_ran_out(std::string_view window, std::size_t from, bool last) {
+    const std::size_t kept = 2;  // of a "-->" that is cut here
+    const std::size_t at = window.size() > from + kept ? window.size() - kept : from;
+    if (!last) return {Step::ran_out, at, 0, nullptr};
+    in_comment_ = false;
+    return {Step::junk, window.size(), window.size(), "the file ends inside a comment"};
+  }
+
+  bool in_comment_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordFinder> make_trec_record_finder(std::uint64_t max_record_bytes) {
+  return std::make_unique<TrecRecordFinder>(max_record_bytes);
+}
+
+bool begins_with_trec_record(std::string_view head) {
+  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  SgmlTagScanner tags(head);
+  SgmlTag tag;
+  for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
+    if (!trim(head.substr(at, tag.begin - at)).empty()) return false;
+    if (equals_ignoring_case(tag.name, "doc") && !tag.closing) return true;
+    // An element around all records is passed over; a page of HTML is not one.
+    if (tag.closing || equals_ignoring_case(tag.name, "html")) return false;
+  }
+  return false;
+}
+
+}  // namespace quern

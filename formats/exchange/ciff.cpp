@@ -1,0 +1,273 @@
+#include "quern/formats/exchange/ciff.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/version.hpp"
+#include "quern/formats/tables/source_bytes.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t max_int32 = 0x7fffffff, max_int64 = 0x7fffffffffffffff;
+
+/// How a field's value is stored: the low three bits of its tag.
+enum class Wire : unsigned { varint = 0, fixed64 = 1, length = 2, fixed32 = 5 };
+
+constexpr std::uint64_t tag(unsigned field, Wire wire) { return field << 3 | static_cast<unsigned>(wire); }
+
+/// The fields of the messages, by their numbers in the format's description.
+namespace header {
+constexpr std::uint64_t version = tag(1, Wire::varint), lists = tag(2, Wire::varint), documents = tag(3, Wire::varint),
+                        total_lists = tag(4, Wire::varint), total_documents = tag(5, Wire::varint),
+                        total_tokens = tag(6, Wire::varint), average_length = tag(7, Wire::fixed64),
+                        description = tag(8, Wire::length);
+}
+namespace list {
+constexpr std::uint64_t term = tag(1, Wire::length), df = tag(2, Wire::varint), cf = tag(3, Wire::varint),
+                        posting = tag(4, Wire::length);
+}
+namespace posting {
+constexpr std::uint64_t gap = tag(1, Wire::varint), freq = tag(2, Wire::varint);
+}
+namespace document {
+constexpr std::uint64_t docid = tag(1, Wire::varint), docno = tag(2, Wire::length), length = tag(3, Wire::varint);
+}
+
+class CiffReader {
+ public:
+  CiffReader(ByteSource& source, InvertedSink& sink) : in_(source), sink_(sink), check_(0) {}
+
+  void read() {
+    read_header();
+    check_ = PostingCheck(counts_.documents);
+    sink_.begin(counts_);
+    for (std::uint64_t i = 0; i < counts_.lists; ++i) read_list();
+    for (std::uint64_t i = 0; i < counts_.documents; ++i) read_document(i);
+    if (!in_.at_end()) in_.fail("holds more than its header says");
+    sink_.end();
+  }
+
+ private:
+  /// Reads a message: calls field(tag) for each field, which reads its value and returns true, or returns false where
+  /// it doesn't know the field.
+  template <class Field>
+  void message(std::uint64_t size, Field&& field) {
+    if (size > max_int64) in_.fail("a message that reaches past the file");
+    const std::uint64_t end = in_.position() + size;
+    while (in_.position() < end) {
+      const std::uint64_t key = in_.varint();
+      if (!field(key)) skip(key, end);
+    }
+    if (in_.position() != end) in_.fail("a field that reaches past its message");
+  }
+
+  void skip(std::uint64_t key, std::uint64_t end) {
+    switch (static_cast<Wire>(key & 7)) {
+      case Wire::varint:
+        in_.varint();
+        return;
+      case Wire::fixed64:
+        return in_.skip(8);
+      case Wire::fixed32:
+        return in_.skip(4);
+      case Wire::length: {
+        const std::uint64_t size = in_.varint();
+        // The message's end may be behind the place already.
+        if (in_.position() > end || size > end - in_.position()) in_.fail("a field that reaches past its message");
+        return in_.skip(size);
+      }
+    }
+    in_.fail("no field of protocol buffers; is it a CIFF file?");
+  }
+
+  /// A number that can't be negative.
+  std::uint64_t number(std::uint64_t greatest) {
+    const std::uint64_t value = in_.varint();
+    if (value > greatest) in_.fail("a number that is negative or too large");
+    return value;
+  }
+
+  void read_header() {
+    if (in_.at_end()) in_.fail("is empty; is it a CIFF file?");
+    std::uint64_t version = 0;
+    message(in_.varint(), [&](std::uint64_t key) {
+      switch (key) {
+        case header::version:
+          version = number(max_int32);
+          return true;
+        case header::lists:
+          counts_.lists = number(max_int32);
+          return true;
+        case header::documents:
+          counts_.documents = number(max_int32);
+          return true;
+        case header::total_documents:
+          counts_.total_documents = number(max_int32);
+          return true;
+        case header::total_tokens:
+          counts_.total_tokens = number(max_int64);
+          return true;
+        default:
+          return false;
+      }
+    });
+    if (version != 1)
+      throw UnsupportedVersion(
+          fmt::format("{}: is of version {} of CIFF, or no CIFF file at all; this program reads "
+                      "version 1",
+                      in_.name(), version));
+    counts_.total_documents = std::max(counts_.total_documents, counts_.documents);
+  }
+
+  void read_list() {
+    const std::uint64_t begin = in_.position();
+    std::uint64_t df = 0, postings = 0, docid = 0;
+    term_.clear();
+    check_.begin_list();
+    message(in_.varint(), [&](std::uint64_t key) {
+      if (key == list::posting) {
+        read_posting(docid, postings++ == 0);
+      } else if (key == list::term) {
+        in_.string(in_.varint(), term_);
+      } else if (key == list::df) {
+        df = number(max_int64);
+      } else {
+        return false;
+      }
+      return true;
+    });
+    if (df != postings)
+      in_.fail_at(begin, fmt::format("the list of '{}' has {} postings, but a df of {}", term_, postings, df));
+    sink_.end_list(term_);
+  }
+
+  void read_posting(std::uint64_t& docid, bool first) {
+    std::uint64_t gap = 0, freq = 0;
+    message(in_.varint(), [&](std::uint64_t key) {
+      if (key == posting::gap) {
+        gap = number(max_int32);
+      } else if (key == posting::freq) {
+        freq = number(max_int32);
+      } else {
+        return false;
+      }
+      return true;
+    });
+    docid = first ? gap : docid + gap;
+    if (const char* wrong = check_.wrong(docid, freq)) in_.fail(wrong);
+    sink_.add_posting(static_cast<docid_t>(docid), static_cast<freq_t>(freq));
+  }
+
+  void read_document(std::uint64_t expected) {
+    std::uint64_t docid = 0, length = 0;
+    docno_.clear();
+    message(in_.varint(), [&](std::uint64_t key) {
+      if (key == document::docid) {
+        docid = number(max_int32);
+      } else if (key == document::docno) {
+        in_.string(in_.varint(), docno_);
+      } else if (key == document::length) {
+        length = number(max_int32);
+      } else {
+        return false;
+      }
+      return true;
+    });
+    if (docid != expected)
+      in_.fail(fmt::format("the document of docID {}, where that of {} should be", docid, expected));
+    sink_.add_document(docno_, static_cast<std::uint32_t>(length));
+  }
+
+  SourceBytes in_;
+  InvertedSink& sink_;
+  InvertedCounts counts_;
+  PostingCheck check_;
+  std::string term_, docno_;
+};
+
+/// A number, left out where it is 0, as protocol buffers do.
+void put_number(Bytes& out, std::uint64_t key, std::uint64_t value) {
+  if (value == 0) return;
+  put_varint(out, key);
+  put_varint(out, value);
+}
+
+void put_text(Bytes& out, std::uint64_t key, std::string_view text) {
+  if (text.empty()) return;
+  put_varint(out, key);
+  put_string(out, text);
+}
+
+void check_fits(std::uint64_t number, const char* what) {
+  if (number > max_int32)
+    throw InvalidArgument(
+        fmt::format("{} {} are more than a CIFF file can hold; export to ds2i instead", number, what));
+}
+
+}  // namespace
+
+void read_ciff(ByteSource& source, InvertedSink& sink) { CiffReader(source, sink).read(); }
+
+CiffWriter::CiffWriter(File& file, const std::string& tmp_folder) : out_(file), postings_(tmp_folder) {}
+
+void CiffWriter::put_message() {
+  Bytes size;
+  put_varint(size, message_.size() + postings_.size());
+  out_.write(size);
+  out_.write(message_);
+  postings_.move_to(out_);
+  message_.clear();
+}
+
+void CiffWriter::begin(const InvertedCounts& counts) {
+  check_fits(counts.lists, "lists");
+  check_fits(counts.total_documents, "documents");
+  put_number(message_, header::version, 1);
+  put_number(message_, header::lists, counts.lists);
+  put_number(message_, header::documents, counts.documents);
+  put_number(message_, header::total_lists, counts.lists);
+  put_number(message_, header::total_documents, counts.total_documents);
+  put_number(message_, header::total_tokens, counts.total_tokens);
+  if (counts.total_documents > 0 && counts.total_tokens > 0) {
+    put_varint(message_, header::average_length);
+    put_le(message_, static_cast<double>(counts.total_tokens) / static_cast<double>(counts.total_documents));
+  }
+  put_text(message_, header::description, std::string("written by quern ") + version());
+  put_message();
+}
+
+void CiffWriter::add_posting(docid_t docid, freq_t freq) {
+  check_fits(freq, "occurrences of a term in a document");
+  const std::uint64_t gap = docid - last_;
+  Bytes& out = postings_.bytes();
+  put_varint(out, list::posting);
+  const std::size_t before = out.size();
+  out.push_back(0);
+  put_number(out, posting::gap, gap);
+  put_number(out, posting::freq, freq);
+  out[before] = static_cast<std::uint8_t>(out.size() - before - 1);  // 12 at the most
+  postings_.settle();
+  last_ = docid;
+  ++df_;
+  cf_ += freq;
+}
+
+void CiffWriter::end_list(std::string_view term) {
+  put_text(message_, list::term, term);
+  put_number(message_, list::df, df_);
+  put_number(message_, list::cf, cf_);
+  put_message();
+  df_ = cf_ = last_ = 0;
+}
+
+void CiffWriter::add_document(std::string_view docno, std::uint32_t length) {
+  check_fits(length, "tokens of a document");
+  put_number(message_, document::docid, documents_++);
+  put_text(message_, document::docno, docno);
+  put_number(message_, document::length, length);
+  put_message();
+}
+
+void CiffWriter::end() { out_.flush(); }
+
+}  // namespace quern

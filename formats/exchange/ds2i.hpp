@@ -1,0 +1,46 @@
+#pragma once
+#include <array>
+#include <string>
+
+#include "quern/io/file.hpp"
+#include "quern/io/byte_source.hpp"
+#include "quern/formats/exchange/inverted_sink.hpp"
+#include "quern/formats/exchange/list_spool.hpp"
+
+/// The binary collections of ds2i and PISA: five files with a common name. See ds2i.md.
+namespace quern {
+
+/// The files' endings, in the order of Ds2iSources and of the writer's files.
+inline constexpr std::array<const char*, 5> ds2i_endings = {".docs", ".freqs", ".sizes", ".terms", ".documents"};
+
+/// The files of a collection, each plain or compressed.
+struct Ds2iSources {
+  ByteSource& docs;
+  ByteSource& freqs;
+  ByteSource& sizes;
+  ByteSource& terms;
+  ByteSource& documents;
+};
+
+/// Hands the collection to `sink`. Throws CorruptFile, with file and offset, where a file contradicts its form or
+/// another one.
+void read_ds2i(const Ds2iSources& sources, InvertedSink& sink);
+
+/// Writes the five files of a collection, in the order of ds2i_endings.
+class Ds2iWriter : public InvertedSink {
+ public:
+  Ds2iWriter(const std::array<File*, 5>& files, const std::string& tmp_folder);
+  void begin(const InvertedCounts& counts) override;
+  void add_posting(docid_t docid, freq_t freq) override;
+  /// Throws InvalidArgument where the term holds a line feed, or ends with a CR: the form can't hold it.
+  void end_list(std::string_view term) override;
+  /// Throws InvalidArgument as end_list() does.
+  void add_document(std::string_view docno, std::uint32_t length) override;
+  void end() override;
+
+ private:
+  FileAppender docs_, freqs_, sizes_, terms_, documents_;
+  ListSpool list_docids_, list_freqs_;
+};
+
+}  // namespace quern

@@ -1,0 +1,343 @@
+#include "quern/formats/queries/query_file.hpp"
+
+#include <simdjson.h>
+
+#include <algorithm>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/tables/text_lines.hpp"
+#include "quern/formats/queries/topic_markup.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::string_view lines_form = "lines";
+constexpr std::string_view jsonl_form = "jsonl";
+
+/// One line taken apart: views of it.
+struct LineParts {
+  std::string_view id, weight, text;
+};
+
+bool split_at(char separator, std::string_view line, LineParts& parts) {
+  const std::size_t at = line.find(separator);
+  if (at == std::string_view::npos) return false;
+  parts.id = trim(line.substr(0, at));
+  parts.text = trim(line.substr(at + 1));
+  return !parts.id.empty();
+}
+
+bool split_tab(std::string_view line, LineParts& parts) { return split_at('\t', line, parts); }
+bool split_colon(std::string_view line, LineParts& parts) { return split_at(':', line, parts); }
+
+bool split_weighted(std::string_view line, LineParts& parts) {
+  LineParts inner;
+  if (!split_colon(line, parts) || !split_colon(parts.text, inner)) return false;
+  parts.weight = inner.id;
+  parts.text = inner.text;
+  return std::all_of(parts.weight.begin(), parts.weight.end(), [](char c) { return is_ascii_digit(c) || c == '.'; });
+}
+
+bool split_json(std::string_view line, LineParts& parts) {
+  parts.text = trim(line);
+  return parts.text.size() >= 2 && parts.text.front() == '{' && parts.text.back() == '}';
+}
+
+bool split_nothing(std::string_view line, LineParts& parts) {
+  parts.text = trim(line);
+  return true;
+}
+
+/// Reports what one pass over a text has left behind.
+class LeftBehind {
+ public:
+  LeftBehind(std::string_view text, const TextLeft& left) : text_(text), left_(left) {}
+
+  /// The pass has come to `place` in the text.
+  void come_to(const char* place) {
+    const auto passed = static_cast<std::size_t>(place - text_.data());
+    if (passed - reported_ < piece_bytes || !left_) return;
+    left_(text_.substr(reported_, passed - reported_));
+    reported_ = passed;
+  }
+
+ private:
+  static constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+
+  std::string_view text_;
+  const TextLeft& left_;
+  std::size_t reported_ = 0;
+};
+
+bool has_white_space(std::string_view text) { return std::any_of(text.begin(), text.end(), is_ascii_space); }
+
+bool is_single_word(const LineParts& parts) { return !has_white_space(parts.id); }
+
+/// "site:gov", "linux 2.6: how to" and "http://..." are words of queries; the ids of logs hold digits and no
+/// blanks.
+bool is_log_id(const LineParts& parts) {
+  const auto allowed = [](char c) {
+    return is_ascii_digit(c) || is_ascii_letter(c) || c == '-' || c == '_' || c == '.';
+  };
+  return std::any_of(parts.id.begin(), parts.id.end(), is_ascii_digit) &&
+         std::all_of(parts.id.begin(), parts.id.end(), allowed);
+}
+
+/// Priorities are small; "8109:8109:the history" holds an id and a query that repeats it.
+bool is_log_id_with_small_weight(const LineParts& parts) {
+  return is_log_id(parts) && parts.weight.size() <= 3 && parts.weight.find('.') == std::string_view::npos;
+}
+
+bool is_anything(const LineParts&) { return true; }
+
+/// A form with one query a line.
+struct LineForm {
+  std::string_view name;
+  bool (*split)(std::string_view line, LineParts& parts);  ///< false where the line isn't of this form at all
+  bool (*likely)(const LineParts& parts);                  ///< what "auto" asks for beyond that
+  std::string_view wanted;                                 ///< for messages
+};
+
+/// In the order in which "auto" tries them; the last one fits every file.
+constexpr LineForm line_forms[] = {
+    {jsonl_form, split_json, is_anything, "a JSON object"},
+    {"tsv", split_tab, is_single_word, "id<TAB>query"},
+    {"weighted", split_weighted, is_log_id_with_small_weight, "id:weight:query, with a number as weight"},
+    {"colon", split_colon, is_log_id, "id:query"},
+    {lines_form, split_nothing, is_anything, "a query"},
+};
+constexpr std::size_t num_line_forms = std::size(line_forms);
+
+bool fits(const LineForm& form, std::string_view line) {
+  LineParts parts;
+  return form.split(line, parts) && form.likely(parts);
+}
+
+/// A file of at least 100 lines of which at most one in 100 contradicts a form is more likely damaged than of
+/// another form: to read it as plain lines would give every query a wrong id without a word.
+bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
+
+/// The first form that all lines have.
+const LineForm& detect_line_form(std::string_view text, std::string_view name, const TextLeft& left) {
+  std::uint64_t num_lines = 0;
+  std::uint64_t fitting[num_line_forms] = {}, first_misfit[num_line_forms] = {};
+  LineReader lines(text);
+  LeftBehind behind(text, left);
+  for (std::string_view line; lines.next(line); ++num_lines) {
+    behind.come_to(line.data());
+    for (std::size_t i = 0; i < num_line_forms; ++i) {
+      if (fits(line_forms[i], line)) {
+        ++fitting[i];
+      } else if (first_misfit[i] == 0) {
+        first_misfit[i] = lines.number();
+      }
+    }
+  }
+  std::size_t i = 0;
+  for (; fitting[i] != num_lines; ++i) {
+    if (!nearly_all(fitting[i], num_lines)) continue;
+    throw InvalidArgument(std::string(name) + ", line " + std::to_string(first_misfit[i]) + ": is not " +
+                          std::string(line_forms[i].wanted) + ", as nearly all other lines are; mend it, or say with " +
+                          "--queries-format what the file is");
+  }
+  return line_forms[i];
+}
+
+/// The first of `keys` that the object has.
+simdjson::simdjson_result<simdjson::dom::element> first_of(const simdjson::dom::object& object,
+                                                           std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    simdjson::dom::element value;
+    if (object.at_key(key).get(value) == simdjson::SUCCESS) return value;
+  }
+  return simdjson::NO_SUCH_FIELD;
+}
+
+/// Reads queries from JSON objects, one a line.
+class JsonQueries {
+ public:
+  explicit JsonQueries(std::string_view name) : name_(name) {}
+
+  /// The query's id and text, which hold until the next call.
+  LineParts read(std::string_view line, std::uint64_t number) {
+    simdjson::dom::object object;
+    if (const auto error = parser_.parse(line.data(), line.size(), true).get(object)) {
+      fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
+    }
+    LineParts query;
+    simdjson::dom::element id;
+    std::string_view text;
+    if (first_of(object, {"_id", "id", "qid", "query_id"}).get(id)) fail_at_line(name_, number, "has no \"_id\"");
+    if (id.get(text) == simdjson::SUCCESS) {
+      query.id = trim(text);
+    } else if (id.is_int64() || id.is_uint64()) {
+      number_id_ = simdjson::minify(id);
+      query.id = number_id_;
+    }
+    if (query.id.empty()) fail_at_line(name_, number, "its \"_id\" is neither text nor a whole number");
+    if (first_of(object, {"text", "query", "title"}).get(text)) fail_at_line(name_, number, "has no \"text\"");
+    query.text = trim(text);
+    return query;
+  }
+
+ private:
+  std::string_view name_;
+  std::string number_id_;
+  simdjson::dom::parser parser_;
+};
+
+/// Reads queries of a form with one a line.
+class LineQueries {
+ public:
+  LineQueries(const LineForm& form, std::string_view name) : form_(form), name_(name), json_(name) {}
+
+  /// The query of a line that isn't blank; its id and text hold until the next call.
+  LineParts read(std::string_view line, std::uint64_t number) {
+    LineParts parts;
+    if (!form_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(form_.wanted));
+    ++num_queries_;
+    if (form_.name == jsonl_form) return json_.read(parts.text, number);
+    if (form_.name == lines_form) {
+      own_id_ = std::to_string(num_queries_);
+      parts.id = own_id_;
+    }
+    return parts;
+  }
+
+ private:
+  const LineForm& form_;
+  std::string_view name_;
+  JsonQueries json_;
+  std::uint64_t num_queries_ = 0;
+  std::string own_id_;
+};
+
+void for_each_line(std::string_view text, const LineForm& form, std::string_view name, const QueryVisitor& visit,
+                   const TextLeft& left) {
+  LineQueries queries(form, name);
+  LineReader lines(text);
+  LeftBehind behind(text, left);
+  for (std::string_view line; lines.next(line);) {
+    behind.come_to(line.data());
+    const LineParts query = queries.read(line, lines.number());
+    visit(query.id, query.text);
+  }
+}
+
+const TopicMarkup* markup_named(std::string_view form) {
+  for (const TopicMarkup* markup : {&trec_markup(), &webtrack_markup()}) {
+    if (form == markup->form) return markup;
+  }
+  return nullptr;
+}
+
+const LineForm* line_form_named(std::string_view form) {
+  const auto found = std::find_if(std::begin(line_forms), std::end(line_forms),
+                                  [form](const LineForm& candidate) { return candidate.name == form; });
+  return found == std::end(line_forms) ? nullptr : found;
+}
+
+[[noreturn]] void refuse_zero_byte(std::string_view name, std::uint64_t line) {
+  fail_at_line(name, line,
+               "holds a zero byte: not a text file, or one in UTF-16, which must be converted to UTF-8 first");
+}
+
+void check_is_text(std::string_view bytes, std::string_view name, const TextLeft& left) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  LeftBehind behind(bytes, left);
+  std::size_t zero = std::string_view::npos;
+  for (std::size_t from = 0; from < bytes.size() && zero == std::string_view::npos; from += at_once) {
+    behind.come_to(bytes.data() + from);
+    const std::size_t found = bytes.substr(from, at_once).find('\0');
+    if (found != std::string_view::npos) zero = from + found;
+  }
+  if (zero == std::string_view::npos) return;
+  const auto line = 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+  refuse_zero_byte(name, static_cast<std::uint64_t>(line));
+}
+
+[[noreturn]] void refuse_form(std::string_view form) {
+  std::string message = "there is no query file form '" + std::string(form) + "'; there are";
+  for (const std::string_view known : query_file_forms()) message.append(" ").append(known);
+  throw InvalidArgument(message);
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& query_file_forms() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all{"auto", trec_markup().form, webtrack_markup().form};
+    for (const LineForm& form : line_forms) all.push_back(form.name);
+    return all;
+  }();
+  return names;
+}
+
+std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
+                                const QueryVisitor& visit, const TextLeft& left) {
+  const bool automatic = form == "auto";
+  const TopicMarkup* markup = markup_named(form);
+  const LineForm* line_form = line_form_named(form);
+  if (!automatic && markup == nullptr && line_form == nullptr) refuse_form(form);
+  check_is_text(bytes, name, left);
+  const std::string_view text = without_byte_order_mark(bytes);
+  if (automatic) markup = detect_topic_markup(text);
+  if (automatic && markup == nullptr) line_form = &detect_line_form(text, name, left);
+
+  const std::string_view found_form = markup != nullptr ? markup->form : line_form->name;
+  bool any = false;
+  const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
+    any = true;
+    visit(id, query);
+  };
+  if (markup != nullptr) {
+    for_each_topic(text, *markup, name, visit_query);
+  } else {
+    for_each_line(text, *line_form, name, visit_query, left);
+  }
+  if (!any) {
+    throw InvalidArgument(std::string(name) + ": holds no queries (read as " + std::string(found_form) +
+                          "; --queries-format names another form)");
+  }
+  return found_form;
+}
+
+QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name) {
+  QueryFile file;
+  file.form = for_each_query(bytes, form, name, [&](std::string_view id, std::string_view text) {
+    file.queries.push_back({std::string(id), std::string(text)});
+  });
+  return file;
+}
+
+struct QueryLineParser::State {
+  State(const LineForm& form, std::string stream) : name(std::move(stream)), queries(form, name) {}
+
+  const std::string name;
+  LineQueries queries;
+  std::uint64_t lines = 0;
+};
+
+QueryLineParser::QueryLineParser(std::string_view form, std::string name) {
+  const LineForm* line_form = line_form_named(form);
+  if (line_form == nullptr) {
+    std::string message = name + ": queries that come over time are of a form with one a line, which must be named:";
+    for (const LineForm& known : line_forms) message.append(" --queries-format ").append(known.name).append(",");
+    message.back() = ' ';
+    throw InvalidArgument(message + "(not " + std::string(form) + ")");
+  }
+  state_ = std::make_unique<State>(*line_form, std::move(name));
+}
+QueryLineParser::QueryLineParser(QueryLineParser&&) noexcept = default;
+QueryLineParser::~QueryLineParser() = default;
+
+std::optional<Query> QueryLineParser::next(std::string_view line) {
+  if (++state_->lines == 1) line = without_byte_order_mark(line);
+  if (line.find('\0') != std::string_view::npos) refuse_zero_byte(state_->name, state_->lines);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (trim(line).empty()) return std::nullopt;
+  const LineParts query = state_->queries.read(line, state_->lines);
+  return Query{std::string(query.id), std::string(query.text)};
+}
+
+}  // namespace quern

@@ -1,0 +1,180 @@
+#include "quern/formats/queries/run_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cmath>
+
+#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
+#include "quern/formats/tables/text_lines.hpp"
+#include "quern/formats/queries/text_table.hpp"
+
+namespace quern {
+namespace {
+
+template <class Number>
+void put_number(std::string& out, Number value) {
+  char digits[32];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+/// A column of a line whose columns are parted by white space: blanks and control characters inside become '_'.
+void put_column(std::string& out, std::string_view text) {
+  const std::size_t at = out.size();
+  out.append(text.empty() ? "_" : text);
+  for (std::size_t i = at; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    if (byte <= ' ' || byte == 0x7f) out[i] = '_';
+  }
+}
+
+class TrecFormat : public RunFormat {
+ public:
+  std::string_view name() const override { return "trec"; }
+  std::string_view description() const override { return "lines \"qid Q0 docno rank score tag\", for trec_eval"; }
+  bool shows_titles() const override { return false; }
+
+  void append(std::string& out, std::string_view qid, std::string_view, std::span<const RunResult> results,
+              std::string_view tag) const override {
+    std::string front, back = " ";
+    put_column(front, qid);
+    front += " Q0 ";
+    put_column(back, tag);
+    back += '\n';
+    std::uint32_t rank = 0;
+    for (const RunResult& result : results) {
+      out += front;
+      put_column(out, result.docno);
+      out += ' ';
+      put_number(out, ++rank);
+      out += ' ';
+      put_number(out, result.score);
+      out += back;
+    }
+  }
+};
+
+class MsmarcoFormat : public RunFormat {
+ public:
+  std::string_view name() const override { return "msmarco"; }
+  std::string_view description() const override { return "lines \"qid<TAB>docno<TAB>rank\", as MS MARCO takes them"; }
+  bool shows_titles() const override { return false; }
+
+  void append(std::string& out, std::string_view qid, std::string_view, std::span<const RunResult> results,
+              std::string_view) const override {
+    std::uint32_t rank = 0;
+    for (const RunResult& result : results) {
+      put_column(out, qid);
+      out += '\t';
+      put_column(out, result.docno);
+      out += '\t';
+      put_number(out, ++rank);
+      out += '\n';
+    }
+  }
+};
+
+/// A JSON string; bytes that aren't UTF-8 become U+FFFD.
+void put_json(std::string& out, std::string_view text) {
+  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class JsonFormat : public RunFormat {
+ public:
+  std::string_view name() const override { return "json"; }
+  std::string_view description() const override { return "one JSON object a query and line, with titles and URLs"; }
+  bool shows_titles() const override { return true; }
+
+  void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
+              std::string_view) const override {
+    out += "{\"id\":";
+    put_json(out, qid);
+    out += ",\"query\":";
+    put_json(out, query_text);
+    out += ",\"results\":[";
+    std::uint32_t rank = 0;
+    for (const RunResult& result : results) {
+      out += rank == 0 ? "{\"rank\":" : ",{\"rank\":";
+      put_number(out, ++rank);
+      out += ",\"docno\":";
+      put_json(out, result.docno);
+      out += ",\"score\":";
+      // JSON has no infinities.
+      if (std::isfinite(result.score)) {
+        put_number(out, result.score);
+      } else {
+        out += "null";
+      }
+      out += ",\"title\":";
+      put_json(out, result.title);
+      out += ",\"url\":";
+      put_json(out, result.url);
+      out += '}';
+    }
+    out += "]}\n";
+  }
+};
+
+class TextFormat : public RunFormat {
+ public:
+  std::string_view name() const override { return "text"; }
+  std::string_view description() const override { return "columns for people: rank, score, docno, title and URL"; }
+  bool shows_titles() const override { return true; }
+
+  void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
+              std::string_view) const override {
+    append_results_table(out, qid, query_text, results);
+  }
+};
+
+template <class Number>
+bool read_number(std::string_view word, Number& value) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+/// Scores of other programs may lie outside the range of float: they become 0 or infinite.
+bool read_score(std::string_view word, float& score) {
+  if (!word.empty() && word.front() == '+') word.remove_prefix(1);
+  if (read_number(word, score)) return true;
+  double wide = 0;
+  if (!read_number(word, wide)) return false;
+  score = static_cast<float>(wide);
+  return true;
+}
+
+}  // namespace
+
+const std::vector<const RunFormat*>& all_run_formats() {
+  static const TrecFormat trec;
+  static const MsmarcoFormat msmarco;
+  static const JsonFormat json;
+  static const TextFormat text;
+  static const std::vector<const RunFormat*> formats{&trec, &msmarco, &json, &text};
+  return formats;
+}
+
+const RunFormat& run_format_named(std::string_view name) {
+  return find_named(all_run_formats(), name, "output format");
+}
+
+std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name) {
+  std::vector<RunLine> run;
+  LineReader lines(without_byte_order_mark(bytes));
+  for (std::string_view line; lines.next(line);) {
+    RunLine& entry = run.emplace_back();
+    entry.qid = next_word(line);
+    next_word(line);
+    entry.docno = next_word(line);
+    const std::string_view rank = next_word(line), score = next_word(line);
+    entry.tag = next_word(line);
+    if (entry.tag.empty()) fail_at_line(name, lines.number(), "is not \"qid Q0 docno rank score tag\"");
+    if (!read_number(rank, entry.rank)) fail_at_line(name, lines.number(), "the fourth column, the rank, is no number");
+    if (!read_score(score, entry.score))
+      fail_at_line(name, lines.number(), "the fifth column, the score, is no number");
+  }
+  return run;
+}
+
+}  // namespace quern

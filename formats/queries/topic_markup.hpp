@@ -1,0 +1,33 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/queries/query_file.hpp"
+
+/// Topics between tags: TREC's SGML-like files, in which most tags are never closed, and the web track's XML.
+/// One forgiving scanner reads both; section "Topics between tags" of query_file.md says what it takes.
+namespace quern {
+
+/// How one kind of topic file is tagged.
+struct TopicMarkup {
+  std::string_view form;
+  std::string_view topic_tag;
+  std::string_view id_tag;
+  std::vector<std::string_view> id_attributes;   ///< of topic_tag; none where the id stands in id_tag alone
+  std::vector<std::string_view> query_tags;      ///< the first of these that a topic has holds its query
+  std::vector<std::string_view> leading_labels;  ///< in lower case: with a colon, they may open a field
+};
+
+/// TREC: <top> <num> Number: 51 <title> Topic: ...
+const TopicMarkup& trec_markup();
+/// Web track: <topic number="1"> <query>...</query>
+const TopicMarkup& webtrack_markup();
+
+/// The markup of a file that begins with a tag and has topics; null where it is neither.
+const TopicMarkup* detect_topic_markup(std::string_view bytes);
+
+/// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, where a topic has no id.
+void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name,
+                    const QueryVisitor& visit);
+
+}  // namespace quern

@@ -1,0 +1,51 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "quern/core/bytes.hpp"
+#include "quern/io/byte_source.hpp"
+
+namespace quern {
+
+/// Reads a foreign binary file from front to back through a buffer. Nothing of it is trusted: memory follows the bytes
+/// that are there, never what a length says. Throws CorruptFile with file and offset.
+class SourceBytes {
+ public:
+  explicit SourceBytes(ByteSource& source) : source_(source) {}
+
+  const std::string& name() const { return source_.name(); }
+  /// Bytes read so far, after decompression.
+  std::uint64_t position() const { return before_ + at_; }
+  bool at_end() { return at_ == size_ && !fill(); }
+
+  std::uint8_t byte() {
+    if (at_end()) fail("ends too early");
+    return buffer_[at_++];
+  }
+  std::uint32_t le32();
+  std::uint64_t le64();
+  /// LEB128, as protocol buffers have it.
+  std::uint64_t varint();
+  /// Replaces `out` by the next `size` bytes, of which there may be max_string_bytes.
+  void string(std::uint64_t size, std::string& out);
+  /// Replaces `out` by the bytes up to the next line feed, without it and without a CR before it; the file's end ends a
+  /// line too. False at the end.
+  bool line(std::string& out);
+  void skip(std::uint64_t size);
+
+  [[noreturn]] void fail(std::string_view why) const { fail_at(position(), why); }
+  [[noreturn]] void fail_at(std::uint64_t position, std::string_view why) const;
+
+  /// The longest name of a term or a document that is taken.
+  static constexpr std::uint64_t max_string_bytes = 1 << 20;
+
+ private:
+  bool fill();
+
+  ByteSource& source_;
+  Bytes buffer_;
+  std::size_t at_ = 0, size_ = 0;
+  std::uint64_t before_ = 0;  ///< bytes before the buffer
+};
+
+}  // namespace quern

@@ -1,0 +1,136 @@
+#pragma once
+#include "quern/gpu/common/lookup.cuh"
+
+/// Documents of a query's shortest list that are in all lists so far, V of them in each lane of a warp, in any order.
+namespace quern::gpu {
+
+template <Coding coding, int V>
+class LiveDocuments {
+ public:
+  using Decoder = typename DecoderOf<coding, V>::Type;
+
+  __device__ LiveDocuments(const IndexView& index, std::uint32_t* room)
+      : index_(index), room_{room}, decoder_(index, room_) {}
+
+  __device__ std::uint32_t docid(int i) const { return docids_[i]; }
+  __device__ bool alive(int i) const { return alive_ >> i & 1; }
+  __device__ void drop(int i) { alive_ &= ~(1u << i); }
+  __device__ void clear() { alive_ = 0; }
+  __device__ void put(int i, std::uint32_t docid) {
+    docids_[i] = docid;
+    alive_ |= 1u << i;
+  }
+  /// Of this lane's documents those of these bits.
+  __device__ void keep(unsigned bits) { alive_ &= bits; }
+  /// Bits of this lane's documents.
+  __device__ unsigned alive() const { return alive_; }
+  /// Whether any lane has one.
+  __device__ bool any() const { return __any_sync(all_lanes, alive_ != 0); }
+  __device__ const Decoder& decoder() const { return decoder_; }
+
+  /// Begins with a list's block. False where it does not decode.
+  __device__ bool take_block(const BlockPlace& place) {
+    alive_ = 0;
+    if (!decode_docids<V>(index_, decoder_, place, docids_)) return false;
+#pragma unroll
+    for (int i = 0; i < V; ++i)  // a damaged row may hold anything
+      if (lane_id() * V + i < place.n && docids_[i] < index_.num_documents) alive_ |= 1u << i;
+    return true;
+  }
+  /// Begins with up to V * 32 docIDs.
+  __device__ void take(const std::uint32_t* docids, std::uint32_t count) {
+    alive_ = 0;
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      const unsigned place = lane_id() * V + i;
+      docids_[i] = place < count ? docids[place] : 0;
+      if (place < count) alive_ |= 1u << i;
+    }
+  }
+
+  /// Keeps those for which has(docid), asked by each lane by itself.
+  template <class Has>
+  __device__ void keep_if(Has&& has) {
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (alive(i) && !has(docids_[i])) drop(i);
+  }
+
+  /// Keeps those that a list has; of its blocks only those are decoded that may hold one. Where a block does, the warp
+  /// calls found(block, place of the block, places): of this lane's documents that are in it their places there, else
+  /// the block's size. The decoder still has the block then.
+  template <class Found>
+  __device__ void look_up(const ListView& list, Found&& found) {
+    std::uint32_t rows[V];
+    find_rows(list, rows);
+    for (std::uint32_t next = 0;;) {
+      std::uint32_t own = list.rows;
+#pragma unroll
+      for (int i = 0; i < V; ++i)
+        if (alive(i) && rows[i] >= next) own = min(own, rows[i]);
+      const std::uint32_t row = __reduce_min_sync(all_lanes, own);
+      if (row >= list.rows) return;
+      match(list, row, rows, found);
+      next = row + 1;
+    }
+  }
+
+ private:
+  /// The block that each document may be in, by the blocks' greatest docIDs (D3).
+  __device__ void find_rows(const ListView& list, std::uint32_t (&rows)[V]) {
+    const std::uint32_t* last = index_.block_last + list.first_row;
+    std::uint32_t least = 0xffffffffu, greatest = 0;
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (alive(i)) {
+        least = min(least, docids_[i]);
+        greatest = max(greatest, docids_[i]);
+      }
+    least = __reduce_min_sync(all_lanes, least);
+    greatest = warp_max(greatest);
+    const std::uint32_t begin = first_not_below(last, list.rows, least);
+    // A single document is searched for once.
+    const std::uint32_t end =
+        least == greatest ? begin : begin + first_not_below(last + begin, list.rows - begin, greatest);
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      rows[i] = list.rows;
+      if (!alive(i)) continue;
+      rows[i] = lower_bound(last, begin, min(end, list.rows), docids_[i]);
+      if (rows[i] >= list.rows) drop(i);
+    }
+  }
+
+  template <class Found>
+  __device__ void match(const ListView& list, std::uint32_t row, const std::uint32_t (&rows)[V], Found& found) {
+    const BlockPlace place = place_of(index_, list, row);
+    std::uint32_t docids[V];
+    const bool sound = decode_docids<V>(index_, decoder_, place, docids);
+    __syncwarp();
+    for (int i = 0; i < V; ++i) room_.values[lane_id() * V + i] = docids[i];
+    __syncwarp();
+    bool any = false;
+    std::uint32_t places[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      places[i] = place.n;
+      if (!alive(i) || rows[i] != row) continue;
+      const std::uint32_t at = lower_bound(room_.values, 0, place.n, docids_[i]);
+      if (sound && at < place.n && room_.values[at] == docids_[i]) {
+        places[i] = at;
+        any = true;
+      } else {
+        drop(i);
+      }
+    }
+    if (__any_sync(all_lanes, any)) found(row, place, places);
+  }
+
+  const IndexView& index_;
+  WarpRoom<V> room_;
+  Decoder decoder_;
+  std::uint32_t docids_[V];
+  unsigned alive_ = 0;
+};
+
+}  // namespace quern::gpu

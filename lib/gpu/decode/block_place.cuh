@@ -1,0 +1,147 @@
+#pragma once
+#include "quern/gpu/decode/block_place.hpp"
+#include "quern/gpu/device/warp.cuh"
+
+namespace quern::gpu {
+
+/// The address, which the compiler then takes as it is instead of adding up its parts anew wherever it is used.
+__device__ inline const std::uint32_t* as_it_is(const std::uint32_t* address) {
+  asm("" : "+l"(address));
+  __builtin_assume(__isGlobal(address));
+  return address;
+}
+
+/// Has the line of memory there brought near, to be read soon.
+__device__ inline void prefetch([[maybe_unused]] const std::uint32_t* address) {
+#ifdef __CUDACC__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
+
+/// Rows of up to 32 neighbouring blocks of a list that has rows, one a lane, so that they come in whole lines.
+class BlockRows {
+ public:
+  /// From block `first` on, which is below `end`, at most the list's rows.
+  __device__ BlockRows(const IndexView& index, const ListView& list, std::uint32_t first, std::uint32_t end)
+      : list_(as_it_is(index.postings + list.first_word)), blocks_(min(end - first, lanes_a_warp)) {
+    const std::uint32_t block = first + min(lane_id(), blocks_ - 1);
+    const std::uint64_t row = list.first_row + block;
+    begin_ = index.block_offset[row];
+    const std::uint32_t behind = block + 1 < list.rows ? index.block_offset[row + 1] : list.words;
+    size_ = begin_ < behind && behind <= list.words ? behind - begin_ : 0;
+    if (size_ == 0) begin_ = 0;
+    prefetch(list_ + begin_);
+    before_ = block > 0 ? index.block_last[row - 1] : 0xffffffffu;
+    last_ = index.block_last[row];
+    n_ = min(list.df - block * index.block_size, index.block_size);
+    if (lane_id() >= blocks_) n_ = size_ = 0;
+  }
+
+  __device__ std::uint32_t blocks() const { return blocks_; }
+
+  /// The place of the i-th, i below 32; i may differ from lane to lane. Without postings where there is no such block.
+  __device__ BlockPlace place(std::uint32_t i) const {
+    BlockPlace place;
+    place.list = list_;
+    place.size = __shfl_sync(all_lanes, size_, i);
+    place.words = list_ + __shfl_sync(all_lanes, begin_, i);
+    place.before = __shfl_sync(all_lanes, before_, i);
+    place.last = __shfl_sync(all_lanes, last_, i);
+    place.n = __shfl_sync(all_lanes, n_, i);
+    place.has_row = true;
+    return place;
+  }
+
+ private:
+  const std::uint32_t* list_;
+  std::uint32_t blocks_;
+  std::uint32_t begin_, size_, before_, last_, n_;  ///< of the lane's block
+};
+
+/// From distances (docid[i] - docid[i - 1], a gap and 1) to docIDs: a sum over the lane's values, one over the lanes of
+/// the block (D2's localized prefix sum).
+template <int V, int L = lanes_a_warp>
+__device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) {
+  std::uint32_t sum = 0;
+#pragma unroll
+  for (int i = 0; i < V; ++i) values[i] = sum += values[i];
+  const std::uint32_t others = before + inclusive_sum<L>(sum) - sum;
+#pragma unroll
+  for (int i = 0; i < V; ++i) values[i] += others;
+}
+
+/// A warp's room in shared memory, made of `size` words of which it takes as many as can be read four at a time: one
+/// number for each posting of its block, or blocks, a table, and the values of streams of exceptions.
+template <int V>
+struct WarpRoom {
+  static constexpr unsigned postings = V * lanes_a_warp, table_words = 256;
+  /// Values of streams that may be written at a time; up to 63 are written behind them.
+  static constexpr unsigned most_values = 256;
+  static constexpr unsigned size = postings + table_words + most_values + 64 + 4;
+  std::uint32_t* values;
+
+  __device__ explicit WarpRoom(std::uint32_t* words)
+      : values(words + (-(reinterpret_cast<std::uintptr_t>(words) / sizeof *words) & 3)) {}
+
+  __device__ std::uint32_t* table() const { return values + postings; }
+  __device__ std::uint32_t* stream() const { return table() + table_words; }
+
+  /// Sets all postings to 1: what a slot without an exception lacks to its distance, or frequency.
+  __device__ void set_to_one() const {
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < V / 4; ++i)
+      reinterpret_cast<uint4*>(values)[i * lanes_a_warp + lane_id()] = make_uint4(1, 1, 1, 1);
+    __syncwarp();
+  }
+  /// Adds to each of the lane's values what stands at its place.
+  __device__ void add_to(std::uint32_t (&out)[V]) const {
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < V; i += 4) {
+      const uint4 parts = reinterpret_cast<const uint4*>(values)[(lane_id() * V + i) / 4];
+      out[i] += parts.x;
+      out[i + 1] += parts.y;
+      out[i + 2] += parts.z;
+      out[i + 3] += parts.w;
+    }
+  }
+};
+
+/// Writes a warp's values by whole lines of memory: stores of half a line take more than twice the time.
+template <int V>
+class LineWriter {
+ public:
+  __device__ explicit LineWriter(const WarpRoom<V>& room)
+      : fours_(reinterpret_cast<uint4*>(room.values)), own_(place(lane_id() * V / 4)), line_(place(lane_id())) {}
+
+  /// Writes the first `count` of all lanes' values, lane by lane, to `to`, which is a multiple of 16 bytes. Overwrites
+  /// the room.
+  __device__ void write(const std::uint32_t (&own)[V], std::uint32_t count, std::uint32_t* to) const {
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < V / 4; ++i)
+      fours_[own_ ^ i] = make_uint4(own[4 * i], own[4 * i + 1], own[4 * i + 2], own[4 * i + 3]);
+    __syncwarp();
+    if (count == WarpRoom<V>::postings) {
+#pragma unroll
+      for (int i = 0; i < V / 4; ++i)
+        __stcs(reinterpret_cast<uint4*>(to) + i * lanes_a_warp + lane_id(), fours_[i * lanes_a_warp + line_]);
+    } else {
+      const auto* values = reinterpret_cast<const std::uint32_t*>(fours_);
+#pragma unroll 1
+      for (unsigned i = lane_id(); i < count; i += lanes_a_warp) to[i] = values[4 * place(i / 4) + i % 4];
+    }
+    __syncwarp();
+  }
+
+ private:
+  /// Where four values stand, so that neither lanes that write theirs nor lanes that read neighbouring ones meet in a
+  /// bank.
+  __device__ static unsigned place(unsigned four) { return V == 4 ? four : four ^ (four / 8 % (V / 4)); }
+
+  uint4* fours_;
+  unsigned own_, line_;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,47 @@
+#pragma once
+#include "quern/gpu/device/index_view.hpp"
+
+/// Where blocks stand. What is constexpr runs on host and device alike.
+namespace quern::gpu {
+
+/// A block of a list, as its row says.
+struct BlockPlace {
+  const std::uint32_t* words = nullptr;
+  const std::uint32_t* list = nullptr;  ///< the list's first word: its header
+  std::uint32_t size = 0;               ///< in words, frequencies included; 0 where the row is damaged
+  std::uint32_t n = 0;                  ///< postings
+  std::uint32_t before = 0;             ///< greatest docID of the block before; -1 for the first
+  std::uint32_t last = 0;               ///< its own greatest docID, where has_row
+  bool has_row = false;
+};
+
+/// A block's place. Rows are not trusted: a block lies within its list, or has size 0.
+constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std::uint32_t block) {
+  BlockPlace place;
+  place.list = index.postings + list.first_word;
+  place.before = 0xffffffffu;
+  std::uint32_t begin = list.header_words, end = list.words;
+  if (list.rows != 0) {
+    const std::uint64_t row = list.first_row + block;
+    begin = index.block_offset[row];
+    if (block + 1 < list.rows) end = index.block_offset[row + 1];
+    if (block > 0) place.before = index.block_last[row - 1];
+    place.last = index.block_last[row];
+    place.has_row = true;
+  }
+  const std::uint32_t first = block * index.block_size;
+  place.n = list.df - first < index.block_size ? list.df - first : index.block_size;
+  place.words = place.list;
+  if (begin < end && end <= list.words) {
+    place.words += begin;
+    place.size = end - begin;
+  }
+  return place;
+}
+
+/// What an exception adds to its slot's value.
+constexpr std::uint32_t exception_part(std::uint32_t high, unsigned width) {
+  return width < 32 ? (high + 1) << width : 0;
+}
+
+}  // namespace quern::gpu

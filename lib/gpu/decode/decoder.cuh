@@ -1,0 +1,81 @@
+#pragma once
+#include "quern/gpu/decode/newpfd.cuh"
+#include "quern/gpu/decode/rice.cuh"
+#include "quern/gpu/decode/rpfd.cuh"
+#include "quern/gpu/decode/rpfd_once.cuh"
+
+/// The decoder of each coding: what kernels take as a template argument.
+namespace quern::gpu {
+
+template <Coding coding, int V, int L = lanes_a_warp>
+struct DecoderOf;
+template <int V, int L>
+struct DecoderOf<Coding::newpfd, V, L> {
+  using Type = NewPfdDecoder<V, L>;
+};
+template <int V>
+struct DecoderOf<Coding::rpfd, V> {
+  using Type = RpfdDecoder<V>;
+};
+template <int V, int L>
+struct DecoderOf<Coding::rpfd_once, V, L> {
+  using Type = RpfdOnceDecoder<V, L>;
+};
+template <int V>
+struct DecoderOf<Coding::rice, V> {
+  using Type = RiceDecoder<V>;
+};
+
+/// Counts a block that does not decode, once a warp.
+__device__ inline void report_damage(const IndexView& index) {
+  if (lane_id() == 0) atomicAdd(index.damaged, 1u);
+}
+
+/// One of a lane's values.
+template <int V>
+__device__ inline std::uint32_t value_of_lane(const std::uint32_t (&values)[V], unsigned i) {
+  std::uint32_t value = values[V - 1];
+  if (i != V - 1) {
+#pragma unroll
+    for (int j = 0; j < V - 1; ++j)
+      if (i == j) value = values[j];
+  }
+  return value;
+}
+
+/// Decodes a block's docIDs and checks them as far as it costs nothing: false, and counted, where they are damaged.
+template <int V, class Decoder>
+__device__ inline bool decode_docids(const IndexView& index, Decoder& decoder, const BlockPlace& place,
+                                     std::uint32_t (&docids)[V]) {
+  bool sound = decoder.open(place) && decoder.docids(docids);
+  if (sound && place.has_row) {
+    const unsigned last = place.n - 1;
+    sound = __shfl_sync(all_lanes, value_of_lane<V>(docids, last % V), last / V) == place.last;
+  }
+  if (!sound) report_damage(index);
+  return sound;
+}
+
+/// Calls with.operator()<V>() for the fewest values a lane that hold blocks of that size.
+template <class With>
+void with_values_a_lane(unsigned block_size, With&& with) {
+  if (block_size <= 4 * lanes_a_warp) return with.template operator()<4>();
+  if (block_size <= 8 * lanes_a_warp) return with.template operator()<8>();
+  with.template operator()<16>();
+}
+
+/// The same with the lanes that decode a block, for kernels whose warps can decode several blocks at a time:
+/// with.operator()<V, L>().
+template <Coding coding, class With>
+void with_lanes_a_block(unsigned block_size, With&& with) {
+  if constexpr (coding == Coding::rpfd || coding == Coding::rice) {
+    with_values_a_lane(block_size, [&]<int V>() { with.template operator()<V, lanes_a_warp>(); });
+  } else {
+    if (block_size <= 64) return with.template operator()<8, 8>();
+    if (block_size <= 128) return with.template operator()<8, 16>();
+    if (block_size <= 256) return with.template operator()<8, 32>();
+    with.template operator()<16, 32>();
+  }
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,72 @@
+#pragma once
+#include "quern/codec/newpfd_layout.hpp"
+#include "quern/gpu/decode/exceptions.cuh"
+#include "quern/gpu/decode/slots.cuh"
+
+/// NewPFD blocks, decoded by a group of L lanes each, V postings a lane; formats/newpfd.md is the page.
+namespace quern::gpu {
+
+/// Where its groups decode different blocks, all lanes of a warp call together.
+template <int V, int L = lanes_a_warp>
+class NewPfdDecoder {
+ public:
+  __device__ NewPfdDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) { make_table<V>(room); }
+
+  /// Takes a block. False where its parts don't lie within it.
+  __device__ bool open(const BlockPlace& place) {
+    place_ = place;
+    if (place.size == 0) return close();
+    const std::uint32_t word = place.words[0];
+    header_ = newpfd::Header(L == lanes_a_warp ? uniform(word) : word);
+    docid_exceptions_word_ = (32 + place.n * (header_.docid_width + header_.freq_width) + 31) / 32;
+    freq_exceptions_word_ = docid_exceptions_word_ + header_.docid_exception_words;
+    return freq_exceptions_word_ <= place.size || close();
+  }
+
+  /// This lane's docIDs.
+  __device__ bool docids(std::uint32_t (&out)[V]) const {
+    const bool sound = values({place_.words + docid_exceptions_word_, header_.docid_exception_words,
+                               header_.docid_exceptions, header_.docid_width, place_.n},
+                              32, out);
+    sum_up<V, L>(place_.before, out);
+    return sound;
+  }
+
+  /// This lane's frequencies.
+  __device__ bool freqs(std::uint32_t (&out)[V]) const {
+    return values({place_.words + freq_exceptions_word_, place_.size - freq_exceptions_word_, header_.freq_exceptions,
+                   header_.freq_width, place_.n},
+                  32 + place_.n * header_.docid_width, out);
+  }
+
+  /// Each frequency can be read by itself (D5): none of the block's is an exception.
+  __device__ bool has_single_freqs() const { return header_.freq_exceptions == 0; }
+  /// Posting i's frequency; i may differ from lane to lane.
+  __device__ std::uint32_t single_freq(std::uint32_t i) const {
+    const std::uint32_t first = 32 + place_.n * header_.docid_width, width = header_.freq_width;
+    return value_at(place_.words, first + i * width, width) + 1;
+  }
+
+ private:
+  /// A group without a sound block goes on with the others, as if all of its values were 0.
+  __device__ bool close() {
+    if (L < lanes_a_warp) header_ = newpfd::Header();
+    return false;
+  }
+
+  /// Distances, or frequencies.
+  __device__ bool values(const Exceptions& exceptions, std::uint32_t slots_bit, std::uint32_t (&out)[V]) const {
+    const Slots<V, L> slots(place_.words, slots_bit, exceptions.width, place_.n);
+    const bool sound = put_exceptions<V, L>(exceptions, room_);
+    slots.take(out);
+    room_.add_to(out);
+    return sound;
+  }
+
+  WarpRoom<V> room_;
+  BlockPlace place_;
+  newpfd::Header header_;
+  std::uint32_t docid_exceptions_word_ = 0, freq_exceptions_word_ = 0;
+};
+
+}  // namespace quern::gpu

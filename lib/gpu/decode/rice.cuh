@@ -1,0 +1,79 @@
+#pragma once
+#include "quern/gpu/decode/block_place.cuh"
+#include "quern/gpu/decode/rice_parts.hpp"
+#include "quern/gpu/decode/slots.cuh"
+
+/// Rice-coded blocks, decoded by a warp each; formats/rice.md is the page.
+namespace quern::gpu {
+
+template <int V>
+class RiceDecoder {
+ public:
+  __device__ RiceDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) {}
+
+  __device__ bool open(const BlockPlace& place) {
+    place_ = place;
+    return parts_.open(place);
+  }
+
+  __device__ bool docids(std::uint32_t (&out)[V]) const {
+    const bool sound = find_terminators(parts_.docid_unary_bit, parts_.docid_unary);
+    read_slots<V>(place_.words, parts_.remainders_bit, parts_.docid_width, place_.n, out);
+#pragma unroll
+    for (int i = 0; i < V; ++i) ++out[i];
+    sum_up<V>(place_.before, out);
+    const unsigned first = lane_id() * V;
+#pragma unroll
+    for (int i = 0; i < V; ++i) out[i] += (room_.values[first + i] - (first + i)) << parts_.docid_width;
+    return sound;
+  }
+
+  __device__ bool freqs(std::uint32_t (&out)[V]) const {
+    const bool sound = find_terminators(parts_.docid_unary_bit + parts_.docid_unary, parts_.freq_unary);
+    read_slots<V>(place_.words, parts_.remainders_bit + place_.n * parts_.docid_width, parts_.freq_width, place_.n,
+                  out);
+    const unsigned first = lane_id() * V;
+    std::uint32_t before = first == 0 ? 0xffffffffu : room_.values[first - 1];
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      const std::uint32_t terminator = room_.values[first + i];
+      out[i] += ((terminator - before - 1) << parts_.freq_width) + 1;
+      before = terminator;
+    }
+    return sound;
+  }
+
+  /// A frequency's unary part is found by those before it.
+  __device__ bool has_single_freqs() const { return false; }
+  __device__ std::uint32_t single_freq(std::uint32_t) const { return 0; }
+
+ private:
+  /// Where the n terminators of a unary part stand, into the warp's room. False unless they fill the part to its end.
+  __device__ bool find_terminators(std::uint32_t first_bit, std::uint32_t bits) const {
+    __syncwarp();
+    std::uint32_t found = 0, at = 0;
+    while (at < bits && found < place_.n) {
+      const std::uint32_t left = bits - at;
+      const std::uint32_t share = left >= 32 * lanes_a_warp ? 32 : (left + lanes_a_warp - 1) / lanes_a_warp;
+      const std::uint32_t begin = at + lane_id() * share;
+      std::uint32_t zeros = 0;
+      if (begin < bits) {
+        const std::uint32_t own = bits - begin < share ? bits - begin : share;
+        zeros = ~value_at(place_.words, first_bit + begin, own) & mask_of(own);
+      }
+      const std::uint32_t count = __popc(zeros), end = inclusive_sum(count);
+      for (std::uint32_t i = found + end - count; zeros != 0; zeros &= zeros - 1, ++i)
+        if (i < place_.n) room_.values[i] = begin + __ffs(zeros) - 1;
+      found += last_lane(end);
+      at += lanes_a_warp * share;
+    }
+    __syncwarp();
+    return found == place_.n && at >= bits && room_.values[place_.n - 1] == bits - 1;
+  }
+
+  WarpRoom<V> room_;
+  BlockPlace place_;
+  RiceParts parts_;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,24 @@
+#pragma once
+#include "quern/gpu/decode/serial_newpfd.hpp"
+#include "quern/gpu/decode/serial_rice.hpp"
+#include "quern/gpu/decode/serial_rpfd.hpp"
+
+/// The serial decoder of each coding.
+namespace quern::gpu {
+
+template <Coding coding>
+struct SerialDecoderOf;
+template <>
+struct SerialDecoderOf<Coding::newpfd> {
+  using Type = SerialNewPfd;
+};
+template <>
+struct SerialDecoderOf<Coding::rpfd> {
+  using Type = SerialRpfd;
+};
+template <>
+struct SerialDecoderOf<Coding::rice> {
+  using Type = SerialRice;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,94 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "quern/gpu/device/warp.cuh"
+
+/// Values packed as lib/codec/bit_packing.hpp says, read by a group of lanes: lane l takes the V values from l * V on.
+namespace quern::gpu {
+
+/// The low `width` bits, width 0 to 32.
+__device__ inline std::uint32_t mask_of(unsigned width) { return __funnelshift_lc(0, 1, width) - 1; }
+
+/// The value of `width` bits (0 to 32) at `bit`; reads the word behind the value's first.
+__device__ inline std::uint32_t value_at(const std::uint32_t* words, std::uint32_t bit, unsigned width) {
+  const std::uint32_t* word = words + (bit >> 5);
+  return __funnelshift_r(word[0], word[1], bit) & mask_of(width);
+}
+
+/// This lane's values of n, fetched at first and taken apart later, so that other work can be done in between. Reads at
+/// most two words past the last value of the group: the caller has made sure that n values are there. Values behind the
+/// n-th are whatever stands there.
+template <int V, int L = lanes_a_warp>
+class Slots {
+ public:
+  __device__ Slots(const std::uint32_t* words, std::uint32_t first_bit, unsigned width, unsigned n)
+      : words_(words), first_bit_(first_bit), width_(width), n_(n), widest_(greatest_of_groups<L>(width)) {
+    if (widest_ == 0 || widest_ > 8) return;
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      const std::uint32_t* word = words + (part_bit(part) >> 5);
+#pragma unroll
+      for (int i = 0; i < (V > 4 ? 3 : 2); ++i) fetched_[part][i] = word[i];
+    }
+  }
+
+  __device__ void take(std::uint32_t (&out)[V]) const {
+    if (widest_ == 0) {
+#pragma unroll
+      for (int i = 0; i < V; ++i) out[i] = 0;
+    } else if (widest_ <= 8) {
+      take_fetched(out);
+    } else {
+      take_single(out);
+    }
+  }
+
+ private:
+  /// Up to 8 slots of up to 8 bits are fetched as three words.
+  static constexpr int part_values = std::min(V, 8), parts = V / part_values;
+
+  /// Lanes that have no values read those of the first.
+  __device__ std::uint32_t part_bit(int part) const {
+    const unsigned first = lane_of_group<L>() * V + part * part_values;
+    return first_bit_ + (first < n_ ? first * width_ : 0);
+  }
+
+  __device__ void take_fetched(std::uint32_t (&out)[V]) const {
+    const std::uint32_t mask = mask_of(width_);
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      const std::uint32_t* fetched = fetched_[part];
+      const std::uint32_t bit = part_bit(part);
+      std::uint32_t low = __funnelshift_r(fetched[0], fetched[1], bit), high = 0;
+      if (V > 4) high = __funnelshift_rc(low, __funnelshift_r(fetched[1], fetched[2], bit), 4 * width_);
+#pragma unroll
+      for (int i = 0; i < part_values; ++i) {
+        std::uint32_t& window = i < 4 ? low : high;
+        out[part * part_values + i] = window & mask;
+        window >>= width_;
+      }
+    }
+  }
+  __device__ void take_single(std::uint32_t (&out)[V]) const {
+    const unsigned first = lane_of_group<L>() * V;
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      out[i] = first + i < n_ ? value_at(words_, first_bit_ + (first + i) * width_, width_) : 0;
+  }
+
+  const std::uint32_t* words_;
+  std::uint32_t first_bit_;
+  unsigned width_, n_;
+  unsigned widest_;  ///< of all groups: they go the same way
+  std::uint32_t fetched_[parts][3] = {};
+};
+
+/// This lane's values of n, at once.
+template <int V>
+__device__ inline void read_slots(const std::uint32_t* words, std::uint32_t first_bit, unsigned width, unsigned n,
+                                  std::uint32_t (&out)[V]) {
+  Slots<V>(words, first_bit, width, n).take(out);
+}
+
+}  // namespace quern::gpu

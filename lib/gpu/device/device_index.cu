@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "quern/codec/rpfd_layout.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/decode/rpfd.cuh"
+#include "quern/gpu/common/tuning.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// Copied at a time; two such pieces are under way.
+constexpr std::size_t piece_bytes = std::size_t{32} << 20;
+/// Zeros behind what warps decode: a damaged block may name as much more than there is.
+constexpr std::size_t over_read_words = 4096;
+
+Coding coding_of(const IndexReader& index) {
+  const std::string_view name = index.codec().name();
+  if (name == "newpfd") return Coding::newpfd;
+  if (name == "rpfd") return index.manifest().codec_options.recursion == 1 ? Coding::rpfd_once : Coding::rpfd;
+  if (name == "rice") return Coding::rice;
+  throw InvalidArgument(index.name() + ": its codec has no decoder for GPUs; build it with newpfd, rpfd or rice");
+}
+
+/// Copies arrays piece by piece through pinned memory, so that copying to it and from it overlap.
+class Uploader {
+ public:
+  explicit Uploader(Progress& progress) : progress_(progress) {
+    for (Piece& piece : pieces_) piece.memory = PinnedArray<std::uint8_t>(piece_bytes);
+  }
+
+  template <class T>
+  DeviceArray<T> upload(std::span<const T> from, std::size_t zeros_behind = 0) {
+    DeviceArray<T> to(from.size() + zeros_behind);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
+    auto* target = reinterpret_cast<std::uint8_t*>(to.data());
+    for (std::size_t at = 0; at < from.size_bytes(); at += piece_bytes) {
+      const std::size_t size = std::min(piece_bytes, from.size_bytes() - at);
+      Piece& piece = pieces_[next_++ % 2];
+      piece.done.wait();
+      std::memcpy(piece.memory.data(), bytes + at, size);
+      copy_to_device(target + at, piece.memory.data(), size, stream_);
+      piece.done.record(stream_);
+      progress_.add(size);
+    }
+    fill_zero(to.data() + from.size(), zeros_behind, stream_);
+    return to;
+  }
+  void wait() const { stream_.wait(); }
+
+ private:
+  struct Piece {
+    PinnedArray<std::uint8_t> memory;
+    Event done;
+  };
+  Progress& progress_;
+  Stream stream_;
+  Piece pieces_[2];
+  std::size_t next_ = 0;
+};
+
+/// The greatest of each range's numbers; empty where there are no numbers.
+std::vector<float> greatest_of_ranges(std::span<const float> of_documents) {
+  std::vector<float> greatest;
+  for (std::size_t begin = 0; begin < of_documents.size(); begin += range_documents) {
+    const auto range = of_documents.subspan(begin, std::min<std::size_t>(range_documents, of_documents.size() - begin));
+    greatest.push_back(*std::max_element(range.begin(), range.end()));
+  }
+  return greatest;
+}
+
+std::size_t free_bytes_now() {
+  std::size_t free_bytes = 0, all_bytes = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+  return free_bytes;
+}
+
+void check_room(const IndexReader& index, std::uint64_t bytes, const cudaDeviceProp& gpu) {
+  if (const std::size_t free_bytes = free_bytes_now(); bytes > free_bytes)
+    throw CudaError(index.name() + ": needs " + size_text(bytes) + " of GPU memory, and " + gpu.name + " has " +
+                    size_text(free_bytes) + " free; use a GPU with more memory, or --device cpu");
+}
+
+}  // namespace
+
+DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
+DeviceIndex::~DeviceIndex() = default;
+
+DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress)
+    : engine_(engine), gpu_(gpu), device_(std::make_unique<Device>()) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  const IndexReader& index = engine.index();
+  Device& device = *device_;
+  device.coding = coding_of(index);
+  device.quantized = engine.quantizer() != nullptr;
+
+  const ContainerReader& file = index.container();
+  const auto postings = file.array<std::uint32_t>("postings");
+  const auto block_last = file.array<std::uint32_t>("block_last");
+  const auto block_offset = file.array<std::uint32_t>("block_offset");
+  const auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
+  const auto constants = engine.constants();
+  const ScoringContext context = engine.scoring_context();
+  const std::vector<float> range_prior = greatest_of_ranges(context.priors),
+                           range_ceilings = greatest_of_ranges(context.ceilings);
+
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
+  if (device.coding == Coding::rpfd)
+    device.scratch_words =
+        std::uint64_t{rpfd_scratch_words(index.manifest().codec_options.recursion, index.block_size())} *
+        static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
+  const std::uint64_t constant_bytes = constants.size() * (device.quantized ? 0 : sizeof(float));
+  bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
+           constant_bytes + context.priors.size_bytes();
+  check_room(index, bytes_, properties);
+
+  progress.start("copy to the GPU", bytes_, "bytes");
+  Uploader uploader(progress);
+  device.postings = uploader.upload(postings, over_read_words);
+  device.block_last = uploader.upload(block_last);
+  device.block_offset = uploader.upload(block_offset);
+  device.impacts = uploader.upload(impacts, over_read_words);
+  if (!device.quantized) device.constants = uploader.upload(constants);
+  device.priors = uploader.upload(context.priors);
+  device.range_prior = uploader.upload(std::span<const float>(range_prior));
+  device.range_ceilings = uploader.upload(std::span<const float>(range_ceilings));
+  uploader.wait();
+  progress.finish();
+  free_bytes_ = free_bytes_now();
+
+  IndexView& view = device.view;
+  view.postings = device.postings.data();
+  view.block_last = device.block_last.data();
+  view.block_offset = device.block_offset.data();
+  view.impacts = device.impacts.data();
+  view.constants = device.constants.data();
+  view.first_parts = device.priors.data();
+  view.num_documents = index.num_documents();
+  view.block_size = index.block_size();
+  view.recursion = index.manifest().codec_options.recursion;
+}
+
+void DeviceIndex::hold_block_maxima(Progress& progress) {
+  Device& device = *device_;
+  const auto block_max = engine_.index().container().array<std::uint16_t>("block_max");
+  if (device.block_max.size() > 0 || block_max.empty()) return;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu_)));
+  check_room(engine_.index(), block_max.size_bytes(), properties);
+  progress.start("copy block maxima to the GPU", block_max.size_bytes(), "bytes");
+  Uploader uploader(progress);
+  device.block_max = uploader.upload(block_max);
+  uploader.wait();
+  progress.finish();
+  device.view.block_max = device.block_max.data();
+  bytes_ += block_max.size_bytes();
+  free_bytes_ = free_bytes_now();
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "quern/core/size_text.hpp"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/ding/ding_kernels.hpp"
+#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/ding/max_tree.cuh"
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/common/strategy_run.cuh"
+
+namespace quern::gpu {
+namespace {
+
+/// A batch cut into rounds of queries whose leaves are there together.
+struct RoundPlan {
+  struct Round {
+    std::uint32_t first_query = 0, num_queries = 0;
+    std::uint64_t leaves = 0;
+  };
+  std::vector<WaveQuery> queries;
+  std::vector<Round> rounds;
+  std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest round
+};
+
+/// Queries of a round, at most: as many as take their results at a time on a large GPU.
+constexpr std::uint32_t round_queries = 1024;
+
+constexpr std::uint64_t padded(std::uint64_t leaves) { return (leaves + tree_degree - 1) / tree_degree * tree_degree; }
+
+/// Rounds of up to `most_leaves` leaves, or of a single query.
+RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num_documents, std::uint64_t most_leaves) {
+  RoundPlan plan;
+  std::uint64_t nodes = 0, tops = 0;
+  for (std::uint32_t i = 0; i < batch.queries.size(); ++i) {
+    const BatchQuery& of = batch.queries[i];
+    const std::uint32_t leaves = intersect ? batch.lists[batch.terms[of.first_term].list].df : num_documents;
+    if (plan.rounds.empty() || plan.rounds.back().num_queries == round_queries ||
+        plan.rounds.back().leaves + padded(leaves) > most_leaves) {
+      plan.rounds.push_back({i, 0, 0});
+      nodes = tops = 0;
+    }
+    RoundPlan::Round& round = plan.rounds.back();
+    plan.queries.push_back({round.leaves, nodes, leaves, static_cast<std::uint32_t>(tops)});
+    ++round.num_queries;
+    round.leaves += padded(leaves);
+    nodes += padded(leaves) / tree_degree;
+    tops += padded(padded(leaves) / tree_degree) / tree_degree;
+    plan.leaves = std::max(plan.leaves, round.leaves);
+    plan.nodes = std::max(plan.nodes, nodes);
+    plan.tops = std::max(plan.tops, tops);
+  }
+  return plan;
+}
+
+/// Ding et al.'s way, wave after wave of queries: a union's accumulators are cleared, each term is added; an
+/// intersection begins with the shortest list. Results are taken a round of waves at a time, since a warp takes them.
+class DingRun final : public StrategyRun {
+ public:
+  explicit DingRun(const DeviceIndex& index)
+      : coding_(index.device().coding),
+        quantized_(index.device().quantized),
+        room_bytes_(index.free_bytes() / 8),
+        node_blocks_(resident_blocks(make_nodes, plain_threads, 0)) {
+    const std::uint64_t one_query = padded(index.device().view.num_documents) * sizeof(std::int32_t);
+    if (one_query > room_bytes_)
+      throw CudaError("the strategy 'ding' needs " + size_text(one_query) + " of GPU memory for each query's scores; " +
+                      size_text(room_bytes_) + " is what it may take here; use another strategy");
+  }
+
+  void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
+           const Stream& stream) override {
+    const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
+    const RoundPlan plan = plan_rounds(batch, work.intersect, index.num_documents, room_bytes_ / leaf_bytes);
+    const Wave all = make_room(plan, work.intersect, stream);
+    for (const RoundPlan::Round& round : plan.rounds) {
+      const std::uint32_t end = round.first_query + round.num_queries;
+      for (std::uint32_t first = round.first_query; first < end; first += wave_queries) {
+        const Wave wave = part_of(all, first, std::min(wave_queries, end - first));
+        const WaveQuery &front = plan.queries[first], &back = plan.queries[first + wave.num_queries - 1];
+        static_assert(no_score == -1, "all bytes of it are alike");
+        CUDA_CHECK(cudaMemsetAsync(all.leaves + front.first_leaf, 0xff,
+                                   (back.first_leaf + padded(back.leaves) - front.first_leaf) * sizeof(std::int32_t),
+                                   stream));
+        score(index, view, wave, batch, work.intersect, stream);
+        make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(wave);
+        CUDA_CHECK(cudaGetLastError());
+      }
+      take_results<<<round.num_queries, plain_threads, 0, stream>>>(view,
+                                                                    part_of(all, round.first_query, round.num_queries));
+      CUDA_CHECK(cudaGetLastError());
+    }
+  }
+
+ private:
+  Wave make_room(const RoundPlan& plan, bool intersect, const Stream& stream) {
+    host_queries_.reserve(plan.queries.size());
+    queries_.reserve(plan.queries.size());
+    std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
+    copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
+    leaves_.reserve(plan.leaves);
+    nodes_.reserve(plan.nodes);
+    tops_.reserve(plan.tops);
+    if (intersect) docids_.reserve(plan.leaves);
+    Wave wave;
+    wave.queries = queries_.data();
+    wave.leaves = leaves_.data();
+    wave.docids = intersect ? docids_.data() : nullptr;
+    wave.nodes = nodes_.data();
+    wave.tops = tops_.data();
+    return wave;
+  }
+
+  static Wave part_of(Wave wave, std::uint32_t first, std::uint32_t count) {
+    wave.queries += first;
+    wave.first_query = first;
+    wave.num_queries = count;
+    return wave;
+  }
+
+  /// Fills in the leaves of a wave.
+  void score(const IndexView& index, const BatchView& view, const Wave& wave, const QueryBatch& batch, bool intersect,
+             const Stream& stream) const {
+    std::uint32_t terms = 0;
+    for (std::uint32_t i = 0; i < wave.num_queries; ++i)
+      terms = std::max(terms, batch.queries[wave.first_query + i].terms);
+    with_coding(coding_, [&]<Coding coding>() {
+      if (intersect) DingKernels<coding>::take_shortest(index, view, wave, quantized_, stream);
+      for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) {
+        if (intersect)
+          DingKernels<coding>::intersect_term(index, view, wave, t, quantized_, stream);
+        else
+          DingKernels<coding>::add_term(index, view, wave, t, quantized_, stream);
+      }
+    });
+  }
+
+  Coding coding_;
+  bool quantized_;
+  std::uint64_t room_bytes_;  ///< for leaves
+  unsigned node_blocks_;
+  PinnedArray<WaveQuery> host_queries_;
+  DeviceArray<WaveQuery> queries_;
+  DeviceArray<std::int32_t> leaves_, nodes_, tops_;
+  DeviceArray<std::uint32_t> docids_;
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, const StrategyOptions&) {
+  return std::make_unique<DingRun>(index);
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,7 @@
+#include "quern/gpu/ding/ding_kernels.cuh"
+
+namespace quern::gpu {
+
+template struct DingKernels<Coding::newpfd>;
+
+}  // namespace quern::gpu

@@ -1,0 +1,53 @@
+#pragma once
+#include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/device/warp.cuh"
+
+/// Queries that are under way together: a wave, or several that take their results together. Each has *leaves*, scores
+/// as the bits of a float, which are negative where there is no document: for a union one for each document of the
+/// index, its accumulator; for an intersection one for each posting of its shortest list. Above the leaves stand two
+/// levels of a tree of maxima (Ding et al. 8.2).
+namespace quern::gpu {
+
+/// A number of the tree is the greatest of so many below it.
+inline constexpr std::uint32_t tree_degree = 512;
+/// Queries of a wave, at most: a lane knows of one.
+inline constexpr std::uint32_t wave_queries = lanes_a_warp;
+/// What a leaf without a document holds, and all bytes of it: less than the bits of any score.
+inline constexpr std::int32_t no_score = -1;
+
+struct WaveQuery {
+  std::uint64_t first_leaf = 0;  ///< of its leaves in the wave; a multiple of tree_degree
+  std::uint64_t first_node = 0;  ///< of its maxima of leaves
+  std::uint32_t leaves = 0;
+  std::uint32_t first_top = 0;  ///< of its maxima of nodes
+
+  __device__ std::uint32_t nodes() const { return (leaves - 1) / tree_degree + 1; }
+  __device__ std::uint32_t tops() const { return (nodes() - 1) / tree_degree + 1; }
+};
+
+struct Wave {
+  const WaveQuery* queries = nullptr;
+  std::uint32_t first_query = 0, num_queries = 0;  ///< of the batch
+  std::int32_t* leaves = nullptr;
+  std::uint32_t* docids = nullptr;  ///< of the leaves; null: a query's leaf i is docID i
+  std::int32_t *nodes = nullptr, *tops = nullptr;
+};
+
+/// Cuts the tasks of a wave's queries into runs of neighbours, one for each warp of the device, and calls visit(query,
+/// task) for each of the warp's own. `own` is how many tasks the query of this lane's number has; all of them fewer
+/// than 2^32.
+template <class Visit>
+__device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
+  const std::uint32_t end = inclusive_sum(own), all = last_lane(end);
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_a_warp);
+  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_a_warp;
+  const auto last = static_cast<std::uint32_t>(all * (warp + 1) / warps);
+  for (auto task = static_cast<std::uint32_t>(all * warp / warps); task < last;) {
+    const unsigned query = __popc(__ballot_sync(all_lanes, end <= task));
+    const std::uint32_t query_end = __shfl_sync(all_lanes, end, query);
+    const std::uint32_t query_begin = query_end - __shfl_sync(all_lanes, own, query);
+    for (; task < min(query_end, last); ++task) visit(query, task - query_begin);
+  }
+}
+
+}  // namespace quern::gpu

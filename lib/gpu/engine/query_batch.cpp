@@ -1,0 +1,194 @@
+#include "quern/gpu/engine/query_batch.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "quern/gpu/engine/in_parallel.hpp"
+#include "quern/gpu/device/list_view.hpp"
+#include "quern/query/list_bounds.hpp"
+#include "quern/query/threshold.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// Room for all roundings of float32 on the way from a posting to its value, and of a score's sum of most_terms parts.
+constexpr double rounding_room = 0x1p-15;
+
+/// Bounds the parts of a list.
+float greatest_part(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer) {
+  if (!list.list.is_short()) return scorer.part_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
+  BlockReader reader(engine.index(), list.list);
+  return scorer.list_bound(reader);
+}
+
+/// Bounds the values of a list.
+double greatest_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float part) {
+  const ImpactQuantizer* quantizer = engine.quantizer();
+  if (quantizer) return static_cast<double>(part) / list.count;
+  const float impact = list.list.is_short() || !scorer.bounds_hold() ? 1.0f : list.list.max_impact;
+  return std::min<double>(value_steps, std::ceil(impact * value_steps * (1 + rounding_room)) + 1);
+}
+
+}  // namespace
+
+QueryBatch::QueryBatch(const QueryEngine& engine) : engine_(engine) {
+  for (const float bound : engine.scoring_context().prior_bounds) greatest_prior_ = std::max(greatest_prior_, bound);
+}
+
+void QueryBatch::decode_raw(const PostingList& list, const ListView& view) {
+  BlockReader reader(engine_.index(), list);
+  reader.load(0);
+  const auto docids = reader.docids();
+  const auto freqs = reader.freqs();
+  std::copy(docids.begin(), docids.end(), raw_docids.data() + view.first_word);
+  std::uint32_t* values = raw_values.data() + view.first_word;
+  const ImpactQuantizer* quantizer = engine_.quantizer();
+  if (!quantizer) {
+    std::copy(freqs.begin(), freqs.end(), values);
+    return;
+  }
+  const float weight = engine_.index().quantized_weight(list);
+  for (std::size_t i = 0; i < docids.size(); ++i)
+    values[i] = (*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]]));
+}
+
+void QueryBatch::add_list(const PostingList& list) {
+  ListView view;
+  if (list.block_last.empty()) {
+    view.df = static_cast<std::uint32_t>(list.df);
+    view.raw = 1;
+    view.first_word = raw_postings_;
+    raw_postings_ += list.df;
+    new_raw_.emplace_back(&list, static_cast<std::uint32_t>(lists.size()));
+  } else {
+    view = coded_view(engine_.index(), list);
+  }
+  view.first_block = blocks;
+  blocks += view.raw ? 1 : view.rows;
+  view.first_entry = entries;
+  entries += (list.df + 3) / 4 * 4;
+  lists.push_back(view);
+}
+
+std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
+                            const std::function<bool()>& fits) {
+  std::vector<std::size_t> first_terms(waiting.size() + 1);
+  for (std::size_t i = 0; i < waiting.size(); ++i) first_terms[i + 1] = first_terms[i] + waiting[i].lists.size();
+  std::vector<BatchTerm> all_terms(first_terms.back());
+  std::vector<BatchQuery> numbers(waiting.size());
+  const auto terms_of = [&](std::size_t i) {
+    return std::span(all_terms).subspan(first_terms[i], waiting[i].lists.size());
+  };
+  in_parallel(waiting.size(), [&](std::size_t i) { numbers[i] = numbers_of(waiting[i], k, conjunctive, terms_of(i)); });
+  std::size_t taken = 0;
+  for (; taken < waiting.size() && fits(); ++taken) add(waiting[taken], numbers[taken], terms_of(taken));
+
+  raw_docids.resize(raw_postings_);
+  raw_values.resize(raw_postings_);
+  in_parallel(new_raw_.size(), [&](std::size_t i) { decode_raw(*new_raw_[i].first, lists[new_raw_[i].second]); });
+  new_raw_.clear();
+  return taken;
+}
+
+BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
+                                  std::span<BatchTerm> own_terms) const {
+  const std::span<const WeightedList> weighted = waiting.lists;
+  const ImpactQuantizer* quantizer = engine_.quantizer();
+  const ScoringContext context = engine_.scoring_context();
+  BatchQuery query;
+  query.terms = static_cast<std::uint32_t>(weighted.size());
+
+  const auto per_value = [&](const WeightedList& list) {
+    return quantizer ? list.count : static_cast<double>(list.weight) / value_steps;
+  };
+  std::vector<double> values;  // the greatest of each list
+  std::vector<float> parts;
+  values.reserve(weighted.size());
+  parts.reserve(weighted.size());
+  double sum = 0;
+  for (const WeightedList& list : weighted) {
+    const ListScorer scorer(context, list);
+    const float part = greatest_part(engine_, list, scorer);
+    values.push_back(greatest_value(engine_, list, scorer, part));
+    parts.push_back(part);
+    sum += part;
+  }
+  query.exact_units = quantizer != nullptr && sum <= greatest_units;
+  double scale = 1;
+  if (!query.exact_units) {
+    // Of a part of 1. Each part's units are rounded up.
+    double most = greatest_prior_;
+    for (std::size_t i = 0; i < weighted.size(); ++i) most += values[i] * per_value(weighted[i]);
+    if (most > 0)
+      scale = (greatest_units - 2.0 * static_cast<double>(weighted.size() + 1)) / (most * (1 + rounding_room));
+  }
+  query.scale = static_cast<float>(scale);
+  double total = std::ceil(greatest_prior_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
+  for (std::size_t i = 0; i < weighted.size(); ++i) {
+    BatchTerm& term = own_terms[i];
+    term.list = weighted[i].list.number;
+    term.weight = weighted[i].weight;
+    term.greatest_part = parts[i];
+    if (quantizer)
+      term.impact_steps = static_cast<float>(engine_.index().quantized_weight(weighted[i].list) * quantizer->scale() *
+                                             (1 + rounding_room));
+    double units = per_value(weighted[i]);
+    if (!query.exact_units) {
+      units *= scale * (1 + rounding_room / 2);
+      term.unit_more = 1;
+      rounded += quantizer ? 0 : units;  // a value is an impact rounded up
+    }
+    term.unit_weight = static_cast<std::uint32_t>(std::ceil(units * 65536));
+    term.greatest_units = static_cast<std::uint32_t>(values[i] * term.unit_weight / 65536) + term.unit_more;
+    total += term.greatest_units;
+  }
+  if (!conjunctive || weighted.size() == 1) {
+    const float primed = primed_threshold(context, weighted, k);
+    // Results score more than `primed`.
+    if (query.exact_units)
+      query.least_units = std::max(1u, static_cast<std::uint32_t>(std::floor(primed)) + 1);
+    else if (primed > 0)
+      query.least_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_room)));
+  }
+  query.least_units = std::max(query.least_units, waiting.least_units);
+  const auto most = static_cast<std::uint32_t>(std::min<double>(total, greatest_units));
+  const std::uint32_t span = most > query.least_units ? most - query.least_units : 0;
+  query.step_shift = span < threshold_steps ? 0 : static_cast<std::uint32_t>(std::bit_width(span / threshold_steps));
+  if (!query.exact_units) {
+    query.lower_factor = static_cast<float>(1 - 4 * rounding_room);
+    query.lower_less = static_cast<std::uint32_t>(std::ceil(rounded)) + 1;
+  }
+  return query;
+}
+
+void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms) {
+  BatchQuery& query = queries.emplace_back(numbers);
+  query.first_term = static_cast<std::uint32_t>(terms.size());
+  for (std::size_t i = 0; i < own_terms.size(); ++i) {
+    BatchTerm& term = terms.emplace_back(own_terms[i]);
+    const auto [number, is_new] = numbers_.of(term.list);
+    if (is_new) add_list(waiting.lists[i].list);
+    term.list = number;
+    postings += lists[number].df;
+  }
+  query.first_task = tasks;
+  const ListView& shortest = lists[terms[query.first_term].list];
+  tasks += shortest.raw ? (shortest.df + 31) / 32 : shortest.rows;
+}
+
+void QueryBatch::finish(std::size_t most_queries) {
+  chunks.clear();
+  std::uint32_t chunk_has = 0;
+  for (std::uint32_t i = 0; i < queries.size(); ++i) {
+    if (chunks.empty() || chunks.back().queries == std::min<std::size_t>(chunk_queries, most_queries) ||
+        chunk_has + queries[i].terms > chunk_terms) {
+      chunks.push_back({i, 0});
+      chunk_has = 0;
+    }
+    ++chunks.back().queries;
+    chunk_has += queries[i].terms;
+  }
+}
+
+}  // namespace quern::gpu

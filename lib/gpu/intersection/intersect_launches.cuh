@@ -1,0 +1,37 @@
+#pragma once
+#include "quern/gpu/intersection/intersect_kernels.hpp"
+#include "quern/gpu/intersection/merge_find_block.cuh"
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/intersection/skipping.cuh"
+#include "quern/gpu/intersection/unpack.cuh"
+
+namespace quern::gpu {
+
+template <Coding coding>
+void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
+  with_values_a_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = unpack_lists<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
+  with_values_a_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = run_skipping<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void IntersectLaunches<coding>::merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
+  with_values_a_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = run_merge_find<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,7 @@
+#include "quern/gpu/intersection/intersect_launches.cuh"
+
+namespace quern::gpu {
+
+template struct IntersectLaunches<Coding::rice>;
+
+}  // namespace quern::gpu

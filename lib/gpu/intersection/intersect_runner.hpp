@@ -1,0 +1,75 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/intersection/intersect_batch.hpp"
+
+/// Runs batches of intersections on a GPU. Declared without CUDA, as DeviceIndex is.
+namespace quern::gpu {
+
+/// What a GPU does with a batch.
+struct IntersectWork {
+  IntersectKernels kernels = IntersectKernels::warps;
+  unsigned levels = 0;  ///< of merge-find
+  ResultTransfer transfer = ResultTransfer::packed;
+};
+
+/// Where a batch's time went, in microseconds of the GPU's clock.
+struct IntersectTimes {
+  double upload_us = 0;
+  double unpack_us = 0;
+  double directory_us = 0;  ///< of buckets
+  double intersect_us = 0;
+  double pack_us = 0;
+  double download_us = 0;
+
+  double kernels_us() const { return unpack_us + directory_us + intersect_us + pack_us; }
+  IntersectTimes& operator+=(const IntersectTimes& other) {
+    upload_us += other.upload_us;
+    unpack_us += other.unpack_us;
+    directory_us += other.directory_us;
+    intersect_us += other.intersect_us;
+    pack_us += other.pack_us;
+    download_us += other.download_us;
+    return *this;
+  }
+};
+
+/// Memory of the index's GPU for unpacked lists, which all runners share. Throws CudaError where there is not so much.
+class UnpackedMemory {
+ public:
+  struct Device;  ///< of CUDA sources alone
+
+  UnpackedMemory(const DeviceIndex& index, std::uint64_t words);
+  UnpackedMemory(UnpackedMemory&&) noexcept;
+  UnpackedMemory& operator=(UnpackedMemory&&) noexcept;
+  ~UnpackedMemory();
+  const Device& device() const { return *device_; }
+
+ private:
+  std::unique_ptr<Device> device_;
+};
+
+/// One batch at a time, in a stream of its own: with two of them one is copied while the other is answered. Throws
+/// CudaError where the GPU fails, CorruptFile where blocks don't decode; the unpacked lists are unsound then.
+class IntersectRunner {
+ public:
+  explicit IntersectRunner(const DeviceIndex& index);
+  IntersectRunner(IntersectRunner&&) noexcept;
+  ~IntersectRunner();
+
+  /// Returns as soon as all is on its way. Kernels wait for those of `after`, where it is given.
+  void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+             const IntersectRunner* after = nullptr);
+  /// The documents of the batch's queries, in its kernels' order, until the next start().
+  std::vector<std::span<const docid_t>> wait();
+  const IntersectTimes& times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace quern::gpu

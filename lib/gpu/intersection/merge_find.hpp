@@ -1,0 +1,50 @@
+#pragma once
+#include "quern/gpu/common/rising_docids.hpp"
+
+/// Parallel Merge Find (Ding, He, Yan, Suel: Using Graphics Processors for High Performance IR Query Processing, WWW
+/// 2009, section 7.2): each element A_i of a rising list finds the j with B_j < A_i <= B_{j+1} in another, each by a
+/// thread of its own. Splitters, a few elements of A that are looked up first, cut both lists into sections, and these
+/// into smaller ones; an element then searches its section alone.
+namespace quern::gpu {
+
+/// The most levels of splitters that the paper tries.
+inline constexpr unsigned most_merge_find_levels = 4;
+
+/// Which elements search when. Pass 0 takes the topmost splitters, pass `levels` all that is left.
+class MergeFindPasses {
+ public:
+  /// `levels` of splitters, 0 for plain binary search, over `count` elements. Sections are alike in size at all levels.
+  constexpr MergeFindPasses(std::uint32_t count, unsigned levels) : levels_(levels) {
+    while (power(fan_out_, levels + 1) < count) ++fan_out_;
+  }
+  constexpr unsigned passes() const { return levels_ + 1; }
+  /// The pass looks up elements whose number is a multiple of this.
+  constexpr std::uint32_t stride(unsigned pass) const {
+    return static_cast<std::uint32_t>(power(fan_out_, levels_ - pass));
+  }
+  /// Whether an element of such a number was looked up in an earlier pass.
+  constexpr bool looked_up(std::uint32_t i, unsigned pass) const { return pass > 0 && i % stride(pass - 1) == 0; }
+
+ private:
+  static constexpr std::uint64_t power(std::uint64_t base, unsigned exponent) {
+    std::uint64_t product = 1;
+    while (exponent-- > 0) product *= base;
+    return product;
+  }
+
+  unsigned levels_;
+  std::uint32_t fan_out_ = 1;
+};
+
+/// Finds j + 1 for element `i` of `a`, which this pass looks up: the first of `b` that is not below it, b_count where
+/// there is none. `found` has what earlier passes found, at their elements' places.
+constexpr std::uint32_t merge_find(const MergeFindPasses& passes, unsigned pass, const std::uint32_t* a,
+                                   std::uint32_t a_count, std::uint32_t i, const std::uint32_t* b,
+                                   std::uint32_t b_count, const std::uint32_t* found) {
+  if (pass == 0) return lower_bound(b, 0, b_count, a[i]);
+  const std::uint32_t above = passes.stride(pass - 1), left = i - i % above;
+  const std::uint32_t end = a_count - left > above ? found[left + above] : b_count;
+  return lower_bound(b, found[left], end, a[i]);
+}
+
+}  // namespace quern::gpu

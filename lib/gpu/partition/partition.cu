@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "quern/codec/rpfd_layout.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/partition/partition_kernels.hpp"
+#include "quern/gpu/common/strategy_run.cuh"
+
+namespace quern::gpu {
+namespace {
+
+PartitionMethod method_of(const BatchWork& work) {
+  if (work.intersect) return PartitionMethod::intersect;
+  if (work.pruning == Pruning::none) return PartitionMethod::unite;
+  return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
+}
+
+/// One thread decodes rpfd of any recursion in the same way.
+Coding serial_coding(Coding coding) { return coding == Coding::rpfd_once ? Coding::rpfd : coding; }
+
+/// Huang et al.'s way. As many thread blocks as run at a time, and have room, take query after query.
+class PartitionRun final : public StrategyRun {
+ public:
+  PartitionRun(const DeviceIndex& index, const StrategyOptions& options)
+      : coding_(serial_coding(index.device().coding)),
+        quantized_(index.device().quantized),
+        threads_(options.partitions),
+        room_bytes_(index.free_bytes() / 4) {
+    if (!are_partitions(threads_))
+      throw InvalidArgument("the strategy 'partition' takes 32 to 512 partitions, a multiple of 32");
+    with_coding(coding_, [&]<Coding coding>() {
+      if constexpr (coding != Coding::rpfd_once) resident_ = PartitionKernels<coding>::resident(threads_, quantized_);
+    });
+  }
+
+  void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
+           const Stream& stream) override {
+    std::uint32_t most_terms = 0;
+    for (const BatchQuery& query : batch.queries) most_terms = std::max(most_terms, query.terms);
+    PartitionWork of;
+    of.method = method_of(work);
+    of.greatest_prior = batch.greatest_prior();
+    of.layout = PartitionLayout(threads_, most_terms, of.method, work.k, index.block_size, !quantized_,
+                                coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
+    const std::uint64_t block_bytes = of.layout.words * sizeof(std::uint32_t);
+    if (block_bytes > room_bytes_)
+      throw CudaError("the strategy 'partition' needs " + size_text(block_bytes) + " of GPU memory for a query of " +
+                      std::to_string(most_terms) + " terms; " + size_text(room_bytes_) +
+                      " is what it may take here; use fewer partitions, or another strategy");
+    const auto blocks =
+        static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), room_bytes_ / block_bytes}));
+    room_.reserve(blocks * of.layout.words);
+    of.room = room_.data();
+    with_coding(coding_, [&]<Coding coding>() {
+      if constexpr (coding != Coding::rpfd_once)
+        PartitionKernels<coding>::run(index, view, of, blocks, quantized_, stream);
+    });
+  }
+
+ private:
+  Coding coding_;
+  bool quantized_;
+  unsigned threads_, resident_ = 0;
+  std::uint64_t room_bytes_;
+  DeviceArray<std::uint32_t> room_;
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, const StrategyOptions& options) {
+  return std::make_unique<PartitionRun>(index, options);
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,7 @@
+#include "quern/gpu/partition/partition_kernels.cuh"
+
+namespace quern::gpu {
+
+template struct PartitionKernels<Coding::rpfd>;
+
+}  // namespace quern::gpu

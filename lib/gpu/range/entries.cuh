@@ -1,0 +1,150 @@
+#pragma once
+#include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/common/lookup.cuh"
+#include "quern/gpu/common/tuning.hpp"
+
+/// The lists of a batch, decoded once for all of its queries: each posting becomes an entry of 32 bits, its docID
+/// within its range and its value, so that adding it up takes a few instructions. A warp takes a block.
+namespace quern::gpu {
+
+template <Coding coding, int V, bool quantized>
+class EntryWriter {
+ public:
+  __device__ EntryWriter(const IndexView& index, const BatchView& batch, std::uint32_t* room)
+      : index_(index), batch_(batch), decoder_(index, WarpRoom<V>{room}) {}
+
+  __device__ void write(std::uint32_t number, std::uint32_t block) {
+    const ListView& list = batch_.lists[number];
+    std::uint32_t docids[V], values[V];
+    BlockPlace place;
+    if (list.raw) {
+      place.n = list.df;
+      place.before = 0xffffffffu;
+      read_raw(list, docids, values);
+    } else {
+      place = place_of(index_, list, block);
+      if (!read_postings<quantized, V>(index_, decoder_, list, block, place, docids, values)) {
+        // What is not there is of no document's score, and within bounds.
+#pragma unroll
+        for (int i = 0; i < V; ++i) docids[i] = values[i] = 0;
+      }
+    }
+    const std::uint32_t first = block * index_.block_size + lane_id() * V;  // of this lane's postings in the list
+    const unsigned count = place.n > lane_id() * V ? min(place.n - lane_id() * V, std::uint32_t{V}) : 0;
+    std::uint32_t entries[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      if (i >= count || docids[i] >= index_.num_documents) docids[i] = 0, values[i] = 0;  // damage stays within bounds
+      if constexpr (!quantized) values[i] = value_of(docids[i], values[i]);
+      entries[i] = docids[i] % range_documents << 16 | min(values[i], 0xffffu);
+    }
+    std::uint32_t* to = batch_.entries + list.first_entry + first;
+    if (count == V) {
+#pragma unroll
+      for (int i = 0; i < V; i += 4)
+        *reinterpret_cast<uint4*>(to + i) = make_uint4(entries[i], entries[i + 1], entries[i + 2], entries[i + 3]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < V; ++i)
+        if (i < count) to[i] = entries[i];
+    }
+    note_starts(number, list, place, docids, first, count);
+    if (batch_.range_max != nullptr) note_greatest(number, docids, entries, count);
+  }
+
+ private:
+  __device__ void read_raw(const ListView& list, std::uint32_t (&docids)[V], std::uint32_t (&values)[V]) const {
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      const std::uint32_t posting = lane_id() * V + i;
+      const bool there = posting < list.df;
+      docids[i] = there ? batch_.raw_docids[list.first_word + posting] : 0;
+      values[i] = there ? batch_.raw_values[list.first_word + posting] : 0;
+    }
+  }
+
+  /// The impact in steps, rounded up: an approximate quotient, made large enough to be a bound.
+  __device__ std::uint32_t value_of(std::uint32_t docid, std::uint32_t freq) const {
+    const float number = static_cast<float>(freq);
+    return __float2uint_ru(__fdividef(number, index_.constants[docid] + number) * (value_steps * (1 + 0x1p-18f)));
+  }
+
+  /// A posting whose docID is the first of its range, or that ends ranges without any, is where those start.
+  __device__ void note_starts(std::uint32_t number, const ListView& list, const BlockPlace& place,
+                              const std::uint32_t (&docids)[V], std::uint32_t first, unsigned count) const {
+    std::uint32_t before = __shfl_up_sync(all_lanes, docids[V - 1], 1);
+    if (lane_id() == 0) before = place.before;
+    std::uint32_t* starts = batch_.starts + std::uint64_t{number} * (batch_.ranges + 1);
+    std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;  // range
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      if (i >= count) continue;
+      const std::uint32_t own = docids[i] / range_documents;
+      for (; next <= own; ++next) starts[next] = first + i;
+    }
+    if (count > 0 && first + count == list.df)
+      for (; next <= batch_.ranges; ++next) starts[next] = list.df;
+  }
+
+  __device__ void note_greatest(std::uint32_t number, const std::uint32_t (&docids)[V],
+                                const std::uint32_t (&entries)[V], unsigned count) const {
+    std::uint32_t* greatest = batch_.range_max + std::uint64_t{number} * batch_.ranges;
+    std::uint32_t own = 0, range = count > 0 ? docids[0] / range_documents : 0;
+    const std::uint32_t first_range = __shfl_sync(all_lanes, range, 0);
+    const bool other =
+        count > 0 && (count < V || range != first_range || docids[V - 1] / range_documents != first_range);
+    if (!__any_sync(all_lanes, other)) {
+#pragma unroll
+      for (int i = 0; i < V; ++i) own = max(own, entries[i] & 0xffff);
+      own = warp_max(own);
+      if (lane_id() == 0) atomicMax(greatest + first_range, own);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      if (i >= count) continue;
+      const std::uint32_t here = docids[i] / range_documents;
+      if (here != range) {
+        atomicMax(greatest + range, own);
+        range = here;
+        own = 0;
+      }
+      own = max(own, entries[i] & 0xffff);
+    }
+    if (count > 0) atomicMax(greatest + range, own);
+  }
+
+  const IndexView& index_;
+  const BatchView& batch_;
+  typename DecoderOf<coding, V>::Type decoder_;
+};
+
+/// Calls visit(list, block) for this warp's share of neighbouring blocks of all lists of a batch.
+template <class Visit>
+__device__ inline void for_own_blocks(const BatchView& batch, Visit&& visit) {
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_a_warp);
+  const std::uint64_t own = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_a_warp;
+  const auto begin = static_cast<std::uint32_t>(batch.blocks * own / warps);
+  const auto end = static_cast<std::uint32_t>(batch.blocks * (own + 1) / warps);
+  if (begin == end) return;
+  std::uint32_t number = 0;
+  for (std::uint32_t count = batch.num_lists; count > 1;) {
+    const std::uint32_t half = count / 2;
+    if (batch.lists[number + half].first_block <= begin) number += half;
+    count -= half;
+  }
+  for (std::uint32_t block = begin; block < end; ++block) {
+    while (number + 1 < batch.num_lists && batch.lists[number + 1].first_block <= block) ++number;
+    visit(number, block - batch.lists[number].first_block);
+  }
+}
+
+template <Coding coding, int V, bool quantized>
+__global__ void __launch_bounds__(plain_threads)
+    write_entries(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
+  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
+  EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size);
+  for_own_blocks(batch, [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,115 @@
+#pragma once
+#include "quern/gpu/range/exact_score.cuh"
+
+/// From a query's candidates to its results: those above the threshold are scored exactly and sorted.
+namespace quern::gpu {
+
+/// Sorts so many keys, a power of two, by a thread block.
+__device__ inline void sort_keys(Candidate* keys, std::uint32_t size) {
+  for (std::uint32_t run = 2; run <= size; run *= 2)
+    for (std::uint32_t distance = run / 2; distance > 0; distance /= 2) {
+      __syncthreads();
+      for (std::uint32_t i = threadIdx.x; i < size / 2; i += blockDim.x) {
+        const std::uint32_t low = 2 * i - (i & (distance - 1)), high = low + distance;
+        const bool rising = (low & run) == 0;
+        const Candidate a = keys[low], b = keys[high];
+        if ((a > b) == rising) keys[low] = b, keys[high] = a;
+      }
+    }
+  __syncthreads();
+}
+
+/// The results of one query, by a thread block.
+template <Coding coding, int V, bool quantized>
+class QueryFinish {
+ public:
+  __device__ QueryFinish(const IndexView& index, const BatchView& batch, Candidate* keys, std::uint32_t& kept,
+                         std::uint32_t* warp_rooms)
+      : index_(index),
+        batch_(batch),
+        keys_(keys),
+        kept_(kept),
+        decoder_(index, WarpRoom<V>{warp_rooms + warp() * WarpRoom<V>::size}) {}
+
+  /// With `scored`, candidates are rank keys already.
+  __device__ void run(std::uint32_t number, bool scored) {
+    const std::uint32_t found = batch_.num_candidates[number];
+    if (found > batch_.room) {
+      if (threadIdx.x == 0) {
+        batch_.num_results[number] = no_room;
+        batch_.results[std::uint64_t{number} * batch_.k] = key_of(load_threshold(batch_, number));
+      }
+      return;
+    }
+    const BatchQuery& query = batch_.queries[number];
+    if (threadIdx.x == 0) kept_ = 0;
+    __syncthreads();
+    keep(number, query, found, scored);
+    __syncthreads();
+    if (!scored && !query.exact_units) {
+      for (std::uint32_t i = warp(); i < kept_; i += finish_threads / lanes_a_warp) score(query, keys_[i]);
+      __syncthreads();
+    }
+    const std::uint32_t kept = kept_;
+    std::uint32_t size = 1;
+    while (size < kept) size *= 2;
+    for (std::uint32_t i = kept + threadIdx.x; i < size; i += finish_threads) keys_[i] = ~Candidate{0};
+    sort_keys(keys_, size);
+    const std::uint32_t results = min(kept, batch_.k);
+    for (std::uint32_t i = threadIdx.x; i < results; i += finish_threads)
+      batch_.results[std::uint64_t{number} * batch_.k + i] = keys_[i];
+    if (threadIdx.x == 0) batch_.num_results[number] = results;
+  }
+
+ private:
+  __device__ static unsigned warp() { return threadIdx.x / lanes_a_warp; }
+
+  /// What the threshold leaves of the candidates.
+  __device__ void keep(std::uint32_t number, const BatchQuery& query, std::uint32_t found, bool scored) {
+    const Threshold threshold = load_threshold(batch_, number);
+    for (std::uint32_t i = threadIdx.x; i < found; i += finish_threads) {
+      Candidate key = batch_.candidates[std::uint64_t{number} * batch_.room + i];
+      const auto docid = static_cast<std::uint32_t>(key);
+      if (scored) {
+        if (key == no_candidate) continue;
+        const float score = __uint_as_float(~static_cast<std::uint32_t>(key >> 32));
+        if (most_units(query, score) < least_units(threshold, docid)) continue;
+      } else {
+        const auto units = static_cast<std::uint32_t>(key >> 32);
+        if (units < least_units(threshold, docid)) continue;
+        if (query.exact_units) key = rank_key(__uint2float_rn(units), docid);
+      }
+      keys_[atomicAdd(&kept_, 1u)] = key;
+    }
+  }
+
+  /// Makes a rank key of a candidate.
+  __device__ void score(const BatchQuery& query, Candidate& key) {
+    const auto docid = static_cast<std::uint32_t>(key);
+    const float score = exact_score<quantized, V>(index_, batch_, decoder_, query, docid);
+    __syncwarp();
+    if (lane_id() == 0) key = rank_key(score, docid);
+    __syncwarp();
+  }
+
+  const IndexView& index_;
+  const BatchView& batch_;
+  Candidate* keys_;
+  std::uint32_t& kept_;
+  typename DecoderOf<coding, V>::Type decoder_;
+};
+
+template <Coding coding, int V, bool quantized>
+__global__ void __launch_bounds__(finish_threads)
+    finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch, bool scored) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ std::uint32_t kept;
+  __shared__ std::uint32_t warp_rooms[finish_threads / lanes_a_warp * WarpRoom<V>::size];
+  QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, warp_rooms);
+  for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
+    finish.run(number, scored);
+    __syncthreads();
+  }
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,115 @@
+#pragma once
+#include "quern/gpu/common/document_tile.cuh"
+#include "quern/gpu/range/finish.cuh"
+#include "quern/gpu/range/prior.cuh"
+#include "quern/gpu/common/tuning.hpp"
+
+/// The intersection: a warp takes a block of the shortest list and looks its documents up in the other lists. The parts
+/// are added in the order of summation, so that scores are exact from the start.
+namespace quern::gpu {
+
+/// Blocks of the shortest list that a warp takes at a time.
+inline constexpr std::uint32_t tasks_at_a_time = 4;
+/// Thread blocks that may share the shortest list's block: where there are more warps than blocks, each warp has a part
+/// of one's documents, down to a single one.
+inline constexpr std::uint32_t blocks_a_task = 16;
+
+template <Coding coding, int V, bool quantized>
+class IntersectionWarp {
+ public:
+  __device__ IntersectionWarp(const IndexView& index, const BatchView& batch, std::uint32_t* room)
+      : index_(index), batch_(batch), tile_(index, batch, room) {}
+
+  __device__ void run() {
+    constexpr std::uint32_t warps_a_block = plain_threads / lanes_a_warp;
+    const std::uint32_t warps = gridDim.x * warps_a_block;
+    const std::uint32_t own = blockIdx.x * warps_a_block + threadIdx.x / lanes_a_warp;
+    // Parts are taken as tasks are: there are more of them only where tasks are few.
+    unsigned shift = __ffs(block_documents) - 1;  // documents of a part, as a power of 2
+    while (shift > 0 && (std::uint64_t{batch_.tasks} * block_documents >> (shift - 1)) <= warps) --shift;
+    const std::uint32_t parts = block_documents >> shift, all = batch_.tasks * parts;
+    // The first share needs no queue.
+    const std::uint32_t step = all <= warps * tasks_at_a_time ? 1 : tasks_at_a_time;
+    for (std::uint32_t work = own * step; work < all; work = warps * step + next_of_queue(step)) {
+      const std::uint32_t end = min(work + step, all);
+      std::uint32_t number = last_begun(0, batch_.num_queries, work / parts,
+                                        [&](std::uint32_t q) { return batch_.queries[q].first_task; });
+      for (std::uint32_t i = work; i < end; ++i) {
+        const std::uint32_t task = i / parts;
+        while (number + 1 < batch_.num_queries && batch_.queries[number + 1].first_task <= task) ++number;
+        own_ = own_documents(i % parts, shift);
+        answer(number, task - batch_.queries[number].first_task);
+      }
+      if (all <= warps * step) return;
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t block_documents = V * lanes_a_warp;
+
+  __device__ std::uint32_t next_of_queue(std::uint32_t step) const {
+    std::uint32_t work = 0;
+    if (lane_id() == 0) work = atomicAdd(batch_.next_work, step);
+    return __shfl_sync(all_lanes, work, 0);
+  }
+  /// Of this lane's documents of a block those in a part of 2^shift documents.
+  __device__ static std::uint32_t own_documents(std::uint32_t part, unsigned shift) {
+    std::uint32_t own = 0;
+#pragma unroll
+    for (unsigned i = 0; i < V; ++i) own |= static_cast<std::uint32_t>((lane_id() * V + i) >> shift == part) << i;
+    return own;
+  }
+
+  __device__ void answer(std::uint32_t number, std::uint32_t block) {
+    const BatchQuery& query = batch_.queries[number];
+    const BatchTerm& shortest = batch_.terms[query.first_term];
+    const ListView& list = batch_.lists[shortest.list];
+    if (!list.raw && ended(number, place_of(index_, list, block).before + 1)) return;
+    if (!tile_.take(shortest, block)) return;
+    tile_.documents.keep(own_);
+    for (std::uint32_t t = 1; t < query.terms; ++t) {
+      if (!tile_.documents.any()) return;
+      tile_.look_up(batch_.terms[query.first_term + t]);
+    }
+    hand_on(number, query);
+  }
+
+  /// No document from `docid` on is a result.
+  __device__ bool ended(std::uint32_t number, std::uint32_t docid) const {
+    if (batch_.range_ceilings == nullptr || docid >= index_.num_documents) return false;
+    const Threshold threshold = load_threshold(batch_, number);
+    return units_of_score(batch_.queries[number].scale, batch_.range_ceilings[docid / range_documents]) <
+           threshold.units;
+  }
+
+  __device__ void hand_on(std::uint32_t number, const BatchQuery& query) {
+    const Threshold threshold = load_threshold(batch_, number);
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      if (!tile_.documents.alive(i)) continue;
+      const std::uint32_t docid = tile_.documents.docid(i);
+      const float score = tile_.scores[i];
+      if (most_units(query, score) < least_units(threshold, docid)) continue;
+      const auto units = static_cast<std::uint32_t>(score * query.scale);
+      add_candidate(batch_, query, number, docid, min(units, greatest_units), rank_key(score, docid));
+      any = true;
+    }
+    __threadfence();
+    if (__any_sync(all_lanes, any)) raise_threshold(batch_, query, number);
+  }
+
+  const IndexView& index_;
+  const BatchView& batch_;
+  DocumentTile<coding, V, quantized> tile_;
+  std::uint32_t own_ = 0;  ///< a bit for each of the tile's documents that is of this warp's part
+};
+
+template <Coding coding, int V, bool quantized>
+__global__ void __launch_bounds__(plain_threads)
+    run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
+  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
+  IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size).run();
+}
+
+}  // namespace quern::gpu

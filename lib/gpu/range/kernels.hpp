@@ -1,0 +1,51 @@
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/decode/decode_output.hpp"
+#include "quern/gpu/engine/pruning.hpp"
+
+/// Launches, one source file a coding. What they need of the device is in the views.
+namespace quern::gpu {
+
+template <Coding coding>
+struct Kernels {
+  /// Decodes the lists of a batch to entries, starts and, where wanted, the greatest values of ranges.
+  static void write_entries(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  /// The documents with all of their terms, scored; from the lists themselves.
+  static void intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  /// Scores the candidates of a few queries; finish() has them as `scored` then.
+  static void score(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  /// From candidates to results.
+  static void finish(const IndexView& index, const BatchView& batch, bool quantized, bool scored, cudaStream_t stream);
+  /// Decodes lists to memory.
+  static void decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists, const DecodeOutput& out,
+                     cudaStream_t stream);
+};
+
+/// Adds to the candidates of a batch's queries the documents with any of their terms, from the entries.
+void unite(const BatchView& batch, Pruning pruning, cudaStream_t stream);
+/// The documents with all of their terms; of queries of up to 32 terms.
+void intersect_ranges(const BatchView& batch, cudaStream_t stream);
+
+extern template struct Kernels<Coding::newpfd>;
+extern template struct Kernels<Coding::rpfd>;
+extern template struct Kernels<Coding::rpfd_once>;
+extern template struct Kernels<Coding::rice>;
+
+/// Calls with.operator()<coding>().
+template <class With>
+void with_coding(Coding coding, With&& with) {
+  switch (coding) {
+    case Coding::newpfd:
+      return with.template operator()<Coding::newpfd>();
+    case Coding::rpfd:
+      return with.template operator()<Coding::rpfd>();
+    case Coding::rpfd_once:
+      return with.template operator()<Coding::rpfd_once>();
+    case Coding::rice:
+      return with.template operator()<Coding::rice>();
+  }
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,7 @@
+#include "quern/gpu/range/kernels.cuh"
+
+namespace quern::gpu {
+
+template struct Kernels<Coding::newpfd>;
+
+}  // namespace quern::gpu

@@ -1,0 +1,7 @@
+#include "quern/gpu/range/kernels.cuh"
+
+namespace quern::gpu {
+
+template struct Kernels<Coding::rpfd_once>;
+
+}  // namespace quern::gpu

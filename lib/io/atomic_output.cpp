@@ -1,0 +1,175 @@
+#include "quern/io/atomic_output.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string temporary_prefix(const std::string& path) {
+  return "." + fs::path(path).filename().string() + ".quern-tmp-";
+}
+
+void remove_tree(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+/// Removes what killed runs left: entries with our prefix whose lock nobody holds.
+void remove_leftovers(const std::string& parent, const std::string& prefix) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) remove_tree(entry.path().string());
+    ::close(descriptor);
+  }
+}
+
+/// Whether a folder holds the file `member` and nothing else, or nothing at all: then it may be replaced.
+bool holds_only(const std::string& path, const std::string& member) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+    if (entry.path().filename() != member || !entry.is_regular_file(error)) return false;
+  return !error;
+}
+
+bool may_be_replaced(const fs::file_status& status, const std::string& path, const std::string& member) {
+  if (member.empty()) return fs::is_regular_file(status);
+  return fs::is_directory(status) && holds_only(path, member);
+}
+
+void refuse_existing(const std::string& path, const std::string& member, bool force) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (!fs::exists(status)) return;
+  if (!may_be_replaced(status, path, member)) {
+    throw InvalidArgument(
+        path + (fs::is_directory(status) ? ": is a folder of something else" : ": is a file of something else") +
+        "; choose another name, or remove it");
+  }
+  if (!force) throw InvalidArgument(path + ": exists already; --force overwrites it");
+}
+
+/// Swaps two paths at once. False where the file system can't.
+bool swap_paths(const std::string& a, const std::string& b) {
+  return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+/// Renames unless the target exists.
+bool rename_to_new(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno == EEXIST) return false;
+  if (errno != EINVAL && errno != ENOSYS) throw_errno("can't rename to", to);
+  if (fs::exists(to)) return false;
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("can't rename to", to);
+  return true;
+}
+
+void sync_folder(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
+    : path_(std::move(path)), member_(std::move(member)), force_(force) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  parent_ = folder_of(path_);
+  refuse_existing(path_, member_, force_);
+  remove_leftovers(parent_, temporary_prefix(path_));
+  create_temporary();
+}
+
+/// Creates what carries the temporary name, and locks it. False where the name is taken, or where another run took
+/// for a leftover what was not locked yet.
+bool AtomicOutput::create_locked(const std::string& path) {
+  if (fs::exists(path)) return false;
+  if (!is_folder()) {
+    file_.emplace(File::create(path));
+  } else if (::mkdir(path.c_str(), 0777) != 0) {
+    throw_errno("can't create", path);
+  }
+  temporary_path_ = path;
+  lock_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int open_error = lock_ < 0 ? errno : 0;
+  if (open_error != 0 && open_error != ENOENT) {
+    discard();
+    errno = open_error;
+    throw_errno("can't open", path);
+  }
+  // Some file systems have no locks: there, leftovers stay.
+  const bool ours = lock_ >= 0 && (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fs::exists(path);
+  if (!ours) discard();
+  return ours;
+}
+
+void AtomicOutput::create_temporary() {
+  const std::string stem = parent_ + "/" + temporary_prefix(path_) + std::to_string(::getpid()) + "-";
+  for (int attempt = 0; !create_locked(stem + std::to_string(attempt));) ++attempt;
+  try {
+    if (is_folder()) file_.emplace(File::create(temporary_path_ + "/" + member_));
+  } catch (...) {
+    discard();
+    throw;
+  }
+  file_->rename_for_messages(is_folder() ? path_ + "/" + member_ : path_);
+}
+
+/// Removes what carries the temporary name, if anything does, and lets go of its lock.
+void AtomicOutput::discard() {
+  if (!temporary_path_.empty()) remove_tree(std::exchange(temporary_path_, {}));
+  if (lock_ >= 0) ::close(std::exchange(lock_, -1));
+  file_.reset();
+}
+
+AtomicOutput::~AtomicOutput() { discard(); }
+
+void AtomicOutput::take_place() {
+  if (rename_to_new(temporary_path_, path_)) {
+    temporary_path_.clear();
+    return;
+  }
+  refuse_existing(path_, member_, force_);
+  if (!is_folder()) {
+    if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
+    temporary_path_.clear();
+  } else if (!swap_paths(temporary_path_, path_)) {
+    // A file system without exchange: for a moment there is none, but never half of one.
+    const std::string aside = temporary_path_ + "-old";
+    if (::rename(path_.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path_);
+    if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
+    temporary_path_ = aside;
+  }
+  // The destructor removes what the new output took the place of.
+}
+
+void AtomicOutput::commit() {
+  file_->sync();
+  if (is_folder()) sync_folder(temporary_path_);
+  take_place();
+  sync_folder(parent_);
+}
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "quern/io/file.hpp"
+
+namespace quern {
+
+/// A file, or a folder with one file in it, that appears under its name whole or not at all: written beside it,
+/// synced, and put in its place by commit(). Without commit() nothing is left. A killed process leaves
+/// `.NAME.quern-tmp-…`, which the next output of the same name removes (a lock tells the living from the dead).
+class AtomicOutput {
+ public:
+  /// Throws InvalidArgument where `path` is a folder, or exists and `force` is not set; IoError where its folder can't
+  /// be written.
+  static AtomicOutput file(const std::string& path, bool force) { return AtomicOutput(path, {}, force); }
+  /// A folder that holds `member`. With `force` it replaces a folder that holds nothing else; never any other.
+  static AtomicOutput folder(const std::string& path, const std::string& member, bool force) {
+    return AtomicOutput(path, member, force);
+  }
+  ~AtomicOutput();
+  AtomicOutput(const AtomicOutput&) = delete;
+  AtomicOutput& operator=(const AtomicOutput&) = delete;
+
+  /// What to write to.
+  File& file() { return *file_; }
+  const std::string& path() const { return path_; }
+  void commit();
+
+ private:
+  AtomicOutput(std::string path, std::string member, bool force);
+  bool is_folder() const { return !member_.empty(); }
+  void create_temporary();
+  bool create_locked(const std::string& path);
+  void discard();
+  void take_place();
+
+  std::string path_;
+  std::string member_;  ///< empty: the output is a file
+  bool force_;
+  std::string parent_;
+  std::string temporary_path_;
+  std::optional<File> file_;
+  int lock_ = -1;  ///< descriptor of what carries the name, locked while we live
+};
+
+/// The folder part of a path; "." where it has none.
+std::string folder_of(const std::string& path);
+
+}  // namespace quern

@@ -1,0 +1,81 @@
+#include "quern/io/byte_source.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/io/compressed_source.hpp"
+#include "quern/io/raw_source.hpp"
+
+namespace quern {
+namespace {
+
+bool begins_with(ByteView bytes, std::initializer_list<std::uint8_t> magic) {
+  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
+}
+
+/// A zstd frame, or a skippable frame, with which parallel compressors begin.
+bool is_zstd(ByteView head) {
+  return begins_with(head, {0x28, 0xb5, 0x2f, 0xfd}) ||
+         (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && begins_with(head.subspan(1), {0x2a, 0x4d, 0x18}));
+}
+
+std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw) {
+  const ByteView head = raw->peek();
+  if (begins_with(head, {0x1f, 0x8b})) return make_gzip_source(std::move(raw));
+  if (is_zstd(head)) return make_zstd_source(std::move(raw));
+  return raw;
+}
+
+}  // namespace
+
+std::unique_ptr<ByteSource> ByteSource::open(const std::string& path) { return decompressing(RawSource::open(path)); }
+
+std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
+  return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)));
+}
+
+std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
+  std::size_t size = 0;
+  while (size < to.size()) {
+    const std::size_t got = source.read(to.subspan(size));
+    if (got == 0) break;
+    size += got;
+  }
+  return size;
+}
+
+std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
+  constexpr std::size_t step = 64 << 10;
+  const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+  std::string text;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + step);
+    const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
+    text.resize(before + got);
+    if (text.size() > max_bytes) {
+      throw InvalidArgument(source->name() + ": has more than " + size_text(max_bytes) +
+                            ", the most that is read here; is it the right file?");
+    }
+    if (got < step) return text;
+  }
+}
+
+File spool_whole(const std::string& path, const Resources& resources) {
+  const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+  File file = File::anonymous(resources.tmp_folder);
+  Bytes buffer(256 << 10);
+  std::uint64_t size = 0;
+  resources.progress->start("read " + source->name(), 0, "bytes");
+  while (const std::size_t got = source->read(buffer)) {
+    file.write_at(size, ByteView(buffer).first(got));
+    size += got;
+    resources.progress->add(got);
+  }
+  resources.progress->finish();
+  return file;
+}
+
+}  // namespace quern

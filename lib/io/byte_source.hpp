@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "quern/io/file.hpp"
+#include "quern/core/resources.hpp"
+
+namespace quern {
+
+/// The bytes of one file from front to back, decompressed on the way: plain, gzip (RFC 1952, any number of members,
+/// trailing zero bytes tolerated) or zstd (RFC 8878, any number of frames, windows up to 128 MiB). The first bytes
+/// tell which; the name never does. Memory is bounded whatever the file says.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// Opens a file, a pipe, or standard input ("-"). Throws IoError where it can't be opened or read, InvalidArgument
+  /// where it is a folder.
+  static std::unique_ptr<ByteSource> open(const std::string& path);
+  /// The same bytes from memory, under a name for messages.
+  static std::unique_ptr<ByteSource> of_memory(std::string name, std::string bytes);
+
+  /// Fills up to to.size() bytes and returns how many; 0 only at the end (or where `to` is empty).
+  /// Throws CorruptFile, with the name and the offset in the stored file, where compressed data is damaged or cut, or
+  /// something else follows it; IoError where the system can't read.
+  virtual std::size_t read(std::span<std::uint8_t> to) = 0;
+  /// The path, or "standard input".
+  virtual const std::string& name() const = 0;
+  /// Bytes of the stored file that were read so far.
+  virtual std::uint64_t compressed_bytes_read() const = 0;
+};
+
+/// Reads until `to` is full or the source ends; returns how many bytes there are.
+std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
+
+/// The whole content of a (perhaps compressed) small file, "-" for standard input. Throws InvalidArgument where it has
+/// more than `max_bytes`, and what ByteSource throws.
+std::string read_whole(const std::string& path, std::uint64_t max_bytes);
+
+/// The whole content of a (perhaps compressed) file of any size, "-" for standard input, in a work file without a name
+/// in resources.tmp_folder; memory stays at a buffer. Throws what ByteSource throws, and IoError where the folder can't
+/// take it.
+File spool_whole(const std::string& path, const Resources& resources);
+
+}  // namespace quern

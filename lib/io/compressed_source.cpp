@@ -1,0 +1,147 @@
+#include "quern/io/compressed_source.hpp"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Name, offset and error text, which both forms share.
+class CompressedSource : public ByteSource {
+ public:
+  CompressedSource(std::unique_ptr<RawSource> stored, const char* form) : stored_(std::move(stored)), form_(form) {}
+  const std::string& name() const override { return stored_->name(); }
+  std::uint64_t compressed_bytes_read() const override { return stored_->offset(); }
+
+ protected:
+  [[noreturn]] void fail(const std::string& why) const {
+    throw CorruptFile(name() + ": damaged " + form_ + " data at byte " + std::to_string(stored_->offset()) + ": " +
+                      why);
+  }
+  [[noreturn]] void fail_cut() const {
+    throw CorruptFile(name() + ": the " + form_ + " data ends too early, at byte " + std::to_string(stored_->offset()) +
+                      "; the file is cut: fetch or make it again");
+  }
+
+  std::unique_ptr<RawSource> stored_;
+
+ private:
+  const char* form_;
+};
+
+class GzipSource : public CompressedSource {
+ public:
+  explicit GzipSource(std::unique_ptr<RawSource> stored) : CompressedSource(std::move(stored), "gzip") {
+    constexpr int gzip_only = 16;
+    if (inflateInit2(&stream_, MAX_WBITS + gzip_only) != Z_OK) throw std::bad_alloc();
+  }
+  ~GzipSource() override { inflateEnd(&stream_); }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
+
+  std::size_t read(std::span<std::uint8_t> to) override {
+    while (!to.empty() && (in_member_ || begin_member())) {
+      if (const std::size_t size = inflate_some(to)) return size;
+    }
+    return 0;
+  }
+
+ private:
+  std::size_t inflate_some(std::span<std::uint8_t> to) {
+    const ByteView input = stored_->peek();
+    if (input.empty()) fail_cut();
+    stream_.next_in = const_cast<Bytef*>(input.data());
+    stream_.avail_in = static_cast<uInt>(std::min<std::size_t>(input.size(), std::numeric_limits<uInt>::max()));
+    stream_.next_out = to.data();
+    stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(to.size(), std::numeric_limits<uInt>::max()));
+    const uInt offered_in = stream_.avail_in;
+    const uInt offered_out = stream_.avail_out;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    stored_->skip(offered_in - stream_.avail_in);
+    if (status == Z_STREAM_END) {
+      in_member_ = false;
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      fail(stream_.msg ? stream_.msg : "not what inflate expects");
+    }
+    return offered_out - stream_.avail_out;
+  }
+
+  /// Resets for the next member; false at the file's end.
+  bool begin_member() {
+    const ByteView input = stored_->peek();
+    if (input.size() >= 2 && input[0] == 0x1f && input[1] == 0x8b) {
+      inflateReset(&stream_);
+      return in_member_ = true;
+    }
+    if (!input.empty() && input[0] != 0) fail("something that is not gzip follows it");
+    skip_padding();
+    return false;
+  }
+
+  /// Tapes and some tools fill the last block with zeros.
+  void skip_padding() {
+    for (ByteView input = stored_->peek(); !input.empty(); input = stored_->peek()) {
+      if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; })) {
+        fail("something that is not gzip follows it");
+      }
+      stored_->skip(input.size());
+    }
+  }
+
+  z_stream stream_{};
+  bool in_member_ = true;
+};
+
+class ZstdSource : public CompressedSource {
+ public:
+  explicit ZstdSource(std::unique_ptr<RawSource> stored)
+      : CompressedSource(std::move(stored), "zstd"), context_(ZSTD_createDCtx()) {
+    constexpr int max_window_log = 27;
+    if (!context_) throw std::bad_alloc();
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, max_window_log);
+  }
+  ~ZstdSource() override { ZSTD_freeDCtx(context_); }
+  ZstdSource(const ZstdSource&) = delete;
+  ZstdSource& operator=(const ZstdSource&) = delete;
+
+  std::size_t read(std::span<std::uint8_t> to) override {
+    if (to.empty()) return 0;
+    ZSTD_outBuffer output{to.data(), to.size(), 0};
+    while (output.pos == 0) {
+      const ByteView bytes = stored_->peek();
+      if (bytes.empty() && !in_frame_) return 0;
+      ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+      const std::size_t status = ZSTD_decompressStream(context_, &output, &input);
+      stored_->skip(input.pos);
+      if (ZSTD_isError(status)) fail(ZSTD_getErrorName(status));
+      in_frame_ = status != 0;
+      // The last bytes of a frame may be waiting in the context: the end is too early only once nothing comes.
+      if (bytes.empty() && output.pos == 0 && in_frame_) fail_cut();
+    }
+    return output.pos;
+  }
+
+ private:
+  ZSTD_DCtx* context_;
+  bool in_frame_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored) {
+  return std::make_unique<GzipSource>(std::move(stored));
+}
+
+std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored) {
+  return std::make_unique<ZstdSource>(std::move(stored));
+}
+
+}  // namespace quern

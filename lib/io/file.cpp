@@ -1,0 +1,142 @@
+#include "quern/io/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+
+namespace quern {
+namespace {
+
+/// For file systems without O_TMPFILE: a named file whose name is removed at once.
+int open_unlinked(const std::string& folder) {
+  std::string path = folder + "/.quern-work-XXXXXX";
+  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor >= 0) ::unlink(path.c_str());
+  return descriptor;
+}
+
+}  // namespace
+
+File File::open_for_reading(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_errno("can't open", path);
+  File file(descriptor, path);
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0) throw_errno("can't look at", path);
+  if (S_ISDIR(status.st_mode)) throw InvalidArgument(path + ": is a folder; a file is wanted here");
+  return file;
+}
+
+File File::create(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw_errno("can't create", path);
+  return File(descriptor, path);
+}
+
+File File::anonymous(const std::string& folder) {
+  int descriptor = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) descriptor = open_unlinked(folder);
+  if (descriptor < 0) throw_errno("can't create a work file in", folder);
+  return File(descriptor, "work file in " + folder);
+}
+
+File::File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(name_, other.name_);
+  return *this;
+}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::uint64_t File::size() const {
+  struct stat status;
+  if (::fstat(descriptor_, &status) != 0) throw_errno("can't look at", name_);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::size_t File::read_some(std::uint64_t offset, std::span<std::uint8_t> to) const {
+  for (;;) {
+    const ssize_t got = ::pread(descriptor_, to.data(), to.size(), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw_errno("can't read", name_);
+  }
+}
+
+void File::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
+  while (!to.empty()) {
+    const std::size_t got = read_some(offset, to);
+    if (got == 0) throw CorruptFile(name_ + ": ends too early, at byte " + std::to_string(offset));
+    offset += got;
+    to = to.subspan(got);
+  }
+}
+
+void File::write_at(std::uint64_t offset, ByteView from) {
+  while (!from.empty()) {
+    const ssize_t put = ::pwrite(descriptor_, from.data(), from.size(), static_cast<off_t>(offset));
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      throw_errno("can't write", name_);
+    }
+    offset += static_cast<std::uint64_t>(put);
+    from = from.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+void File::sync() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) throw_errno("can't sync", name_);
+}
+
+File File::duplicate() const {
+  const int descriptor = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) throw_errno("can't open again", name_);
+  return File(descriptor, name_);
+}
+
+FileAppender::FileAppender(File& file, std::uint64_t offset, std::size_t buffer_bytes)
+    : file_(file), offset_(offset), buffer_bytes_(buffer_bytes) {}
+
+void FileAppender::write(ByteView bytes) {
+  if (buffer_.size() + bytes.size() > buffer_bytes_) flush();
+  if (bytes.size() >= buffer_bytes_) {
+    file_.write_at(offset_, bytes);
+    offset_ += bytes.size();
+    return;
+  }
+  if (buffer_.capacity() == 0) buffer_.reserve(buffer_bytes_);
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+void FileAppender::flush() {
+  file_.write_at(offset_, buffer_);
+  offset_ += buffer_.size();
+  buffer_.clear();
+}
+
+std::uint64_t free_space_bytes(const std::string& folder) {
+  struct statvfs status;
+  if (::statvfs(folder.c_str(), &status) != 0) throw_errno("can't look at", folder);
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+void check_free_space(const std::string& folder, std::uint64_t needed_bytes, const std::string& for_what) {
+  const std::uint64_t free_bytes = free_space_bytes(folder);
+  if (free_bytes < needed_bytes) {
+    throw IoError(folder + ": " + for_what + " may need " + size_text(needed_bytes) + ", but only " +
+                  size_text(free_bytes) + " are free; free some space, or choose another folder with --tmp or -o");
+  }
+}
+
+}  // namespace quern

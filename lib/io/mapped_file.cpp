@@ -1,0 +1,31 @@
+#include "quern/io/mapped_file.hpp"
+
+#include <sys/mman.h>
+
+#include <utility>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+
+MappedFile::MappedFile(const File& file) : size_(file.size()) {
+  if (size_ == 0) return;
+  void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (at == MAP_FAILED) throw_errno("can't map", file.name());
+  data_ = static_cast<const std::uint8_t*>(at);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+}  // namespace quern

@@ -1,0 +1,70 @@
+#include "quern/io/raw_source.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
+
+namespace quern {
+
+std::unique_ptr<RawSource> RawSource::open(const std::string& path) {
+  std::unique_ptr<RawSource> source(new RawSource(path == "-" ? "standard input" : path));
+  if (path == "-") {
+    source->descriptor_ = STDIN_FILENO;
+  } else {
+    source->file_ = File::open_for_reading(path);
+    source->descriptor_ = source->file_->descriptor();
+  }
+  return source;
+}
+
+std::unique_ptr<RawSource> RawSource::of_memory(std::string name, std::string bytes) {
+  std::unique_ptr<RawSource> source(new RawSource(std::move(name)));
+  const ByteView view = as_bytes(bytes);
+  source->buffer_.assign(view.begin(), view.end());
+  source->filled_ = source->bytes_read_ = bytes.size();
+  source->at_end_ = true;
+  return source;
+}
+
+std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
+  if (at_end_) return 0;
+  for (;;) {
+    // Not pread, which pipes don't have.
+    const ssize_t got = ::read(descriptor_, to.data(), to.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno("can't read", name_);
+    at_end_ = got == 0;
+    bytes_read_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+}
+
+std::size_t RawSource::read(std::span<std::uint8_t> to) {
+  if (to.empty()) return 0;
+  if (taken_ == filled_) return read_stored(to);
+  const std::size_t size = std::min(to.size(), filled_ - taken_);
+  std::memcpy(to.data(), buffer_.data() + taken_, size);
+  taken_ += size;
+  return size;
+}
+
+ByteView RawSource::peek() {
+  while (filled_ - taken_ < 4 && !at_end_) {
+    buffer_.resize(buffer_bytes);
+    std::memmove(buffer_.data(), buffer_.data() + taken_, filled_ - taken_);
+    filled_ -= taken_;
+    taken_ = 0;
+    filled_ += read_stored(std::span(buffer_).subspan(filled_));
+  }
+  return ByteView(buffer_).subspan(taken_, filled_ - taken_);
+}
+
+void RawSource::skip(std::size_t size) { taken_ += size; }
+
+}  // namespace quern

@@ -1,0 +1,46 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "quern/io/file.hpp"
+#include "quern/core/types.hpp"
+#include "quern/io/byte_source.hpp"
+
+namespace quern {
+
+/// The stored bytes of a file, a pipe, standard input or a text in memory, not decompressed. What was read ahead can
+/// be looked at before it is taken.
+class RawSource : public ByteSource {
+ public:
+  static std::unique_ptr<RawSource> open(const std::string& path);
+  static std::unique_ptr<RawSource> of_memory(std::string name, std::string bytes);
+
+  std::size_t read(std::span<std::uint8_t> to) override;
+  const std::string& name() const override { return name_; }
+  std::uint64_t compressed_bytes_read() const override { return bytes_read_; }
+
+  /// The bytes read ahead and not taken yet; reads some where there are less than 4. Fewer only at the end.
+  ByteView peek();
+  /// Takes bytes off the front of what peek() gave.
+  void skip(std::size_t size);
+  /// Where the next byte stands in the file.
+  std::uint64_t offset() const { return bytes_read_ - (filled_ - taken_); }
+
+ private:
+  explicit RawSource(std::string name) : name_(std::move(name)) {}
+  /// Like ::read: 0 at the end.
+  std::size_t read_stored(std::span<std::uint8_t> to);
+
+  static constexpr std::size_t buffer_bytes = 256 << 10;
+
+  std::string name_;
+  std::optional<File> file_;
+  int descriptor_ = -1;
+  Bytes buffer_;
+  std::size_t taken_ = 0;   ///< of the buffer
+  std::size_t filled_ = 0;  ///< of the buffer
+  bool at_end_ = false;
+  std::uint64_t bytes_read_ = 0;
+};
+
+}  // namespace quern

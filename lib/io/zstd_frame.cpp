@@ -1,0 +1,47 @@
+#include "quern/io/zstd_frame.hpp"
+
+#include <zstd.h>
+
+#include <new>
+#include <string>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+
+ZstdCompressor::ZstdCompressor(int level) : context_(ZSTD_createCCtx()), level_(level) {
+  if (!context_) throw std::bad_alloc();
+}
+
+ZstdCompressor::~ZstdCompressor() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }
+
+void ZstdCompressor::append(ByteView from, Bytes& out) {
+  const std::size_t before = out.size();
+  out.resize(before + ZSTD_compressBound(from.size()));
+  const std::size_t size = ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(context_), out.data() + before,
+                                             out.size() - before, from.data(), from.size(), level_);
+  if (ZSTD_isError(size)) throw Error(std::string("zstd can't compress: ") + ZSTD_getErrorName(size));
+  out.resize(before + size);
+}
+
+ZstdDecompressor::ZstdDecompressor() : context_(ZSTD_createDCtx()) {
+  if (!context_) throw std::bad_alloc();
+}
+
+ZstdDecompressor::~ZstdDecompressor() { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context_)); }
+
+void ZstdDecompressor::decompress(ByteView frame, std::uint64_t expected_bytes, Bytes& out, std::string_view what) {
+  const auto fail = [&](const char* why) { throw CorruptFile(std::string(what) + ": damaged zstd frame: " + why); };
+  // The frame's own word on its size bounds the allocation: a lie in our tables can't ask for more.
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != expected_bytes) fail("another size than announced");
+  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) fail("not a single whole frame");
+  // A block of zstd's holds at most 2^17 bytes and takes at least 4: what promises more is a lie about the size.
+  if (expected_bytes > (std::uint64_t{frame.size()} << 15)) fail("an impossible size");
+  out.resize(expected_bytes);
+  const std::size_t size =
+      ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), frame.data(), frame.size());
+  if (ZSTD_isError(size)) fail(ZSTD_getErrorName(size));
+  if (size != expected_bytes) fail("another size than announced");
+}
+
+}  // namespace quern

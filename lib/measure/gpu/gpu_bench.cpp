@@ -1,0 +1,194 @@
+#include "quern/measure/gpu/gpu_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/measure/gpu/energy_meter.hpp"
+#include "quern/measure/median.hpp"
+#include "quern/measure/query_bench.hpp"
+
+namespace quern {
+namespace {
+
+using Results = std::vector<std::vector<ScoredDocument>>;
+using Texts = std::span<const std::string_view>;
+
+/// The counters of energy move some ten times a second: they are read around so much work, at least.
+constexpr double least_energy_seconds = 0.5;
+
+/// What the CPU says to the queries.
+struct Reference {
+  Results results;
+  std::vector<std::uint64_t> postings;  ///< in each query's lists
+  double seconds = 0;                   ///< 0 where it was not measured
+
+  double postings_of(std::size_t queries) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < queries; ++i) sum += static_cast<double>(postings[i]);
+    return sum;
+  }
+};
+
+Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgorithm& algorithm, std::size_t k,
+                        const GpuBenchOptions& options, Progress& progress) {
+  // MaxScore's results are those of any algorithm with its way of matching, found soonest.
+  const QueryAlgorithm& reference =
+      algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
+  Reference out{Results(texts.size()), std::vector<std::uint64_t>(texts.size()), 0};
+  BatchSteps steps;
+  steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+    out.results[i] = answer.documents;
+    out.postings[i] = answer.statistics.postings;
+  };
+  const unsigned passes = options.cpu ? options.repeats : 1;
+  std::vector<double> seconds;
+  progress.start(fmt::format("{} on the CPU, k {}", reference.name, k), passes, "passes");
+  for (unsigned i = 0; i < passes; ++i, progress.add(1))
+    seconds.push_back(wall_seconds([&] { run_batch(engine, texts, reference, k, options.threads, steps); }));
+  progress.finish();
+  if (options.cpu) out.seconds = median(seconds);
+  return out;
+}
+
+/// Measures one way of answering after the other.
+class GpuBench {
+ public:
+  GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, Progress& progress)
+      : texts_(texts),
+        options_(options),
+        progress_(progress),
+        all_gpus_(list_gpus()),
+        engine_(engine, {options.gpu, options.batches.front(), most_gpus(options)}, progress),
+        gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
+        energy_(gpus_),
+        ceilings_(ceilings_of(gpus_.front(), options.gpu)) {}
+
+  void set_strategy(const gpu::Strategy& strategy) {
+    engine_.set_strategy(strategy, options_.of_strategy, progress_);
+    strategy_ = &strategy;
+  }
+
+  GpuBenchFigures measure(const QueryAlgorithm& algorithm, std::size_t k, std::size_t gpus, std::size_t batch,
+                          const Reference& reference) {
+    GpuBenchFigures figures;
+    figures.strategy = strategy_;
+    figures.algorithm = &algorithm;
+    figures.k = k;
+    figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
+    figures.batch_queries = batch;
+    figures.queries = batch == 1 ? std::min(texts_.size(), most_single_queries) : texts_.size();
+    figures.postings = reference.postings_of(figures.queries);
+    figures.cpu_seconds = reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(texts_.size());
+    engine_.set_batch_queries(batch);
+    engine_.use_gpus(figures.gpus);
+    progress_.start(fmt::format("{} by {} on {} GPUs, k {}, batches of {}", algorithm.name, strategy_->name,
+                                figures.gpus, k, batch),
+                    options_.repeats, "passes");
+    compare(figures, reference.results);
+    if (batch == 1)
+      ask_singly(figures);
+    else
+      ask_together(figures);
+    progress_.finish();
+    return figures;
+  }
+
+ private:
+  static unsigned most_gpus(const GpuBenchOptions& options) {
+    const auto [least, most] = std::minmax_element(options.gpus.begin(), options.gpus.end());
+    return static_cast<unsigned>(*least == 0 ? 0 : *most);
+  }
+
+  void compare(const GpuBenchFigures& figures, const Results& expected) {
+    const Results found = engine_.search(texts_.first(figures.queries), *figures.algorithm, figures.k);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (const auto what = difference(expected[i], found[i]))
+        throw Error(fmt::format("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}",
+                                i + 1, texts_[i], figures.algorithm->name, strategy_->name, figures.k, *what));
+  }
+
+  void ask_together(GpuBenchFigures& figures) {
+    std::vector<double> seconds, kernels;
+    const auto pass = [&] {
+      seconds.push_back(
+          wall_seconds([&] { engine_.search(texts_, *figures.algorithm, figures.k, &figures.statistics); }));
+    };
+    pass();
+    seconds.clear();  // warm by now
+    const auto before = energy_.joules(figures.gpus);
+    double all_seconds = 0;
+    while (seconds.size() < options_.repeats || (before && all_seconds < least_energy_seconds)) {
+      pass();
+      all_seconds += seconds.back();
+      kernels.push_back(1e-6 * figures.statistics.device.kernels_us() / static_cast<double>(figures.gpus));
+      if (seconds.size() <= options_.repeats) progress_.add(1);
+    }
+    if (const auto after = energy_.joules(figures.gpus); before && after)
+      figures.joules = (*after - *before) / static_cast<double>(seconds.size());
+    figures.seconds = median(seconds);
+    figures.kernel_seconds = median(kernels);
+    figures.bound = bound_of(figures.statistics.counts, ceilings_);
+    if (figures.bound) figures.bound->seconds /= static_cast<double>(figures.gpus);
+  }
+
+  void ask_singly(GpuBenchFigures& figures) {
+    std::vector<double> wall_us, device_us;
+    const auto before = energy_.joules(figures.gpus);
+    const double all_seconds = wall_seconds([&] {
+      for (unsigned repeat = 0; repeat < options_.repeats; ++repeat, progress_.add(1)) {
+        figures.statistics = {};
+        for (const std::string_view& text : texts_.first(figures.queries)) {
+          GpuStatistics counted;
+          wall_us.push_back(1e6 * wall_seconds([&] {
+                              engine_.search({&text, 1}, *figures.algorithm, figures.k, &counted);
+                            }));
+          // A query that finds no list asks nothing of a GPU.
+          if (counted.batches > 0) device_us.push_back(counted.device.total_us);
+          figures.statistics += counted;
+        }
+      }
+    });
+    if (const auto after = energy_.joules(figures.gpus); before && after && all_seconds >= least_energy_seconds)
+      figures.joules = (*after - *before) / options_.repeats;
+    figures.seconds = all_seconds / options_.repeats;
+    figures.kernel_seconds = 1e-6 * figures.statistics.device.kernels_us();
+    figures.wall_us = summarize(std::move(wall_us));
+    figures.device_us = summarize(std::move(device_us));
+  }
+
+  const Texts texts_;
+  const GpuBenchOptions& options_;
+  Progress& progress_;
+  const std::vector<GpuInfo> all_gpus_;
+  GpuEngine engine_;
+  const gpu::Strategy* strategy_ = nullptr;
+  const std::span<const GpuInfo> gpus_;
+  const EnergyMeter energy_;
+  const GpuCeilings ceilings_;
+};
+
+}  // namespace
+
+std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
+                                         std::span<const gpu::Strategy* const> strategies,
+                                         std::span<const QueryAlgorithm* const> algorithms,
+                                         const GpuBenchOptions& options, Progress& progress) {
+  GpuBench bench(engine, texts, options, progress);
+  std::vector<GpuBenchFigures> all;
+  for (const QueryAlgorithm* algorithm : algorithms) {
+    for (const std::size_t k : options.ks) {
+      const Reference reference = answer_on_cpu(engine, texts, *algorithm, k, options, progress);
+      for (const gpu::Strategy* strategy : strategies) {
+        bench.set_strategy(*strategy);
+        for (const std::size_t gpus : options.gpus)
+          for (const std::size_t batch : options.batches)
+            all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace quern

@@ -1,0 +1,52 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/progress.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/measure/gpu/gpu_bound.hpp"
+#include "quern/query/query_statistics.hpp"
+
+/// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
+namespace quern {
+
+struct GpuBenchOptions {
+  unsigned gpu = 0;                  ///< the first
+  std::vector<std::size_t> gpus{1};  ///< numbers of them; 0: all
+  std::vector<std::size_t> ks{10}, batches{4096};
+  gpu::StrategyOptions of_strategy;
+  unsigned threads = 1;  ///< of the CPU
+  unsigned repeats = 3;
+  bool cpu = true;  ///< measure the CPU too; results are compared in any case
+};
+
+/// Queries that a bench of batches of 1 asks, at most.
+inline constexpr std::size_t most_single_queries = 2000;
+
+struct GpuBenchFigures {
+  const gpu::Strategy* strategy = nullptr;
+  const QueryAlgorithm* algorithm = nullptr;
+  std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
+  double seconds = 0;             ///< for all queries, from text to results; the median over the repeats, like the next
+  double kernel_seconds = 0;      ///< of them in kernels, on average over the GPUs
+  double cpu_seconds = 0;         ///< for as many queries on all threads; 0 where it was not measured
+  double postings = 0;            ///< in the queries' lists
+  GpuStatistics statistics;       ///< of the last repeat
+  std::optional<GpuBound> bound;  ///< of the last repeat: of kernel_seconds
+  std::optional<double> joules;   ///< for all queries once; none where GPUs don't tell
+  /// Of batches of 1: each query's time from text to results, and from the GPU's first step to its last.
+  std::optional<LatencySummary> wall_us, device_us;
+};
+
+/// Answers all queries on the CPU, then on GPUs by each algorithm, k, strategy, number of GPUs and batch size, and
+/// compares document by document, bit by bit. With batches of 1 the first most_single_queries are asked one at a time,
+/// as users would that wait for each answer. Throws Error where results differ, with query, algorithm and strategy, and
+/// what GpuEngine throws.
+std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,
+                                         std::span<const gpu::Strategy* const> strategies,
+                                         std::span<const QueryAlgorithm* const> algorithms,
+                                         const GpuBenchOptions& options, Progress& progress);
+
+}  // namespace quern

@@ -1,0 +1,28 @@
+#include "quern/core/error.hpp"
+#include "quern/measure/gpu/copy_speed.hpp"
+#include "quern/measure/gpu/decode_bench.hpp"
+#include "quern/measure/gpu/merge_find_bench.hpp"
+
+// What the measurements answer in a build without CUDA; cmake/layers.cmake leaves this file out of one with it.
+namespace quern {
+namespace {
+
+[[noreturn]] void fail() {
+  throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON");
+}
+
+}  // namespace
+
+namespace gpu {
+
+std::vector<DecodeFigures> measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
+std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures>, const MergeFindBenchOptions&,
+                                                 Progress&) {
+  fail();
+}
+
+}  // namespace gpu
+
+double measure_copy_speed(unsigned) { fail(); }
+
+}  // namespace quern
