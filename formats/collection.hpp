@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "quern/io/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/term_dictionary.hpp"
+#include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.

@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/resources.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/mapped_file.hpp"
-#include "quern/core/resources.hpp"
 
 /// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
 namespace quern {

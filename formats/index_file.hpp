@@ -7,10 +7,10 @@
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/core/quantized.hpp"
-#include "quern/io/zstd_frame.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/document_scores.hpp"
 #include "quern/formats/term_dictionary.hpp"
+#include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
@@ -116,7 +116,7 @@ class IndexReader {
   }
   /// Bounds the list's quantized impacts: their greatest, but for short lists the greatest of the index. There must be
   /// a quantizer.
-  std::uint32_t greatest_impact(const PostingList& list) const {
+  std::uint32_t quantized_max_impact(const PostingList& list) const {
     const ImpactQuantizer quantize(manifest_.quantize_top, manifest_.quantize_bits);
     return list.is_short() ? quantize.levels() : quantize(quantized_weight(list) * list.max_impact);
   }

@@ -88,7 +88,7 @@ void IndexReader::open_impacts() {
   const unsigned bits = manifest_.quantize_bits;
   if (bits == 0) return;
   const float top = manifest_.quantize_top;
-  if (bits < least_quantize_bits || bits > greatest_quantize_bits || !(top >= 0) || !std::isfinite(top))
+  if (bits < min_quantize_bits || bits > max_quantize_bits || !(top >= 0) || !std::isfinite(top))
     container_.fail("manifest", "impossible parameters of quantized impacts");
   impacts_ = container_.array<std::uint32_t>("impacts");
   if (impacts_.size_bytes() < over_read_bytes) container_.fail("impacts", "is too small");

@@ -2,8 +2,8 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 

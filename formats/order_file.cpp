@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/manifest_json.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/manifest_json.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 

@@ -6,7 +6,7 @@ namespace quern {
 namespace {
 
 constexpr std::size_t flush_bytes = 64 << 10;
-constexpr std::uint64_t blocks_a_piece = 512;
+constexpr std::uint64_t blocks_per_piece = 512;
 /// So few that opening stays instant and all of them stay in the first cache, where most steps of a look-up then go.
 constexpr std::uint64_t max_guides = 1024;
 
@@ -153,7 +153,7 @@ DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_vie
 }
 
 void DictionaryScan::read_piece() {
-  const std::uint64_t count = std::min(blocks_a_piece, num_blocks_ - next_block_);
+  const std::uint64_t count = std::min(blocks_per_piece, num_blocks_ - next_block_);
   piece_offsets_.resize(count + 1);
   container_.file().read_at(offsets_.offset + next_block_ * 8,
                             {reinterpret_cast<std::uint8_t*>(piece_offsets_.data()), piece_offsets_.size() * 8});

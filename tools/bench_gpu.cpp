@@ -139,7 +139,7 @@ void add_gpu_bench(CLI::App& bench) {
   command->add_option("-k", arguments->bench.ks, "Results a query")
       ->type_name("N")
       ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::most_results))
+      ->check(range_validator(std::size_t{1}, gpu::max_results))
       ->capture_default_str();
   command
       ->add_option("--batches", arguments->bench.batches,

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/measure/bench_lists.hpp"
+#include "quern/measure/gpu/decode_bench.hpp"
 
 #include "bench.hpp"
 #include "device_options.hpp"
@@ -16,12 +16,12 @@ namespace {
 struct BenchGpuDecodeArguments {
   CommonOptions common;
   std::string index, lengths;
-  std::uint64_t least_postings = 100000;
+  std::uint64_t min_postings = 100000;
   gpu::DecodeBenchOptions bench;
 };
 
 std::vector<gpu::ListLengths> groups_of(const BenchGpuDecodeArguments& arguments) {
-  if (arguments.lengths.empty()) return {{arguments.least_postings, 0}};
+  if (arguments.lengths.empty()) return {{arguments.min_postings, 0}};
   std::vector<gpu::ListLengths> groups;
   for (const LengthGroup& group : length_groups(arguments.lengths)) groups.push_back({group.from, group.to});
   return groups;
@@ -30,7 +30,7 @@ std::vector<gpu::ListLengths> groups_of(const BenchGpuDecodeArguments& arguments
 Json figures_json(const gpu::DecodeFigures& figures) {
   const auto postings = static_cast<double>(figures.postings);
   // What must be moved: the coded lists once in, 4 bytes a docID out.
-  const double least_bytes = static_cast<double>(figures.coded_bytes) + 4 * postings;
+  const double min_bytes = static_cast<double>(figures.coded_bytes) + 4 * postings;
   return {{"least_length", figures.lengths.from},
           {"greatest_length", figures.lengths.to == 0 ? Json() : Json(figures.lengths.to - 1)},
           {"lists", figures.lists},
@@ -41,7 +41,7 @@ Json figures_json(const gpu::DecodeFigures& figures) {
           {"single_lists", figures.single_lists},
           {"single_docids_per_second", 1e6 * static_cast<double>(figures.single_postings) / figures.single_us},
           {"copy_bytes_per_second", figures.copy_bytes_per_s},
-          {"share_of_copy", least_bytes / figures.copy_bytes_per_s / (1e-6 * figures.docids_us)}};
+          {"share_of_copy", min_bytes / figures.copy_bytes_per_s / (1e-6 * figures.docids_us)}};
 }
 
 void print_table(const Json& groups, const IndexReader& index) {
@@ -76,17 +76,16 @@ void add_gpu_decode_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuDecodeArguments>();
   CLI::App* command = bench.add_subcommand("gpu-decode", "How fast a GPU decodes posting lists to its memory");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();
-  CLI::Option* least =
-      command->add_option("--least-postings", arguments->least_postings, "Of the lists that are decoded")
-          ->type_name("N")
-          ->capture_default_str();
+  CLI::Option* least = command->add_option("--least-postings", arguments->min_postings, "Of the lists that are decoded")
+                           ->type_name("N")
+                           ->capture_default_str();
   command
       ->add_option("--lengths", arguments->lengths,
                    "Decode lists of like length together, group by group: " + joined(length_groupings()))
       ->type_name("NAME")
       ->check(name_validator(length_groupings()))
       ->excludes(least);
-  command->add_option("--most-postings", arguments->bench.most_postings, "Of a group; lists behind that are left out")
+  command->add_option("--most-postings", arguments->bench.max_postings, "Of a group; lists behind that are left out")
       ->type_name("N")
       ->capture_default_str();
   add_gpu_option(*command, arguments->bench.gpu);

@@ -158,7 +158,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   command->add_option("--levels", arguments->levels, "merge-find: levels of splitters; one row for each")
       ->type_name("N,...")
       ->delimiter(',')
-      ->check(range_validator(0u, gpu::most_merge_find_levels))
+      ->check(range_validator(0u, gpu::max_merge_find_levels))
       ->capture_default_str();
   command
       ->add_option("--bucketing", arguments->bucketing,

@@ -47,14 +47,14 @@ void run(const BenchGpuStreamArguments& arguments) {
   const QueryAlgorithm& algorithm = algorithm_named(arguments.algorithm);
   GpuEngine gpu(engine, arguments.gpu, *resources.progress);
   StreamOptions options = arguments.stream;
-  options.most_queries = arguments.gpu.batch_queries;
+  options.max_queries = arguments.gpu.batch_queries;
   options.wait = std::chrono::microseconds(static_cast<std::int64_t>(1000 * arguments.wait_ms));
   Json json = {{"bench", "gpu-stream"},
                {"environment", environment_json()},
                {"index", index_json(index)},
                {"algorithm", algorithm.name},
                {"k", arguments.k},
-               {"batch_queries", options.most_queries},
+               {"batch_queries", options.max_queries},
                {"batch_wait_us", options.wait.count()}};
   resources.progress->start("streams", arguments.rates.size(), "streams");
   for (const double rate : arguments.rates) {
@@ -77,7 +77,7 @@ void run(const BenchGpuStreamArguments& arguments) {
 
 void add_gpu_stream_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuStreamArguments>();
-  arguments->gpu.batch_queries = arguments->stream.most_queries;
+  arguments->gpu.batch_queries = arguments->stream.max_queries;
   CLI::App* command = bench.add_subcommand("gpu-stream", "Response times of queries that come at random to a GPU");
   command->add_option("INDEX", arguments->index, "An index")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);
@@ -89,7 +89,7 @@ void add_gpu_stream_bench(CLI::App& bench) {
       ->capture_default_str();
   command->add_option("-k", arguments->k, "Results a query")
       ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::most_results))
+      ->check(range_validator(std::size_t{1}, gpu::max_results))
       ->capture_default_str();
   command->add_option("--rates", arguments->rates, "Queries a second, on average")
       ->type_name("N")

@@ -29,7 +29,7 @@ Json percentiles_json(const Percentiles& values) {
 }
 
 Json class_json(const ListClassProfile& lists) {
-  return {{"least_df", lists.least_df},       {"lists", lists.lists},
+  return {{"least_df", lists.min_df},         {"lists", lists.lists},
           {"postings", lists.postings},       {"gap_entropy_bits", lists.gap_entropy_bits},
           {"random_bits", lists.random_bits}, {"freq_shares", lists.freq_shares},
           {"mean_freq", lists.mean_freq}};
@@ -69,7 +69,7 @@ void print_percentiles(const std::string& what, const Percentiles& values) {
 void print_profile(const ListProfile& profile) {
   print("df from       lists     postings  entropy  random  f=1 %    2    3-4    5-8     >8  mean f\n");
   for (const ListClassProfile& lists : profile.classes)
-    if (lists.lists > 0) print_class(std::to_string(lists.least_df), lists);
+    if (lists.lists > 0) print_class(std::to_string(lists.min_df), lists);
   print_class("all", profile.all);
   print(fmt::format("\n{:<52}{:>8}{:>8}{:>8}{:>9}\n", "percentiles", 10, 50, 90, 99));
   print_percentiles("lengths over their mean", profile.lengths);

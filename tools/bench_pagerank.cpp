@@ -33,7 +33,7 @@ Json figures_json(const ReadGraph& read, const PagerankFigures& figures) {
           {"iterations", figures.iterations},
           {"last_change", figures.last_change},
           {"seconds", figures.seconds},
-          {"seconds_an_iteration", figures.seconds_an_iteration()},
+          {"seconds_an_iteration", figures.seconds_per_iteration()},
           {"edges_per_second", figures.seconds > 0 ? edges * figures.iterations / figures.seconds : 0},
           {"peak_memory_bytes", figures.memory_bytes},
           {"peak_memory_bytes_an_edge", edges > 0 ? static_cast<double>(figures.memory_bytes) / edges : 0}};

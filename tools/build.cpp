@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
 #include "stage_options.hpp"

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "console_progress.hpp"
 
@@ -81,8 +81,8 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   if (threads > 0) resources.threads = threads;
   const std::string memory = setting(values, "memory", options.memory, std::string());
   if (!memory.empty()) resources.memory_bytes = parse_size(memory);
-  constexpr std::uint64_t least_memory = 32 << 20;
-  if (resources.memory_bytes < least_memory) throw InvalidArgument("--memory: at least 32M are needed");
+  constexpr std::uint64_t min_memory = 32 << 20;
+  if (resources.memory_bytes < min_memory) throw InvalidArgument("--memory: at least 32M are needed");
   resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
   if (resources.tmp_folder.empty()) resources.tmp_folder = folder_of(output);
   static std::unique_ptr<Progress> progress;

@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/interchange/import_index.hpp"
 #include "quern/interchange/interchange_format.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
 #include "stage_options.hpp"

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
 #include "config_file.hpp"

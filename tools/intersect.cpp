@@ -242,7 +242,7 @@ void add_intersect_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--levels", arguments->gpu.levels, "merge-find: levels of splitters; 0 is binary search")
       ->type_name("N")
-      ->check(range_validator(0u, gpu::most_merge_find_levels))
+      ->check(range_validator(0u, gpu::max_merge_find_levels))
       ->capture_default_str();
   command
       ->add_option("--bucketing", arguments->bucketing,

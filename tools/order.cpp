@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
 #include "order_report.hpp"

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "quern/cache/make_plan.hpp"
-#include "quern/io/atomic_output.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "cache_options.hpp"
 #include "plan_figures.hpp"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
@@ -14,6 +13,7 @@
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"

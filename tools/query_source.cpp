@@ -1,8 +1,8 @@
 #include "query_source.hpp"
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/give_back.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/give_back.hpp"
 
 namespace quern::tools {
 namespace {

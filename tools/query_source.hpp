@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/formats/queries/query_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/mapped_file.hpp"
-#include "quern/formats/queries/query_file.hpp"
 
 #include "command.hpp"
 

@@ -12,7 +12,7 @@ namespace quern::tools {
 namespace {
 
 /// A line may have so many bytes.
-constexpr std::size_t most_line_bytes = std::size_t{1} << 24;
+constexpr std::size_t max_line_bytes = std::size_t{1} << 24;
 
 std::optional<File> opened(const std::string& path) {
   if (path == "-") return std::nullopt;
@@ -56,7 +56,7 @@ void QueryStream::read_all() {
         begin = end + 1;
       }
       rest.erase(0, begin);
-      if (rest.size() > most_line_bytes) throw CorruptFile(name_ + ": has a line of more than 16 MiB");
+      if (rest.size() > max_line_bytes) throw CorruptFile(name_ + ": has a line of more than 16 MiB");
     }
     if (!rest.empty()) take_line(rest);
   } catch (...) {

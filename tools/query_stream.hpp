@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "quern/io/file.hpp"
 #include "quern/formats/queries/query_file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/query/batch_collector.hpp"
 
 #include "query_source.hpp"

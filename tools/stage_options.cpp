@@ -125,7 +125,7 @@ void add_build_options(CLI::App& command, BuildOptions& options) {
       .add_option("--quantize", options.quantize_bits,
                   "Store impacts of so many bits beside the frequencies, for queries with quantized scores")
       ->type_name("4-16")
-      ->check(range_validator(least_quantize_bits, greatest_quantize_bits));
+      ->check(range_validator(min_quantize_bits, max_quantize_bits));
 }
 
 Json to_json(const ParseReport& report) {

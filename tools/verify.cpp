@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "quern/io/file.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/index/verify_index.hpp"
+#include "quern/io/file.hpp"
 
 #include "command.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
-#include "quern/text/sgml_tag.hpp"
 #include "quern/formats/corpus/trec_record_finder.hpp"
+#include "quern/text/sgml_tag.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

@@ -1,10 +1,10 @@
 #pragma once
 #include <string>
 
-#include "quern/io/file.hpp"
-#include "quern/io/byte_source.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/formats/exchange/list_spool.hpp"
+#include "quern/io/byte_source.hpp"
+#include "quern/io/file.hpp"
 
 /// The Common Index File Format (Lin et al., Supporting Interoperability Between Open-Source Search Engines with the
 /// Common Index File Format, SIGIR 2020). See ciff.md.

@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "quern/io/file.hpp"
-#include "quern/io/byte_source.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/formats/exchange/list_spool.hpp"
+#include "quern/io/byte_source.hpp"
+#include "quern/io/file.hpp"
 
 /// The binary collections of ds2i and PISA: five files with a common name. See ds2i.md.
 namespace quern {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/text_lines.hpp"
 #include "quern/formats/queries/topic_markup.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "quern/text/sgml_tag.hpp"
 #include "quern/formats/tables/text_lines.hpp"
+#include "quern/text/sgml_tag.hpp"
 
 namespace quern {
 namespace {

@@ -20,7 +20,7 @@ CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size)
 }
 
 std::uint64_t CacheBlocks::default_size(const IndexReader& index) {
-  return std::max<std::uint64_t>(least_size, index.block_size());
+  return std::max<std::uint64_t>(min_size, index.block_size());
 }
 
 std::uint64_t CacheBlocks::of(const PostingList& list, docid_t docid) const {

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::u
 /// caching block is decoded from its own words, so the first n of a list are one range of bytes and their rows.
 class CacheBlocks {
  public:
-  static constexpr std::uint64_t least_size = 256;
+  static constexpr std::uint64_t min_size = 256;
 
   /// `size`: postings of a caching block. Throws InvalidArgument where it is no multiple of the index's block size.
   CacheBlocks(const IndexReader& index, std::uint64_t size);

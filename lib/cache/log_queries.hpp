@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/io/external_sort.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

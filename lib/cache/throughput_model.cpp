@@ -43,7 +43,7 @@ void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
 MemorySplit split_of(const ThroughputModel& model, double cache_bytes, double buffer_bytes) {
   MemorySplit split{cache_bytes, buffer_bytes, 0, 0, 0};
   const double bytes = model.transfer_bytes(cache_bytes);
-  split.batch_queries = std::min(model.most_queries(), bytes > 0 ? buffer_bytes / bytes : model.most_queries());
+  split.batch_queries = std::min(model.max_queries(), bytes > 0 ? buffer_bytes / bytes : model.max_queries());
   const double query_us = model.query_us().at(split.batch_queries) +
                           (bytes > 0 ? model.transfer_us_per_byte().at(buffer_bytes) * bytes : 0);
   split.response_us = split.batch_queries * query_us;
@@ -98,7 +98,7 @@ ThroughputModel::ThroughputModel(const MeasuredPoints& points) : transfer_bytes_
   check_points(points.transfer_bytes, "dq");
   query_us_ = fit_inverse(points.query_us);
   transfer_us_ = fit_inverse(points.transfer_us_per_byte);
-  for (const MeasuredPoint& point : points.query_us) most_queries_ = std::max(most_queries_, point.x);
+  for (const MeasuredPoint& point : points.query_us) max_queries_ = std::max(max_queries_, point.x);
   std::stable_sort(transfer_bytes_.begin(), transfer_bytes_.end(),
                    [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
 }

@@ -34,12 +34,12 @@ class ThroughputModel {
   /// dq: on straight lines between the measured points, level beyond them.
   double transfer_bytes(double cache_bytes) const;
   /// The largest batch that was measured: larger ones are not predicted.
-  double most_queries() const { return most_queries_; }
+  double max_queries() const { return max_queries_; }
 
  private:
   InverseFit query_us_, transfer_us_;
   std::vector<MeasuredPoint> transfer_bytes_;
-  double most_queries_ = 0;
+  double max_queries_ = 0;
 };
 
 /// Memory split in two, and what is predicted for it.

@@ -45,10 +45,10 @@ class SplitStream {
                                  std::vector<std::uint32_t>& highs, std::vector<std::uint32_t>& gaps) {
     highs.clear();
     gaps.clear();
-    const std::uint32_t greatest_slot = low_mask(width);
+    const std::uint32_t max_slot = low_mask(width);
     std::uint32_t next = 0;
     for (std::uint32_t i = 0; i < values.size(); ++i) {
-      if (values[i] <= greatest_slot) continue;
+      if (values[i] <= max_slot) continue;
       highs.push_back((values[i] >> width) - 1);
       gaps.push_back(i - next);
       next = i + 1;

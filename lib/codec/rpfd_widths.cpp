@@ -21,7 +21,7 @@ unsigned width_of(std::uint32_t value) { return static_cast<unsigned>(std::bit_w
 unsigned slot_width(unsigned width) { return width == 31 ? 32 : width; }
 
 /// The greatest bit width that any value has; 0 where there are no values.
-unsigned greatest_of(const std::array<std::uint64_t, 33>& widths) {
+unsigned max_of(const std::array<std::uint64_t, 33>& widths) {
   unsigned greatest = 32;
   while (greatest > 0 && widths[greatest] == 0) --greatest;
   return greatest;
@@ -32,7 +32,7 @@ unsigned greatest_of(const std::array<std::uint64_t, 33>& widths) {
 void WidthStatistics::clear() {
   values_ = 0;
   blocks_ = 0;
-  greatest_ = 0;
+  max_ = 0;
   shapes_ = {};
   gaps_ = {};
   nested_count_bits_ = {};
@@ -51,7 +51,7 @@ void WidthStatistics::add(std::span<const std::uint32_t> values) {
     exceptions += counts[slot + 1];
     nested_count_bits_[slot] += width_of(exceptions);
   }
-  greatest_ = std::max(greatest_, greatest);
+  max_ = std::max(max_, greatest);
   values_ += values.size();
   // Recursion 0 stores position gaps as words, whatever their widths.
   const bool needs_gaps = recursion_ != 0;
@@ -75,14 +75,14 @@ void WidthStatistics::track_gaps(std::span<const std::uint32_t> values, std::uin
 
 std::uint64_t WidthStatistics::exceptions(unsigned width) const {
   std::uint64_t count = 0;
-  for (unsigned whole = width + 1; whole <= greatest_; ++whole)
+  for (unsigned whole = width + 1; whole <= max_; ++whole)
     count += std::accumulate(shapes_[whole].begin(), shapes_[whole].begin() + whole, std::uint64_t{0});
   return count;
 }
 
 WidthStatistics::Histogram WidthStatistics::high_parts(unsigned width) const {
   Histogram highs{};
-  for (unsigned whole = width + 1; whole <= greatest_; ++whole) {
+  for (unsigned whole = width + 1; whole <= max_; ++whole) {
     const auto& row = shapes_[whole];
     std::uint64_t shorter = 0, longer = 0;
     for (unsigned rest = 0; rest <= width; ++rest) shorter += row[rest];
@@ -104,7 +104,7 @@ WidthStatistics::Histogram WidthStatistics::position_gaps(unsigned width) const 
 }
 
 WidthStatistics::Flat WidthStatistics::best_flat(const Histogram& widths) {
-  const unsigned greatest = greatest_of(widths);
+  const unsigned greatest = max_of(widths);
   const std::uint64_t total = std::accumulate(widths.begin(), widths.begin() + greatest + 1, std::uint64_t{0});
   Flat best{std::numeric_limits<std::uint64_t>::max(), 32};
   std::uint64_t above = 0;
@@ -117,7 +117,7 @@ WidthStatistics::Flat WidthStatistics::best_flat(const Histogram& widths) {
 
 void WidthStatistics::split_widths(const Histogram& widths, unsigned width, std::uint64_t total, std::uint64_t above,
                                    Histogram& highs, Histogram& gaps) {
-  for (unsigned whole = width + 1; whole <= greatest_of(widths); ++whole) {
+  for (unsigned whole = width + 1; whole <= max_of(widths); ++whole) {
     // One of 2^(k-1) numbers of k bits is a power of two, and one bit shorter when it is less by one.
     const unsigned bits = whole - width;
     const std::uint64_t shorter = widths[whole] >> (bits - 1);
@@ -143,7 +143,7 @@ template <class Visit>
 void WidthStatistics::for_each_width(const Histogram& widths, Visit visit) const {
   const std::uint64_t total = std::accumulate(widths.begin(), widths.end(), std::uint64_t{0});
   std::uint64_t above = 0;
-  for (unsigned width = greatest_of(widths) + 1; width-- > 0; above += widths[width]) {
+  for (unsigned width = max_of(widths) + 1; width-- > 0; above += widths[width]) {
     if (width == 31 && above != 0) continue;
     Histogram highs{}, gaps{};
     if (above != 0) split_widths(widths, width, total, above, highs, gaps);
@@ -151,7 +151,7 @@ void WidthStatistics::for_each_width(const Histogram& widths, Visit visit) const
   }
 }
 
-std::uint64_t WidthStatistics::least_bits(const Histogram& widths, unsigned depth) const {
+std::uint64_t WidthStatistics::min_bits(const Histogram& widths, unsigned depth) const {
   if (depth == 0) return best_flat(widths).bits;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for_each_width(widths, [&](unsigned, std::uint64_t own_bits, const Histogram& highs, const Histogram& gaps) {
@@ -169,7 +169,7 @@ void WidthStatistics::choose_below(unsigned array, unsigned depth, const Histogr
   Histogram best_highs{}, best_gaps{};
   const unsigned estimated_depth = std::min(depth - 1, 1u);
   for_each_width(widths, [&](unsigned width, std::uint64_t own_bits, const Histogram& highs, const Histogram& gaps) {
-    const std::uint64_t bits = own_bits + least_bits(highs, estimated_depth) + least_bits(gaps, estimated_depth);
+    const std::uint64_t bits = own_bits + min_bits(highs, estimated_depth) + min_bits(gaps, estimated_depth);
     if (bits > least) return;
     least = bits;
     chosen[array] = static_cast<std::uint8_t>(width);
@@ -185,12 +185,12 @@ unsigned WidthStatistics::choose_first() const {
   unsigned best = 32;
   std::uint64_t least = 32 * values_;
   const unsigned estimated_depth = recursion_ == 0 ? 0 : std::min(recursion_ - 1, 1u);
-  for (unsigned width = std::min(greatest_, 30u) + 1; width-- > 0;) {
+  for (unsigned width = std::min(max_, 30u) + 1; width-- > 0;) {
     std::uint64_t bits = values_ * width;
-    if (width < greatest_ && recursion_ == 0)
+    if (width < max_ && recursion_ == 0)
       bits += raw_exception_bits * exceptions(width);
-    else if (width < greatest_)
-      bits += least_bits(high_parts(width), estimated_depth) + least_bits(position_gaps(width), estimated_depth) +
+    else if (width < max_)
+      bits += min_bits(high_parts(width), estimated_depth) + min_bits(position_gaps(width), estimated_depth) +
               2 * nested_count_bits_[width];
     if (bits >= least) continue;
     least = bits;
@@ -203,7 +203,7 @@ Widths WidthStatistics::choose() const {
   Widths chosen{};
   const unsigned first = choose_first();
   chosen[0] = static_cast<std::uint8_t>(first);
-  if (recursion_ == 0 || first >= greatest_) return chosen;
+  if (recursion_ == 0 || first >= max_) return chosen;
   const Shape::Array& children = shapes[recursion_].arrays[0];
   choose_below(children.highs, recursion_ - 1, high_parts(first), chosen);
   choose_below(children.positions, recursion_ - 1, position_gaps(first), chosen);

@@ -37,7 +37,7 @@ class WidthStatistics {
   void for_each_width(const Histogram& widths, Visit visit) const;
   std::uint64_t nested_count_bits(std::uint64_t exceptions) const;
   /// The estimated size of an array and all below it, at depth 0 or 1.
-  std::uint64_t least_bits(const Histogram& widths, unsigned depth) const;
+  std::uint64_t min_bits(const Histogram& widths, unsigned depth) const;
   void choose_below(unsigned array, unsigned depth, const Histogram& widths, Widths& chosen) const;
   void track_gaps(std::span<const std::uint32_t> values, std::uint32_t weight);
   std::uint64_t exceptions(unsigned width) const;
@@ -48,7 +48,7 @@ class WidthStatistics {
   unsigned recursion_;
   std::uint64_t values_ = 0;
   std::uint64_t blocks_ = 0;
-  unsigned greatest_ = 0;  ///< bit width
+  unsigned max_ = 0;  ///< bit width
   /// By bit width, and bit width without the top bit: a value v >= 2^b has a high part less one, (v >> b) - 1, that
   /// is one bit shorter where v >> b is a power of two.
   std::array<std::array<std::uint32_t, 33>, 33> shapes_{};

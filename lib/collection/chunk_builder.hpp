@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "quern/collection/term_table.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

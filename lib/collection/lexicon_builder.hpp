@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "quern/collection/term_table.hpp"
-#include "quern/io/external_sort.hpp"
-#include "quern/io/file.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

@@ -11,8 +11,8 @@
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/io/sorted_spool.hpp"
 #include "quern/corpus/corpus_files.hpp"
+#include "quern/io/sorted_spool.hpp"
 
 namespace quern {
 namespace {

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_reader.hpp"
+#include "quern/io/file.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

@@ -8,7 +8,7 @@
 /// (Anh, Moffat: Pruned Query Evaluation Using Pre-computed Impacts, SIGIR 2006).
 namespace quern {
 
-inline constexpr unsigned least_quantize_bits = 4, greatest_quantize_bits = 16;
+inline constexpr unsigned min_quantize_bits = 4, max_quantize_bits = 16;
 
 /// The weight w_t that parts are quantized with.
 inline float quantized_weight(std::uint64_t df, const CollectionStatistics& statistics, const Bm25Parameters& bm25) {
@@ -32,8 +32,8 @@ class ImpactQuantizer {
   /// How many integers a part of 1 is: parts are about integers / scale().
   double scale() const { return scale_; }
 
-  std::uint32_t operator()(float part) const {
-    const double steps = static_cast<double>(part) * scale_ + 0.5;
+  std::uint32_t operator()(float term_score) const {
+    const double steps = static_cast<double>(term_score) * scale_ + 0.5;
     if (!(steps >= 1)) return 1;
     return steps < static_cast<double>(levels()) ? static_cast<std::uint32_t>(steps) : levels();
   }

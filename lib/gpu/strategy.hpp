@@ -15,9 +15,9 @@ class QueryBatch;
 class StrategyRun;  ///< of CUDA sources alone: strategy_run.cuh
 
 /// A whole number of warps, within what a thread block takes.
-inline constexpr unsigned least_partitions = 32, most_partitions = 512;
+inline constexpr unsigned min_partitions = 32, max_partitions = 512;
 constexpr bool are_partitions(unsigned number) {
-  return number >= least_partitions && number <= most_partitions && number % least_partitions == 0;
+  return number >= min_partitions && number <= max_partitions && number % min_partitions == 0;
 }
 
 /// What strategies can be told.

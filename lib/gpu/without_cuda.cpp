@@ -1,5 +1,5 @@
-#include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 
 // What a library without its GPU parts answers; cmake/cuda.cmake leaves this file out.

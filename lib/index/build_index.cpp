@@ -4,8 +4,8 @@
 #include <tbb/parallel_pipeline.h>
 
 #include "quern/collection/forward_postings.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/index/index_assembly.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {
@@ -130,7 +130,7 @@ void check_build_options(const BuildOptions& options) {
   if (!(options.bm25.k1 >= 0) || options.bm25.k1 > 1000) throw InvalidArgument("k1 must be 0 to 1000");
   if (!(options.bm25.b >= 0 && options.bm25.b <= 1)) throw InvalidArgument("b must be 0 to 1");
   const unsigned bits = options.quantize_bits;
-  if (bits != 0 && (bits < least_quantize_bits || bits > greatest_quantize_bits))
+  if (bits != 0 && (bits < min_quantize_bits || bits > max_quantize_bits))
     throw InvalidArgument("quantized impacts must have 4 to 16 bits");
 }
 

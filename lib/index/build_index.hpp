@@ -1,9 +1,9 @@
 #pragma once
 #include <string>
 
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/order/order.hpp"
 
 namespace quern {

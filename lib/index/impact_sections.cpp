@@ -36,7 +36,7 @@ class ImpactSections::Jobs {
   bool next(Job& job) {
     job.first_word = next_word_;
     for (std::uint64_t postings = 0; const Row* row = peek();) {
-      if (!job.lists.empty() && postings + row->df > postings_a_job) break;
+      if (!job.lists.empty() && postings + row->df > postings_per_job) break;
       postings += row->df;
       job.words += row->words;
       job.lists.push_back(*row);
@@ -48,12 +48,12 @@ class ImpactSections::Jobs {
   }
 
  private:
-  static constexpr std::uint64_t postings_a_job = 1 << 17, rows_a_read = 1 << 14;
+  static constexpr std::uint64_t postings_per_job = 1 << 17, rows_per_read = 1 << 14;
 
   const Row* peek() {
     if (left_ == 0) return nullptr;
     if (place_ == rows_.size()) {
-      rows_.resize(std::min(rows_a_read, left_));
+      rows_.resize(std::min(rows_per_read, left_));
       file_.read_at(offset_, {reinterpret_cast<std::uint8_t*>(rows_.data()), rows_.size() * sizeof(Row)});
       offset_ += rows_.size() * sizeof(Row);
       place_ = 0;

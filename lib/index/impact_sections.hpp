@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/index/list_encoder.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/io/external_sort.hpp"
-#include "quern/io/sorted_spool.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/posting_runs.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/sorted_spool.hpp"
 
 namespace quern {
 

@@ -12,7 +12,7 @@ namespace quern {
 namespace {
 
 /// Eight maxima side by side, since one would wait for the one before.
-float greatest_of(std::span<const float> values) {
+float max_of(std::span<const float> values) {
   std::array<float, 8> greatest = {};
   std::size_t i = 0;
   for (; i + 8 <= values.size(); i += 8)
@@ -69,7 +69,7 @@ float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const
   // In plain loops of their own, which compilers turn into wide divisions.
   impacts_.resize(docids.size());
   for (std::size_t i = 0; i < docids.size(); ++i) impacts_[i] = impact(freqs[i], context_.constants[docids[i]]);
-  const float greatest = greatest_of(impacts_);
+  const float greatest = max_of(impacts_);
   top_.add(impacts_, greatest);
   return greatest;
 }
@@ -177,10 +177,10 @@ void ListEncoding::encode(ListBatch& batch, EncodedBatch& out) {
       batch.long_term, batch.long_size,
       [&](const BlockVisit& visit) {
         // Many blocks a read: one would be a system call for each.
-        const std::uint64_t postings_a_read = block_size * 64;
+        const std::uint64_t postings_per_read = block_size * 64;
         std::vector<std::uint32_t> pairs;
-        for (std::uint64_t from = 0; from < batch.long_size; from += postings_a_read) {
-          pairs.resize(2 * std::min(postings_a_read, batch.long_size - from));
+        for (std::uint64_t from = 0; from < batch.long_size; from += postings_per_read) {
+          pairs.resize(2 * std::min(postings_per_read, batch.long_size - from));
           batch.long_list->read_at(batch.long_begin + from * 8,
                                    {reinterpret_cast<std::uint8_t*>(pairs.data()), pairs.size() * 4});
           for (std::size_t at = 0; at < pairs.size(); at += 2 * block_size) {

@@ -83,16 +83,16 @@ class IndexCheck {
           fail("lexicon", "a k-th best impact differs from the list's");
     }
     if (totals.cf != list.cf) fail("lexicon", "a collection frequency differs from the list's");
-    if (quantizer_) check_greatest_impact(list, totals.top.at_ranks()[0]);
+    if (quantizer_) check_max_impact(list, totals.top.at_ranks()[0]);
   }
 
   /// Adds to the totals; returns the greatest impact.
   float add_postings(std::span<const docid_t> docids, std::span<const freq_t> freqs, Totals& totals) {
     float greatest = 0;
     for (std::size_t i = 0; i < docids.size(); ++i) {
-      const float part = impact(freqs[i], constants_[docids[i]]);
-      greatest = std::max(greatest, part);
-      totals.top.add(part);
+      const float term_score = impact(freqs[i], constants_[docids[i]]);
+      greatest = std::max(greatest, term_score);
+      totals.top.add(term_score);
       totals.cf += freqs[i];
       lengths_[docids[i]].fetch_add(freqs[i], std::memory_order_relaxed);
     }
@@ -159,17 +159,17 @@ class IndexCheck {
   }
 
   /// A list's greatest impact tells the width of its quantized ones, and that of all lists what a step is.
-  void check_greatest_impact(const PostingList& list, float greatest) {
-    const float part = index_.quantized_weight(list) * greatest;
-    if (!list.is_short() && list.impact_width != impact_width_of((*quantizer_)(part)))
+  void check_max_impact(const PostingList& list, float greatest) {
+    const float term_score = index_.quantized_weight(list) * greatest;
+    if (!list.is_short() && list.impact_width != impact_width_of((*quantizer_)(term_score)))
       fail("impact_width", fmt::format("list {} has not the width of its greatest impact", list.number));
-    float top = top_part_;
-    while (part > top && !top_part_.compare_exchange_weak(top, part)) continue;
+    float top = top_term_score_;
+    while (term_score > top && !top_term_score_.compare_exchange_weak(top, term_score)) continue;
   }
 
   void check_impact_sections() const {
     if (!quantizer_) return;
-    if (top_part_ != quantizer_->top()) fail("manifest", "another greatest impact than that of the lists");
+    if (top_term_score_ != quantizer_->top()) fail("manifest", "another greatest impact than that of the lists");
     std::uint64_t end = 0;
     for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
       index_.for_each_list(block, [&](std::string_view, const PostingList& list) {
@@ -241,7 +241,7 @@ class IndexCheck {
   std::vector<std::atomic<std::uint32_t>> lengths_;
   std::vector<float> constants_;
   std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0, lists_ = 0, short_lists_ = 0;
-  std::atomic<float> top_part_ = 0;
+  std::atomic<float> top_term_score_ = 0;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/core/progress.hpp"
-#include "quern/formats/index_file.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
+#include "quern/formats/index_file.hpp"
 
 namespace quern {
 

@@ -5,9 +5,9 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/interchange/list_store.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/core/named.hpp"
 #include "quern/formats/exchange/ciff.hpp"
 #include "quern/formats/exchange/ds2i.hpp"
 #include "quern/interchange/export_index.hpp"
+#include "quern/io/atomic_output.hpp"
 
 namespace quern {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "quern/core/resources.hpp"
-#include "quern/formats/index_file.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
+#include "quern/formats/index_file.hpp"
 
 namespace quern {
 

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t rows_a_read = 4096;
+constexpr std::size_t rows_per_read = 4096;
 constexpr std::uint64_t posting_bytes = 8;  ///< docID and frequency, as ListBatch has long lists
 
 bool is_ascii(std::string_view text) {
@@ -19,7 +19,7 @@ bool is_ascii(std::string_view text) {
 const ListStore::Row& ListStore::RowScan::at(std::uint64_t number, std::uint64_t count) {
   if (number >= first_ + rows_.size()) {
     first_ = number;
-    rows_.resize(std::min<std::uint64_t>(rows_a_read, count - number));
+    rows_.resize(std::min<std::uint64_t>(rows_per_read, count - number));
     file_.read_at(first_ * sizeof(Row), {reinterpret_cast<std::uint8_t*>(rows_.data()), rows_.size() * sizeof(Row)});
   }
   return rows_[number - first_];

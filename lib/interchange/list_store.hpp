@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/index/posting_runs.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/file.hpp"
-#include "quern/index/posting_runs.hpp"
 
 namespace quern {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

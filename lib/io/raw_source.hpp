@@ -2,9 +2,9 @@
 #include <optional>
 #include <string>
 
-#include "quern/io/file.hpp"
 #include "quern/core/types.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

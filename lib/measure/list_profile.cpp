@@ -184,7 +184,7 @@ void profile_pairs(const IndexReader& index, std::span<const std::string> querie
 void profile_counts(const IndexReader& index, const Counts& counts, ListProfile& profile) {
   const auto documents = static_cast<double>(index.num_documents());
   for (std::size_t c = 0; c < class_starts.size(); ++c) {
-    profile.classes.emplace_back().least_df = class_starts[c];
+    profile.classes.emplace_back().min_df = class_starts[c];
     for (const OctaveCounts& octave : counts.lists[c]) {
       add_octave(profile.classes[c], octave);
       add_octave(profile.all, octave);

@@ -17,7 +17,7 @@ inline constexpr std::size_t freq_classes = 5;
 
 /// Lists of alike length, or all of them.
 struct ListClassProfile {
-  std::uint64_t least_df = 0;  ///< shorter lists are in the class before
+  std::uint64_t min_df = 0;  ///< shorter lists are in the class before
   std::uint64_t lists = 0, postings = 0;
   /// Entropy of the gaps between docIDs in bits a posting: of the gap's magnitude (floor of log2) among the lists of
   /// the class and the same octave of df, with the magnitude's own bits.

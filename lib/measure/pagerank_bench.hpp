@@ -12,7 +12,7 @@ struct PagerankFigures {
   std::uint64_t memory_bytes =
       0;  ///< the most that this process held, reading the graph, too; 0 where the system doesn't tell
 
-  double seconds_an_iteration() const { return iterations == 0 ? 0 : seconds / iterations; }
+  double seconds_per_iteration() const { return iterations == 0 ? 0 : seconds / iterations; }
 };
 
 /// Computes the graph's PageRank `repeats` times.

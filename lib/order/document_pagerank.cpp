@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "quern/io/hashing_source.hpp"
 #include "quern/formats/tables/score_file.hpp"
 #include "quern/formats/tables/text_lines.hpp"
+#include "quern/io/hashing_source.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/page_names.hpp"
 #include "quern/order/pagerank.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

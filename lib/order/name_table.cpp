@@ -8,13 +8,13 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t least_slots = 1024;
+constexpr std::size_t min_slots = 1024;
 
 }  // namespace
 
 NameTable::NameTable(std::size_t expected_names) {
   entries_.reserve(expected_names);
-  rehash(std::max(least_slots, std::bit_ceil(2 * expected_names)));
+  rehash(std::max(min_slots, std::bit_ceil(2 * expected_names)));
 }
 
 Hash128 NameTable::hash_of(std::string_view name) { return xxh3_128(as_bytes(name)); }

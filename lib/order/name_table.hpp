@@ -2,8 +2,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/io/checksum.hpp"
 #include "quern/core/types.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 

@@ -6,8 +6,8 @@
 
 #include <mutex>
 
-#include "quern/io/hashing_source.hpp"
 #include "quern/formats/tables/link_file.hpp"
+#include "quern/io/hashing_source.hpp"
 
 namespace quern {
 namespace {

@@ -26,20 +26,24 @@ struct ScoringContext {
   bool all_terms_found = true;                 ///< no term of the query is missing from the index
   bool bounds_hold = true;                     ///< the index's block maxima and list bounds are of this k1 and b
   const ImpactQuantizer* quantizer = nullptr;  ///< where scores are sums of the index's quantized impacts
-  std::span<const float> priors;               ///< of each docID: what its score's sum begins with; empty: 0
-  std::span<const float> prior_bounds;         ///< the greatest prior in each of Windows(number of documents)
+  std::span<const float> static_scores;        ///< of each docID: what its score's sum begins with; empty: 0
+  std::span<const float> static_score_bounds;  ///< the greatest prior in each of Windows(number of documents)
   VisitCount* visits = nullptr;                ///< what `and` visits of each list, where it is counted
-  std::span<const float> ceilings;             ///< of each docID: no document from there on scores more; empty: unknown
+  std::span<const float> upper_bounds;         ///< of each docID: no document from there on scores more; empty: unknown
 
   /// What a document without any of the terms counts as having: less than all scores, which may be 0 with priors.
-  float nothing() const { return priors.empty() ? 0.0f : -1.0f; }
+  float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }
   /// Numbers that a score of n terms is the sum of.
-  std::size_t addends(std::size_t n) const { return n + (priors.empty() ? 0 : 1); }
+  std::size_t addends(std::size_t n) const { return n + (static_scores.empty() ? 0 : 1); }
   /// Bounds the priors in one of the Windows.
-  float prior_bound(std::size_t window) const { return priors.empty() ? 0.0f : prior_bounds[window]; }
+  float static_score_bound(std::size_t window) const {
+    return static_scores.empty() ? 0.0f : static_score_bounds[window];
+  }
   /// No document from `docid` on scores more than `score`: where documents are met in docID order and k of them score
   /// at least that, there are no more results (Wang 3.2).
-  bool none_above(docid_t docid, float score) const { return docid < ceilings.size() && ceilings[docid] <= score; }
+  bool none_above(docid_t docid, float score) const {
+    return docid < upper_bounds.size() && upper_bounds[docid] <= score;
+  }
   /// Notes that the rising `documents` are in all lists up to list i.
   void visit(std::size_t i, std::span<const ScoredDocument> documents) const {
     if (visits && !documents.empty()) visits->lists[i].end = documents.back().docid + 1;

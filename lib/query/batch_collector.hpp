@@ -20,17 +20,17 @@ class BatchCollector {
 
   /// Batches of `most` items at most (at least 1), that wait no longer than `wait`. `now` tells the time.
   BatchCollector(std::size_t most, Clock::duration wait, Now now = Clock::now)
-      : most_(most), wait_(wait), now_(std::move(now)) {}
+      : max_(most), wait_(wait), now_(std::move(now)) {}
 
   /// Takes an item; waits while two full batches are there that nobody has taken. False once close() was called: the
   /// item is not wanted.
   bool push(Item item) {
     std::unique_lock lock(mutex_);
-    has_room_.wait(lock, [&] { return closed_ || waiting_.size() < 2 * most_; });
+    has_room_.wait(lock, [&] { return closed_ || waiting_.size() < 2 * max_; });
     if (closed_) return false;
     waiting_.emplace_back(std::move(item), now_());
     // Whoever waits looks at the time when the first comes, and at the number when a batch is full.
-    if (waiting_.size() == 1 || waiting_.size() >= most_) has_items_.notify_one();
+    if (waiting_.size() == 1 || waiting_.size() >= max_) has_items_.notify_one();
     return true;
   }
   /// No more items come: what is there is due.
@@ -66,17 +66,17 @@ class BatchCollector {
  private:
   bool is_due() const {
     if (waiting_.empty()) return false;
-    return finished_ || waiting_.size() >= most_ || now_() - waiting_.front().second >= wait_;
+    return finished_ || waiting_.size() >= max_ || now_() - waiting_.front().second >= wait_;
   }
   std::vector<Item> cut() {
     std::vector<Item> batch;
-    for (; !waiting_.empty() && batch.size() < most_; waiting_.pop_front())
+    for (; !waiting_.empty() && batch.size() < max_; waiting_.pop_front())
       batch.push_back(std::move(waiting_.front().first));
     has_room_.notify_one();
     return batch;
   }
 
-  const std::size_t most_;
+  const std::size_t max_;
   const Clock::duration wait_;
   const Now now_;
   std::mutex mutex_;

@@ -7,7 +7,7 @@
 
 namespace quern {
 
-void ListScorer::parts(BlockReader& reader, float* out) const {
+void ListScorer::term_scores(BlockReader& reader, float* out) const {
   const auto docids = reader.docids();
   if (quantizer_ && !reader.list().is_short()) {
     const auto integers = reader.quantized_impacts();
@@ -16,25 +16,25 @@ void ListScorer::parts(BlockReader& reader, float* out) const {
   }
   const auto freqs = reader.freqs();
   if (quantizer_) {
-    for (std::size_t i = 0; i < docids.size(); ++i) out[i] = part_of(impact(freqs[i], constants_[docids[i]]));
+    for (std::size_t i = 0; i < docids.size(); ++i) out[i] = term_score_of(impact(freqs[i], constants_[docids[i]]));
     return;
   }
   for (std::size_t i = 0; i < docids.size(); ++i) out[i] = weight_ * impact(freqs[i], constants_[docids[i]]);
-  if (priors_.empty()) return;
-  for (std::size_t i = 0; i < docids.size(); ++i) out[i] += priors_[docids[i]];
+  if (static_scores_.empty()) return;
+  for (std::size_t i = 0; i < docids.size(); ++i) out[i] += static_scores_[docids[i]];
 }
 
-float ListScorer::part(BlockReader& reader, unsigned place) const {
+float ListScorer::term_score(BlockReader& reader, unsigned place) const {
   if (quantizer_ && !reader.list().is_short()) return weight_ * static_cast<float>(reader.quantized_impact(place));
   const docid_t docid = reader.docids()[place];
-  const float part = part_of(impact(reader.freq(place), constants_[docid]));
-  return priors_.empty() ? part : part + priors_[docid];
+  const float term_score = term_score_of(impact(reader.freq(place), constants_[docid]));
+  return static_scores_.empty() ? term_score : term_score + static_scores_[docid];
 }
 
 float ListScorer::list_bound(BlockReader& reader) const {
-  if (!reader.list().is_short()) return part_of(bounds_hold_ ? reader.list().max_impact : 1.0f);
+  if (!reader.list().is_short()) return term_score_of(bounds_hold_ ? reader.list().max_impact : 1.0f);
   std::array<float, max_block_size + over_write_values> of;
-  parts(reader, of.data());
+  term_scores(reader, of.data());
   return *std::max_element(of.begin(), of.begin() + reader.size());
 }
 

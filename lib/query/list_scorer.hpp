@@ -13,8 +13,8 @@ namespace quern {
 class ListScorer {
  public:
   /// With `priors` a part includes its document's prior: for the list whose parts sums begin with.
-  ListScorer(const ScoringContext& context, const WeightedList& list, std::span<const float> priors = {})
-      : priors_(priors),
+  ListScorer(const ScoringContext& context, const WeightedList& list, std::span<const float> static_scores = {})
+      : static_scores_(static_scores),
         quantizer_(context.quantizer),
         constants_(context.constants),
         weight_(list.weight),
@@ -24,25 +24,25 @@ class ListScorer {
   /// The block rows and list bounds are of this query's k1 and b.
   bool bounds_hold() const { return bounds_hold_; }
   /// The part of a posting with this impact, without a prior; a greater impact never gives a smaller part.
-  float part_of(float impact) const {
+  float term_score_of(float impact) const {
     if (!quantizer_) return weight_ * impact;
     return weight_ * static_cast<float>((*quantizer_)(unit_weight_ * impact));
   }
   /// Bounds the parts of a block of a list with block rows.
   float block_bound(const PostingList& list, std::size_t block) const {
-    return part_of(bounds_hold_ ? dequantize_up(list.block_max[block]) : 1.0f);
+    return term_score_of(bounds_hold_ ? dequantize_up(list.block_max[block]) : 1.0f);
   }
   /// Bounds the parts of the whole list. A short list is held decoded and kept without bounds, so its parts tell.
   float list_bound(BlockReader& reader) const;
 
   /// Writes the parts of all postings of the block at hand. `out` has room for over_write_values more.
-  void parts(BlockReader& reader, float* out) const;
+  void term_scores(BlockReader& reader, float* out) const;
   /// The part of one posting of the block at hand. Of a block's frequencies a few are read one by one; where more are
   /// wanted, all are decoded.
-  float part(BlockReader& reader, unsigned place) const;
+  float term_score(BlockReader& reader, unsigned place) const;
 
  private:
-  std::span<const float> priors_;
+  std::span<const float> static_scores_;
   const ImpactQuantizer* quantizer_;
   std::span<const float> constants_;
   float weight_, unit_weight_;
@@ -50,9 +50,9 @@ class ListScorer {
 };
 
 /// The k-th best part that the list keeps at stored_ranks[rank], rounded down; 0 where it keeps none.
-inline float kth_part(const ScoringContext& context, const WeightedList& list, std::size_t rank) {
+inline float kth_term_score(const ScoringContext& context, const WeightedList& list, std::size_t rank) {
   const float impact = list.list.kth_impact[rank];
-  return impact > 0 ? ListScorer(context, list).part_of(impact) : 0;
+  return impact > 0 ? ListScorer(context, list).term_score_of(impact) : 0;
 }
 
 }  // namespace quern

@@ -22,8 +22,8 @@ std::size_t keep_above(std::span<ScoredDocument> documents, std::size_t from, st
 
 ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, bool first)
     : reader_(*context.index, list.list, context.statistics),
-      scorer_(context, list, first ? context.priors : std::span<const float>()),
-      priors_(context.priors),
+      scorer_(context, list, first ? context.static_scores : std::span<const float>()),
+      static_scores_(context.static_scores),
       block_size_(context.index->block_size()),
       statistics_(context.statistics),
       bounds_(list.list, scorer_, scorer_.list_bound(reader_)) {
@@ -38,12 +38,12 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
     // One block, which is decoded already: the windows of its postings.
     std::size_t added = sums.size();
     for (const docid_t docid : reader_.docids()) {
-      if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_part();
+      if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_term_score();
     }
     return;
   }
   if (!scorer_.bounds_hold()) {
-    for (double& sum : sums) sum += max_part();
+    for (double& sum : sums) sum += max_term_score();
     return;
   }
   std::size_t window = 0;
@@ -74,9 +74,9 @@ void ListWindow::restart(docid_t docid) {
   }
 }
 
-void ListWindow::compute_parts() {
-  scorer_.parts(reader_, parts_.data());
-  has_parts_ = true;
+void ListWindow::compute_term_scores() {
+  scorer_.term_scores(reader_, term_scores_.data());
+  has_term_scores_ = true;
   statistics_->postings_scored += reader_.size();
 }
 
@@ -84,7 +84,7 @@ void ListWindow::enter_block() {
   if (entered_) return;
   if (!reader_.holds(block_)) {
     reader_.load(block_);
-    has_parts_ = false;
+    has_term_scores_ = false;
   }
   entered_ = true;
   place_ = 0;
@@ -119,14 +119,14 @@ bool ListWindow::seek(docid_t docid) {
 
 void ListWindow::add_parts_to(docid_t begin, unsigned stop, float* scores) {
   const auto docids = reader_.docids();
-  if (priors_.empty()) {
-    for (unsigned i = place_; i < stop; ++i) scores[docids[i] - begin] += parts_[i];
+  if (static_scores_.empty()) {
+    for (unsigned i = place_; i < stop; ++i) scores[docids[i] - begin] += term_scores_[i];
     return;
   }
   for (unsigned i = place_; i < stop; ++i) {
     float& score = scores[docids[i] - begin];
     const float before = score;
-    score = (before < 0 ? priors_[docids[i]] : before) + parts_[i];
+    score = (before < 0 ? static_scores_[docids[i]] : before) + term_scores_[i];
   }
 }
 
@@ -135,7 +135,7 @@ void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
     if (next_ >= end || !seek(std::max(begin, next_))) return;
   }
   while (next_ < end) {
-    if (!has_parts_) compute_parts();
+    if (!has_term_scores_) compute_term_scores();
     const auto docids = reader_.docids();
     const unsigned size = reader_.size();
     // A block that ends within the window needs no comparison for each posting.
@@ -156,7 +156,7 @@ template <class Take>
 void ListWindow::look_up(std::span<ScoredDocument> documents, Take&& take) {
   enter_block();
   const auto docids = reader_.docids();
-  // Neither this loop nor those of add_parts() branch on what is found, and no look-up waits for the one before.
+  // Neither this loop nor those of add_term_scores() branch on what is found, and no look-up waits for the one before.
   constexpr std::size_t at_once = 256;
   std::array<std::uint16_t, at_once> found, places;
   for (; !documents.empty(); documents = documents.subspan(std::min(at_once, documents.size()))) {
@@ -175,13 +175,13 @@ void ListWindow::look_up(std::span<ScoredDocument> documents, Take&& take) {
 }
 
 void ListWindow::add_in_block(std::span<ScoredDocument> documents) {
-  look_up(documents, [this](auto some, auto found, auto places) { add_parts(some, found, places); });
+  look_up(documents, [this](auto some, auto found, auto places) { add_term_scores(some, found, places); });
 }
 
 std::size_t ListWindow::keep_in_block(std::span<ScoredDocument> documents) {
   std::size_t kept = 0;
   look_up(documents, [&](auto some, auto found, auto places) {
-    add_parts(some, found, places);
+    add_term_scores(some, found, places);
     for (const std::uint16_t i : found) documents[kept++] = some[i];
   });
   return kept;
@@ -211,29 +211,29 @@ bool ListWindow::take_block(docid_t docid, std::vector<ScoredDocument>& document
   return true;
 }
 
-void ListWindow::add_parts(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
-                           std::span<const std::uint16_t> places) {
-  if (has_parts_) {
-    for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += parts_[places[i]];
+void ListWindow::add_term_scores(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
+                                 std::span<const std::uint16_t> places) {
+  if (has_term_scores_) {
+    for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += term_scores_[places[i]];
     return;
   }
   reader_.expect_freqs(found.size());
-  for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += scorer_.part(reader_, places[i]);
+  for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += scorer_.term_score(reader_, places[i]);
   statistics_->postings_scored += found.size();
 }
 
 void ListWindow::complete(std::vector<ScoredDocument>& documents, double rest, const ScoreCut& cut) {
-  const float least_after = cut.least_score(rest);
+  const float least_after = cut.min_score(rest);
   std::size_t kept = 0;
   std::size_t i = 0;
   while (i < documents.size() && next_ != end_docid && pass_to_block(documents[i].docid)) {
     // All documents up to the end of the block that the next one would lie in, but for those that the block can't help.
     const docid_t last = reader_.last(block_);
-    const float least_before = cut.least_score(rest + block_bound());
+    const float min_before = cut.min_score(rest + block_bound());
     std::size_t open = kept;
     for (; i < documents.size() && documents[i].docid <= last; ++i) {
       documents[open] = documents[i];
-      open += documents[i].score > least_before;
+      open += documents[i].score > min_before;
     }
     if (open == kept) continue;
     const std::size_t from = kept;

@@ -23,7 +23,7 @@ class ListWindow {
   /// No posting that is not passed yet has a lower docID; end_docid at the end.
   docid_t next_docid() const { return next_; }
   /// Bounds all parts of the list.
-  float max_part() const { return bounds_.max_part(); }
+  float max_term_score() const { return bounds_.max_term_score(); }
   /// Bounds the parts in [begin, end), from the block rows; `begin` rises from call to call. Nothing is decoded.
   float bound(docid_t begin, docid_t end);
   /// Adds to sums[w], for each of the windows, what bound() would give for it.
@@ -54,7 +54,7 @@ class ListWindow {
   bool pass_to_block(docid_t docid);
   void enter_block();
   void leave_block();
-  void compute_parts();
+  void compute_term_scores();
   /// Calls take(documents, found, places), some documents at a time: documents[found[i]] stands at places[i] of the
   /// block at hand.
   template <class Take>
@@ -65,15 +65,15 @@ class ListWindow {
   /// many.
   std::size_t keep_in_block(std::span<ScoredDocument> documents);
   /// Adds to documents[found[i]] the part of the posting at places[i] of the block at hand.
-  void add_parts(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
-                 std::span<const std::uint16_t> places);
+  void add_term_scores(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
+                       std::span<const std::uint16_t> places);
   float block_bound() const {
-    return reader_.num_blocks() > 1 ? scorer_.block_bound(reader_.list(), block_) : max_part();
+    return reader_.num_blocks() > 1 ? scorer_.block_bound(reader_.list(), block_) : max_term_score();
   }
 
   BlockReader reader_;
   ListScorer scorer_;
-  std::span<const float> priors_;
+  std::span<const float> static_scores_;
   unsigned block_size_;
   QueryStatistics* statistics_;
   ListBounds bounds_;
@@ -81,8 +81,8 @@ class ListWindow {
   std::size_t block_ = 0;  ///< the one in which next_ lies
   unsigned place_ = 0;     ///< in it, where `entered_`
   bool entered_ = false;   ///< the block is decoded
-  bool has_parts_ = false;
-  std::array<float, max_block_size + over_write_values> parts_;
+  bool has_term_scores_ = false;
+  std::array<float, max_block_size + over_write_values> term_scores_;
 };
 
 }  // namespace quern

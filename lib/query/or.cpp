@@ -8,7 +8,7 @@ namespace quern {
 namespace {
 
 /// Nothing is pruned, so windows only need to stay in the first cache.
-constexpr docid_t least_size = 4096;
+constexpr docid_t min_size = 4096;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
     for (const ListWindow& list : windows) next = std::min(next, list.next_docid());
     return next;
   };
-  const Windows cut(context.index->num_documents(), least_size);
+  const Windows cut(context.index->num_documents(), min_size);
   WindowScores scores(cut, context.nothing());
   std::vector<ScoredDocument> found;
   found.reserve(cut.size());

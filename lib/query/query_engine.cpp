@@ -15,7 +15,7 @@ namespace quern {
 namespace {
 
 /// Integers below it are exact in float32.
-constexpr std::uint64_t least_inexact_sum = std::uint64_t{1} << 24;
+constexpr std::uint64_t min_inexact_sum = std::uint64_t{1} << 24;
 
 void check_quantized(const IndexReader& index, const ScoringOptions& options) {
   const IndexManifest& manifest = index.manifest();
@@ -58,12 +58,12 @@ void QueryEngine::use_pagerank() {
   index_.check_document_scores();
   const auto alpha = static_cast<float>(options_.alpha);
   const Windows windows(index_.num_documents());
-  priors_.resize(pagerank.size());
-  prior_bounds_.resize(windows.count());
+  static_scores_.resize(pagerank.size());
+  static_score_bounds_.resize(windows.count());
   for (std::size_t docid = 0; docid < pagerank.size(); ++docid) {
-    priors_[docid] = alpha * pagerank[docid];
-    float& bound = prior_bounds_[windows.of(static_cast<docid_t>(docid))];
-    bound = std::max(bound, priors_[docid]);
+    static_scores_[docid] = alpha * pagerank[docid];
+    float& bound = static_score_bounds_[windows.of(static_cast<docid_t>(docid))];
+    bound = std::max(bound, static_scores_[docid]);
   }
 }
 
@@ -78,7 +78,7 @@ void QueryEngine::use_global_scores() {
   } else if (!options_.early_termination) {
     why_not_early_ = "it is turned off";
   } else {
-    ceilings_ = scores;
+    upper_bounds_ = scores;
   }
 }
 
@@ -116,12 +116,12 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
         list.list.is_short() ? quantizer_->levels() : (std::uint64_t{1} << list.list.impact_width) - 1;
     greatest += impact * list.count;
   }
-  if (greatest >= least_inexact_sum)
+  if (greatest >= min_inexact_sum)
     throw InvalidArgument(
         fmt::format("a query of {} terms might score {}, and quantized scores must stay below {}; cut it, build the "
                     "index with fewer "
                     "bits than --quantize {}, or ask for --scores exact",
-                    lists.size(), greatest, least_inexact_sum, quantizer_->bits()));
+                    lists.size(), greatest, min_inexact_sum, quantizer_->bits()));
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found) const {
@@ -177,9 +177,9 @@ ScoringContext QueryEngine::scoring_context() const {
   context.constants = constants_;
   context.bounds_hold = options_.bm25 == index_.manifest().bm25;
   context.quantizer = quantizer();
-  context.priors = priors_;
-  context.prior_bounds = prior_bounds_;
-  context.ceilings = ceilings_;
+  context.static_scores = static_scores_;
+  context.static_score_bounds = static_score_bounds_;
+  context.upper_bounds = upper_bounds_;
   return context;
 }
 

@@ -63,7 +63,7 @@ class QueryEngine {
   const IndexReader& index() const { return index_; }
   const ScoringOptions& options() const { return options_; }
   /// Queries end as soon as the global scores of documents to come say that there are no more results.
-  bool ends_early() const { return !ceilings_.empty(); }
+  bool ends_early() const { return !upper_bounds_.empty(); }
   /// Why they don't: the index, or the options.
   const std::string& why_not_early() const { return why_not_early_; }
 
@@ -79,8 +79,8 @@ class QueryEngine {
   ScoringOptions options_;
   std::optional<ImpactQuantizer> quantizer_;  ///< of quantized scores
   std::vector<float> constants_;
-  std::vector<float> priors_, prior_bounds_;  ///< as in ScoringContext
-  std::span<const float> ceilings_;
+  std::vector<float> static_scores_, static_score_bounds_;  ///< as in ScoringContext
+  std::span<const float> upper_bounds_;
   std::string why_not_early_;
 };
 

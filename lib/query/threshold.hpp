@@ -24,7 +24,7 @@ inline float primed_threshold(const ScoringContext& context, std::span<const Wei
   while (rank < stored_ranks.size() && stored_ranks[rank] < k) ++rank;
   if (!context.bounds_hold || rank == stored_ranks.size()) return context.nothing();
   float best = 0;
-  for (const WeightedList& list : lists) best = std::max(best, kth_part(context, list, rank));
+  for (const WeightedList& list : lists) best = std::max(best, kth_term_score(context, list, rank));
   // A tie with it may be a result: only what is strictly below is out.
   return best > 0 ? next_below(best) : context.nothing();
 }
@@ -52,19 +52,19 @@ class ScoreCut {
  public:
   /// For scores that are sums of n numbers; a document without any counts as having `nothing`. No document passes
   /// `least` itself.
-  ScoreCut(double least, std::size_t n, float nothing) : least_(least), slack_(with_slack(1.0, n)), nothing_(nothing) {}
+  ScoreCut(double least, std::size_t n, float nothing) : min_(least), slack_(with_slack(1.0, n)), nothing_(nothing) {}
 
   /// A document whose parts are at most `bound` together may pass.
-  bool can_pass(double bound) const { return bound * slack_ > least_; }
+  bool can_pass(double bound) const { return bound * slack_ > min_; }
   /// A score s with (s + rest) * slack <= least is passed over: the greatest such s, rounded down; or `nothing`, which
   /// all scores are above.
-  float least_score(double rest) const {
-    const double score = least_ / slack_ - rest;
+  float min_score(double rest) const {
+    const double score = min_ / slack_ - rest;
     return score <= 0 ? nothing_ : std::max(nothing_, next_below(static_cast<float>(score)));
   }
 
  private:
-  double least_, slack_;
+  double min_, slack_;
   float nothing_;
 };
 

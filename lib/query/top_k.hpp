@@ -19,14 +19,14 @@ struct ScoredDocument {
 /// costs less than a heap in order; what is known of the worst then lags a little behind. Scores are not negative.
 class TopK {
  public:
-  explicit TopK(std::size_t k) : k_(k), capacity_(k <= most_in_heap ? k : 2 * k) {
+  explicit TopK(std::size_t k) : k_(k), capacity_(k <= max_in_heap ? k : 2 * k) {
     kept_.reserve(std::min<std::size_t>(capacity_, 1 << 16));
   }
 
   void add(docid_t docid, float score) {
     const Key key = key_of(docid, score);
     if (full_ && key > worst_) return;
-    if (k_ <= most_in_heap) {
+    if (k_ <= max_in_heap) {
       add_to_heap(key);
     } else {
       kept_.push_back(key);
@@ -84,7 +84,7 @@ class TopK {
     full_ = true;
   }
 
-  static constexpr std::size_t most_in_heap = 64;
+  static constexpr std::size_t max_in_heap = 64;
 
   std::size_t k_, capacity_;
   bool full_ = false;

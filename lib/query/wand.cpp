@@ -10,7 +10,7 @@ namespace quern {
 namespace {
 
 /// Documents between two looks at the ceiling: one at each pivot would cost a cache miss each time.
-constexpr docid_t ceiling_step = 256;
+constexpr docid_t upper_bound_step = 256;
 
 /// A list of the query where it stands: it has no posting from the last document that was looked at up to `docid`,
 /// which its cursor may not have reached yet.
@@ -47,10 +47,10 @@ class Wand {
       BoundedCursor& cursor = cursors_.emplace_back(context, lists[i]);
       standing_.push_back({cursor.docid(), i});
       stands_at_.push_back(cursor.docid());
-      bounds_.emplace_back(cursor.list(), cursor.scorer(), cursor.max_part());
-      max_parts_.push_back(cursor.max_part());
+      bounds_.emplace_back(cursor.list(), cursor.scorer(), cursor.max_term_score());
+      max_term_scores_.push_back(cursor.max_term_score());
     }
-    for (const float bound : context.prior_bounds) prior_bound_ = std::max(prior_bound_, bound);
+    for (const float bound : context.static_score_bounds) static_score_bound_ = std::max(static_score_bound_, bound);
     sort();
   }
 
@@ -62,10 +62,10 @@ class Wand {
   void run(const Windows& windows, std::span<const double> bounds) {
     for (std::size_t window = 0; window < bounds.size(); ++window) {
       const docid_t begin = windows.begin(window), end = windows.end(window);
-      least_ = threshold_.value(begin);
-      if (context_.none_above(begin, static_cast<float>(least_))) return context_.stop_early(begin);
+      min_ = threshold_.value(begin);
+      if (context_.none_above(begin, static_cast<float>(min_))) return context_.stop_early(begin);
       if (bounds[window] <= context_.nothing() || !can_pass(bounds[window])) continue;
-      prior_bound_ = context_.prior_bound(window);
+      static_score_bound_ = context_.static_score_bound(window);
       pass_to(begin);
       set_bounds(begin, end);
       run_range(end);
@@ -73,7 +73,7 @@ class Wand {
   }
 
  private:
-  bool can_pass(double bound) const { return bound * slack_ > least_; }
+  bool can_pass(double bound) const { return bound * slack_ > min_; }
 
   /// Lists are few and most stand in order already.
   void sort() {
@@ -87,7 +87,7 @@ class Wand {
 
   void set_bounds(docid_t begin, docid_t end) {
     for (std::size_t i = 0; i < bounds_.size(); ++i)
-      max_parts_[i] = stands_at_[i] < end ? bounds_[i].in(begin, end) : 0;
+      max_term_scores_[i] = stands_at_[i] < end ? bounds_[i].in(begin, end) : 0;
   }
 
   /// Documents from where the lists stand to before `end`.
@@ -102,19 +102,19 @@ class Wand {
   /// result any more.
   bool find_pivot(docid_t end) {
     const docid_t first = standing_.front().docid;
-    least_ = threshold_.value(first);
-    if (first >= next_ceiling_) {
-      next_ceiling_ = first + ceiling_step;
-      if (context_.none_above(first, static_cast<float>(least_))) {
+    min_ = threshold_.value(first);
+    if (first >= next_upper_bound_) {
+      next_upper_bound_ = first + upper_bound_step;
+      if (context_.none_above(first, static_cast<float>(min_))) {
         context_.stop_early(first);
         return false;
       }
     }
-    double bound = prior_bound_;
+    double bound = static_score_bound_;
     std::size_t i = 0;
     for (;; ++i) {
       if (i == standing_.size() || standing_[i].docid >= end) return false;
-      bound += max_parts_[standing_[i].list];
+      bound += max_term_scores_[standing_[i].list];
       if (can_pass(bound)) break;
     }
     pivot_ = standing_[i].docid;
@@ -134,7 +134,7 @@ class Wand {
 
   /// Where the blocks around the pivot's document can't make a result, passes to the end of the nearest of them.
   bool skip_blocks() {
-    double bound = prior_bound_;
+    double bound = static_score_bound_;
     docid_t last = end_docid - 1;
     for (std::size_t i = 0; i < count_; ++i) {
       const BlockAtPivot& block = block_at_pivot(standing_[i].list);
@@ -160,12 +160,12 @@ class Wand {
     }
     if (leads != 1) return false;
     if (count_ < standing_.size()) last = std::min(last, standing_[count_].docid - 1);
-    double rest = prior_bound_;
+    double rest = static_score_bound_;
     for (std::size_t i = 0; i < count_; ++i)
       if (standing_[i].list != lead) rest += blocks_[standing_[i].list].bound;
     BoundedCursor& cursor = cursors_[lead];
-    const ScoreCut cut(least_, addends_, context_.nothing());
-    const bool found = cursor.find_part_above(cut.least_score(rest), last);
+    const ScoreCut cut(min_, addends_, context_.nothing());
+    const bool found = cursor.find_part_above(cut.min_score(rest), last);
     if (found && cursor.docid() == pivot_) return false;
     pass_to(found ? cursor.docid() : last + 1);
     return true;
@@ -179,7 +179,7 @@ class Wand {
     at.known = true;
     if (last.empty()) {
       at.last = end_docid - 1;
-      at.bound = cursors_[i].max_part();
+      at.bound = cursors_[i].max_term_score();
       return at;
     }
     at.block = search_rows(last, at.block, pivot_);
@@ -193,17 +193,17 @@ class Wand {
   /// above the threshold, so that few cursors move. All lists pass the document.
   void score_pivot() {
     for (std::size_t i = cursors_.size(); i-- > 0;) {
-      const float bound = with_block_maxima ? blocks_[i].bound : max_parts_[i];
+      const float bound = with_block_maxima ? blocks_[i].bound : max_term_scores_[i];
       rests_[i] = rests_[i + 1] + (stands_at_[i] <= pivot_ ? bound : 0);
     }
-    float score = context_.priors.empty() ? 0 : context_.priors[pivot_];
+    float score = context_.static_scores.empty() ? 0 : context_.static_scores[pivot_];
     bool passes = true, found = false;
     for (std::size_t i = 0; i < cursors_.size() && passes; ++i) {
       if (stands_at_[i] > pivot_) continue;
       BoundedCursor& cursor = cursors_[i];
       cursor.next_geq(pivot_);
       if (cursor.docid() == pivot_) {
-        score += cursor.part();
+        score += cursor.term_score();
         found = true;
         cursor.next();
       }
@@ -224,16 +224,16 @@ class Wand {
   Threshold threshold_;
   std::size_t addends_;
   double slack_;
-  float prior_bound_ = 0;               ///< of the range of documents at hand
-  docid_t next_ceiling_ = 0;            ///< from where on the ceiling is looked at again
+  float static_score_bound_ = 0;        ///< of the range of documents at hand
+  docid_t next_upper_bound_ = 0;        ///< from where on the ceiling is looked at again
   std::vector<BoundedCursor> cursors_;  ///< in the order of summation, like the next five
   std::vector<docid_t> stands_at_;
   std::vector<ListBounds> bounds_;
-  std::vector<float> max_parts_;  ///< of the range of documents at hand
+  std::vector<float> max_term_scores_;  ///< of the range of documents at hand
   std::vector<BlockAtPivot> blocks_;
   std::vector<double> rests_;       ///< what a list and those behind it can add to the pivot's document
   std::vector<Standing> standing_;  ///< in the order of docIDs
-  double least_ = 0;                ///< what a result must pass
+  double min_ = 0;                  ///< what a result must pass
   docid_t pivot_ = 0;
   std::size_t count_ = 0;  ///< lists that stand at the pivot's document or before
 };

@@ -9,7 +9,7 @@ namespace {
 /// k = 10); more cost more than they save.
 constexpr std::size_t probed_windows = 5;
 /// Of a small collection only a part is probed.
-constexpr std::size_t windows_a_probe = 8;
+constexpr std::size_t windows_per_probe = 8;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ WindowUnion::WindowUnion(const ScoringContext& context, std::span<const Weighted
   lists_.reserve(lists.size());
   for (const WeightedList& list : lists) lists_.emplace_back(context, list);
   for (const ListWindow& list : lists_) list.add_bounds(windows_, bounds_);
-  if (!context.priors.empty()) bound_by_documents(lists.front().weight > 0);
+  if (!context.static_scores.empty()) bound_by_documents(lists.front().weight > 0);
   candidates_.reserve(windows_.size());
 }
 
@@ -34,15 +34,16 @@ void WindowUnion::bound_by_documents(bool weighted) {
       bounds_[window] = context_.nothing();
       continue;
     }
-    bounds_[window] += context_.prior_bound(window);
+    bounds_[window] += context_.static_score_bound(window);
     const docid_t begin = windows_.begin(window);
-    if (!context_.ceilings.empty()) bounds_[window] = std::min<double>(bounds_[window], context_.ceilings[begin]);
+    if (!context_.upper_bounds.empty())
+      bounds_[window] = std::min<double>(bounds_[window], context_.upper_bounds[begin]);
   }
 }
 
 void WindowUnion::probe() {
   if (lists_.size() == 1) return;
-  const std::size_t count = std::min(probed_windows, bounds_.size() / windows_a_probe);
+  const std::size_t count = std::min(probed_windows, bounds_.size() / windows_per_probe);
   for (std::size_t i = 0; i < count; ++i) {
     const auto best = std::max_element(bounds_.begin(), bounds_.end());
     if (*best <= context_.nothing()) return;
@@ -70,12 +71,12 @@ void WindowUnion::look_at(std::size_t window) {
   // rests_[i]: what lists i and later can add in this window.
   rests_[n] = 0;
   for (std::size_t i = n; i-- > 0;) rests_[i] = rests_[i + 1] + lists_[i].bound(begin, end);
-  const float prior = context_.prior_bound(window);
-  if (!cut.can_pass(prior + rests_[0])) return;
+  const float static_score = context_.static_score_bound(window);
+  if (!cut.can_pass(static_score + rests_[0])) return;
   std::size_t essential = n;
-  while (!cut.can_pass(prior + rests_[essential - 1])) --essential;
+  while (!cut.can_pass(static_score + rests_[essential - 1])) --essential;
   for (std::size_t i = 0; i < essential; ++i) lists_[i].add_to(begin, end, scores_.data());
-  scores_.take_above(cut.least_score(rests_[essential]), begin, end, candidates_);
+  scores_.take_above(cut.min_score(rests_[essential]), begin, end, candidates_);
   for (std::size_t i = essential; i < n && !candidates_.empty(); ++i)
     lists_[i].complete(candidates_, rests_[i + 1], cut);
   for (const ScoredDocument& candidate : candidates_) top_.add(candidate.docid, candidate.score);

@@ -11,13 +11,13 @@ namespace quern {
 /// some 300 windows were best for collections of 46,000 and of 2.5 million documents.
 class Windows {
  public:
-  static constexpr docid_t least_size = 512, greatest_size = 16384;
+  static constexpr docid_t min_size = 512, max_size = 16384;
 
-  /// `least` is a power of two up to greatest_size.
-  explicit Windows(docid_t num_documents, docid_t least = least_size)
+  /// `least` is a power of two up to max_size.
+  explicit Windows(docid_t num_documents, docid_t least = min_size)
       : num_documents_(num_documents),
         shift_(static_cast<unsigned>(
-            std::countr_zero(std::clamp(std::bit_floor(num_documents / 256 + 1), least, greatest_size)))) {}
+            std::countr_zero(std::clamp(std::bit_floor(num_documents / 256 + 1), least, max_size)))) {}
 
   docid_t size() const { return docid_t{1} << shift_; }
   std::size_t count() const { return (std::size_t{num_documents_} + size() - 1) >> shift_; }

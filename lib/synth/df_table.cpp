@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "quern/core/error.hpp"
-#include "quern/io/byte_source.hpp"
 #include "quern/formats/tables/text_lines.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"
 

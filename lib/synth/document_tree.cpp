@@ -71,8 +71,8 @@ class DocumentTree::Builder {
       for (docid_t document = first; document < end; ++document) draw_length(document, place_length);
       return;
     }
-    const float least_share = size <= 2 * max_leaf ? even_share : uneven_share;
-    const float share = least_share + (1 - 2 * least_share) * unit_of(bits(cut, number));
+    const float min_share = size <= 2 * max_leaf ? even_share : uneven_share;
+    const float share = min_share + (1 - 2 * min_share) * unit_of(bits(cut, number));
     const docid_t middle =
         first + std::clamp<docid_t>(static_cast<docid_t>(static_cast<double>(size) * share), 1, size - 1);
     tree_.nodes_[number].middle = middle;

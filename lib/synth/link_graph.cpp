@@ -16,7 +16,7 @@ constexpr std::uint64_t links_in_site = 200;
 /// second makes in-degrees fall with rank^-0.75, so that their distribution has the exponent 2.3.
 constexpr int site_power = 3, global_power = 4;
 /// A document of a small site may draw the same targets over and over.
-constexpr std::uint64_t draws_a_link = 3;
+constexpr std::uint64_t draws_per_link = 3;
 
 constexpr docid_t chunk_documents = 8192;
 constexpr std::uint64_t line_bytes = 22;
@@ -48,7 +48,7 @@ void LinkGraph::links_of(docid_t document, std::vector<docid_t>& targets) const 
       std::min(-std::log(even) * mean_links_ + 0.5, static_cast<double>(tree_.documents() - 1)));
   targets.clear();
   std::uint64_t draws = 0;
-  while (targets.size() < wanted && draws < draws_a_link * wanted) {
+  while (targets.size() < wanted && draws < draws_per_link * wanted) {
     for (std::size_t missing = wanted - targets.size(); missing > 0; --missing)
       targets.push_back(draw_target(noise_bits(key, ++draws), site_first, site_end));
     std::sort(targets.begin(), targets.end());

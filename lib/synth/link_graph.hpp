@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/file.hpp"
 #include "quern/synth/document_tree.hpp"
 #include "quern/synth/popular_documents.hpp"
 

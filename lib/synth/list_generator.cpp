@@ -13,13 +13,13 @@ namespace {
 /// What bursts and places do to the level of frequencies; the place's part fades from cut to cut.
 constexpr float level_of_intensity = 0.6f, level_of_place = 1.2f, level_keeps = 0.85f;
 /// Stronger bursts, and emptier places, do no more.
-constexpr float least_intensity = 4, most_intensity = 4;
+constexpr float min_intensity = 4, max_intensity = 4;
 /// What a half octave of a document's length below the mean and above it does.
 constexpr float level_if_short = 1.0f, level_if_long = 1.5f;
 /// No term makes up more of a document.
 constexpr double longest_share = 0.2;
 /// Steps of the table of chances, for each factor of e in the odds.
-constexpr float steps_a_nat = 48;
+constexpr float steps_per_nat = 48;
 /// Up to so many postings, each goes its own way.
 constexpr docid_t few = 4;
 /// From so many postings on, binomial numbers are drawn as normal ones.
@@ -66,14 +66,14 @@ docid_t slot_of(std::uint64_t bits, docid_t size) { return static_cast<docid_t>(
 ListGenerator::ListGenerator(const DocumentTree& tree) : tree_(tree) {
   constexpr int even = chance_entries / 2;
   for (int i = 0; i < chance_entries; ++i) {
-    const double odds = (i - even + 0.5) / steps_a_nat;
+    const double odds = (i - even + 0.5) / steps_per_nat;
     chances_[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(65536 / (1 + std::exp(-odds)));
   }
   for (unsigned step = 0; step < DocumentTree::length_steps; ++step) {
     const double length = tree.mean_length() * std::exp2((step - 0.0 - DocumentTree::length_step_mean) / 2);
     const float longer = static_cast<float>(step) - DocumentTree::length_step_mean;
     level_of_length_[step] = static_cast<int>(longer * (longer < 0 ? level_if_short : level_if_long));
-    greatest_freqs_[step] = static_cast<freq_t>(length * longest_share) + 1;
+    max_freqs_[step] = static_cast<freq_t>(length * longest_share) + 1;
   }
 }
 
@@ -95,7 +95,7 @@ void ListGenerator::flush() {
 
 /// Chance of the left side, of 65,536.
 std::uint32_t ListGenerator::chance_of(float odds) const {
-  const float step = std::clamp(odds * steps_a_nat, -chance_entries / 2.0f, chance_entries / 2.0f - 1);
+  const float step = std::clamp(odds * steps_per_nat, -chance_entries / 2.0f, chance_entries / 2.0f - 1);
   return chances_[static_cast<std::size_t>(static_cast<int>(step + chance_entries / 2.0f))];
 }
 
@@ -170,7 +170,7 @@ void ListGenerator::place(Part part, docid_t n) {
   }
   if (n == 0) return;
   singles_[num_singles_++] = part;
-  if (num_singles_ == most_singles) place_singles();
+  if (num_singles_ == max_singles) place_singles();
 }
 
 /// Takes a part with a single posting to that one of its sides which it falls in, as cut_few() would.
@@ -191,7 +191,7 @@ void ListGenerator::descend(Part& part, const DocumentTree::Node& node) const {
 /// All go down together, a level at a time, so that they don't wait for each other as the levels of one would.
 void ListGenerator::place_singles() {
   const DocumentTree::Node* nodes = tree_.nodes().data();
-  std::array<std::uint8_t, most_singles> inner;
+  std::array<std::uint8_t, max_singles> inner;
   std::size_t size = 0;
   for (std::size_t i = 0; i < num_singles_; ++i) {
     inner[size] = static_cast<std::uint8_t>(i);
@@ -214,8 +214,7 @@ void ListGenerator::place_singles() {
 /// The level of frequencies in a leaf, but for the documents' lengths.
 int ListGenerator::level_in(const Part& leaf) const {
   return static_cast<int>(term_.freq_level +
-                          level_of_intensity * std::clamp(leaf.intensity, -least_intensity, most_intensity) +
-                          leaf.level);
+                          level_of_intensity * std::clamp(leaf.intensity, -min_intensity, max_intensity) + leaf.level);
 }
 
 /// Bits that say which of a leaf's documents are drawn with the kin's numbers.
@@ -273,7 +272,7 @@ void ListGenerator::put_off(const Part& leaf, docid_t n) {
   } else {
     for (docid_t i = 0; i < waiting.size; i += 64 / sizeof *documents) __builtin_prefetch(documents + i);
   }
-  if (num_waiting_ == most_waiting) fill_leaves();
+  if (num_waiting_ == max_waiting) fill_leaves();
 }
 
 void ListGenerator::fill_leaves() {
@@ -307,7 +306,7 @@ void ListGenerator::add(docid_t document, int level, std::uint32_t bits) {
   const std::uint8_t step = tree_.places()[document].length_step;
   const freq_t freq = freq_tables_.draw(std::clamp(level + level_of_length_[step], 0, FreqTables::levels - 1), bits);
   docids_[size_] = document;
-  freqs_[size_] = std::min(freq, greatest_freqs_[step]);
+  freqs_[size_] = std::min(freq, max_freqs_[step]);
   if (++size_ == chunk_postings) flush();
 }
 

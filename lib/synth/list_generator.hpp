@@ -70,21 +70,21 @@ class ListGenerator {
   void add(docid_t document, int level, std::uint32_t bits);
   void flush();
 
-  static constexpr std::size_t chunk_postings = 4096, most_waiting = 16, most_singles = 16;
+  static constexpr std::size_t chunk_postings = 4096, max_waiting = 16, max_singles = 16;
   static constexpr int chance_entries = 1024;
 
   const DocumentTree& tree_;
   FreqTables freq_tables_;
-  std::array<std::uint16_t, chance_entries> chances_;              ///< of 65,536, by logarithmic odds
-  std::array<freq_t, DocumentTree::length_steps> greatest_freqs_;  ///< by length
+  std::array<std::uint16_t, chance_entries> chances_;         ///< of 65,536, by logarithmic odds
+  std::array<freq_t, DocumentTree::length_steps> max_freqs_;  ///< by length
   std::array<int, DocumentTree::length_steps> level_of_length_;
   TermField term_;
   bool clustered_ = false;
   const Take* take_ = nullptr;
   std::size_t num_singles_ = 0;
-  std::array<Part, most_singles> singles_;  ///< parts with a single posting, which is still to be placed
+  std::array<Part, max_singles> singles_;  ///< parts with a single posting, which is still to be placed
   std::size_t num_waiting_ = 0;
-  std::array<LeafFill, most_waiting> waiting_;
+  std::array<LeafFill, max_waiting> waiting_;
   std::size_t size_ = 0;
   std::array<docid_t, chunk_postings> docids_;
   std::array<freq_t, chunk_postings> freqs_;

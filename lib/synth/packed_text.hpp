@@ -2,8 +2,8 @@
 #include <functional>
 #include <string>
 
-#include "quern/io/file.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern {
 

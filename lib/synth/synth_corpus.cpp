@@ -15,7 +15,7 @@ namespace quern {
 namespace {
 
 constexpr docid_t chunk_texts = 256;
-constexpr std::size_t title_words = 3, words_a_paragraph = 80, words_a_link = 12;
+constexpr std::size_t title_words = 3, words_per_paragraph = 80, words_per_link = 12;
 /// Of 256 words: those that stood before in the document, those of its site and those of its directory.
 constexpr std::uint64_t repeated = 80, of_site = 90, of_directory = 110;
 /// A place uses one of so many words, beyond the commonest ones.
@@ -69,11 +69,11 @@ void SynthCorpus::append_document(docid_t document, std::string& text) const {
   text += "</title></head><body>\n<p>";
   std::size_t next_link = 0;
   for (std::size_t i = title_words; i < words.size(); ++i) {
-    const bool linked = i % words_a_link == 0 && next_link < targets.size();
+    const bool linked = i % words_per_link == 0 && next_link < targets.size();
     if (linked) text += "<a href=\"" + names_.url(targets[next_link++]) + "\">";
     append_word(words[i], text);
     if (linked) text += "</a>";
-    text += i % words_a_paragraph == 0 ? "</p>\n<p>" : " ";
+    text += i % words_per_paragraph == 0 ? "</p>\n<p>" : " ";
   }
   for (; next_link < targets.size(); ++next_link) text += "<a href=\"" + names_.url(targets[next_link]) + "\"></a>\n";
   text += "</p></body></html>\n</DOC>\n";

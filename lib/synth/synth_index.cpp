@@ -8,9 +8,9 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/index/index_assembly.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/order/pagerank_scale.hpp"
 #include "quern/synth/document_names.hpp"
 #include "quern/synth/global_scores.hpp"
@@ -21,14 +21,14 @@ namespace quern {
 namespace {
 
 /// What pages have of tokens for each term.
-constexpr double tokens_a_posting = 2.7, least_mean_length = 16;
+constexpr double tokens_per_posting = 2.7, min_mean_length = 16;
 /// On disk, about.
 constexpr std::uint64_t document_bytes = 48;
 
 double mean_length(const SynthOptions& options) {
   if (options.mean_length != 0) return options.mean_length;
-  return std::max(least_mean_length, tokens_a_posting * static_cast<double>(options.table.postings()) /
-                                         static_cast<double>(options.table.documents));
+  return std::max(min_mean_length, tokens_per_posting * static_cast<double>(options.table.postings()) /
+                                       static_cast<double>(options.table.documents));
 }
 
 DocumentTreeOptions tree_options(const SynthOptions& options) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t topics = 48;
 /// Standard deviation of a cut's log-odds at clustering 1: of a term that stands everywhere, and what each halving of
 /// its share of the documents adds; and the kin's part of the variance.
-constexpr float noise_least = 0.75f, noise_of_rarity = 0.46f, noise_most = 9.0f, kin_part = 0.7f;
+constexpr float noise_min = 0.75f, noise_of_rarity = 0.46f, noise_max = 9.0f, kin_part = 0.7f;
 /// Levels of frequencies: of the mean term, how terms differ, and what a term's share of the documents adds.
 constexpr float freq_level_mean = 14, freq_level_varies = 3, freq_level_of_density = 3;
 /// Standard deviation of the logistic distribution.
@@ -64,7 +64,7 @@ std::vector<std::size_t> leaders(const DfTable& table, std::span<const std::vect
 
 void set_strength(TermField& field, float density, double clustering) {
   const float noise =
-      static_cast<float>(clustering) * std::min(noise_most, noise_least - noise_of_rarity * std::log2(density));
+      static_cast<float>(clustering) * std::min(noise_max, noise_min - noise_of_rarity * std::log2(density));
   field.kin_noise = noise * std::sqrt(kin_part);
   field.own_noise = noise * std::sqrt(1 - kin_part);
   const float own = field.own_noise / logistic_deviation;

@@ -36,7 +36,7 @@ TEST_CASE("points of a sum of a constant and an inverse are fitted exactly", "[c
   CHECK_FALSE(model.query_us().is_poor());
   CHECK(model.transfer_bytes(1e9) == Approx(3e6));
   CHECK(model.transfer_bytes(9e9) == 0);
-  CHECK(model.most_queries() == 10000);
+  CHECK(model.max_queries() == 10000);
 }
 
 TEST_CASE("a fit never goes below 0, and says when it is poor", "[cache]") {

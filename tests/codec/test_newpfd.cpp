@@ -34,7 +34,7 @@ std::uint64_t bits_with_width(std::span<const std::uint32_t> values, unsigned wi
   return values.size() * width + 32 * simple16_plan(widths.data(), static_cast<unsigned>(gaps.size()), ways.data());
 }
 
-std::uint64_t least_bits(std::span<const std::uint32_t> values) {
+std::uint64_t min_bits(std::span<const std::uint32_t> values) {
   std::uint64_t least = ~std::uint64_t{0};
   for (unsigned width = 0; width <= 32; ++width) least = std::min(least, bits_with_width(values, width));
   return least;
@@ -45,7 +45,7 @@ double excess(const test::List& list, unsigned block_size) {
   const auto coded = test::encode(*newpfd_codec().make_encoder({block_size, 1}), list, block_size);
   std::uint64_t least = 0;
   test::for_each_block(list, block_size, [&](auto gaps, auto freqs) {
-    least += 32 * (1 + words_of_bits(least_bits(gaps) + least_bits(freqs)));
+    least += 32 * (1 + words_of_bits(min_bits(gaps) + min_bits(freqs)));
   });
   return 1000 * (32 * static_cast<double>(coded.words.size()) / static_cast<double>(least) - 1);
 }

@@ -54,7 +54,7 @@ std::uint64_t bits_with(const rpfd::Shape& shape, unsigned array, const Blocks& 
 }
 
 /// Bits of the arrays from `array` down with the best widths there are.
-std::uint64_t least_bits(const rpfd::Shape& shape, unsigned array, const Blocks& blocks) {
+std::uint64_t min_bits(const rpfd::Shape& shape, unsigned array, const Blocks& blocks) {
   std::uint64_t least = ~std::uint64_t{0};
   for (unsigned width = 0; width <= 32; ++width) {
     if (width == 31) continue;
@@ -63,8 +63,7 @@ std::uint64_t least_bits(const rpfd::Shape& shape, unsigned array, const Blocks&
     if (shape.arrays[array].highs == 0)
       bits += 64 * count(highs);
     else if (bits < least)
-      bits +=
-          least_bits(shape, shape.arrays[array].highs, highs) + least_bits(shape, shape.arrays[array].positions, gaps);
+      bits += min_bits(shape, shape.arrays[array].highs, highs) + min_bits(shape, shape.arrays[array].positions, gaps);
     least = std::min(least, bits);
     if (count(highs) == 0) break;
   }
@@ -83,7 +82,7 @@ double excess(const std::vector<std::uint32_t>& values, unsigned block_size, uns
   }
   const rpfd::Shape& shape = rpfd::shapes[recursion];
   const auto chosen = static_cast<double>(bits_with(shape, 0, blocks, statistics.choose()));
-  return 1000 * (chosen / static_cast<double>(least_bits(shape, 0, blocks)) - 1);
+  return 1000 * (chosen / static_cast<double>(min_bits(shape, 0, blocks)) - 1);
 }
 
 }  // namespace

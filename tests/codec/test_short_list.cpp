@@ -17,7 +17,7 @@ struct FewPostings {
   bool operator==(const FewPostings&) const = default;
 };
 
-constexpr docid_t most_documents = end_docid - 1;
+constexpr docid_t max_documents = end_docid - 1;
 
 Bytes coded(const FewPostings& list, docid_t num_documents) {
   Bytes bytes;
@@ -76,7 +76,7 @@ TEST_CASE("All lists of up to seven documents of a collection survive", "[codec]
 
 TEST_CASE("Lists of every length survive at the ends of any collection", "[codec][property]") {
   for (std::uint32_t size = 1; size <= max_short_list; ++size) {
-    for (const docid_t num_documents : {size, size + 1, 2 * size, 1000u, 1u << 20, (1u << 31) + 1, most_documents}) {
+    for (const docid_t num_documents : {size, size + 1, 2 * size, 1000u, 1u << 20, (1u << 31) + 1, max_documents}) {
       FewPostings first, last, spread;
       for (std::uint32_t i = 0; i < size; ++i) {
         first.docids.push_back(i);
@@ -98,7 +98,7 @@ TEST_CASE("Random short lists survive", "[codec][property]") {
     const auto size = static_cast<std::size_t>(1 + random.below(max_short_list));
     const unsigned bits = static_cast<unsigned>(5 + random.below(28));
     const auto num_documents =
-        static_cast<docid_t>(std::clamp<std::uint64_t>(random.next() >> (64 - bits), size, most_documents));
+        static_cast<docid_t>(std::clamp<std::uint64_t>(random.next() >> (64 - bits), size, max_documents));
     check_list(random_list(size, num_documents, random), num_documents);
   }
 }
@@ -125,7 +125,7 @@ TEST_CASE("Whatever the bytes, short lists come out in range or are refused", "[
   for (int round = 0; round < 20000; ++round) {
     const auto size = static_cast<std::size_t>(1 + random.below(max_short_list));
     const docid_t num_documents = round % 2 == 0 ? static_cast<docid_t>(size + random.below(20))
-                                                 : static_cast<docid_t>(size + random.below(most_documents - size));
+                                                 : static_cast<docid_t>(size + random.below(max_documents - size));
     Bytes bytes(random.below(80));
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.next() | random.next());
     try {

@@ -9,9 +9,9 @@
 #include <set>
 #include <vector>
 
-#include "quern/io/atomic_output.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -3,9 +3,9 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/mapped_file.hpp"
-#include "quern/core/random.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -22,7 +22,7 @@ TEST_CASE("a part becomes the nearest of the steps up to the greatest part, and 
 
 TEST_CASE("quantizing is monotone, and exact at the top, for any top and bits", "[quantized][property]") {
   RandomBits random(19);
-  for (unsigned bits = least_quantize_bits; bits <= greatest_quantize_bits; ++bits) {
+  for (unsigned bits = min_quantize_bits; bits <= max_quantize_bits; ++bits) {
     for (int trial = 0; trial < 200; ++trial) {
       const float top = static_cast<float>(1 + random.below(1u << 24)) * 0x1p-18f;
       const ImpactQuantizer quantize(top, bits);

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/external_sort.hpp"
 #include "quern/core/random.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/io/sorted_spool.hpp"
 
 #include "catch.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "quern/io/checksum.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "formats/container_writing.hpp"
 

@@ -1,6 +1,6 @@
 #include "quern/core/bytes.hpp"
-#include "quern/io/zstd_frame.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 #include "catch.hpp"
 #include "formats/page_example.hpp"

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

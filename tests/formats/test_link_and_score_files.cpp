@@ -2,11 +2,11 @@
 #include <limits>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
-#include "quern/io/hashing_source.hpp"
 #include "quern/formats/tables/link_file.hpp"
 #include "quern/formats/tables/score_file.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/io/hashing_source.hpp"
 
 #include "catch.hpp"
 #include "corpus/compressing.hpp"

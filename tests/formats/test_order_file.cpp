@@ -1,9 +1,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"

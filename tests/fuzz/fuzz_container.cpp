@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace {
 

@@ -52,7 +52,7 @@ void read_impacts(const IndexReader& index, const PostingList& list) {
       if (impacts[place] != impact_at(words, list.impact_width, place) || impacts[place] >> list.impact_width > 0)
         std::abort();
   }
-  if (index.greatest_impact(list) > index.quantizer()->levels()) std::abort();
+  if (index.quantized_max_impact(list) > index.quantizer()->levels()) std::abort();
 }
 
 void read_lists(const IndexReader& index) {

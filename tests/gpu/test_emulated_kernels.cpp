@@ -5,13 +5,13 @@
 #include <numeric>
 #include <random>
 
-#include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/decode/decode_lists.cuh"
+#include "quern/gpu/device/list_view.hpp"
+#include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/exact_score.cuh"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
-#include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
 #include "quern/query/block_reader.hpp"
@@ -49,9 +49,9 @@ class HostIndex {
     view.recursion = index.manifest().codec_options.recursion;
     view.damaged = &damaged_;
     const ScoringContext context = engine.scoring_context();
-    view.first_parts = context.priors.empty() ? nullptr : context.priors.data();
-    range_prior_ = greatest_of_ranges(context.priors);
-    range_ceilings_ = greatest_of_ranges(context.ceilings);
+    view.first_parts = context.static_scores.empty() ? nullptr : context.static_scores.data();
+    range_static_score_ = max_of_ranges(context.static_scores);
+    range_upper_bounds_ = max_of_ranges(context.upper_bounds);
     scratch_.resize(1 << 20);
     view.scratch = scratch_.data();
   }
@@ -69,9 +69,9 @@ class HostIndex {
     }
   }
   void set(gpu::BatchView& batch) const {
-    batch.priors = view.first_parts;
-    batch.range_prior = range_prior_.empty() ? nullptr : range_prior_.data();
-    batch.range_ceilings = range_ceilings_.empty() ? nullptr : range_ceilings_.data();
+    batch.static_scores = view.first_parts;
+    batch.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
+    batch.range_upper_bounds = range_upper_bounds_.empty() ? nullptr : range_upper_bounds_.data();
   }
 
   gpu::IndexView view;
@@ -82,7 +82,7 @@ class HostIndex {
     copy.resize(copy.size() + 4096);
     return copy;
   }
-  static std::vector<float> greatest_of_ranges(std::span<const float> of_documents) {
+  static std::vector<float> max_of_ranges(std::span<const float> of_documents) {
     std::vector<float> greatest;
     for (std::size_t i = 0; i < of_documents.size(); ++i) {
       if (i % gpu::range_documents == 0) greatest.push_back(of_documents[i]);
@@ -93,7 +93,7 @@ class HostIndex {
 
   const QueryEngine& engine_;
   std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_;
-  std::vector<float> range_prior_, range_ceilings_;
+  std::vector<float> range_static_score_, range_upper_bounds_;
   std::uint32_t damaged_ = 0;
 };
 
@@ -122,13 +122,12 @@ class HostBatch {
     view.starts = starts_.data();
     range_max_.assign(std::size_t{view.num_lists} * view.ranges, 0);
     if (with_max) view.range_max = range_max_.data();
-    for (const gpu::BatchQuery& query : batch.queries)
-      thresholds_.push_back(gpu::ThresholdKey{query.least_units} << 32);
+    for (const gpu::BatchQuery& query : batch.queries) thresholds_.push_back(gpu::ThresholdKey{query.min_units} << 32);
     view.thresholds = thresholds_.data();
     steps_.assign(queries * gpu::threshold_steps, 0);
     view.steps = steps_.data();
-    greatest_docid_.assign(queries, 0);
-    view.greatest_docid = greatest_docid_.data();
+    max_docid_.assign(queries, 0);
+    view.max_docid = max_docid_.data();
     view.k = static_cast<std::uint32_t>(k);
     view.room = static_cast<std::uint32_t>(gpu::candidate_room_of(k));
     candidates_.assign(queries * view.room, ~gpu::Candidate{5});
@@ -155,7 +154,7 @@ class HostBatch {
   gpu::BatchView view;
 
  private:
-  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, greatest_docid_, num_candidates_, num_results_;
+  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_, num_results_;
   std::vector<gpu::ThresholdKey> thresholds_;
   std::vector<gpu::Candidate> candidates_, results_;
   std::uint32_t next_work_ = 0;
@@ -187,7 +186,7 @@ void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
   if (score) run(1, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
   // As finish_queries() does, whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::wide_candidate_room];
-  static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_a_warp * gpu::WarpRoom<V>::size];
+  static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpRoom<V>::size];
   run(1, gpu::finish_threads, [&] {
     gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, rooms);
     for (std::uint32_t number = 0; number < of.num_queries; ++number) {
@@ -225,7 +224,7 @@ gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vecto
 
 void run_way(const HostIndex& index, HostBatch& host, const Way& way) {
   const bool quantized = index.engine().quantizer() != nullptr;
-  if (index.view.block_size <= 4 * gpu::lanes_a_warp)
+  if (index.view.block_size <= 4 * gpu::lanes_per_warp)
     quantized ? run_coding<4, true>(index, host, way) : run_coding<4, false>(index, host, way);
   else
     quantized ? run_coding<8, true>(index, host, way) : run_coding<8, false>(index, host, way);
@@ -347,14 +346,14 @@ TEST_CASE("a warp, emulated, finds the entries of documents in a list, and no ot
     std::vector<std::uint32_t> entries;
     for (const std::uint32_t document : documents) entries.push_back(document << 16 | (random() & 0xffff));
     for (unsigned turn = 0; turn < 20; ++turn) {
-      std::array<std::uint32_t, gpu::lanes_a_warp> asked{}, found{};
+      std::array<std::uint32_t, gpu::lanes_per_warp> asked{}, found{};
       for (std::uint32_t& document : asked)
         document = random() % 2 == 0 ? documents[random() % count] : static_cast<std::uint32_t>(random() % all.size());
-      emulated::run(1, gpu::lanes_a_warp, [&] {
+      emulated::run(1, gpu::lanes_per_warp, [&] {
         const unsigned lane = gpu::lane_id();
         found[lane] = gpu::entry_of(entries.data(), count, asked[lane], lane % 7 != 3);
       });
-      for (unsigned lane = 0; lane < gpu::lanes_a_warp; ++lane) {
+      for (unsigned lane = 0; lane < gpu::lanes_per_warp; ++lane) {
         if (lane % 7 == 3) continue;
         const auto place = std::lower_bound(documents.begin(), documents.end(), asked[lane]) - documents.begin();
         const bool there = std::size_t(place) < documents.size() && documents[std::size_t(place)] == asked[lane];

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "quern/core/random.hpp"
-#include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/measure/gpu/decode_bench.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"

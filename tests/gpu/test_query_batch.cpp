@@ -60,14 +60,14 @@ std::map<docid_t, std::uint64_t> sums_of(const QueryEngine& engine, std::span<co
         else
           value = std::min<std::uint64_t>(gpu::value_steps, static_cast<std::uint64_t>(std::ceil(part * 65535.3)));
         const std::uint32_t units = gpu::units_of(static_cast<std::uint32_t>(value), term.unit_weight, term.unit_more);
-        REQUIRE(units <= term.greatest_units);
+        REQUIRE(units <= term.max_units);
         sums[docid] += units;
       }
     }
   }
-  const auto priors = engine.scoring_context().priors;
+  const auto static_scores = engine.scoring_context().static_scores;
   for (auto& [docid, units] : sums)
-    if (!priors.empty()) units += gpu::units_of_score(query.scale, priors[docid]);
+    if (!static_scores.empty()) units += gpu::units_of_score(query.scale, static_scores[docid]);
   return sums;
 }
 
@@ -83,8 +83,8 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
     batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, false);
     const gpu::BatchQuery& query = batch.queries.front();
     std::uint64_t most = 0;
-    for (const gpu::BatchTerm& term : batch.terms) most += term.greatest_units;
-    REQUIRE(most <= gpu::greatest_units);
+    for (const gpu::BatchTerm& term : batch.terms) most += term.max_units;
+    REQUIRE(most <= gpu::max_units);
     const auto sums = sums_of(engine, lists, batch, query);
     const auto all = engine.search(text_of(terms), algorithm_named("or"), 100000, analyzer);
     REQUIRE(all.size() == sums.size());
@@ -97,7 +97,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
         REQUIRE(static_cast<double>(units) >= score);
         REQUIRE(static_cast<double>(units) * static_cast<double>(query.lower_factor) - query.lower_less <= score);
       }
-      if (rank < k) REQUIRE(units >= query.least_units);
+      if (rank < k) REQUIRE(units >= query.min_units);
     }
   }
 }
@@ -182,7 +182,7 @@ TEST_CASE("queries brought together make the batch that they make one by one", "
     REQUIRE(together.queries.size() == one_by_one.queries.size());
     for (std::size_t i = 0; i < together.queries.size(); ++i) {
       CHECK(together.queries[i].first_term == one_by_one.queries[i].first_term);
-      CHECK(together.queries[i].least_units == one_by_one.queries[i].least_units);
+      CHECK(together.queries[i].min_units == one_by_one.queries[i].min_units);
     }
   }
 }

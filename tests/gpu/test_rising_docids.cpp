@@ -52,7 +52,7 @@ TEST_CASE("merge find gives each element its place, by any number of levels of s
     const Docids b = random_docids(random, random.below(random.below(2) == 0 ? 20 : 3000), limit);
     Docids expected;
     for (const std::uint32_t docid : a) expected.push_back(expected_place(b, docid));
-    for (unsigned levels = 0; levels <= most_merge_find_levels; ++levels) {
+    for (unsigned levels = 0; levels <= max_merge_find_levels; ++levels) {
       INFO(a.size() << " in " << b.size() << ", " << levels << " levels");
       REQUIRE(found_by_passes(a, b, levels) == expected);
     }
@@ -65,7 +65,7 @@ TEST_CASE("merge find stays within lists that do not rise", "[gpu_search][proper
     Docids a(1 + random.below(300)), b(random.below(300));
     for (Docids* list : {&a, &b})
       for (std::uint32_t& docid : *list) docid = static_cast<std::uint32_t>(random.below(1000));
-    for (unsigned levels = 0; levels <= most_merge_find_levels; ++levels)
+    for (unsigned levels = 0; levels <= max_merge_find_levels; ++levels)
       for (const std::uint32_t place : found_by_passes(a, b, levels)) REQUIRE(place <= b.size());
   }
 }

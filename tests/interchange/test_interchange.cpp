@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "quern/io/checksum.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/interchange/export_index.hpp"
 #include "quern/interchange/import_index.hpp"
 #include "quern/interchange/list_store.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
 #include "interchange/foreign_files.hpp"

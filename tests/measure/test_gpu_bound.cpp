@@ -7,19 +7,19 @@
 namespace quern {
 
 TEST_CASE("a batch's bound is the time of what takes longest", "[gpu_bound]") {
-  const GpuCeilings ceilings{4e12, 1e12};
-  CHECK_FALSE(bound_of({}, ceilings));
+  const GpuCeilings upper_bounds{4e12, 1e12};
+  CHECK_FALSE(bound_of({}, upper_bounds));
   // 1 GB of lists and 4 GB of entries that are written.
-  const auto pruned = bound_of({1000000000, 1000000000, 0}, ceilings);
+  const auto pruned = bound_of({1000000000, 1000000000, 0}, upper_bounds);
   REQUIRE(pruned);
   CHECK(std::string(pruned->name) == "device memory");
   CHECK(pruned->seconds == Approx(5e9 / 4e12));
   // The entries are read, too, and each is added up for five queries.
-  const auto all = bound_of({1000000000, 1000000000, 5000000000}, ceilings);
+  const auto all = bound_of({1000000000, 1000000000, 5000000000}, upper_bounds);
   REQUIRE(all);
   CHECK(std::string(all->name) == "shared memory");
   CHECK(all->seconds == Approx(5e9 / 1e12));
-  const auto once = bound_of({1000000000, 1000000000, 1000000000}, ceilings);
+  const auto once = bound_of({1000000000, 1000000000, 1000000000}, upper_bounds);
   REQUIRE(once);
   CHECK(std::string(once->name) == "device memory");
   CHECK(once->seconds == Approx(9e9 / 4e12));

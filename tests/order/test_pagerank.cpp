@@ -83,8 +83,8 @@ TEST_CASE("PageRank of a small graph is what paper and pencil give", "[order][pa
 TEST_CASE("PageRank of random graphs is that of a dense power iteration", "[order][pagerank][property]") {
   const TemporaryFolder folder;
   for (const docid_t documents : {2u, 3u, 17u, 100u, 150u})
-    for (const std::size_t edges_a_document : {0u, 1u, 3u, 20u}) {
-      const auto edges = random_edges(documents, documents * edges_a_document, documents + edges_a_document);
+    for (const std::size_t edges_per_document : {0u, 1u, 3u, 20u}) {
+      const auto edges = random_edges(documents, documents * edges_per_document, documents + edges_per_document);
       const auto want = dense_pagerank(documents, edges);
       const auto ranks = ranks_of(folder, graph_of(folder, documents, edges));
       INFO(documents << " documents, " << edges.size() << " edges");

@@ -17,7 +17,7 @@ ModelIndex::ModelIndex(const std::vector<ModelDocument>& documents, std::span<co
   }
 }
 
-float ModelIndex::part(const ModelPosting& posting, const ModelScoring& scoring) const {
+float ModelIndex::term_score(const ModelPosting& posting, const ModelScoring& scoring) const {
   const double average = static_cast<double>(tokens_) / static_cast<double>(documents_.size());
   const double length = static_cast<double>(documents_[posting.docid]->tokens.size());
   const auto constant = static_cast<float>(scoring.k1 * (1 - scoring.b + scoring.b * length / average));
@@ -35,11 +35,11 @@ float ModelIndex::weight(std::size_t df, int count, const ModelScoring& scoring)
   return static_cast<float>(count * idf(df, scoring) * (scoring.k1 + 1));
 }
 
-float ModelIndex::top_part(const ModelScoring& scoring) const {
+float ModelIndex::top_term_score(const ModelScoring& scoring) const {
   float top = 0;
   for (const auto& [term, postings] : lists_)
     for (const ModelPosting& posting : postings)
-      top = std::max(top, weight(postings.size(), 1, scoring) * part(posting, scoring));
+      top = std::max(top, weight(postings.size(), 1, scoring) * term_score(posting, scoring));
   return top;
 }
 
@@ -55,9 +55,9 @@ std::vector<ScoredDocument> ModelIndex::search(const std::vector<std::string>& t
   std::sort(rows.begin(), rows.end());
 
   const double levels = std::pow(2.0, scoring.quantize_bits) - 1;
-  const float top = scoring.quantize_bits > 0 ? top_part(scoring) : 0;
-  const auto quantized = [&](float part) {
-    return std::max(1.0, std::floor(static_cast<double>(part) * (levels / static_cast<double>(top)) + 0.5));
+  const float top = scoring.quantize_bits > 0 ? top_term_score(scoring) : 0;
+  const auto quantized = [&](float term_score) {
+    return std::max(1.0, std::floor(static_cast<double>(term_score) * (levels / static_cast<double>(top)) + 0.5));
   };
   double idfs = 0;
   for (const auto& [df, term, count] : rows) idfs += count * idf(df, scoring);
@@ -71,7 +71,7 @@ std::vector<ScoredDocument> ModelIndex::search(const std::vector<std::string>& t
                                             : weight(df, count, scoring);
     const float once = weight(df, 1, scoring);
     for (const ModelPosting& posting : lists_.at(term)) {
-      const float impact = part(posting, scoring);
+      const float impact = term_score(posting, scoring);
       const float added =
           scoring.quantize_bits > 0 ? static_cast<float>(count * quantized(once * impact)) : all_of_them * impact;
       scores[posting.docid] += added;

@@ -42,9 +42,9 @@ class ModelIndex {
   /// The inverse document frequency.
   double idf(std::size_t df, const ModelScoring& scoring = {}) const;
   /// The greatest part of all postings, for terms that stand once in the query.
-  float top_part(const ModelScoring& scoring = {}) const;
+  float top_term_score(const ModelScoring& scoring = {}) const;
   /// f / (K_d + f), as float32.
-  float part(const ModelPosting& posting, const ModelScoring& scoring = {}) const;
+  float term_score(const ModelPosting& posting, const ModelScoring& scoring = {}) const;
   /// The k best documents with any (all) of the terms: scored one by one and sorted.
   std::vector<ScoredDocument> search(const std::vector<std::string>& terms, bool conjunctive, std::size_t k,
                                      const ModelScoring& scoring = {}) const;

@@ -12,8 +12,8 @@ using namespace testing;
 
 constexpr float impact_step = 0x1p-16f;
 
-void check_rows(const PostingList& list, const std::vector<float>& parts, const std::vector<ModelPosting>& postings,
-                unsigned block_size) {
+void check_rows(const PostingList& list, const std::vector<float>& term_scores,
+                const std::vector<ModelPosting>& postings, unsigned block_size) {
   const std::size_t blocks = (postings.size() + block_size - 1) / block_size;
   if (blocks == 1) {
     CHECK(list.block_last.empty());
@@ -27,7 +27,7 @@ void check_rows(const PostingList& list, const std::vector<float>& parts, const 
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t from = block * block_size, to = std::min<std::size_t>(from + block_size, postings.size());
     REQUIRE(list.block_last[block] == postings[to - 1].docid);
-    const float greatest = *std::max_element(parts.data() + from, parts.data() + to);
+    const float greatest = *std::max_element(term_scores.data() + from, term_scores.data() + to);
     const float bound = dequantize_up(list.block_max[block]);
     REQUIRE(bound >= greatest);
     REQUIRE(bound - impact_step < greatest);
@@ -35,17 +35,17 @@ void check_rows(const PostingList& list, const std::vector<float>& parts, const 
   }
 }
 
-void check_list_bounds(const PostingList& list, std::vector<float> parts) {
-  std::sort(parts.begin(), parts.end(), std::greater<>());
-  REQUIRE(list.max_impact == parts.front());
-  REQUIRE(list.kth_impact[0] == parts.front());
+void check_list_bounds(const PostingList& list, std::vector<float> term_scores) {
+  std::sort(term_scores.begin(), term_scores.end(), std::greater<>());
+  REQUIRE(list.max_impact == term_scores.front());
+  REQUIRE(list.kth_impact[0] == term_scores.front());
   for (std::size_t i = 1; i < stored_ranks.size(); ++i) {
     INFO("rank " << stored_ranks[i]);
-    if (parts.size() < stored_ranks[i]) {
+    if (term_scores.size() < stored_ranks[i]) {
       REQUIRE(list.kth_impact[i] == 0);
       continue;
     }
-    const float kth = parts[stored_ranks[i] - 1];
+    const float kth = term_scores[stored_ranks[i] - 1];
     REQUIRE(list.kth_impact[i] <= kth);
     // An impact of 1 takes the greatest number there is, just below it.
     REQUIRE(list.kth_impact[i] + impact_step >= kth);
@@ -72,15 +72,15 @@ TEST_CASE("block rows, greatest and k-th best parts bound their postings tightly
       INFO("term " << term << ", k1 " << scoring.k1 << ", blocks of " << block_size);
       const auto list = index.find(term);
       REQUIRE(list);
-      std::vector<float> parts;
-      for (const ModelPosting& posting : postings) parts.push_back(model.part(posting, scoring));
+      std::vector<float> term_scores;
+      for (const ModelPosting& posting : postings) term_scores.push_back(model.term_score(posting, scoring));
       if (list->is_short()) {
         REQUIRE(postings.size() <= 16);
         REQUIRE(list->max_impact == 0);
       } else {
         REQUIRE(postings.size() > 16);
-        check_rows(*list, parts, postings, block_size);
-        check_list_bounds(*list, parts);
+        check_rows(*list, term_scores, postings, block_size);
+        check_list_bounds(*list, term_scores);
       }
     }
   }

@@ -19,14 +19,14 @@ using namespace testing;
 class ModelImpacts {
  public:
   ModelImpacts(const ModelIndex& model, unsigned bits, const ModelScoring& scoring)
-      : model_(model), scoring_(scoring), levels_(std::pow(2.0, bits) - 1), top_(model.top_part(scoring)) {}
+      : model_(model), scoring_(scoring), levels_(std::pow(2.0, bits) - 1), top_(model.top_term_score(scoring)) {}
 
   float top() const { return top_; }
   std::vector<std::uint32_t> of(const std::vector<ModelPosting>& postings) const {
     std::vector<std::uint32_t> impacts;
     for (const ModelPosting& posting : postings) {
-      const float part = model_.weight(postings.size(), 1, scoring_) * model_.part(posting, scoring_);
-      const double steps = static_cast<double>(part) * (levels_ / static_cast<double>(top_));
+      const float term_score = model_.weight(postings.size(), 1, scoring_) * model_.term_score(posting, scoring_);
+      const double steps = static_cast<double>(term_score) * (levels_ / static_cast<double>(top_));
       impacts.push_back(static_cast<std::uint32_t>(std::max(1.0, std::floor(steps + 0.5))));
     }
     return impacts;
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> impacts_of(const IndexReader& index, const PostingLis
 
 void check_stored(const IndexReader& index, const PostingList& list, const std::vector<std::uint32_t>& wanted) {
   const std::uint32_t greatest = *std::max_element(wanted.begin(), wanted.end());
-  REQUIRE(index.greatest_impact(list) == greatest);
+  REQUIRE(index.quantized_max_impact(list) == greatest);
   REQUIRE(list.impact_width == impact_width_of(greatest));
   REQUIRE(list.impacts.size() == impact_list_words(list.df, index.block_size(), list.impact_width));
   const ImpactQuantizer quantize = *index.quantizer();
@@ -96,7 +96,7 @@ TEST_CASE("quantized impacts are those of a model, for any bits, codec and block
             REQUIRE(impacts_of(index, *list) == wanted);
             if (list->is_short()) {
               REQUIRE(list->impacts.empty());
-              REQUIRE(index.greatest_impact(*list) >= *std::max_element(wanted.begin(), wanted.end()));
+              REQUIRE(index.quantized_max_impact(*list) >= *std::max_element(wanted.begin(), wanted.end()));
             } else {
               check_stored(index, *list, wanted);
             }

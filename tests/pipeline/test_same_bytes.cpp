@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t least_index_memory = 17 << 20;
+constexpr std::uint64_t min_index_memory = 17 << 20;
 
 struct Written {
   Bytes collection, index;
@@ -70,8 +70,7 @@ TEST_CASE("collection and index have the same bytes for any threads and memory",
   for (const unsigned threads : {1u, 2u, 4u}) {
     for (const std::uint64_t parse_memory : {std::uint64_t{1} << 17, std::uint64_t{1} << 20, std::uint64_t{32} << 20}) {
       INFO(threads << " threads, " << parse_memory << " bytes of memory");
-      const Written written =
-          write_all(corpus, threads, parse_memory, std::max(parse_memory, least_index_memory), 4096);
+      const Written written = write_all(corpus, threads, parse_memory, std::max(parse_memory, min_index_memory), 4096);
       CHECK(written.collection == wanted.collection);
       CHECK(written.index == wanted.index);
     }
@@ -89,7 +88,7 @@ TEST_CASE("an index whose postings don't fit in memory has the same bytes as one
   }
   const Written wanted = write_all(corpus, 2, 1 << 30, 1 << 30, 1 << 20);
   CHECK(wanted.spilled_runs == 0);
-  const Written spilled = write_all(corpus, 2, 1 << 30, least_index_memory, 1 << 20);
+  const Written spilled = write_all(corpus, 2, 1 << 30, min_index_memory, 1 << 20);
   CHECK(spilled.spilled_runs > 1);
   CHECK(spilled.index == wanted.index);
 }

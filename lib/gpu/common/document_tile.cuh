@@ -16,7 +16,7 @@ class DocumentTile {
   __device__ bool take(const BatchTerm& term, std::uint32_t block) {
     const ListView& list = batch_.lists[term.list];
     if (list.raw) {
-      const std::uint32_t i = block * lanes_a_warp + lane_id();
+      const std::uint32_t i = block * lanes_per_warp + lane_id();
       documents.clear();
       if (i >= list.df) return true;
       documents.put(0, batch_.raw_docids[list.first_word + i]);

@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/common/rising_docids.hpp"
+#include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/engine/batch_view.cuh"
 
 /// Searches in lists by a warp, and the exact parts of scores.
 namespace quern::gpu {
@@ -10,11 +10,11 @@ namespace quern::gpu {
 __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std::uint32_t count, std::uint32_t docid) {
   std::uint32_t begin = 0, end = count;
   while (begin < end) {
-    const std::uint32_t step = (end - begin + lanes_a_warp - 1) / lanes_a_warp;
+    const std::uint32_t step = (end - begin + lanes_per_warp - 1) / lanes_per_warp;
     const std::uint32_t probe = begin + (lane_id() + 1) * step - 1;
     const bool not_below = probe >= end || docids[probe] >= docid;
     const unsigned lane = __ffs(__ballot_sync(all_lanes, not_below)) - 1;
-    if (lane >= lanes_a_warp) return end;
+    if (lane >= lanes_per_warp) return end;
     const std::uint32_t last = begin + (lane + 1) * step - 1;
     begin += lane * step;
     end = last < end ? last : end;

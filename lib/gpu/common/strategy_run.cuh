@@ -1,7 +1,7 @@
 #pragma once
+#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/strategy.hpp"
 
 namespace quern::gpu {

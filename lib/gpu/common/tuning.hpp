@@ -23,16 +23,16 @@ inline constexpr unsigned union_blocks = 6;
 /// Threads that choose a query's results.
 inline constexpr unsigned finish_threads = 256;
 /// Queries of an intersection for which whole lists aren't decoded.
-inline constexpr std::size_t most_skipping_queries = 16;
+inline constexpr std::size_t max_skipping_queries = 16;
 /// Queries of a batch that is answered with as few steps as there can be: counters come with the batch as zeros, and
 /// results go straight to the host's memory. More of them are better cleared and copied by the GPU.
-inline constexpr std::size_t most_direct_queries = 16;
+inline constexpr std::size_t max_direct_queries = 16;
 /// Queries of a batch whose candidates are scored by all warps together, not by a thread block for each query.
-inline constexpr std::size_t most_spread_queries = 128;
+inline constexpr std::size_t max_spread_queries = 128;
 /// Batches that each of several GPUs gets, about: more of them end together, fewer decode lists less often.
-inline constexpr std::size_t batches_a_gpu = 2;
+inline constexpr std::size_t batches_per_gpu = 2;
 /// What a query costs besides its lists, in postings, for each so many documents of the index.
-inline constexpr std::size_t documents_a_posting = 16;
+inline constexpr std::size_t documents_per_posting = 16;
 /// Turns that a batch is cut into, at least, where it can be: several for each thread block, or warp, of a large GPU.
 inline constexpr std::size_t many_blocks = 4096, many_warps = 32768;
 /// Threads of a block of other kernels.

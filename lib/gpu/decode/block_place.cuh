@@ -23,7 +23,7 @@ class BlockRows {
  public:
   /// From block `first` on, which is below `end`, at most the list's rows.
   __device__ BlockRows(const IndexView& index, const ListView& list, std::uint32_t first, std::uint32_t end)
-      : list_(as_it_is(index.postings + list.first_word)), blocks_(min(end - first, lanes_a_warp)) {
+      : list_(as_it_is(index.postings + list.first_word)), blocks_(min(end - first, lanes_per_warp)) {
     const std::uint32_t block = first + min(lane_id(), blocks_ - 1);
     const std::uint64_t row = list.first_row + block;
     begin_ = index.block_offset[row];
@@ -60,7 +60,7 @@ class BlockRows {
 
 /// From distances (docid[i] - docid[i - 1], a gap and 1) to docIDs: a sum over the lane's values, one over the lanes of
 /// the block (D2's localized prefix sum).
-template <int V, int L = lanes_a_warp>
+template <int V, int L = lanes_per_warp>
 __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) {
   std::uint32_t sum = 0;
 #pragma unroll
@@ -74,10 +74,10 @@ __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) 
 /// number for each posting of its block, or blocks, a table, and the values of streams of exceptions.
 template <int V>
 struct WarpRoom {
-  static constexpr unsigned postings = V * lanes_a_warp, table_words = 256;
+  static constexpr unsigned postings = V * lanes_per_warp, table_words = 256;
   /// Values of streams that may be written at a time; up to 63 are written behind them.
-  static constexpr unsigned most_values = 256;
-  static constexpr unsigned size = postings + table_words + most_values + 64 + 4;
+  static constexpr unsigned max_values = 256;
+  static constexpr unsigned size = postings + table_words + max_values + 64 + 4;
   std::uint32_t* values;
 
   __device__ explicit WarpRoom(std::uint32_t* words)
@@ -91,7 +91,7 @@ struct WarpRoom {
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < V / 4; ++i)
-      reinterpret_cast<uint4*>(values)[i * lanes_a_warp + lane_id()] = make_uint4(1, 1, 1, 1);
+      reinterpret_cast<uint4*>(values)[i * lanes_per_warp + lane_id()] = make_uint4(1, 1, 1, 1);
     __syncwarp();
   }
   /// Adds to each of the lane's values what stands at its place.
@@ -126,11 +126,11 @@ class LineWriter {
     if (count == WarpRoom<V>::postings) {
 #pragma unroll
       for (int i = 0; i < V / 4; ++i)
-        __stcs(reinterpret_cast<uint4*>(to) + i * lanes_a_warp + lane_id(), fours_[i * lanes_a_warp + line_]);
+        __stcs(reinterpret_cast<uint4*>(to) + i * lanes_per_warp + lane_id(), fours_[i * lanes_per_warp + line_]);
     } else {
       const auto* values = reinterpret_cast<const std::uint32_t*>(fours_);
 #pragma unroll 1
-      for (unsigned i = lane_id(); i < count; i += lanes_a_warp) to[i] = values[4 * place(i / 4) + i % 4];
+      for (unsigned i = lane_id(); i < count; i += lanes_per_warp) to[i] = values[4 * place(i / 4) + i % 4];
     }
     __syncwarp();
   }

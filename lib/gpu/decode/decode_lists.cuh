@@ -1,7 +1,7 @@
 #pragma once
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/decode/decode_output.hpp"
 #include "quern/gpu/decode/decoder.cuh"
-#include "quern/gpu/common/tuning.hpp"
 
 namespace quern::gpu {
 
@@ -15,7 +15,7 @@ class ListDecode {
 
   /// Blocks [block, end) of a list whose postings go to `first_posting` on.
   __device__ void decode(const ListView& list, std::uint32_t block, std::uint32_t end, std::uint64_t first_posting) {
-    for (; block < end; block += lanes_a_warp) {
+    for (; block < end; block += lanes_per_warp) {
       const BlockRows rows(index_, list, block, end);
       std::uint64_t to = first_posting + std::uint64_t{block} * index_.block_size;
       for (std::uint32_t i = 0; i < rows.blocks(); i += groups, to += groups * index_.block_size)
@@ -24,7 +24,7 @@ class ListDecode {
   }
 
  private:
-  static constexpr unsigned groups = lanes_a_warp / L;
+  static constexpr unsigned groups = lanes_per_warp / L;
 
   /// A block for each group.
   __device__ void decode(const BlockPlace& place, std::uint64_t to) {
@@ -82,9 +82,9 @@ inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
 template <Coding coding, int V, int L, bool packed>
 __device__ inline void decode_own_blocks(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                                          const DecodeOutput& out) {
-  constexpr unsigned warps = plain_threads / lanes_a_warp;
+  constexpr unsigned warps = plain_threads / lanes_per_warp;
   __shared__ std::uint32_t rooms[warps * WarpRoom<V>::size];
-  const unsigned warp = uniform(threadIdx.x / lanes_a_warp);
+  const unsigned warp = uniform(threadIdx.x / lanes_per_warp);
   ListDecode<coding, V, L, packed> list_decode(index, out, rooms + warp * WarpRoom<V>::size);
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;
   const std::uint64_t blocks = out.end_block - out.begin_block;

@@ -7,7 +7,7 @@
 /// The decoder of each coding: what kernels take as a template argument.
 namespace quern::gpu {
 
-template <Coding coding, int V, int L = lanes_a_warp>
+template <Coding coding, int V, int L = lanes_per_warp>
 struct DecoderOf;
 template <int V, int L>
 struct DecoderOf<Coding::newpfd, V, L> {
@@ -59,8 +59,8 @@ __device__ inline bool decode_docids(const IndexView& index, Decoder& decoder, c
 /// Calls with.operator()<V>() for the fewest values a lane that hold blocks of that size.
 template <class With>
 void with_values_a_lane(unsigned block_size, With&& with) {
-  if (block_size <= 4 * lanes_a_warp) return with.template operator()<4>();
-  if (block_size <= 8 * lanes_a_warp) return with.template operator()<8>();
+  if (block_size <= 4 * lanes_per_warp) return with.template operator()<4>();
+  if (block_size <= 8 * lanes_per_warp) return with.template operator()<8>();
   with.template operator()<16>();
 }
 
@@ -69,7 +69,7 @@ void with_values_a_lane(unsigned block_size, With&& with) {
 template <Coding coding, class With>
 void with_lanes_a_block(unsigned block_size, With&& with) {
   if constexpr (coding == Coding::rpfd || coding == Coding::rice) {
-    with_values_a_lane(block_size, [&]<int V>() { with.template operator()<V, lanes_a_warp>(); });
+    with_values_a_lane(block_size, [&]<int V>() { with.template operator()<V, lanes_per_warp>(); });
   } else {
     if (block_size <= 64) return with.template operator()<8, 8>();
     if (block_size <= 128) return with.template operator()<8, 16>();

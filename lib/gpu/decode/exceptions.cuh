@@ -83,10 +83,10 @@ __device__ inline bool put_exceptions_of_one(const Exceptions& of, const WarpRoo
   __syncwarp();
   bool sound = whole;
   std::uint32_t before = 0xffffffffu;
-  if (whole && of.count <= 2 * lanes_a_warp)
-    sound = put_parts<2, lanes_a_warp>(room.stream(), of.count, of, out, before, false);
+  if (whole && of.count <= 2 * lanes_per_warp)
+    sound = put_parts<2, lanes_per_warp>(room.stream(), of.count, of, out, before, false);
   else if (whole)
-    sound = put_parts<4, lanes_a_warp>(room.stream(), of.count, of, out, before, false);
+    sound = put_parts<4, lanes_per_warp>(room.stream(), of.count, of, out, before, false);
   __syncwarp();
   return __all_sync(all_lanes, sound);
 }
@@ -98,7 +98,7 @@ class GroupedWords {
   __device__ explicit GroupedWords(const Exceptions& of) {
     std::uint32_t end = of.size;
 #pragma unroll
-    for (unsigned distance = L; distance < lanes_a_warp; distance *= 2) {
+    for (unsigned distance = L; distance < lanes_per_warp; distance *= 2) {
       const std::uint32_t other = __shfl_up_sync(all_lanes, end, distance);
       if (lane_id() >= distance) end += other;
     }
@@ -106,7 +106,7 @@ class GroupedWords {
     last_ = end - 1;
     total_ = last_lane(end);
   }
-  __device__ bool fit() const { return total_ > 0 && total_ <= lanes_a_warp; }
+  __device__ bool fit() const { return total_ > 0 && total_ <= lanes_per_warp; }
   __device__ unsigned first() const { return first_; }
   __device__ unsigned last() const { return last_; }
 
@@ -114,7 +114,7 @@ class GroupedWords {
     const unsigned lane = min(lane_id(), total_ - 1);
     unsigned group = 0;
 #pragma unroll
-    for (unsigned first = L; first < lanes_a_warp; first += L) group += lane >= __shfl_sync(all_lanes, first_, first);
+    for (unsigned first = L; first < lanes_per_warp; first += L) group += lane >= __shfl_sync(all_lanes, first_, first);
     const auto address = __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(of.words), group * L);
     const std::uint32_t place = lane - __shfl_sync(all_lanes, first_, group * L);
     return {table, reinterpret_cast<const std::uint32_t*>(address)[place], total_};
@@ -128,7 +128,7 @@ class GroupedWords {
 template <int V, int L>
 __device__ inline bool put_exceptions_in_turn(const Exceptions& of, const WarpRoom<V>& room) {
   bool sound = true;
-  for (unsigned group = 0; group < lanes_a_warp / L; ++group) {
+  for (unsigned group = 0; group < lanes_per_warp / L; ++group) {
     const unsigned lane = group * L;
     Exceptions one;
     one.words = reinterpret_cast<const std::uint32_t*>(
@@ -148,7 +148,7 @@ __device__ inline bool put_exceptions_in_turn(const Exceptions& of, const WarpRo
 template <int V, int L>
 __device__ inline bool put_exceptions(Exceptions of, const WarpRoom<V>& room) {
   room.set_to_one();
-  if constexpr (L == lanes_a_warp) {
+  if constexpr (L == lanes_per_warp) {
     return of.count == 0 || put_exceptions_of_one<V>(of, room, room.values);
   } else {
     if (warp_max(of.count) == 0) return true;
@@ -156,7 +156,7 @@ __device__ inline bool put_exceptions(Exceptions of, const WarpRoom<V>& room) {
     const GroupedWords<L> grouped(of);
     if (!grouped.fit()) return put_exceptions_in_turn<V, L>(of, room);
     const simple16::WarpWords words = grouped.load(of, table_of(room));
-    if (words.size() > WarpRoom<V>::most_values) return put_exceptions_in_turn<V, L>(of, room);
+    if (words.size() > WarpRoom<V>::max_values) return put_exceptions_in_turn<V, L>(of, room);
     words.write(words.size(), room.stream());
     const std::uint32_t begin = __shfl_sync(all_lanes, words.begin(), grouped.first());
     const std::uint32_t end = __shfl_sync(all_lanes, words.end(), grouped.last());

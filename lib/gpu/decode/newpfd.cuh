@@ -7,7 +7,7 @@
 namespace quern::gpu {
 
 /// Where its groups decode different blocks, all lanes of a warp call together.
-template <int V, int L = lanes_a_warp>
+template <int V, int L = lanes_per_warp>
 class NewPfdDecoder {
  public:
   __device__ NewPfdDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) { make_table<V>(room); }
@@ -17,7 +17,7 @@ class NewPfdDecoder {
     place_ = place;
     if (place.size == 0) return close();
     const std::uint32_t word = place.words[0];
-    header_ = newpfd::Header(L == lanes_a_warp ? uniform(word) : word);
+    header_ = newpfd::Header(L == lanes_per_warp ? uniform(word) : word);
     docid_exceptions_word_ = (32 + place.n * (header_.docid_width + header_.freq_width) + 31) / 32;
     freq_exceptions_word_ = docid_exceptions_word_ + header_.docid_exception_words;
     return freq_exceptions_word_ <= place.size || close();
@@ -50,7 +50,7 @@ class NewPfdDecoder {
  private:
   /// A group without a sound block goes on with the others, as if all of its values were 0.
   __device__ bool close() {
-    if (L < lanes_a_warp) header_ = newpfd::Header();
+    if (L < lanes_per_warp) header_ = newpfd::Header();
     return false;
   }
 

@@ -54,7 +54,7 @@ class RiceDecoder {
     std::uint32_t found = 0, at = 0;
     while (at < bits && found < place_.n) {
       const std::uint32_t left = bits - at;
-      const std::uint32_t share = left >= 32 * lanes_a_warp ? 32 : (left + lanes_a_warp - 1) / lanes_a_warp;
+      const std::uint32_t share = left >= 32 * lanes_per_warp ? 32 : (left + lanes_per_warp - 1) / lanes_per_warp;
       const std::uint32_t begin = at + lane_id() * share;
       std::uint32_t zeros = 0;
       if (begin < bits) {
@@ -65,7 +65,7 @@ class RiceDecoder {
       for (std::uint32_t i = found + end - count; zeros != 0; zeros &= zeros - 1, ++i)
         if (i < place_.n) room_.values[i] = begin + __ffs(zeros) - 1;
       found += last_lane(end);
-      at += lanes_a_warp * share;
+      at += lanes_per_warp * share;
     }
     __syncwarp();
     return found == place_.n && at >= bits && room_.values[place_.n - 1] == bits - 1;

@@ -29,7 +29,7 @@ class RpfdDecoder {
         shape_(rpfd_shapes + index.recursion),
         arrays_(rpfd::arrays_of(index.recursion)),
         block_size_(index.block_size) {
-    const std::uint64_t warp = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_a_warp;
+    const std::uint64_t warp = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_per_warp;
     scratch_ = index.scratch + warp * rpfd_scratch_words(index.recursion, index.block_size);
     const rpfd::Shape::Array own = lane_id() < arrays_ ? shape_->arrays[lane_id()] : rpfd::Shape::Array{};
     parent_ = own.parent;
@@ -134,7 +134,8 @@ class RpfdDecoder {
     const std::uint32_t bit = of(stream.slots_bit, array);
     if (values == 0) return true;
     std::uint32_t* out = scratch_ + array * block_size_;
-    for (unsigned i = lane_id(); i < values; i += lanes_a_warp) out[i] = value_at(place_.words, bit + i * width, width);
+    for (unsigned i = lane_id(); i < values; i += lanes_per_warp)
+      out[i] = value_at(place_.words, bit + i * width, width);
     __syncwarp();
     return patch(stream, array, out);
   }
@@ -149,7 +150,7 @@ class RpfdDecoder {
     const std::uint32_t* gaps = children.highs == 0 ? raw + count : scratch_ + children.positions * block_size_;
     bool sound = true;
     std::uint32_t begin = 0;
-    for (unsigned base = 0; base < count; base += lanes_a_warp) {
+    for (unsigned base = 0; base < count; base += lanes_per_warp) {
       const unsigned i = base + lane_id();
       const std::uint32_t end = begin + inclusive_sum(i < count ? gaps[i] + 1 : 0);
       begin = last_lane(end);

@@ -24,7 +24,7 @@ struct RpfdOnceStream {
 };
 
 /// Where its groups decode different blocks, all lanes of a warp call together.
-template <int V, int L = lanes_a_warp>
+template <int V, int L = lanes_per_warp>
 class RpfdOnceDecoder {
  public:
   __device__ RpfdOnceDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) {}
@@ -35,7 +35,7 @@ class RpfdOnceDecoder {
     docids_ = freqs_ = RpfdOnceStream();
     if (place.size == 0) return false;
     std::uint32_t widths = place.list[0], low = place.words[0], high = place.words[1];
-    if (L == lanes_a_warp) widths = uniform(widths), low = uniform(low), high = uniform(high);
+    if (L == lanes_per_warp) widths = uniform(widths), low = uniform(low), high = uniform(high);
     set_widths(docids_, widths);
     set_widths(freqs_, widths >> 3 * rpfd::code_bits);
     // All counts together have 60 bits at most.
@@ -68,7 +68,7 @@ class RpfdOnceDecoder {
  private:
   /// Exceptions that are put at their places at a time, and numbers of a group's part of the warp's room.
   static constexpr unsigned part_exceptions = 4 * L, part_values = 2 * part_exceptions;
-  static_assert(lanes_a_warp / L * part_values <= WarpRoom<V>::most_values);
+  static_assert(lanes_per_warp / L * part_values <= WarpRoom<V>::max_values);
   /// Stands for any position gap that leads out of a block, so that sums of gaps stay below 2^32.
   static constexpr std::uint32_t far = 1u << 20;
 
@@ -119,7 +119,7 @@ class RpfdOnceDecoder {
     room_.set_to_one();
     bool sound = true;
     std::uint32_t before = 0xffffffffu;
-    const unsigned most = greatest_of_groups<L>(stream.exceptions);
+    const unsigned most = max_of_groups<L>(stream.exceptions);
     for (unsigned first = 0; first < most; first += part_exceptions)
       sound &= put_part(stream, first, most - first, before);
     slots.take(out);
@@ -160,7 +160,7 @@ class RpfdOnceDecoder {
   /// What is greater than `most` becomes that.
   __device__ bool patch(const RpfdLeaf& leaf, std::uint32_t size, unsigned first, unsigned own, std::uint32_t* values,
                         std::uint32_t most) const {
-    const std::uint32_t exceptions = greatest_of_groups<L>(leaf.exceptions);
+    const std::uint32_t exceptions = max_of_groups<L>(leaf.exceptions);
     if (exceptions == 0) return true;
     __syncwarp();
     const std::uint32_t* highs = place_.words + leaf.raw_word;

@@ -27,7 +27,7 @@ static __device__ const WarpTable table_of_ways = make_warp_table();
 /// Copies the table to a warp's shared memory, where lanes that look up different ways do so fastest.
 __device__ inline void copy_table(std::uint32_t* to) {
   const auto* from = reinterpret_cast<const std::uint32_t*>(table_of_ways.entries);
-  for (unsigned i = lane_id(); i < WarpTable::words; i += lanes_a_warp) to[i] = from[i];
+  for (unsigned i = lane_id(); i < WarpTable::words; i += lanes_per_warp) to[i] = from[i];
   __syncwarp();
 }
 
@@ -93,7 +93,7 @@ class WarpWords {
 __device__ inline bool write_values(const std::uint16_t* table, const std::uint32_t* from, std::uint32_t size,
                                     std::uint32_t count, std::uint32_t* out) {
   std::uint32_t done = 0;
-  for (std::uint32_t first = 0; first < size && done < count; first += lanes_a_warp) {
+  for (std::uint32_t first = 0; first < size && done < count; first += lanes_per_warp) {
     const WarpWords words(table, from[min(first + lane_id(), size - 1)], size - first);
     words.write(min(words.size(), count - done), out + done);
     done += words.size();

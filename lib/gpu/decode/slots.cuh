@@ -19,11 +19,11 @@ __device__ inline std::uint32_t value_at(const std::uint32_t* words, std::uint32
 /// This lane's values of n, fetched at first and taken apart later, so that other work can be done in between. Reads at
 /// most two words past the last value of the group: the caller has made sure that n values are there. Values behind the
 /// n-th are whatever stands there.
-template <int V, int L = lanes_a_warp>
+template <int V, int L = lanes_per_warp>
 class Slots {
  public:
   __device__ Slots(const std::uint32_t* words, std::uint32_t first_bit, unsigned width, unsigned n)
-      : words_(words), first_bit_(first_bit), width_(width), n_(n), widest_(greatest_of_groups<L>(width)) {
+      : words_(words), first_bit_(first_bit), width_(width), n_(n), widest_(max_of_groups<L>(width)) {
     if (widest_ == 0 || widest_ > 8) return;
 #pragma unroll
     for (int part = 0; part < parts; ++part) {

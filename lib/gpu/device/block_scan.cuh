@@ -7,7 +7,7 @@ namespace quern::gpu {
 template <unsigned threads>
 class BlockScan {
  public:
-  static constexpr unsigned warps = threads / lanes_a_warp;
+  static constexpr unsigned warps = threads / lanes_per_warp;
   /// Shared memory for the warps' sums.
   struct Room {
     std::uint32_t sums[warps];
@@ -17,10 +17,10 @@ class BlockScan {
   /// The sum of the values of the threads before this one; `total` becomes that of all. All threads call it; there is a
   /// barrier before it returns.
   __device__ std::uint32_t exclusive_sum(std::uint32_t value, std::uint32_t& total) const {
-    const unsigned warp = threadIdx.x / lanes_a_warp;
+    const unsigned warp = threadIdx.x / lanes_per_warp;
     const std::uint32_t end = inclusive_sum(value);
     __syncthreads();  // the sums of the last call are read
-    if (lane_id() == lanes_a_warp - 1) room_.sums[warp] = end;
+    if (lane_id() == lanes_per_warp - 1) room_.sums[warp] = end;
     __syncthreads();
     std::uint32_t before = 0;
     total = 0;

@@ -5,9 +5,9 @@
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/decode/rpfd.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/decode/rpfd.cuh"
+#include "quern/gpu/device/device_index_view.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -63,7 +63,7 @@ class Uploader {
 };
 
 /// The greatest of each range's numbers; empty where there are no numbers.
-std::vector<float> greatest_of_ranges(std::span<const float> of_documents) {
+std::vector<float> max_of_ranges(std::span<const float> of_documents) {
   std::vector<float> greatest;
   for (std::size_t begin = 0; begin < of_documents.size(); begin += range_documents) {
     const auto range = of_documents.subspan(begin, std::min<std::size_t>(range_documents, of_documents.size() - begin));
@@ -104,8 +104,8 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   const auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
   const auto constants = engine.constants();
   const ScoringContext context = engine.scoring_context();
-  const std::vector<float> range_prior = greatest_of_ranges(context.priors),
-                           range_ceilings = greatest_of_ranges(context.ceilings);
+  const std::vector<float> range_static_score = max_of_ranges(context.static_scores),
+                           range_upper_bounds = max_of_ranges(context.upper_bounds);
 
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
@@ -115,7 +115,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
   const std::uint64_t constant_bytes = constants.size() * (device.quantized ? 0 : sizeof(float));
   bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
-           constant_bytes + context.priors.size_bytes();
+           constant_bytes + context.static_scores.size_bytes();
   check_room(index, bytes_, properties);
 
   progress.start("copy to the GPU", bytes_, "bytes");
@@ -125,9 +125,9 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   device.block_offset = uploader.upload(block_offset);
   device.impacts = uploader.upload(impacts, over_read_words);
   if (!device.quantized) device.constants = uploader.upload(constants);
-  device.priors = uploader.upload(context.priors);
-  device.range_prior = uploader.upload(std::span<const float>(range_prior));
-  device.range_ceilings = uploader.upload(std::span<const float>(range_ceilings));
+  device.static_scores = uploader.upload(context.static_scores);
+  device.range_static_score = uploader.upload(std::span<const float>(range_static_score));
+  device.range_upper_bounds = uploader.upload(std::span<const float>(range_upper_bounds));
   uploader.wait();
   progress.finish();
   free_bytes_ = free_bytes_now();
@@ -138,7 +138,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   view.block_offset = device.block_offset.data();
   view.impacts = device.impacts.data();
   view.constants = device.constants.data();
-  view.first_parts = device.priors.data();
+  view.first_parts = device.static_scores.data();
   view.num_documents = index.num_documents();
   view.block_size = index.block_size();
   view.recursion = index.manifest().codec_options.recursion;

@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/ding/ding_kernels.hpp"
-#include "quern/gpu/range/kernels.hpp"
-#include "quern/gpu/ding/max_tree.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/common/strategy_run.cuh"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/ding/ding_kernels.hpp"
+#include "quern/gpu/ding/max_tree.cuh"
+#include "quern/gpu/range/kernels.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -27,15 +27,15 @@ constexpr std::uint32_t round_queries = 1024;
 
 constexpr std::uint64_t padded(std::uint64_t leaves) { return (leaves + tree_degree - 1) / tree_degree * tree_degree; }
 
-/// Rounds of up to `most_leaves` leaves, or of a single query.
-RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num_documents, std::uint64_t most_leaves) {
+/// Rounds of up to `max_leaves` leaves, or of a single query.
+RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num_documents, std::uint64_t max_leaves) {
   RoundPlan plan;
   std::uint64_t nodes = 0, tops = 0;
   for (std::uint32_t i = 0; i < batch.queries.size(); ++i) {
     const BatchQuery& of = batch.queries[i];
     const std::uint32_t leaves = intersect ? batch.lists[batch.terms[of.first_term].list].df : num_documents;
     if (plan.rounds.empty() || plan.rounds.back().num_queries == round_queries ||
-        plan.rounds.back().leaves + padded(leaves) > most_leaves) {
+        plan.rounds.back().leaves + padded(leaves) > max_leaves) {
       plan.rounds.push_back({i, 0, 0});
       nodes = tops = 0;
     }

@@ -1,8 +1,8 @@
 #pragma once
-#include "quern/gpu/ding/ding_kernels.hpp"
-#include "quern/gpu/ding/ding_terms.cuh"
 #include "quern/gpu/decode/form.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/ding/ding_kernels.hpp"
+#include "quern/gpu/ding/ding_terms.cuh"
 
 namespace quern::gpu {
 

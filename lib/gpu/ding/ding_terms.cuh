@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/gpu/ding/ding_view.cuh"
 #include "quern/gpu/common/document_tile.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/ding/ding_view.cuh"
 
 /// What the strategy `ding` does with one term of each query of a wave (Ding et al.: Using Graphics Processors for High
 /// Performance IR Query Processing, WWW 2009, 7 and 8). One term follows the other, in the order of summation, so that
@@ -16,7 +16,7 @@ __device__ inline const ListView* list_of_term(const BatchView& batch, std::uint
 
 /// Tasks of a warp that a list is read in: its blocks, or runs of 32 postings.
 __device__ inline std::uint32_t tasks_of(const ListView& list) {
-  return list.raw ? (list.df + lanes_a_warp - 1) / lanes_a_warp : list.rows;
+  return list.raw ? (list.df + lanes_per_warp - 1) / lanes_per_warp : list.rows;
 }
 
 /// Tasks for the list of term number t of this lane's query of the wave.
@@ -36,7 +36,7 @@ class TermAdder {
   __device__ void add(const BatchTerm& term, std::uint32_t task, std::int32_t* accumulators) {
     const ListView& list = batch_.lists[term.list];
     if (list.raw) {
-      const std::uint32_t i = task * lanes_a_warp + lane_id();
+      const std::uint32_t i = task * lanes_per_warp + lane_id();
       if (i >= list.df) return;
       const std::uint32_t docid = batch_.raw_docids[list.first_word + i];
       accumulators[docid] = sum(accumulators[docid], term.weight, docid, batch_.raw_values[list.first_word + i]);
@@ -74,8 +74,8 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     add_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
              const __grid_constant__ Wave wave, std::uint32_t t) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
-  TermAdder<coding, V, quantized> adder(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
+  TermAdder<coding, V, quantized> adder(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
   for_own_tasks(own_tasks(batch, wave, t), [&](std::uint32_t i, std::uint32_t task) {
     const BatchQuery& query = batch.queries[wave.first_query + i];
     adder.add(batch.terms[query.first_term + t], task, wave.leaves + wave.queries[i].first_leaf);
@@ -86,15 +86,15 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     take_shortest(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                   const __grid_constant__ Wave wave) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
-  DocumentTile<coding, V, quantized> tile(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
+  DocumentTile<coding, V, quantized> tile(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
   for_own_tasks(own_tasks(batch, wave, 0), [&](std::uint32_t i, std::uint32_t task) {
     const BatchTerm& term = batch.terms[batch.queries[wave.first_query + i].first_term];
     if (!tile.take(term, task)) return;
     const bool raw = batch.lists[term.list].raw;
     const std::uint64_t first =
         wave.queries[i].first_leaf +
-        (raw ? task * lanes_a_warp + lane_id() : std::uint64_t{task} * index.block_size + lane_id() * V);
+        (raw ? task * lanes_per_warp + lane_id() : std::uint64_t{task} * index.block_size + lane_id() * V);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       if (!tile.documents.alive(j)) continue;
@@ -111,37 +111,37 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     intersect_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ Wave wave, std::uint32_t t) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
-  DocumentTile<coding, V, quantized> tile(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
+  DocumentTile<coding, V, quantized> tile(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
   std::uint32_t leaves = 0;
   if (lane_id() < wave.num_queries && list_of_term(batch, wave.first_query + lane_id(), t) != nullptr)
     leaves = wave.queries[lane_id()].leaves;
   // Large tiles share blocks; small ones give all warps something to do.
-  const std::uint32_t warps = gridDim.x * (plain_threads / lanes_a_warp);
-  const std::uint32_t a_lane = min(max(warp_sum(leaves / lanes_a_warp) / warps, 1u), std::uint32_t{V});
-  for_own_tasks(
-      (leaves + a_lane * lanes_a_warp - 1) / (a_lane * lanes_a_warp), [&](std::uint32_t i, std::uint32_t task) {
-        const WaveQuery& query = wave.queries[i];
-        const std::uint32_t first = task * a_lane * lanes_a_warp + lane_id();
-        std::int32_t* own_leaves = wave.leaves + query.first_leaf;
-        tile.documents.clear();
+  const std::uint32_t warps = gridDim.x * (plain_threads / lanes_per_warp);
+  const std::uint32_t a_lane = min(max(warp_sum(leaves / lanes_per_warp) / warps, 1u), std::uint32_t{V});
+  for_own_tasks((leaves + a_lane * lanes_per_warp - 1) / (a_lane * lanes_per_warp), [&](std::uint32_t i,
+                                                                                        std::uint32_t task) {
+    const WaveQuery& query = wave.queries[i];
+    const std::uint32_t first = task * a_lane * lanes_per_warp + lane_id();
+    std::int32_t* own_leaves = wave.leaves + query.first_leaf;
+    tile.documents.clear();
 #pragma unroll
-        for (int j = 0; j < V; ++j) {
-          const std::uint32_t leaf = first + j * lanes_a_warp;
-          if (j >= a_lane || leaf >= query.leaves) continue;
-          const std::int32_t score = own_leaves[leaf];
-          if (score < 0) continue;
-          tile.scores[j] = __int_as_float(score);
-          tile.documents.put(j, wave.docids[query.first_leaf + leaf]);
-        }
-        const unsigned before = tile.documents.alive();
-        if (!tile.documents.any()) return;
-        tile.look_up(batch.terms[batch.queries[wave.first_query + i].first_term + t]);
+    for (int j = 0; j < V; ++j) {
+      const std::uint32_t leaf = first + j * lanes_per_warp;
+      if (j >= a_lane || leaf >= query.leaves) continue;
+      const std::int32_t score = own_leaves[leaf];
+      if (score < 0) continue;
+      tile.scores[j] = __int_as_float(score);
+      tile.documents.put(j, wave.docids[query.first_leaf + leaf]);
+    }
+    const unsigned before = tile.documents.alive();
+    if (!tile.documents.any()) return;
+    tile.look_up(batch.terms[batch.queries[wave.first_query + i].first_term + t]);
 #pragma unroll
-        for (int j = 0; j < V; ++j)
-          if (before >> j & 1)
-            own_leaves[first + j * lanes_a_warp] = tile.documents.alive(j) ? __float_as_int(tile.scores[j]) : no_score;
-      });
+    for (int j = 0; j < V; ++j)
+      if (before >> j & 1)
+        own_leaves[first + j * lanes_per_warp] = tile.documents.alive(j) ? __float_as_int(tile.scores[j]) : no_score;
+  });
 }
 
 }  // namespace quern::gpu

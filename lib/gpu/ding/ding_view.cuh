@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/engine/batch_view.cuh"
 #include "quern/gpu/device/warp.cuh"
+#include "quern/gpu/engine/batch_view.cuh"
 
 /// Queries that are under way together: a wave, or several that take their results together. Each has *leaves*, scores
 /// as the bits of a float, which are negative where there is no document: for a union one for each document of the
@@ -11,7 +11,7 @@ namespace quern::gpu {
 /// A number of the tree is the greatest of so many below it.
 inline constexpr std::uint32_t tree_degree = 512;
 /// Queries of a wave, at most: a lane knows of one.
-inline constexpr std::uint32_t wave_queries = lanes_a_warp;
+inline constexpr std::uint32_t wave_queries = lanes_per_warp;
 /// What a leaf without a document holds, and all bytes of it: less than the bits of any score.
 inline constexpr std::int32_t no_score = -1;
 
@@ -39,8 +39,8 @@ struct Wave {
 template <class Visit>
 __device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
   const std::uint32_t end = inclusive_sum(own), all = last_lane(end);
-  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_a_warp);
-  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_a_warp;
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_per_warp);
+  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_per_warp;
   const auto last = static_cast<std::uint32_t>(all * (warp + 1) / warps);
   for (auto task = static_cast<std::uint32_t>(all * warp / warps); task < last;) {
     const unsigned query = __popc(__ballot_sync(all_lanes, end <= task));

@@ -13,7 +13,7 @@ class Siblings {
   __device__ Siblings(const std::int32_t* numbers, std::uint32_t count) {
 #pragma unroll
     for (unsigned i = 0; i < a_lane; ++i) {
-      const std::uint32_t place = i * lanes_a_warp + lane_id();
+      const std::uint32_t place = i * lanes_per_warp + lane_id();
       numbers_[i] = place < count ? numbers[place] : no_score;
     }
   }
@@ -29,17 +29,17 @@ class Siblings {
     std::uint32_t place = tree_degree;
 #pragma unroll
     for (unsigned i = a_lane; i-- > 0;)
-      if (numbers_[i] == number) place = i * lanes_a_warp + lane_id();
+      if (numbers_[i] == number) place = i * lanes_per_warp + lane_id();
     return __reduce_min_sync(all_lanes, place);
   }
   __device__ void set(std::uint32_t place, std::int32_t number) {
 #pragma unroll
     for (unsigned i = 0; i < a_lane; ++i)
-      if (i * lanes_a_warp + lane_id() == place) numbers_[i] = number;
+      if (i * lanes_per_warp + lane_id() == place) numbers_[i] = number;
   }
 
  private:
-  static constexpr unsigned a_lane = tree_degree / lanes_a_warp;
+  static constexpr unsigned a_lane = tree_degree / lanes_per_warp;
   std::int32_t numbers_[a_lane];
 };
 
@@ -104,13 +104,13 @@ __global__ void __launch_bounds__(plain_threads)
     take_results(const __grid_constant__ BatchView batch, const __grid_constant__ Wave wave) {
   const WaveQuery& query = wave.queries[blockIdx.x];
   const std::uint64_t number = wave.first_query + blockIdx.x;
-  for (std::uint32_t top = threadIdx.x / lanes_a_warp; top < query.tops(); top += plain_threads / lanes_a_warp) {
+  for (std::uint32_t top = threadIdx.x / lanes_per_warp; top < query.tops(); top += plain_threads / lanes_per_warp) {
     const std::uint32_t first = top * tree_degree;
     const std::int32_t greatest = Siblings(wave.nodes + query.first_node + first, query.nodes() - first).greatest();
     if (lane_id() == 0) wave.tops[query.first_top + top] = greatest;
   }
   __syncthreads();
-  if (threadIdx.x >= lanes_a_warp) return;
+  if (threadIdx.x >= lanes_per_warp) return;
   TreeTop tree(wave, query);
   std::uint32_t taken = 0;
   for (Candidate key = 0; taken < batch.k && tree.take(key); ++taken)

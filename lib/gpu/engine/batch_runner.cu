@@ -2,13 +2,13 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/gpu/device/batch_layout.hpp"
-#include "quern/gpu/engine/batch_runner.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/range/kernels.hpp"
 #include "quern/gpu/common/strategy_run.cuh"
-#include "quern/gpu/range/threshold.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/batch_layout.hpp"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/range/threshold.cuh"
 
 namespace quern::gpu {
 
@@ -28,7 +28,7 @@ struct BatchRunner::State {
   std::unique_ptr<StrategyRun> strategy;  ///< null: what this class does itself
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   std::uint32_t num_queries = 0, k = 0;
-  bool direct = false;   ///< see most_direct_queries
+  bool direct = false;   ///< see max_direct_queries
   bool decodes = false;  ///< lists to entries
   BatchTimes times;
   BatchCounts counts;
@@ -63,7 +63,7 @@ void BatchRunner::State::upload(BatchView& view, const QueryBatch& batch) {
                     thresholds_at = layout.add<ThresholdKey>(queries);
   // From here on zeros.
   const std::size_t steps_at = layout.add<std::uint32_t>(queries * threshold_steps),
-                    greatest_at = layout.add<std::uint32_t>(queries), num_at = layout.add<std::uint32_t>(queries),
+                    max_at = layout.add<std::uint32_t>(queries), num_at = layout.add<std::uint32_t>(queries),
                     work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1);
   const std::size_t copied = direct ? layout.bytes() : steps_at;
   host_in.reserve(copied);
@@ -76,7 +76,7 @@ void BatchRunner::State::upload(BatchView& view, const QueryBatch& batch) {
   put(host_in.data(), values_at, batch.raw_values);
   auto* thresholds = at<ThresholdKey>(host_in.data(), thresholds_at);
   for (std::size_t i = 0; i < queries; ++i)
-    thresholds[i] = ThresholdKey{batch.queries[i].least_units} << 32;  // docid: none
+    thresholds[i] = ThresholdKey{batch.queries[i].min_units} << 32;  // docid: none
   std::memset(host_in.data() + steps_at, 0, copied - steps_at);
   begun.record(stream);
   copy_to_device(in.data(), host_in.data(), copied, stream);
@@ -91,7 +91,7 @@ void BatchRunner::State::upload(BatchView& view, const QueryBatch& batch) {
   view.raw_values = at<std::uint32_t>(in.data(), values_at);
   view.thresholds = at<ThresholdKey>(in.data(), thresholds_at);
   view.steps = at<std::uint32_t>(in.data(), steps_at);
-  view.greatest_docid = at<std::uint32_t>(in.data(), greatest_at);
+  view.max_docid = at<std::uint32_t>(in.data(), max_at);
   view.num_candidates = at<std::uint32_t>(in.data(), num_at);
   view.next_work = at<std::uint32_t>(in.data(), work_at);
   // Of a few queries whoever finds damage counts it in the host's memory.
@@ -106,9 +106,9 @@ void BatchRunner::State::upload(BatchView& view, const QueryBatch& batch) {
 void BatchRunner::State::make_room(BatchView& view, const QueryBatch& batch) {
   const std::size_t queries = batch.queries.size();
   const DeviceIndex::Device& device = index.device();
-  view.priors = device.priors.data();
-  view.range_prior = device.range_prior.data();
-  view.range_ceilings = device.range_ceilings.data();
+  view.static_scores = device.static_scores.data();
+  view.range_static_score = device.range_static_score.data();
+  view.range_upper_bounds = device.range_upper_bounds.data();
   view.k = k;
   view.room = static_cast<std::uint32_t>(candidate_room_of(k));
   if (!strategy) found.reserve(queries * view.room * sizeof(Candidate));
@@ -182,7 +182,7 @@ void BatchRunner::State::run_ranges(const BatchView& view, const BatchWork& work
       Kernels<coding>::intersect(index_view, view, quantized, stream);
     }
     united.record(stream);
-    const bool spread = decodes && view.num_queries <= most_spread_queries;
+    const bool spread = decodes && view.num_queries <= max_spread_queries;
     if (spread) Kernels<coding>::score(index_view, view, quantized, stream);
     Kernels<coding>::finish(index_view, view, quantized, !decodes || spread, stream);
   });
@@ -193,12 +193,13 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   state.k = static_cast<std::uint32_t>(work.k);
-  state.direct = batch.queries.size() <= most_direct_queries;
+  state.direct = batch.queries.size() <= max_direct_queries;
   BatchView view;
   // A few queries look at few of their lists' blocks; for many, blocks are decoded once for all.
-  const bool skip = work.intersect && (batch.queries.size() <= most_skipping_queries ||
-                                       std::any_of(batch.queries.begin(), batch.queries.end(),
-                                                   [](const BatchQuery& query) { return query.terms > lanes_a_warp; }));
+  const bool skip =
+      work.intersect && (batch.queries.size() <= max_skipping_queries ||
+                         std::any_of(batch.queries.begin(), batch.queries.end(),
+                                     [](const BatchQuery& query) { return query.terms > lanes_per_warp; }));
   state.decodes = !state.strategy && !skip;
   state.count(batch, work);
   state.make_room(view, batch);
@@ -243,7 +244,7 @@ BatchAnswer BatchRunner::answer(std::uint32_t place) const {
   BatchAnswer answer;
   if (found == no_room) {
     answer.complete = false;
-    answer.least_units = static_cast<std::uint32_t>(results[0] >> 32);
+    answer.min_units = static_cast<std::uint32_t>(results[0] >> 32);
     return answer;
   }
   answer.documents.reserve(found);

@@ -20,7 +20,7 @@ struct BatchWork {
 
 /// Candidates of a query that a GPU keeps, at most; results too.
 inline constexpr std::size_t candidate_room = 4096, wide_candidate_room = 8192;
-inline constexpr std::size_t most_results = 2048;
+inline constexpr std::size_t max_results = 2048;
 inline constexpr std::size_t candidate_room_of(std::size_t k) {
   return k <= 256 ? candidate_room : wide_candidate_room;
 }
@@ -63,8 +63,8 @@ struct BatchCounts {
 /// A query's answer, or what there is of it.
 struct BatchAnswer {
   std::vector<ScoredDocument> documents;
-  bool complete = true;           ///< else too many documents came into question
-  std::uint32_t least_units = 0;  ///< then: no result has fewer; run it again with that
+  bool complete = true;         ///< else too many documents came into question
+  std::uint32_t min_units = 0;  ///< then: no result has fewer; run it again with that
 };
 
 /// One batch at a time, in a stream of its own: with two of them one is copied while the other is answered. Throws

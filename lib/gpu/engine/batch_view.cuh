@@ -29,13 +29,13 @@ struct BatchView {
   std::uint32_t* starts = nullptr;     ///< [list][ranges + 1]: the first posting in the range or behind
   std::uint32_t* range_max = nullptr;  ///< [list][ranges]: the greatest value in the range; null: not wanted
 
-  const float* priors = nullptr;          ///< of each document: what its score begins with; null: 0
-  const float* range_prior = nullptr;     ///< the greatest of each range
-  const float* range_ceilings = nullptr;  ///< no document of the range, or behind it, scores more; null: unknown
+  const float* static_scores = nullptr;       ///< of each document: what its score begins with; null: 0
+  const float* range_static_score = nullptr;  ///< the greatest of each range
+  const float* range_upper_bounds = nullptr;  ///< no document of the range, or behind it, scores more; null: unknown
 
   ThresholdKey* thresholds = nullptr;       ///< of each query
   std::uint32_t* steps = nullptr;           ///< [query][threshold_steps]: documents found, by their least units
-  std::uint32_t* greatest_docid = nullptr;  ///< among those
+  std::uint32_t* max_docid = nullptr;       ///< among those
   Candidate* candidates = nullptr;          ///< [query][room]
   std::uint32_t* num_candidates = nullptr;  ///< of each query; more than the room where some found none
   std::uint32_t room = 0;

@@ -8,17 +8,17 @@
 #include <thread>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/engine/copy_progress.hpp"
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/engine/copy_progress.hpp"
 #include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
-#include "quern/gpu/common/tuning.hpp"
 
 namespace quern {
 namespace {
 
 /// Too many documents come into question for a query only until its threshold is near the k-th score.
-constexpr unsigned most_runs = 4;
+constexpr unsigned max_runs = 4;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
   if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;
@@ -87,7 +87,7 @@ std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts
     if (engine_.quantizer()) engine_.check_sums(query.lists);
     for (const WeightedList& list : query.lists) query.postings += list.list.df;
     query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
-    query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::most_terms || k > gpu::most_results);
+    query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::max_terms || k > gpu::max_results);
   });
   return queries;
 }
@@ -134,12 +134,12 @@ void GpuEngine::answer_on_cpu(std::span<const std::string_view> texts, std::span
 void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics) {
   std::vector<GpuQuery*> queries;
   for (GpuQuery& query : all) {
-    query.least_units = 0;
+    query.min_units = 0;
     if (!query.answered && !query.on_cpu) queries.push_back(&query);
   }
   const std::size_t gpus = std::min(used_, shares_.size());
-  const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_a_posting;
-  for (unsigned run = 0; run < most_runs && !queries.empty(); ++run) {
+  const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
+  for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
     QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
     queries = run_shares(queue, work, statistics);
     if (run == 0) statistics.run_again += queries.size();

@@ -4,26 +4,26 @@
 #include <bit>
 #include <cmath>
 
-#include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/gpu/device/list_view.hpp"
+#include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/query/list_bounds.hpp"
 #include "quern/query/threshold.hpp"
 
 namespace quern::gpu {
 namespace {
 
-/// Room for all roundings of float32 on the way from a posting to its value, and of a score's sum of most_terms parts.
+/// Room for all roundings of float32 on the way from a posting to its value, and of a score's sum of max_terms parts.
 constexpr double rounding_room = 0x1p-15;
 
 /// Bounds the parts of a list.
-float greatest_part(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer) {
-  if (!list.list.is_short()) return scorer.part_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
+float max_term_score(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer) {
+  if (!list.list.is_short()) return scorer.term_score_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
   BlockReader reader(engine.index(), list.list);
   return scorer.list_bound(reader);
 }
 
 /// Bounds the values of a list.
-double greatest_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float part) {
+double max_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float part) {
   const ImpactQuantizer* quantizer = engine.quantizer();
   if (quantizer) return static_cast<double>(part) / list.count;
   const float impact = list.list.is_short() || !scorer.bounds_hold() ? 1.0f : list.list.max_impact;
@@ -33,7 +33,8 @@ double greatest_value(const QueryEngine& engine, const WeightedList& list, const
 }  // namespace
 
 QueryBatch::QueryBatch(const QueryEngine& engine) : engine_(engine) {
-  for (const float bound : engine.scoring_context().prior_bounds) greatest_prior_ = std::max(greatest_prior_, bound);
+  for (const float bound : engine.scoring_context().static_score_bounds)
+    max_static_score_ = std::max(max_static_score_, bound);
 }
 
 void QueryBatch::decode_raw(const PostingList& list, const ListView& view) {
@@ -109,27 +110,26 @@ BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bo
   double sum = 0;
   for (const WeightedList& list : weighted) {
     const ListScorer scorer(context, list);
-    const float part = greatest_part(engine_, list, scorer);
-    values.push_back(greatest_value(engine_, list, scorer, part));
+    const float part = max_term_score(engine_, list, scorer);
+    values.push_back(max_value(engine_, list, scorer, part));
     parts.push_back(part);
     sum += part;
   }
-  query.exact_units = quantizer != nullptr && sum <= greatest_units;
+  query.exact_units = quantizer != nullptr && sum <= max_units;
   double scale = 1;
   if (!query.exact_units) {
     // Of a part of 1. Each part's units are rounded up.
-    double most = greatest_prior_;
+    double most = max_static_score_;
     for (std::size_t i = 0; i < weighted.size(); ++i) most += values[i] * per_value(weighted[i]);
-    if (most > 0)
-      scale = (greatest_units - 2.0 * static_cast<double>(weighted.size() + 1)) / (most * (1 + rounding_room));
+    if (most > 0) scale = (max_units - 2.0 * static_cast<double>(weighted.size() + 1)) / (most * (1 + rounding_room));
   }
   query.scale = static_cast<float>(scale);
-  double total = std::ceil(greatest_prior_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
+  double total = std::ceil(max_static_score_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
   for (std::size_t i = 0; i < weighted.size(); ++i) {
     BatchTerm& term = own_terms[i];
     term.list = weighted[i].list.number;
     term.weight = weighted[i].weight;
-    term.greatest_part = parts[i];
+    term.max_term_score = parts[i];
     if (quantizer)
       term.impact_steps = static_cast<float>(engine_.index().quantized_weight(weighted[i].list) * quantizer->scale() *
                                              (1 + rounding_room));
@@ -140,20 +140,20 @@ BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bo
       rounded += quantizer ? 0 : units;  // a value is an impact rounded up
     }
     term.unit_weight = static_cast<std::uint32_t>(std::ceil(units * 65536));
-    term.greatest_units = static_cast<std::uint32_t>(values[i] * term.unit_weight / 65536) + term.unit_more;
-    total += term.greatest_units;
+    term.max_units = static_cast<std::uint32_t>(values[i] * term.unit_weight / 65536) + term.unit_more;
+    total += term.max_units;
   }
   if (!conjunctive || weighted.size() == 1) {
     const float primed = primed_threshold(context, weighted, k);
     // Results score more than `primed`.
     if (query.exact_units)
-      query.least_units = std::max(1u, static_cast<std::uint32_t>(std::floor(primed)) + 1);
+      query.min_units = std::max(1u, static_cast<std::uint32_t>(std::floor(primed)) + 1);
     else if (primed > 0)
-      query.least_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_room)));
+      query.min_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_room)));
   }
-  query.least_units = std::max(query.least_units, waiting.least_units);
-  const auto most = static_cast<std::uint32_t>(std::min<double>(total, greatest_units));
-  const std::uint32_t span = most > query.least_units ? most - query.least_units : 0;
+  query.min_units = std::max(query.min_units, waiting.min_units);
+  const auto most = static_cast<std::uint32_t>(std::min<double>(total, max_units));
+  const std::uint32_t span = most > query.min_units ? most - query.min_units : 0;
   query.step_shift = span < threshold_steps ? 0 : static_cast<std::uint32_t>(std::bit_width(span / threshold_steps));
   if (!query.exact_units) {
     query.lower_factor = static_cast<float>(1 - 4 * rounding_room);
@@ -177,11 +177,11 @@ void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std
   tasks += shortest.raw ? (shortest.df + 31) / 32 : shortest.rows;
 }
 
-void QueryBatch::finish(std::size_t most_queries) {
+void QueryBatch::finish(std::size_t max_queries) {
   chunks.clear();
   std::uint32_t chunk_has = 0;
   for (std::uint32_t i = 0; i < queries.size(); ++i) {
-    if (chunks.empty() || chunks.back().queries == std::min<std::size_t>(chunk_queries, most_queries) ||
+    if (chunks.empty() || chunks.back().queries == std::min<std::size_t>(chunk_queries, max_queries) ||
         chunk_has + queries[i].terms > chunk_terms) {
       chunks.push_back({i, 0});
       chunk_has = 0;

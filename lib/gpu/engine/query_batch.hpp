@@ -17,28 +17,28 @@ namespace quern::gpu {
 /// A posting's value, in 16 bits, is its impact in steps of 1 / 65535, rounded up; or, quantized, the impact itself.
 inline constexpr std::uint32_t value_steps = 65535;
 /// Sums of units stay within this.
-inline constexpr std::uint32_t greatest_units = 65535;
+inline constexpr std::uint32_t max_units = 65535;
 /// Queries of more terms are answered by the CPU.
-inline constexpr std::size_t most_terms = 64;
+inline constexpr std::size_t max_terms = 64;
 /// Steps in which a query's threshold rises.
 inline constexpr std::uint32_t threshold_steps = 256;
 
 struct BatchTerm {
-  std::uint32_t list = 0;            ///< of the batch; before it has one, the term
-  float weight = 0;                  ///< w_t, or n_t for quantized scores
-  std::uint32_t unit_weight = 0;     ///< units of a value, times 2^16: see units_of()
-  std::uint32_t unit_more = 0;       ///< 1 where units are rounded up
-  std::uint32_t greatest_units = 0;  ///< of a posting
-  float greatest_part = 0;           ///< bounds the list's parts
-  float impact_steps = 0;            ///< quantized impacts are at most that times the impact, plus 1/2, and not below 1
+  std::uint32_t list = 0;         ///< of the batch; before it has one, the term
+  float weight = 0;               ///< w_t, or n_t for quantized scores
+  std::uint32_t unit_weight = 0;  ///< units of a value, times 2^16: see units_of()
+  std::uint32_t unit_more = 0;    ///< 1 where units are rounded up
+  std::uint32_t max_units = 0;    ///< of a posting
+  float max_term_score = 0;       ///< bounds the list's parts
+  float impact_steps = 0;         ///< quantized impacts are at most that times the impact, plus 1/2, and not below 1
 };
 
 struct BatchQuery {
   std::uint32_t first_term = 0, terms = 0;
-  std::uint32_t least_units = 1;  ///< no result has fewer: the primed threshold
-  std::uint32_t step_shift = 0;   ///< 2^step_shift units are one of the threshold's steps
-  float scale = 1;                ///< units of a score of 1
-  float lower_factor = 1;         ///< a sum of u units is at least u * lower_factor - lower_less units of real score
+  std::uint32_t min_units = 1;   ///< no result has fewer: the primed threshold
+  std::uint32_t step_shift = 0;  ///< 2^step_shift units are one of the threshold's steps
+  float scale = 1;               ///< units of a score of 1
+  float lower_factor = 1;        ///< a sum of u units is at least u * lower_factor - lower_less units of real score
   std::uint32_t lower_less = 0;
   std::uint32_t exact_units = 0;  ///< 1: sums of units are the scores
   std::uint32_t first_task = 0;   ///< of `and`: blocks of the shortest lists of the queries before
@@ -54,8 +54,8 @@ inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
 
 /// A query that waits for a batch.
 struct WaitingQuery {
-  std::span<const WeightedList> lists;  ///< not more than most_terms
-  std::uint32_t least_units = 0;        ///< no result is known to have fewer
+  std::span<const WeightedList> lists;  ///< not more than max_terms
+  std::uint32_t min_units = 0;          ///< no result is known to have fewer
 };
 
 /// A batch on the host.
@@ -69,7 +69,7 @@ class QueryBatch {
       std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
       const std::function<bool()>& fits = [] { return true; });
   /// Cuts the queries into chunks of at most so many.
-  void finish(std::size_t most_queries = chunk_queries);
+  void finish(std::size_t max_queries = chunk_queries);
 
   /// What a GPU needs for the batch besides the lists themselves, about, if its ranges are so many.
   std::uint64_t device_bytes(std::size_t ranges, std::size_t room) const {
@@ -77,7 +77,7 @@ class QueryBatch {
   }
 
   /// Bounds what documents' scores begin with.
-  float greatest_prior() const { return greatest_prior_; }
+  float max_static_score() const { return max_static_score_; }
 
   std::vector<ListView> lists;
   std::vector<BatchTerm> terms;
@@ -99,7 +99,7 @@ class QueryBatch {
   void decode_raw(const PostingList& list, const ListView& view);
 
   const QueryEngine& engine_;
-  float greatest_prior_ = 0;  ///< of what documents' scores begin with
+  float max_static_score_ = 0;  ///< of what documents' scores begin with
   TermNumbers numbers_;
   std::vector<std::pair<const PostingList*, std::uint32_t>> new_raw_;  ///< lists to be decoded, and their numbers
   std::size_t raw_postings_ = 0;

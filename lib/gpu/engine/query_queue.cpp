@@ -10,7 +10,7 @@
 
 namespace quern {
 
-QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t most_queries, std::size_t gpus,
+QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
                        std::uint64_t fixed_cost)
     : fixed_cost_(fixed_cost), waiting_(std::move(queries)) {
   tbb::parallel_sort(waiting_.begin(), waiting_.end(), [](const GpuQuery* a, const GpuQuery* b) {
@@ -18,16 +18,16 @@ QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t most_queries,
   });
   const std::size_t count = waiting_.size();
   if (count == 0) return;
-  batches_ = (count + most_queries - 1) / most_queries;
+  batches_ = (count + max_queries - 1) / max_queries;
   if (gpus <= 1) {
     batch_queries_ = (count + batches_ - 1) / batches_;
     batch_cost_ = std::numeric_limits<std::uint64_t>::max();
     return;
   }
-  batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_a_gpu));
+  batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
   std::uint64_t cost = 0;
   for (const GpuQuery* query : waiting_) cost += cost_of(*query);
-  batch_queries_ = most_queries;
+  batch_queries_ = max_queries;
   batch_cost_ = cost / batches_ + 1;
 }
 

@@ -14,8 +14,8 @@ struct GpuQuery {
   std::size_t number = 0;  ///< among those that are answered together
   std::vector<WeightedList> lists;
   std::vector<ScoredDocument> documents;
-  std::uint64_t postings = 0;     ///< in its lists
-  std::uint32_t least_units = 0;  ///< known from an earlier run
+  std::uint64_t postings = 0;   ///< in its lists
+  std::uint32_t min_units = 0;  ///< known from an earlier run
   bool all_found = false, answered = false, on_cpu = false;
 };
 
@@ -23,9 +23,9 @@ struct GpuQuery {
 /// do takes a batch. Thread-safe.
 class QueryQueue {
  public:
-  /// Batches are of `most_queries` at most. For one GPU they are of like size: while one runs the next is made. For
+  /// Batches are of `max_queries` at most. For one GPU they are of like size: while one runs the next is made. For
   /// several they cost alike, postings and `fixed_cost` a query, and each GPU gets a few, so that all end together.
-  QueryQueue(std::vector<GpuQuery*> queries, std::size_t most_queries, std::size_t gpus, std::uint64_t fixed_cost);
+  QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost);
 
   /// The next batch, dearest first; empty where there is nothing to do any more.
   std::vector<GpuQuery*> take();

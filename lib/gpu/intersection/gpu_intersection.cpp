@@ -6,14 +6,14 @@
 #include <numeric>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/engine/in_parallel.hpp"
 
 namespace quern {
 namespace {
 
 /// What the kernels' counters of documents, and one copy of all room, are kept below.
-constexpr std::uint64_t most_packed = std::uint64_t{1} << 31, most_whole = std::uint64_t{1} << 28;
+constexpr std::uint64_t max_packed = std::uint64_t{1} << 31, max_whole = std::uint64_t{1} << 28;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ struct GpuIntersection::Run {
   const std::function<void(std::size_t, std::span<const docid_t>)>& take;
   std::vector<Prepared>& queries;
   tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
-  std::uint64_t most_words = 0;  ///< of room for a batch
+  std::uint64_t max_words = 0;  ///< of room for a batch
   GpuIntersectionStatistics counted;
 };
 
@@ -107,9 +107,9 @@ void GpuIntersection::run(std::span<const std::string_view> texts,
   run.counted.queries = texts.size();
   const std::uint64_t free_words = (index_.free_bytes() - 4 * unpacked_words_) / 4;
   // Room and documents for each runner, with what arrays grow beyond that: five eighths of it.
-  run.most_words = std::min(free_words / 4 / runners_.size(), most_packed);
+  run.max_words = std::min(free_words / 4 / runners_.size(), max_packed);
   if (options_.transfer.value_or(method_->transfer) != gpu::ResultTransfer::packed)
-    run.most_words = std::min(run.most_words, most_whole);
+    run.max_words = std::min(run.max_words, max_whole);
   std::vector<std::uint32_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0u);
   if (bucketing()) {
@@ -163,7 +163,7 @@ std::size_t GpuIntersection::launch(Run& run, Flight& flight, std::span<const st
   flight.numbers.clear();
   for (const std::uint32_t number : numbers) {
     Prepared& query = run.queries[number];
-    const Fit fit = query.lists.empty() ? Fit::nothing_to_do : add(query, run.most_words);
+    const Fit fit = query.lists.empty() ? Fit::nothing_to_do : add(query, run.max_words);
     if (fit == Fit::next_batch) break;
     query.in_batch = fit == Fit::added;
     query.on_cpu = fit == Fit::never;
@@ -195,10 +195,10 @@ std::size_t GpuIntersection::launch(Run& run, Flight& flight, std::span<const st
   return flight.numbers.size();
 }
 
-GpuIntersection::Fit GpuIntersection::add(const Prepared& query, std::uint64_t most_words) {
+GpuIntersection::Fit GpuIntersection::add(const Prepared& query, std::uint64_t max_words) {
   const std::uint64_t more = query.lists.front().df + gpu::bit_words(0);
-  if (more > most_words) return Fit::never;
-  if (batch_.room_words() + more <= most_words && batch_.add(query.lists)) return Fit::added;
+  if (more > max_words) return Fit::never;
+  if (batch_.room_words() + more <= max_words && batch_.add(query.lists)) return Fit::added;
   return batch_.size() > 0 ? Fit::next_batch : Fit::alone;
 }
 

@@ -65,7 +65,7 @@ class GpuIntersection {
   void prepare(Run& run, std::span<const std::uint32_t> numbers);
   /// Starts a batch with the first of these queries; returns how many it took.
   std::size_t launch(Run& run, Flight& flight, std::span<const std::uint32_t> numbers);
-  Fit add(const Prepared& query, std::uint64_t most_words);
+  Fit add(const Prepared& query, std::uint64_t max_words);
   void land(Run& run, Flight& flight);
   void answer_on_cpu(Run& run, std::uint32_t number);
   gpu::PartSizes part_sizes() const;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "quern/gpu/intersection/document_buckets.hpp"
 #include "quern/gpu/device/list_view.hpp"
+#include "quern/gpu/intersection/document_buckets.hpp"
 #include "quern/query/block_reader.hpp"
 
 namespace quern::gpu {
@@ -29,7 +29,7 @@ void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes) {
   added_.clear();
   coded_queries = coded_parts = parts = unpack_blocks = 0;
   unpack_entries = unpack_begin = unpack_end = postings = 0;
-  room_words_ = next_word_ = most_documents_ = 0;
+  room_words_ = next_word_ = max_documents_ = 0;
 }
 
 void IntersectBatch::add_raw(const PostingList& list, ListView& view) {
@@ -97,7 +97,7 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
     asked_[terms[query.first_term + i]].postings +=
         i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
   }
-  most_documents_ += shortest;
+  max_documents_ += shortest;
   room_words_ += shortest + bit_words(0);  // bits are rounded up
   added_.push_back(query);
   return true;

@@ -60,7 +60,7 @@ class IntersectBatch {
 
   std::size_t size() const { return added_.size(); }
   /// Documents that the added queries find, at most.
-  std::uint64_t most_documents() const { return most_documents_; }
+  std::uint64_t max_documents() const { return max_documents_; }
   /// Words of room that parts have for what they find; before finish(), at most.
   std::uint64_t room_words() const { return room_words_; }
 
@@ -98,7 +98,7 @@ class IntersectBatch {
   std::unordered_map<term_t, std::uint32_t> known_;
   std::vector<Asked> asked_;  ///< of `lists`
   std::vector<IntersectQuery> added_;
-  std::uint64_t room_words_ = 0, next_word_ = 0, most_documents_ = 0;
+  std::uint64_t room_words_ = 0, next_word_ = 0, max_documents_ = 0;
 };
 
 }  // namespace quern::gpu

@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/intersection/intersect_kernels.hpp"
 #include "quern/gpu/intersection/pack.cuh"
 #include "quern/gpu/intersection/probing.cuh"
 #include "quern/gpu/intersection/query_blocks.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -63,7 +63,7 @@ void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-std::uint32_t tiles_of(std::uint32_t parts) { return (parts + parts_a_tile - 1) / parts_a_tile; }
+std::uint32_t tiles_of(std::uint32_t parts) { return (parts + parts_per_tile - 1) / parts_per_tile; }
 
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
   const std::uint32_t tiles = tiles_of(batch.num_parts);

@@ -1,7 +1,7 @@
 #pragma once
+#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/intersection/intersect_kernels.hpp"
 #include "quern/gpu/intersection/merge_find_block.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/intersection/skipping.cuh"
 #include "quern/gpu/intersection/unpack.cuh"
 

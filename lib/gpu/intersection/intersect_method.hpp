@@ -50,7 +50,7 @@ struct GpuIntersectionMethod {
 struct GpuIntersectionOptions {
   unsigned gpu = 0;
   std::size_t batch_queries = 4096;             ///< at most so many at a time
-  unsigned levels = 3;                          ///< merge-find alone: levels of splitters, up to most_merge_find_levels
+  unsigned levels = 3;                          ///< merge-find alone: levels of splitters, up to max_merge_find_levels
   std::optional<bool> bucketing;                ///< the method's own where nothing is said
   std::optional<gpu::ResultTransfer> transfer;  ///< likewise
   std::uint64_t unpacked_bytes = 0;  ///< of the GPU's memory for unpacked lists, at most; 0: half of what is free

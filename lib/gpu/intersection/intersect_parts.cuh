@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/intersection/intersect_view.cuh"
 #include "quern/gpu/device/warp.cuh"
+#include "quern/gpu/intersection/intersect_view.cuh"
 
 /// The parts of a batch's queries, and the warps that take them from a queue.
 namespace quern::gpu {

@@ -116,7 +116,7 @@ void IntersectRunner::State::make_room(const IntersectBatch& batch) {
   room.reserve(room_words);
   view.room = room.data();
   if (work.transfer == ResultTransfer::packed) {
-    documents.reserve(batch.most_documents());
+    documents.reserve(batch.max_documents());
     view.documents = documents.data();
     return;
   }

@@ -8,7 +8,7 @@
 namespace quern::gpu {
 
 /// The most levels of splitters that the paper tries.
-inline constexpr unsigned most_merge_find_levels = 4;
+inline constexpr unsigned max_merge_find_levels = 4;
 
 /// Which elements search when. Pass 0 takes the topmost splitters, pass `levels` all that is left.
 class MergeFindPasses {

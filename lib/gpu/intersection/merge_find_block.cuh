@@ -1,9 +1,9 @@
 #pragma once
+#include "quern/gpu/common/lookup.cuh"
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/block_scan.cuh"
 #include "quern/gpu/intersection/intersect_parts.cuh"
-#include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/intersection/merge_find.hpp"
-#include "quern/gpu/common/tuning.hpp"
 
 /// Intersection as Ding et al. do it (Using Graphics Processors for High Performance IR Query Processing, WWW 2009,
 /// section 8.1): a list after another, Parallel Merge Find of the documents that are left against the greatest docIDs
@@ -14,7 +14,7 @@ namespace quern::gpu {
 /// What a tile works with, in shared memory.
 template <int V>
 struct MergeFindRoom {
-  static constexpr unsigned warps = plain_threads / lanes_a_warp;
+  static constexpr unsigned warps = plain_threads / lanes_per_warp;
   std::uint32_t docids[merge_find_tile];
   std::uint32_t rows[merge_find_tile];   ///< of each document the block that it may be in
   std::uint32_t heads[merge_find_tile];  ///< the first document of each such block
@@ -53,7 +53,7 @@ class MergeFindBlock {
 
  private:
   static constexpr unsigned own_documents = merge_find_tile / plain_threads;  ///< of a thread, where all are looked at
-  __device__ static unsigned warp() { return threadIdx.x / lanes_a_warp; }
+  __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   __device__ void take_tile(const ListView& list, std::uint32_t tile, std::uint32_t size) {
     const std::uint32_t first = tile * size;
@@ -131,7 +131,7 @@ class MergeFindBlock {
 #pragma unroll
       for (int i = 0; i < V; ++i) warp_room_.values[lane_id() * V + i] = docids[i];
       __syncwarp();
-      for (std::uint32_t i = begin + lane_id(); sound && i < end; i += lanes_a_warp) {
+      for (std::uint32_t i = begin + lane_id(); sound && i < end; i += lanes_per_warp) {
         if (room_.rows[i] != row) continue;  // behind the list's last block
         const std::uint32_t at = lower_bound(warp_room_.values, 0, place.n, room_.docids[i]);
         if (at < place.n && warp_room_.values[at] == room_.docids[i]) room_.rows[i] = in_list;

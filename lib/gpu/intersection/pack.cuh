@@ -1,25 +1,25 @@
 #pragma once
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/block_scan.cuh"
 #include "quern/gpu/intersection/intersect_parts.cuh"
-#include "quern/gpu/common/tuning.hpp"
 
 /// Moves what parts have found together: queries one behind the other, documents rising.
 namespace quern::gpu {
 
 /// Parts whose counts a thread block sums up.
-inline constexpr unsigned parts_a_thread = 16, parts_a_tile = parts_a_thread * plain_threads;
+inline constexpr unsigned parts_per_thread = 16, parts_per_tile = parts_per_thread * plain_threads;
 
 /// Each part's offset in its tile, and each tile's sum.
 __global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant__ IntersectView batch) {
   __shared__ BlockScan<plain_threads>::Room room;
-  const std::uint32_t first = blockIdx.x * parts_a_tile + threadIdx.x * parts_a_thread;
-  std::uint32_t counts[parts_a_thread], own = 0, total = 0;
+  const std::uint32_t first = blockIdx.x * parts_per_tile + threadIdx.x * parts_per_thread;
+  std::uint32_t counts[parts_per_thread], own = 0, total = 0;
 #pragma unroll
-  for (unsigned i = 0; i < parts_a_thread; ++i)
+  for (unsigned i = 0; i < parts_per_thread; ++i)
     own += counts[i] = first + i < batch.num_parts ? batch.counts[first + i] : 0;
   std::uint32_t offset = BlockScan<plain_threads>(room).exclusive_sum(own, total);
 #pragma unroll
-  for (unsigned i = 0; i < parts_a_thread; ++i) {
+  for (unsigned i = 0; i < parts_per_thread; ++i) {
     if (first + i < batch.num_parts) batch.offsets[first + i] = offset;
     offset += counts[i];
   }
@@ -53,17 +53,17 @@ __device__ inline std::uint32_t* put_bits(std::uint32_t word, std::uint32_t firs
 __global__ void __launch_bounds__(plain_threads) pack_parts(const __grid_constant__ IntersectView batch) {
   for_each_part(batch, {0, batch.num_queries, 0, batch.num_parts, batch.next_part + 2},
                 [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
-                  const std::uint32_t offset = batch.tile_sums[part / parts_a_tile] + batch.offsets[part];
+                  const std::uint32_t offset = batch.tile_sums[part / parts_per_tile] + batch.offsets[part];
                   const std::uint32_t count = batch.counts[part];
                   if (place == 0 && lane_id() == 0) batch.begins[&query - batch.queries] = offset;
                   const std::uint32_t* from = room_of(batch, query, place);
                   std::uint32_t* to = batch.documents + offset;
                   if (query.bits == 0) {
-                    for (std::uint32_t i = lane_id(); i < count; i += lanes_a_warp) to[i] = from[i];
+                    for (std::uint32_t i = lane_id(); i < count; i += lanes_per_warp) to[i] = from[i];
                   } else if (count > 0) {
                     const std::uint32_t first = place * query.part_size;
                     const std::uint32_t size = min(query.part_size, bit_words(batch.num_documents) - first);
-                    for (std::uint32_t i = 0; i < size; i += lanes_a_warp)
+                    for (std::uint32_t i = 0; i < size; i += lanes_per_warp)
                       to = put_bits(from[i + lane_id()], 32 * (first + i), to);
                   }
                 });
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(plain_threads) pack_parts(const __grid_constan
 /// A thread block a part: of queries with one.
 __global__ void __launch_bounds__(plain_threads) pack_queries(const __grid_constant__ IntersectView batch) {
   const std::uint32_t part = blockIdx.x;
-  const std::uint32_t offset = batch.tile_sums[part / parts_a_tile] + batch.offsets[part];
+  const std::uint32_t offset = batch.tile_sums[part / parts_per_tile] + batch.offsets[part];
   if (threadIdx.x == 0) batch.begins[part] = offset;
   const std::uint32_t* from = room_of(batch, batch.queries[part], 0);
   for (std::uint32_t i = threadIdx.x; i < batch.counts[part]; i += blockDim.x) batch.documents[offset + i] = from[i];

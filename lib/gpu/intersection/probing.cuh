@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/intersection/intersect_parts.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/intersection/intersect_parts.cuh"
 
 /// Intersection of unpacked lists: a warp looks up docIDs of the shortest one in the others, or ands their bits where
 /// all are dense.
@@ -20,14 +20,14 @@ class ProbingWarp {
 
  private:
   /// docIDs that a lane looks up at a time, so that as many reads are under way.
-  static constexpr unsigned documents_a_lane = 8;
+  static constexpr unsigned documents_per_lane = 8;
 
   __device__ std::uint32_t look_up(const IntersectQuery& query, std::uint32_t place) const {
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
     const std::uint32_t first = place * query.part_size, end = min(first + query.part_size, shortest.df);
     std::uint32_t* to = room_of(batch_, query, place);
     std::uint32_t found = 0;
-    for (std::uint32_t i = first; i < end; i += documents_a_lane * lanes_a_warp)
+    for (std::uint32_t i = first; i < end; i += documents_per_lane * lanes_per_warp)
       found += look_up(query, shortest.words + i, end - i, to + found);
     return found;
   }
@@ -35,11 +35,11 @@ class ProbingWarp {
   /// A few documents of each lane. Returns how many were found.
   __device__ std::uint32_t look_up(const IntersectQuery& query, const std::uint32_t* from, std::uint32_t count,
                                    std::uint32_t* to) const {
-    std::uint32_t docids[documents_a_lane];
+    std::uint32_t docids[documents_per_lane];
     unsigned alive = 0;
 #pragma unroll
-    for (unsigned i = 0; i < documents_a_lane; ++i) {
-      const unsigned place = i * lanes_a_warp + lane_id();
+    for (unsigned i = 0; i < documents_per_lane; ++i) {
+      const unsigned place = i * lanes_per_warp + lane_id();
       docids[i] = place < count ? from[place] : 0;
       if (place < count) alive |= 1u << i;
     }
@@ -49,18 +49,18 @@ class ProbingWarp {
         // Without a branch: all reads begin at once.
         unsigned in_list = 0;
 #pragma unroll
-        for (unsigned i = 0; i < documents_a_lane; ++i)
+        for (unsigned i = 0; i < documents_per_lane; ++i)
           in_list |= (list.words[docids[i] >> 5] >> (docids[i] & 31) & 1) << i;
         alive &= in_list;
         continue;
       }
 #pragma unroll
-      for (unsigned i = 0; i < documents_a_lane; ++i)
+      for (unsigned i = 0; i < documents_per_lane; ++i)
         if ((alive >> i & 1) && !list.has(docids[i])) alive &= ~(1u << i);
     }
     std::uint32_t found = 0;
 #pragma unroll
-    for (unsigned i = 0; i < documents_a_lane; ++i) {
+    for (unsigned i = 0; i < documents_per_lane; ++i) {
       const unsigned lanes = __ballot_sync(all_lanes, alive >> i & 1);
       if (alive >> i & 1) to[found + __popc(lanes & ((1u << lane_id()) - 1))] = docids[i];
       found += __popc(lanes);
@@ -74,7 +74,7 @@ class ProbingWarp {
     const std::uint32_t size = min(query.part_size, bit_words(batch_.num_documents) - first);
     std::uint32_t* to = room_of(batch_, query, place);
     std::uint32_t found = 0;
-    for (std::uint32_t i = 4 * lane_id(); i < size; i += 4 * lanes_a_warp) {
+    for (std::uint32_t i = 4 * lane_id(); i < size; i += 4 * lanes_per_warp) {
       uint4 common = make_uint4(~0u, ~0u, ~0u, ~0u);
       for (std::uint32_t t = 0; t < query.terms; ++t) {
         const UnpackedList list(batch_, list_of(batch_, query, t));

@@ -1,7 +1,7 @@
 #pragma once
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/block_scan.cuh"
 #include "quern/gpu/intersection/intersect_parts.cuh"
-#include "quern/gpu/common/tuning.hpp"
 
 /// Intersections by the papers that have a thread block for each query, and all lists unpacked.
 namespace quern::gpu {

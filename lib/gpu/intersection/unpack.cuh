@@ -1,7 +1,7 @@
 #pragma once
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/intersection/intersect_view.cuh"
-#include "quern/gpu/common/tuning.hpp"
 
 /// Unpacks lists into the GPU's memory, a warp a block at a time. All words are zero before.
 namespace quern::gpu {
@@ -26,9 +26,9 @@ __device__ inline void set_bits(std::uint32_t* bits, const std::uint32_t (&docid
 template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     unpack_lists(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
-  constexpr unsigned warps = plain_threads / lanes_a_warp;
+  constexpr unsigned warps = plain_threads / lanes_per_warp;
   __shared__ std::uint32_t rooms[warps * WarpRoom<V>::size];
-  const unsigned warp = threadIdx.x / lanes_a_warp;
+  const unsigned warp = threadIdx.x / lanes_per_warp;
   typename DecoderOf<coding, V>::Type decoder(index, WarpRoom<V>{rooms + warp * WarpRoom<V>::size});
   // A run of neighbouring blocks for each warp, so that its list is looked up once.
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;

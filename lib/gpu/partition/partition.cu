@@ -2,10 +2,10 @@
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/range/kernels.hpp"
-#include "quern/gpu/partition/partition_kernels.hpp"
 #include "quern/gpu/common/strategy_run.cuh"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/partition/partition_kernels.hpp"
+#include "quern/gpu/range/kernels.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -36,17 +36,17 @@ class PartitionRun final : public StrategyRun {
 
   void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
            const Stream& stream) override {
-    std::uint32_t most_terms = 0;
-    for (const BatchQuery& query : batch.queries) most_terms = std::max(most_terms, query.terms);
+    std::uint32_t max_terms = 0;
+    for (const BatchQuery& query : batch.queries) max_terms = std::max(max_terms, query.terms);
     PartitionWork of;
     of.method = method_of(work);
-    of.greatest_prior = batch.greatest_prior();
-    of.layout = PartitionLayout(threads_, most_terms, of.method, work.k, index.block_size, !quantized_,
+    of.max_static_score = batch.max_static_score();
+    of.layout = PartitionLayout(threads_, max_terms, of.method, work.k, index.block_size, !quantized_,
                                 coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
     const std::uint64_t block_bytes = of.layout.words * sizeof(std::uint32_t);
     if (block_bytes > room_bytes_)
       throw CudaError("the strategy 'partition' needs " + size_text(block_bytes) + " of GPU memory for a query of " +
-                      std::to_string(most_terms) + " terms; " + size_text(room_bytes_) +
+                      std::to_string(max_terms) + " terms; " + size_text(room_bytes_) +
                       " is what it may take here; use fewer partitions, or another strategy");
     const auto blocks =
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), room_bytes_ / block_bytes}));

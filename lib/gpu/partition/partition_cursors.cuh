@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
-#include "quern/gpu/partition/partition_layout.hpp"
 #include "quern/gpu/decode/serial_decoder.hpp"
+#include "quern/gpu/partition/partition_layout.hpp"
 
 namespace quern::gpu {
 
@@ -94,7 +94,9 @@ class PartitionCursors {
   }
 
   /// The part of the posting at hand.
-  __device__ float part(std::uint32_t t) { return exact_part<quantized>(index_, term(t).weight, docid(t), value(t)); }
+  __device__ float term_score(std::uint32_t t) {
+    return exact_part<quantized>(index_, term(t).weight, docid(t), value(t));
+  }
 
  private:
   using Decoder = typename SerialDecoderOf<coding>::Type;

@@ -1,8 +1,8 @@
 #pragma once
+#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/partition/partition_kernels.hpp"
 #include "quern/gpu/partition/partition_plain.cuh"
 #include "quern/gpu/partition/partition_wand.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/strategy.hpp"
 
 namespace quern::gpu {
@@ -10,11 +10,11 @@ namespace quern::gpu {
 /// A thread block a query, a thread a range of docIDs, all of the same length (Huang et al.: GPU-Accelerated Block-Max
 /// Query Processing, ICA3PP 2017, 3.2); what the threads find is merged.
 template <Coding coding, bool quantized>
-__global__ void __launch_bounds__(most_partitions)
+__global__ void __launch_bounds__(max_partitions)
     run_partitions(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ PartitionWork work) {
   __shared__ std::uint32_t shared_number;
-  __shared__ Candidate bests[2 * most_partitions / lanes_a_warp];
+  __shared__ Candidate bests[2 * max_partitions / lanes_per_warp];
   std::uint32_t* room = work.room + blockIdx.x * work.layout.words;
   PartitionCursors<coding, quantized> cursors(index, batch, work.layout, room);
   LocalTop top(reinterpret_cast<Candidate*>(room + work.layout.heaps_word), batch.k);
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(most_partitions)
       else if (work.method == PartitionMethod::unite)
         unite_partition(index, cursors, top, begin, end);
       else
-        PartitionWand<coding, quantized>(index, cursors, top, work.greatest_prior,
+        PartitionWand<coding, quantized>(index, cursors, top, work.max_static_score,
                                          work.method == PartitionMethod::block_max_wand)
             .run(begin, end);
     }

@@ -11,7 +11,7 @@ struct PartitionWork {
   PartitionMethod method = PartitionMethod::unite;
   PartitionLayout layout;
   std::uint32_t* room = nullptr;  ///< layout.words for each thread block
-  float greatest_prior = 0;       ///< bounds what documents' scores begin with
+  float max_static_score = 0;     ///< bounds what documents' scores begin with
 };
 
 template <Coding coding>

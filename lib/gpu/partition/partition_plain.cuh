@@ -20,7 +20,7 @@ __device__ inline void unite_partition(const IndexView& index, PartitionCursors<
     std::uint32_t next = no_more_docids;
     for (std::uint32_t t = 0; t < terms; ++t) {
       if (cursors.docid(t) == docid) {
-        score = __fadd_rn(score, cursors.part(t));
+        score = __fadd_rn(score, cursors.term_score(t));
         cursors.next(t);
       }
       next = min(next, cursors.docid(t));
@@ -48,7 +48,7 @@ __device__ inline void intersect_partition(const IndexView& index, PartitionCurs
       continue;
     }
     float score = first_part(index, docid);
-    for (t = 0; t < terms; ++t) score = __fadd_rn(score, cursors.part(t));
+    for (t = 0; t < terms; ++t) score = __fadd_rn(score, cursors.term_score(t));
     top.add(docid, score);
     cursors.next(0);
   }

@@ -72,17 +72,17 @@ class LocalTop {
 /// two keys a warp. By the whole block.
 __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, Candidate* results, Candidate* bests) {
   constexpr Candidate none = ~Candidate{0};
-  const unsigned warps = blockDim.x / lanes_a_warp;
+  const unsigned warps = blockDim.x / lanes_per_warp;
   top.sort();
   std::uint32_t next = 0;
   for (std::uint32_t merged = 0; merged < k; ++merged) {
     const Candidate own = next < top.size() ? top[next] : none;
     Candidate best = own;
-    for (unsigned distance = lanes_a_warp / 2; distance > 0; distance /= 2)
+    for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
       best = min(best, static_cast<Candidate>(__shfl_xor_sync(all_lanes, best, distance)));
     // In turns, so that no warp overwrites what another still reads.
     Candidate* of_warps = bests + merged % 2 * warps;
-    if (lane_id() == 0) of_warps[threadIdx.x / lanes_a_warp] = best;
+    if (lane_id() == 0) of_warps[threadIdx.x / lanes_per_warp] = best;
     __syncthreads();
     for (unsigned warp = 0; warp < warps; ++warp) best = min(best, of_warps[warp]);
     if (best == none) return merged;

@@ -12,14 +12,14 @@ class PartitionWand {
  public:
   using Cursors = PartitionCursors<coding, quantized>;
 
-  /// `greatest_prior` bounds what documents' scores begin with.
-  __device__ PartitionWand(const IndexView& index, Cursors& cursors, LocalTop& top, float greatest_prior,
+  /// `max_static_score` bounds what documents' scores begin with.
+  __device__ PartitionWand(const IndexView& index, Cursors& cursors, LocalTop& top, float max_static_score,
                            bool with_block_maxima)
       : index_(index),
         cursors_(cursors),
         top_(top),
         terms_(cursors.num_terms()),
-        prior_(greatest_prior),
+        static_score_(max_static_score),
         slack_(1 + (terms_ + 1) * 0x1p-23),
         with_block_maxima_(with_block_maxima) {}
 
@@ -42,11 +42,11 @@ class PartitionWand {
 
   /// Finds the first document whose lists' bounds pass together, and how many lists stand there or before.
   __device__ bool find_pivot(std::uint32_t end) {
-    double bound = prior_;
+    double bound = static_score_;
     std::uint32_t i = 0;
     for (;; ++i) {
       if (i == terms_ || stand(order(i)) >= end) return false;
-      bound += cursors_.term(order(i)).greatest_part;
+      bound += cursors_.term(order(i)).max_term_score;
       if (can_pass(bound)) break;
     }
     pivot_ = stand(order(i));
@@ -58,7 +58,7 @@ class PartitionWand {
 
   /// Where the blocks around the pivot's document can't make a result, passes to the end of the nearest of them.
   __device__ bool skip_blocks() {
-    double bound = prior_;
+    double bound = static_score_;
     std::uint32_t next = count_ < terms_ ? stand(order(count_)) : no_more_docids;
     for (std::uint32_t i = 0; i < count_; ++i) {
       const std::uint32_t t = order(i);
@@ -78,7 +78,7 @@ class PartitionWand {
     if (pivot_ < end) return __uint_as_float(bound);
     const ListView& list = cursors_.list(t);
     const BatchTerm& term = cursors_.term(t);
-    float found = list.raw ? term.greatest_part : 0;
+    float found = list.raw ? term.max_term_score : 0;
     end = no_more_docids;
     if (!list.raw) {
       std::uint32_t& row = cursors_.field(TermField::bound_row, t);
@@ -111,7 +111,7 @@ class PartitionWand {
       rest -= bound_of(t);
       cursors_.next_geq(t, pivot_);
       if (cursors_.docid(t) == pivot_) {
-        score = __fadd_rn(score, cursors_.part(t));
+        score = __fadd_rn(score, cursors_.term_score(t));
         found = true;
         cursors_.next(t);
       }
@@ -123,7 +123,7 @@ class PartitionWand {
     sort();
   }
   __device__ float bound_of(std::uint32_t t) const {
-    return with_block_maxima_ ? __uint_as_float(cursors_.field(TermField::bound, t)) : cursors_.term(t).greatest_part;
+    return with_block_maxima_ ? __uint_as_float(cursors_.field(TermField::bound, t)) : cursors_.term(t).max_term_score;
   }
 
   /// Lists are few and most stand in order already.
@@ -140,7 +140,7 @@ class PartitionWand {
   Cursors& cursors_;
   LocalTop& top_;
   std::uint32_t terms_;
-  double prior_, slack_;
+  double static_score_, slack_;
   bool with_block_maxima_;
   std::uint32_t pivot_ = 0, count_ = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/decode/decoder.cuh"
 
 /// The lists of a batch, decoded once for all of its queries: each posting becomes an entry of 32 bits, its docID
 /// within its range and its value, so that adding it up takes a few instructions. A warp takes a block.
@@ -49,7 +49,7 @@ class EntryWriter {
         if (i < count) to[i] = entries[i];
     }
     note_starts(number, list, place, docids, first, count);
-    if (batch_.range_max != nullptr) note_greatest(number, docids, entries, count);
+    if (batch_.range_max != nullptr) note_max(number, docids, entries, count);
   }
 
  private:
@@ -86,8 +86,8 @@ class EntryWriter {
       for (; next <= batch_.ranges; ++next) starts[next] = list.df;
   }
 
-  __device__ void note_greatest(std::uint32_t number, const std::uint32_t (&docids)[V],
-                                const std::uint32_t (&entries)[V], unsigned count) const {
+  __device__ void note_max(std::uint32_t number, const std::uint32_t (&docids)[V], const std::uint32_t (&entries)[V],
+                           unsigned count) const {
     std::uint32_t* greatest = batch_.range_max + std::uint64_t{number} * batch_.ranges;
     std::uint32_t own = 0, range = count > 0 ? docids[0] / range_documents : 0;
     const std::uint32_t first_range = __shfl_sync(all_lanes, range, 0);
@@ -122,8 +122,8 @@ class EntryWriter {
 /// Calls visit(list, block) for this warp's share of neighbouring blocks of all lists of a batch.
 template <class Visit>
 __device__ inline void for_own_blocks(const BatchView& batch, Visit&& visit) {
-  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_a_warp);
-  const std::uint64_t own = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_a_warp;
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_per_warp);
+  const std::uint64_t own = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_per_warp;
   const auto begin = static_cast<std::uint32_t>(batch.blocks * own / warps);
   const auto end = static_cast<std::uint32_t>(batch.blocks * (own + 1) / warps);
   if (begin == end) return;
@@ -142,8 +142,8 @@ __device__ inline void for_own_blocks(const BatchView& batch, Visit&& visit) {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     write_entries(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
-  EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
+  EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
   for_own_blocks(batch, [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/engine/units.hpp"
 #include "quern/gpu/device/warp.cuh"
+#include "quern/gpu/engine/units.hpp"
 
 namespace quern::gpu {
 
@@ -9,11 +9,11 @@ namespace quern::gpu {
 /// evenly and choose between two of them without memory, so that few reads wait for one another and those lie close.
 __device__ inline std::uint32_t entry_of(const std::uint32_t* entries, std::uint32_t count, std::uint32_t document,
                                          bool wanted) {
-  const std::uint32_t step = (count + lanes_a_warp - 1) / lanes_a_warp, last = document << 16 | 0xffff;
+  const std::uint32_t step = (count + lanes_per_warp - 1) / lanes_per_warp, last = document << 16 | 0xffff;
   const std::uint32_t splitter = entries[min(lane_id() * step, count - 1)];
   unsigned lane = 0;
 #pragma unroll
-  for (unsigned distance = lanes_a_warp / 2; distance > 0; distance /= 2)
+  for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
     if (__shfl_sync(all_lanes, splitter, lane + distance) <= last) lane += distance;
   std::uint32_t found = __shfl_sync(all_lanes, splitter, lane);
   if (!wanted || found >> 16 >= document) return found;

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
-#include "quern/gpu/range/threshold.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/range/threshold.cuh"
 
 /// Candidates scored exactly, by the CPU's operations in the CPU's order, from the lists themselves.
 namespace quern::gpu {
@@ -32,11 +32,11 @@ __device__ inline float exact_score(const IndexView& index, const BatchView& bat
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
-  constexpr unsigned warps_a_block = plain_threads / lanes_a_warp;
-  __shared__ std::uint32_t rooms[warps_a_block * WarpRoom<V>::size];
-  const unsigned warp = threadIdx.x / lanes_a_warp;
+  constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
+  __shared__ std::uint32_t rooms[warps_per_block * WarpRoom<V>::size];
+  const unsigned warp = threadIdx.x / lanes_per_warp;
   typename DecoderOf<coding, V>::Type decoder(index, WarpRoom<V>{rooms + warp * WarpRoom<V>::size});
-  const std::uint32_t own = blockIdx.x * warps_a_block + warp, warps = gridDim.x * warps_a_block;
+  const std::uint32_t own = blockIdx.x * warps_per_block + warp, warps = gridDim.x * warps_per_block;
   for (std::uint32_t number = 0; number < batch.num_queries; ++number) {
     const std::uint32_t found = batch.num_candidates[number];
     if (found > batch.room) continue;  // the query runs again
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(plain_threads)
       Candidate& candidate = batch.candidates[std::uint64_t{number} * batch.room + i];
       const auto docid = static_cast<std::uint32_t>(candidate), units = static_cast<std::uint32_t>(candidate >> 32);
       Candidate key = no_candidate;
-      if (units >= least_units(threshold, docid))
+      if (units >= min_units(threshold, docid))
         key = rank_key(
             query.exact_units ? __uint2float_rn(units) : exact_score<quantized, V>(index, batch, decoder, query, docid),
             docid);

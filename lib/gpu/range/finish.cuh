@@ -47,7 +47,7 @@ class QueryFinish {
     keep(number, query, found, scored);
     __syncthreads();
     if (!scored && !query.exact_units) {
-      for (std::uint32_t i = warp(); i < kept_; i += finish_threads / lanes_a_warp) score(query, keys_[i]);
+      for (std::uint32_t i = warp(); i < kept_; i += finish_threads / lanes_per_warp) score(query, keys_[i]);
       __syncthreads();
     }
     const std::uint32_t kept = kept_;
@@ -62,7 +62,7 @@ class QueryFinish {
   }
 
  private:
-  __device__ static unsigned warp() { return threadIdx.x / lanes_a_warp; }
+  __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   /// What the threshold leaves of the candidates.
   __device__ void keep(std::uint32_t number, const BatchQuery& query, std::uint32_t found, bool scored) {
@@ -73,10 +73,10 @@ class QueryFinish {
       if (scored) {
         if (key == no_candidate) continue;
         const float score = __uint_as_float(~static_cast<std::uint32_t>(key >> 32));
-        if (most_units(query, score) < least_units(threshold, docid)) continue;
+        if (max_units(query, score) < min_units(threshold, docid)) continue;
       } else {
         const auto units = static_cast<std::uint32_t>(key >> 32);
-        if (units < least_units(threshold, docid)) continue;
+        if (units < min_units(threshold, docid)) continue;
         if (query.exact_units) key = rank_key(__uint2float_rn(units), docid);
       }
       keys_[atomicAdd(&kept_, 1u)] = key;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(finish_threads)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch, bool scored) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t kept;
-  __shared__ std::uint32_t warp_rooms[finish_threads / lanes_a_warp * WarpRoom<V>::size];
+  __shared__ std::uint32_t warp_rooms[finish_threads / lanes_per_warp * WarpRoom<V>::size];
   QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, warp_rooms);
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
     finish.run(number, scored);

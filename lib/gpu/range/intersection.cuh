@@ -1,8 +1,8 @@
 #pragma once
 #include "quern/gpu/common/document_tile.cuh"
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/prior.cuh"
-#include "quern/gpu/common/tuning.hpp"
 
 /// The intersection: a warp takes a block of the shortest list and looks its documents up in the other lists. The parts
 /// are added in the order of summation, so that scores are exact from the start.
@@ -12,7 +12,7 @@ namespace quern::gpu {
 inline constexpr std::uint32_t tasks_at_a_time = 4;
 /// Thread blocks that may share the shortest list's block: where there are more warps than blocks, each warp has a part
 /// of one's documents, down to a single one.
-inline constexpr std::uint32_t blocks_a_task = 16;
+inline constexpr std::uint32_t blocks_per_task = 16;
 
 template <Coding coding, int V, bool quantized>
 class IntersectionWarp {
@@ -21,9 +21,9 @@ class IntersectionWarp {
       : index_(index), batch_(batch), tile_(index, batch, room) {}
 
   __device__ void run() {
-    constexpr std::uint32_t warps_a_block = plain_threads / lanes_a_warp;
-    const std::uint32_t warps = gridDim.x * warps_a_block;
-    const std::uint32_t own = blockIdx.x * warps_a_block + threadIdx.x / lanes_a_warp;
+    constexpr std::uint32_t warps_per_block = plain_threads / lanes_per_warp;
+    const std::uint32_t warps = gridDim.x * warps_per_block;
+    const std::uint32_t own = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
     // Parts are taken as tasks are: there are more of them only where tasks are few.
     unsigned shift = __ffs(block_documents) - 1;  // documents of a part, as a power of 2
     while (shift > 0 && (std::uint64_t{batch_.tasks} * block_documents >> (shift - 1)) <= warps) --shift;
@@ -45,7 +45,7 @@ class IntersectionWarp {
   }
 
  private:
-  static constexpr std::uint32_t block_documents = V * lanes_a_warp;
+  static constexpr std::uint32_t block_documents = V * lanes_per_warp;
 
   __device__ std::uint32_t next_of_queue(std::uint32_t step) const {
     std::uint32_t work = 0;
@@ -76,9 +76,9 @@ class IntersectionWarp {
 
   /// No document from `docid` on is a result.
   __device__ bool ended(std::uint32_t number, std::uint32_t docid) const {
-    if (batch_.range_ceilings == nullptr || docid >= index_.num_documents) return false;
+    if (batch_.range_upper_bounds == nullptr || docid >= index_.num_documents) return false;
     const Threshold threshold = load_threshold(batch_, number);
-    return units_of_score(batch_.queries[number].scale, batch_.range_ceilings[docid / range_documents]) <
+    return units_of_score(batch_.queries[number].scale, batch_.range_upper_bounds[docid / range_documents]) <
            threshold.units;
   }
 
@@ -90,9 +90,9 @@ class IntersectionWarp {
       if (!tile_.documents.alive(i)) continue;
       const std::uint32_t docid = tile_.documents.docid(i);
       const float score = tile_.scores[i];
-      if (most_units(query, score) < least_units(threshold, docid)) continue;
+      if (max_units(query, score) < min_units(threshold, docid)) continue;
       const auto units = static_cast<std::uint32_t>(score * query.scale);
-      add_candidate(batch_, query, number, docid, min(units, greatest_units), rank_key(score, docid));
+      add_candidate(batch_, query, number, docid, min(units, max_units), rank_key(score, docid));
       any = true;
     }
     __threadfence();
@@ -108,8 +108,8 @@ class IntersectionWarp {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_a_warp * WarpRoom<V>::size];
-  IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_a_warp * WarpRoom<V>::size).run();
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
+  IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size).run();
 }
 
 }  // namespace quern::gpu

@@ -3,13 +3,13 @@
 #include <bit>
 
 #include "quern/gpu/decode/decode_lists.cuh"
+#include "quern/gpu/decode/form.cuh"
+#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/exact_score.cuh"
 #include "quern/gpu/range/finish.cuh"
-#include "quern/gpu/decode/form.cuh"
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/kernels.hpp"
-#include "quern/gpu/device/resident_blocks.hpp"
 
 namespace quern::gpu {
 
@@ -27,7 +27,7 @@ template <Coding coding>
 void Kernels<coding>::intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
   with_form(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
-    const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_a_task, 1);
+    const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_per_task, 1);
     const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0), useful);
     kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
@@ -59,8 +59,8 @@ template <Coding coding>
 void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                              const DecodeOutput& out, cudaStream_t stream) {
   with_lanes_a_block<coding>(index.block_size, [&]<int V, int L>() {
-    const std::uint64_t warps = (out.end_block - out.begin_block + lanes_a_warp / L - 1) / (lanes_a_warp / L);
-    const std::uint64_t all = (warps * lanes_a_warp + plain_threads - 1) / plain_threads;
+    const std::uint64_t warps = (out.end_block - out.begin_block + lanes_per_warp / L - 1) / (lanes_per_warp / L);
+    const std::uint64_t all = (warps * lanes_per_warp + plain_threads - 1) / plain_threads;
     const auto launch = [&](auto kernel) {
       const auto blocks = std::min<std::uint64_t>(all, resident_blocks(kernel, plain_threads, 0));
       kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, lists, num_lists, out);

@@ -1,8 +1,8 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "quern/gpu/engine/batch_view.cuh"
 #include "quern/gpu/decode/decode_output.hpp"
+#include "quern/gpu/engine/batch_view.cuh"
 #include "quern/gpu/engine/pruning.hpp"
 
 /// Launches, one source file a coding. What they need of the device is in the views.

@@ -1,6 +1,6 @@
+#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/range/kernels.hpp"
 #include "quern/gpu/range/range_lookup.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/range/union.cuh"
 
 namespace quern::gpu {

@@ -1,8 +1,8 @@
 #pragma once
-#include "quern/gpu/range/entry_search.cuh"
-#include "quern/gpu/range/prior.cuh"
 #include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/engine/units.hpp"
+#include "quern/gpu/range/entry_search.cuh"
+#include "quern/gpu/range/prior.cuh"
 
 /// Answers a query in a range without sums: documents come from the entries of a few lists, the drivers, and each is
 /// looked up in the other lists as long as it may still reach the threshold. By a warp.
@@ -32,7 +32,7 @@ __device__ inline RangePart part_of(const BatchView& batch, const BatchTerm& ter
   const std::uint32_t count = end > first ? min(end - first, range_documents) : 0;
   RangePart part{batch.entries + list.first_entry + first, count, term.unit_weight, term.unit_more, 0};
   if (part.count == 0) return part;
-  part.bound = term.greatest_units;
+  part.bound = term.max_units;
   if (batch.range_max != nullptr) {
     const std::uint32_t value = batch.range_max[std::uint64_t{term.list} * batch.ranges + range];
     part.bound = units_of(value, term.unit_weight, term.unit_more);
@@ -42,7 +42,7 @@ __device__ inline RangePart part_of(const BatchView& batch, const BatchTerm& ter
 
 /// Of how many times 32 entries, or fewer, a part consists.
 __device__ inline std::uint32_t lookup_tiles_of(const RangePart& part) {
-  return (part.count + lanes_a_warp - 1) / lanes_a_warp;
+  return (part.count + lanes_per_warp - 1) / lanes_per_warp;
 }
 
 /// One query in one range.
@@ -98,7 +98,7 @@ class RangeLookup {
       const RangePart front = part_.of(driver);
       const std::uint32_t front_tiles = lookup_tiles_of(front);
       for (; tile < front_tiles && tiles > 0; ++tile, --tiles)
-        any |= look_up<all_terms>(front, tile * lanes_a_warp, place, count, drivers, sum - front.bound);
+        any |= look_up<all_terms>(front, tile * lanes_per_warp, place, count, drivers, sum - front.bound);
       if (tiles == 0) break;
       tile -= front_tiles;
     }
@@ -135,8 +135,8 @@ class RangeLookup {
     const std::uint32_t docid = begin_ + document;
     if (!alive) return false;
     const BatchQuery& query = batch_.queries[number_];
-    units += prior_units(batch_, query, docid);
-    if (units < max(1u, least_units(need_.threshold, docid))) return false;
+    units += static_score_units(batch_, query, docid);
+    if (units < max(1u, min_units(need_.threshold, docid))) return false;
     add_candidate(batch_, query, number_, docid, units, Candidate{units} << 32 | docid);
     return true;
   }
@@ -170,7 +170,7 @@ class RangeIntersection {
     const BatchQuery& query = batch_.queries[number];
     RangePart part;
     if (lane_id() < query.terms) part = part_of(batch_, batch_.terms[query.first_term + lane_id()], range);
-    const unsigned terms = 0xffffffffu >> (lanes_a_warp - query.terms);
+    const unsigned terms = 0xffffffffu >> (lanes_per_warp - query.terms);
     if (__ballot_sync(all_lanes, part.count > 0) != terms) return;
     RangeLookup lookup(batch_, number, range, part, terms);
     if (!lookup.ended() && warp_sum(part.bound) >= lookup.least()) lookup.intersect();

@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/engine/batch_view.cuh"
 #include "quern/gpu/device/warp.cuh"
+#include "quern/gpu/engine/batch_view.cuh"
 
 /// The k-th best of what a query has found, shared by all that look for its results: documents are counted in steps of
 /// units; once the steps from one on hold k documents, nothing below that step is a result.
@@ -22,12 +22,12 @@ __device__ inline Threshold load_threshold(const BatchView& batch, std::uint32_t
   return threshold_of(__ldcg(batch.thresholds + query));
 }
 /// No document from `docid` on with fewer units is a result.
-__device__ inline std::uint32_t least_units(const Threshold& threshold, std::uint32_t docid) {
+__device__ inline std::uint32_t min_units(const Threshold& threshold, std::uint32_t docid) {
   return threshold.units + (docid >= threshold.docid);
 }
 
 /// Units that an exact score is at most, rounded so that a document with the threshold's score keeps it.
-__device__ inline std::uint32_t most_units(const BatchQuery& query, float score) {
+__device__ inline std::uint32_t max_units(const BatchQuery& query, float score) {
   const float units = score * query.scale;
   return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
 }
@@ -42,17 +42,17 @@ __device__ inline void add_candidate(const BatchView& batch, const BatchQuery& q
     const auto lower = static_cast<std::uint32_t>(static_cast<float>(units) * query.lower_factor);
     least = lower > query.lower_less ? lower - query.lower_less : 0;
   }
-  if (least < query.least_units) return;
+  if (least < query.min_units) return;
   // Whoever counts this document must know of its docID.
-  atomicMax(batch.greatest_docid + number, docid);
+  atomicMax(batch.max_docid + number, docid);
   __threadfence();
-  const std::uint32_t step = min((least - query.least_units) >> query.step_shift, threshold_steps - 1);
+  const std::uint32_t step = min((least - query.min_units) >> query.step_shift, threshold_steps - 1);
   atomicAdd(batch.steps + std::uint64_t{number} * threshold_steps + step, 1u);
 }
 
 /// By a whole warp: raises the threshold to what was counted.
 __device__ inline void raise_threshold(const BatchView& batch, const BatchQuery& query, std::uint32_t number) {
-  constexpr unsigned own_steps = threshold_steps / lanes_a_warp;
+  constexpr unsigned own_steps = threshold_steps / lanes_per_warp;
   const std::uint32_t* steps = batch.steps + std::uint64_t{number} * threshold_steps;
   // The highest steps first: lane 0 has the last ones.
   const unsigned first = threshold_steps - 1 - lane_id() * own_steps;
@@ -73,9 +73,9 @@ __device__ inline void raise_threshold(const BatchView& batch, const BatchQuery&
       break;
     }
   }
-  Threshold threshold{query.least_units + (step << query.step_shift), 0xffffffffu};
+  Threshold threshold{query.min_units + (step << query.step_shift), 0xffffffffu};
   if (query.exact_units) {
-    const std::uint32_t docid = __ldcg(batch.greatest_docid + number);
+    const std::uint32_t docid = __ldcg(batch.max_docid + number);
     if (docid != 0xffffffffu) threshold.docid = docid + 1;
   }
   atomicMax(reinterpret_cast<unsigned long long*>(batch.thresholds + number), key_of(threshold));

@@ -1,16 +1,16 @@
 #pragma once
-#include "quern/gpu/range/prior.cuh"
-#include "quern/gpu/engine/pruning.hpp"
-#include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/engine/pruning.hpp"
 #include "quern/gpu/engine/units.hpp"
+#include "quern/gpu/range/prior.cuh"
+#include "quern/gpu/range/range_lookup.cuh"
 
 /// The union of lists, range of docIDs by range: a thread block has the sums of a range's documents in shared memory
 /// and takes query after query. Entries are added in any order, in units, so that nothing waits for another list.
 namespace quern::gpu {
 
 /// Entries that a warp takes at a time: four a lane.
-inline constexpr std::uint32_t tile_entries = 4 * lanes_a_warp;
+inline constexpr std::uint32_t tile_entries = 4 * lanes_per_warp;
 
 /// What a list has in a range.
 struct Piece {
@@ -29,7 +29,7 @@ struct Piece {
   }
   /// This lane's entries of a tile.
   __device__ uint4 fetch(std::uint32_t tile) const {
-    return tile * tile_entries + lane_id() * 4 < end ? entries[tile * lanes_a_warp + lane_id()] : uint4{};
+    return tile * tile_entries + lane_id() * 4 < end ? entries[tile * lanes_per_warp + lane_id()] : uint4{};
   }
 };
 
@@ -95,9 +95,9 @@ class UnionBlock {
   }
 
  private:
-  static constexpr unsigned warps = union_threads / lanes_a_warp;
+  static constexpr unsigned warps = union_threads / lanes_per_warp;
   static constexpr std::uint32_t half_range = range_documents / 2;
-  __device__ static unsigned warp() { return threadIdx.x / lanes_a_warp; }
+  __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   __device__ void clear_sums() {
     auto* sums = reinterpret_cast<uint4*>(room_.sums);
@@ -119,7 +119,7 @@ class UnionBlock {
       if (i >= chunk.queries) return;
       const std::uint32_t number = chunk.first_query + i;
       const BatchQuery& query = batch_.queries[number];
-      if (query.terms <= lanes_a_warp)
+      if (query.terms <= lanes_per_warp)
         choose(number, query);
       else
         choose_all(number, query);
@@ -212,7 +212,7 @@ class UnionBlock {
     if (need.ended) return;
     const std::uint32_t first = pieces_for(query.terms);
     std::uint32_t count = 0, end = 0, sum = 0;
-    for (unsigned base = 0; base < query.terms; base += lanes_a_warp) {
+    for (unsigned base = 0; base < query.terms; base += lanes_per_warp) {
       RangePart part;
       if (base + lane_id() < query.terms)
         part = part_of(batch_, batch_.terms[query.first_term + base + lane_id()], range_);
@@ -253,7 +253,7 @@ class UnionBlock {
       part = piece.part();
       driver = piece.driver;
     }
-    RangeLookup lookup(batch_, query.number, range_, part, all_lanes >> (lanes_a_warp - query.pieces));
+    RangeLookup lookup(batch_, query.number, range_, part, all_lanes >> (lanes_per_warp - query.pieces));
     lookup.unite(__ballot_sync(all_lanes, driver), turn * lookup_turn, lookup_turn);
   }
 
@@ -294,7 +294,7 @@ class UnionBlock {
     run.left = all * (warp() + 1) / warps - begin;
     if (run.left == 0) return run;
     unsigned number = 0;
-    for (unsigned base = 0; base < query.pieces; base += lanes_a_warp)
+    for (unsigned base = 0; base < query.pieces; base += lanes_per_warp)
       number += __popc(
           __ballot_sync(all_lanes, base + lane_id() < query.pieces && pieces[base + lane_id()].tiles_end <= begin));
     run.piece = pieces + number;
@@ -343,8 +343,8 @@ class UnionBlock {
       const std::uint32_t place = all_noted ? room_.candidates[i] : i;
       std::uint32_t units = sum_of(place);
       if (units == 0) continue;
-      units += prior_units(batch_, of, begin_ + place);
-      if (units < max(1u, least_units(threshold, begin_ + place))) continue;
+      units += static_score_units(batch_, of, begin_ + place);
+      if (units < max(1u, min_units(threshold, begin_ + place))) continue;
       add_candidate(batch_, of, query.number, begin_ + place, units, Candidate{units} << 32 | (begin_ + place));
     }
     __threadfence();

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "quern/measure/gpu/copy_speed.hpp"
 #include "quern/gpu/device/device_memory.cuh"
+#include "quern/measure/gpu/copy_speed.hpp"
 
 namespace quern {
 

@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/range/kernels.hpp"
 #include "quern/gpu/device/list_view.hpp"
+#include "quern/gpu/range/kernels.hpp"
+#include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/measure/median.hpp"
 #include "quern/query/block_reader.hpp"
 
@@ -13,7 +13,7 @@ namespace quern::gpu {
 namespace {
 
 /// Lists of a group that are decoded one at a time.
-constexpr std::size_t most_single_lists = 64;
+constexpr std::size_t max_single_lists = 64;
 
 /// The lists of an index that are decoded, and where their postings go.
 struct Lists {
@@ -25,14 +25,14 @@ struct Lists {
   std::size_t room() const { return first_posting.back() + host.back().df; }
 };
 
-Lists lists_of(const IndexReader& index, const ListLengths& lengths, std::uint64_t most_postings) {
+Lists lists_of(const IndexReader& index, const ListLengths& lengths, std::uint64_t max_postings) {
   Lists lists;
   lists.figures.lengths = lengths;
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
     index.for_each_list(block, [&](std::string_view, const PostingList& list) {
       DecodeFigures& figures = lists.figures;
       if (list.df < lengths.from || (lengths.to != 0 && list.df >= lengths.to) || list.block_last.empty() ||
-          figures.postings + list.df > most_postings)
+          figures.postings + list.df > max_postings)
         return;
       const ListView& view = lists.views.emplace_back(coded_view(index, list));
       // Each list's output begins where 16 bytes can be stored at once.
@@ -155,7 +155,7 @@ class GroupBench {
               lists_.first_block[i]},
              i, 1);
   }
-  std::size_t single_step() const { return (lists_.host.size() + most_single_lists - 1) / most_single_lists; }
+  std::size_t single_step() const { return (lists_.host.size() + max_single_lists - 1) / max_single_lists; }
 
   void launch(const DecodeOutput& out, std::size_t first_list, std::size_t num_lists) const {
     with_coding(device_.coding, [&]<Coding coding>() {
@@ -183,7 +183,7 @@ std::vector<DecodeFigures> measure_decoding(const IndexReader& index, const Deco
   std::vector<DecodeFigures> figures;
   progress.start("decode", options.groups.size() * options.repeats, "passes");
   for (const ListLengths& lengths : options.groups) {
-    Lists lists = lists_of(index, lengths, options.most_postings);
+    Lists lists = lists_of(index, lengths, options.max_postings);
     if (lists.host.empty()) {
       progress.add(options.repeats);
       continue;

@@ -15,8 +15,8 @@ struct ListLengths {
 
 struct DecodeBenchOptions {
   unsigned gpu = 0;
-  std::vector<ListLengths> groups = {{100000, 0}};       ///< of lists that are decoded together
-  std::uint64_t most_postings = std::uint64_t{1} << 31;  ///< of a group: lists behind that are left out
+  std::vector<ListLengths> groups = {{100000, 0}};      ///< of lists that are decoded together
+  std::uint64_t max_postings = std::uint64_t{1} << 31;  ///< of a group: lists behind that are left out
   unsigned repeats = 7;
 };
 

@@ -16,7 +16,7 @@ using Results = std::vector<std::vector<ScoredDocument>>;
 using Texts = std::span<const std::string_view>;
 
 /// The counters of energy move some ten times a second: they are read around so much work, at least.
-constexpr double least_energy_seconds = 0.5;
+constexpr double min_energy_seconds = 0.5;
 
 /// What the CPU says to the queries.
 struct Reference {
@@ -60,10 +60,10 @@ class GpuBench {
         options_(options),
         progress_(progress),
         all_gpus_(list_gpus()),
-        engine_(engine, {options.gpu, options.batches.front(), most_gpus(options)}, progress),
+        engine_(engine, {options.gpu, options.batches.front(), max_gpus(options)}, progress),
         gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
         energy_(gpus_),
-        ceilings_(ceilings_of(gpus_.front(), options.gpu)) {}
+        upper_bounds_(upper_bounds_of(gpus_.front(), options.gpu)) {}
 
   void set_strategy(const gpu::Strategy& strategy) {
     engine_.set_strategy(strategy, options_.of_strategy, progress_);
@@ -78,7 +78,7 @@ class GpuBench {
     figures.k = k;
     figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
     figures.batch_queries = batch;
-    figures.queries = batch == 1 ? std::min(texts_.size(), most_single_queries) : texts_.size();
+    figures.queries = batch == 1 ? std::min(texts_.size(), max_single_queries) : texts_.size();
     figures.postings = reference.postings_of(figures.queries);
     figures.cpu_seconds = reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(texts_.size());
     engine_.set_batch_queries(batch);
@@ -96,7 +96,7 @@ class GpuBench {
   }
 
  private:
-  static unsigned most_gpus(const GpuBenchOptions& options) {
+  static unsigned max_gpus(const GpuBenchOptions& options) {
     const auto [least, most] = std::minmax_element(options.gpus.begin(), options.gpus.end());
     return static_cast<unsigned>(*least == 0 ? 0 : *most);
   }
@@ -119,7 +119,7 @@ class GpuBench {
     seconds.clear();  // warm by now
     const auto before = energy_.joules(figures.gpus);
     double all_seconds = 0;
-    while (seconds.size() < options_.repeats || (before && all_seconds < least_energy_seconds)) {
+    while (seconds.size() < options_.repeats || (before && all_seconds < min_energy_seconds)) {
       pass();
       all_seconds += seconds.back();
       kernels.push_back(1e-6 * figures.statistics.device.kernels_us() / static_cast<double>(figures.gpus));
@@ -129,7 +129,7 @@ class GpuBench {
       figures.joules = (*after - *before) / static_cast<double>(seconds.size());
     figures.seconds = median(seconds);
     figures.kernel_seconds = median(kernels);
-    figures.bound = bound_of(figures.statistics.counts, ceilings_);
+    figures.bound = bound_of(figures.statistics.counts, upper_bounds_);
     if (figures.bound) figures.bound->seconds /= static_cast<double>(figures.gpus);
   }
 
@@ -150,7 +150,7 @@ class GpuBench {
         }
       }
     });
-    if (const auto after = energy_.joules(figures.gpus); before && after && all_seconds >= least_energy_seconds)
+    if (const auto after = energy_.joules(figures.gpus); before && after && all_seconds >= min_energy_seconds)
       figures.joules = (*after - *before) / options_.repeats;
     figures.seconds = all_seconds / options_.repeats;
     figures.kernel_seconds = 1e-6 * figures.statistics.device.kernels_us();
@@ -166,7 +166,7 @@ class GpuBench {
   const gpu::Strategy* strategy_ = nullptr;
   const std::span<const GpuInfo> gpus_;
   const EnergyMeter energy_;
-  const GpuCeilings ceilings_;
+  const GpuCeilings upper_bounds_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct GpuBenchOptions {
 };
 
 /// Queries that a bench of batches of 1 asks, at most.
-inline constexpr std::size_t most_single_queries = 2000;
+inline constexpr std::size_t max_single_queries = 2000;
 
 struct GpuBenchFigures {
   const gpu::Strategy* strategy = nullptr;
@@ -41,7 +41,7 @@ struct GpuBenchFigures {
 };
 
 /// Answers all queries on the CPU, then on GPUs by each algorithm, k, strategy, number of GPUs and batch size, and
-/// compares document by document, bit by bit. With batches of 1 the first most_single_queries are asked one at a time,
+/// compares document by document, bit by bit. With batches of 1 the first max_single_queries are asked one at a time,
 /// as users would that wait for each answer. Throws Error where results differ, with query, algorithm and strategy, and
 /// what GpuEngine throws.
 std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,

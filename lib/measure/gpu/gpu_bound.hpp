@@ -13,7 +13,7 @@ struct GpuCeilings {
 };
 
 /// Measures the GPU's memory and reckons its shared memory. Throws CudaError.
-GpuCeilings ceilings_of(const GpuInfo& gpu, unsigned number);
+GpuCeilings upper_bounds_of(const GpuInfo& gpu, unsigned number);
 
 /// The least time that batches need, and what sets it.
 struct GpuBound {
@@ -24,6 +24,6 @@ struct GpuBound {
 /// The longer one of two times: that in which memory gives the lists once and takes their entries (and gives them back
 /// once, where all are added up), and that in which shared memory takes all additions. None where lists were not
 /// decoded as a whole, since then nothing is known of what must be read.
-std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuCeilings& ceilings);
+std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuCeilings& upper_bounds);
 
 }  // namespace quern

@@ -3,16 +3,16 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/intersection/merge_find.hpp"
 #include "quern/measure/gpu/merge_find_bench.hpp"
-#include "quern/gpu/common/tuning.hpp"
 #include "quern/measure/median.hpp"
 
 namespace quern::gpu {
 namespace {
 
-constexpr std::uint32_t mean_gap = 16, most_elements = 1u << 27;
+constexpr std::uint32_t mean_gap = 16, max_elements = 1u << 27;
 
 __global__ void __launch_bounds__(plain_threads)
     run_pass(MergeFindPasses passes, unsigned pass, const std::uint32_t* a, std::uint32_t a_count,
@@ -92,11 +92,11 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   std::vector<MergeFindFigures> all(lengths.begin(), lengths.end());
   progress.start("find", all.size(), "pairs of lists");
   for (MergeFindFigures& figures : all) {
-    if (std::min(figures.elements, figures.in) == 0 || std::max(figures.elements, figures.in) > most_elements)
-      throw InvalidArgument("lists of 1 to " + std::to_string(most_elements) + " docIDs can be measured");
+    if (std::min(figures.elements, figures.in) == 0 || std::max(figures.elements, figures.in) > max_elements)
+      throw InvalidArgument("lists of 1 to " + std::to_string(max_elements) + " docIDs can be measured");
     const Lists lists(figures, options.seed);
     figures.us.clear();
-    for (unsigned levels = 0; levels <= most_merge_find_levels; ++levels) {
+    for (unsigned levels = 0; levels <= max_merge_find_levels; ++levels) {
       lists.check(levels);
       std::vector<double> us;
       for (unsigned i = 0; i < options.repeats; ++i) us.push_back(lists.find(levels));

@@ -18,7 +18,7 @@ struct MergeFindBenchOptions {
 /// Two lists' lengths, of the one whose elements are looked up first, and what that took.
 struct MergeFindFigures {
   std::uint32_t elements = 0, in = 0;
-  std::vector<double> us;  ///< by levels of splitters, from none to most_merge_find_levels; medians
+  std::vector<double> us;  ///< by levels of splitters, from none to max_merge_find_levels; medians
 };
 
 /// Draws two lists of each pair of lengths from the seed, with even gaps of a mean of 16 in the longer one and over the

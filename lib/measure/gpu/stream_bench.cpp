@@ -60,11 +60,11 @@ class Sender {
 
 StreamFigures measure_stream(GpuEngine& gpu, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                              std::size_t k, const StreamOptions& options) {
-  gpu.set_batch_queries(options.most_queries);
-  gpu.search(texts.first(std::min(texts.size(), options.most_queries)), algorithm, k);
+  gpu.set_batch_queries(options.max_queries);
+  gpu.search(texts.first(std::min(texts.size(), options.max_queries)), algorithm, k);
   StreamFigures figures;
   std::vector<double> response_us;
-  Collector collector(options.most_queries, options.wait);
+  Collector collector(options.max_queries, options.wait);
   const Sender sender(collector, texts, options);
   WallClock::time_point first, last;
   for (auto batch = collector.take(); !batch.empty(); batch = collector.take()) {

@@ -11,7 +11,7 @@ namespace quern {
 /// How queries come, and how they are gathered.
 struct StreamOptions {
   double queries_per_second = 10000;     ///< on average: a Poisson stream
-  std::size_t most_queries = 1024;       ///< of a batch
+  std::size_t max_queries = 1024;        ///< of a batch
   std::chrono::microseconds wait{1000};  ///< that the first query of a batch waits at most
   double seconds = 2;                    ///< that the stream lasts
   std::uint64_t seed = 1;

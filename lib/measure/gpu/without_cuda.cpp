@@ -7,9 +7,7 @@
 namespace quern {
 namespace {
 
-[[noreturn]] void fail() {
-  throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON");
-}
+[[noreturn]] void fail() { throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON"); }
 
 }  // namespace
 
