@@ -73,7 +73,7 @@ class QueryFinish {
       if (scored) {
         if (key == no_candidate) continue;
         const float score = __uint_as_float(~static_cast<std::uint32_t>(key >> 32));
-        if (max_units(query, score) < min_units(threshold, docid)) continue;
+        if (upper_units(query, score) < min_units(threshold, docid)) continue;
       } else {
         const auto units = static_cast<std::uint32_t>(key >> 32);
         if (units < min_units(threshold, docid)) continue;

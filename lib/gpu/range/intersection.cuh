@@ -90,7 +90,7 @@ class IntersectionWarp {
       if (!tile_.documents.alive(i)) continue;
       const std::uint32_t docid = tile_.documents.docid(i);
       const float score = tile_.scores[i];
-      if (max_units(query, score) < min_units(threshold, docid)) continue;
+      if (upper_units(query, score) < min_units(threshold, docid)) continue;
       const auto units = static_cast<std::uint32_t>(score * query.scale);
       add_candidate(batch_, query, number, docid, min(units, max_units), rank_key(score, docid));
       any = true;

@@ -27,7 +27,7 @@ __device__ inline std::uint32_t min_units(const Threshold& threshold, std::uint3
 }
 
 /// Units that an exact score is at most, rounded so that a document with the threshold's score keeps it.
-__device__ inline std::uint32_t max_units(const BatchQuery& query, float score) {
+__device__ inline std::uint32_t upper_units(const BatchQuery& query, float score) {
   const float units = score * query.scale;
   return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
 }
