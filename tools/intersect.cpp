@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <iterator>
 #include <memory>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/wall_clock.hpp"
+#include "quern/gpu/failover.hpp"
 
 #include "command.hpp"
 #include "device_options.hpp"
@@ -20,9 +20,6 @@
 
 namespace quern::tools {
 namespace {
-
-/// Queries whose documents are held at a time, where a GPU answers them in another order.
-constexpr std::size_t queries_held_at_once = std::size_t{1} << 14;
 
 struct IntersectArguments {
   CommonOptions common;
@@ -51,11 +48,6 @@ const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
 }
 
-const GpuIntersectionMethod& gpu_method(const IntersectArguments& arguments) {
-  return arguments.method.empty() ? all_gpu_intersection_methods().front()
-                                  : gpu_intersection_method_named(arguments.method);
-}
-
 /// A query's documents as lines: its id and their number, or its id, docID and docno of each.
 void append_lines(std::string& out, const Query& query, const IndexReader& index, Documents documents, bool count) {
   if (count) {
@@ -79,13 +71,11 @@ void append_json(std::string& out, const Query& query, const IndexReader& index,
 /// Gathers what the queries took, for --stats.
 class IntersectStatistics {
  public:
-  void add(const IntersectionAnswer& answer) {
-    const IntersectionStatistics& statistics = answer.statistics;
+  void add(const IntersectionStatistics& statistics) {
     counts_ += statistics.counts;
     times_us_.push_back(statistics.time_us);
     decode_us_ += statistics.decode_us;
     thin_out_us_ += statistics.thin_out_us;
-    add_results(answer.documents.size());
   }
 
   /// Queries that a GPU answered together, in so many microseconds.
@@ -138,39 +128,6 @@ class IntersectStatistics {
   GpuIntersectionStatistics gpu_;
 };
 
-/// What is written of a query's documents, in the order of the queries.
-using Write = std::function<void(std::size_t query, Documents documents)>;
-
-/// Answers on a GPU. Returns how many queries are answered: less than all where the GPU fails and the CPU may go on.
-std::size_t run_on_gpu(GpuIntersection& gpu, std::span<const std::string_view> texts,
-                       const IntersectArguments& arguments, const Write& write, IntersectStatistics& statistics) {
-  std::size_t done = 0;
-  while (done < texts.size()) {
-    const std::size_t first = done, some = std::min(queries_held_at_once, texts.size() - first);
-    std::vector<std::vector<docid_t>> held(gpu.bucketing() ? some : 0);
-    GpuIntersectionStatistics counted;
-    WallClock::duration writing{};
-    const auto begun = WallClock::now();
-    const auto take = [&](std::size_t i, Documents documents) {
-      if (gpu.bucketing()) return held[i].assign(documents.begin(), documents.end());
-      const auto before = WallClock::now();
-      write(first + i, documents);
-      ++done;
-      writing += WallClock::now() - before;
-    };
-    try {
-      gpu.run(texts.subspan(first, some), take, &counted);
-    } catch (const CudaError& error) {
-      if (arguments.device == gpu_device) throw;
-      say(arguments.common, fmt::format("quern: the CPU goes on: {}", error.what()));
-      return done;
-    }
-    statistics.add(counted, us_since(begun + writing));
-    for (const std::vector<docid_t>& documents : held) write(done++, documents);
-  }
-  return done;
-}
-
 void run(const IntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -179,39 +136,29 @@ void run(const IntersectArguments& arguments) {
   for (const Query& query : queries) texts.push_back(query.text);
   TextOutput out(arguments.output, arguments.common.force);
   const Intersection intersection(index, cpu_method(arguments), arguments.options);
-  const auto gpu = gpu_or_nothing(arguments.device, arguments.common, [&] {
-    require_gpu(arguments.gpu.gpu);
-    return std::make_unique<GpuIntersection>(index, gpu_method(arguments), arguments.gpu, *resources.progress);
-  });
+  FailoverIntersection intersections(intersection, query_device_named(arguments.device), arguments.method,
+                                     arguments.gpu, *resources.progress,
+                                     [&](const std::string& what) { say(arguments.common, "quern: " + what); });
   const auto append = arguments.common.json ? append_json : append_lines;
   resources.progress->start("intersect", queries.size(), "queries");
   IntersectStatistics statistics;
   std::string text;
   const auto begun = WallClock::now();
-  const auto write = [&](std::size_t i, Documents documents) {
+  IntersectionSteps steps;
+  steps.take = [&](std::size_t i, Documents documents) {
     text.clear();
     append(text, queries[i], index, documents, arguments.count);
     out.write(text);
+    statistics.add_results(documents.size());
     resources.progress->add(1);
   };
-  std::size_t done = 0;
-  if (gpu) {
-    const auto write_and_count = [&](std::size_t i, Documents documents) {
-      write(i, documents);
-      statistics.add_results(documents.size());
-    };
-    done = run_on_gpu(*gpu, texts, arguments, write_and_count, statistics);
-  }
-  intersect_batch(intersection, std::span<const std::string_view>(texts).subspan(done), resources.threads,
-                  [&](std::size_t i, const IntersectionAnswer& answer) {
-                    write(done + i, answer.documents);
-                    statistics.add(answer);
-                  });
+  steps.count_cpu = [&](const IntersectionStatistics& counted) { statistics.add(counted); };
+  steps.count_gpu = [&](const GpuIntersectionStatistics& counted, double time_us) { statistics.add(counted, time_us); };
+  intersections.run(texts, resources.threads, steps);
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
-  const std::string_view method = gpu ? gpu->method().name : intersection.method().name;
-  if (!arguments.stats.empty()) statistics.write(arguments, method, resources.threads, seconds);
+  if (!arguments.stats.empty()) statistics.write(arguments, intersections.method_name(), resources.threads, seconds);
 }
 
 }  // namespace

@@ -1,35 +1,29 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/failover.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/query/query_engine.hpp"
+#include "quern/query/query_stream.hpp"
 
 #include "command.hpp"
 #include "device_options.hpp"
 #include "gpu_figures.hpp"
 #include "query_source.hpp"
-#include "query_stream.hpp"
 #include "run_statistics.hpp"
 #include "scoring_options.hpp"
 #include "strategy_options.hpp"
 
 namespace quern::tools {
 namespace {
-
-/// Queries whose results a GPU's host holds at a time.
-constexpr std::size_t gpu_queries_at_once = std::size_t{1} << 16;
 
 struct QueryArguments {
   CommonOptions common;
@@ -91,31 +85,19 @@ void check_plan(const QueryArguments& arguments, const IndexReader& index) {
                                     arguments.plan));
 }
 
-/// The GPUs' engine, if queries are to run there; see gpu_or_nothing().
-std::unique_ptr<GpuEngine> gpu_engine(const QueryArguments& arguments, const QueryEngine& engine,
-                                      const Resources& resources) {
-  // Whoever names a GPU that is not there has made a mistake, where there are others.
-  if (arguments.device != cpu_device && !list_gpus().empty()) GpuEngine::numbers_of(arguments.gpu);
-  return gpu_or_nothing(arguments.device, arguments.common, [&] {
-    GpuOptions options = arguments.gpu;
-    options.strategy = &gpu::strategy_named(arguments.strategy);
-    return std::make_unique<GpuEngine>(engine, options, *resources.progress);
-  });
-}
-
-/// Answers queries and writes what they find, on GPUs as long as these can, else on the CPU.
+/// Answers queries and writes their results.
 class QueryRun {
  public:
   QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
            const QueryEngine& engine, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
-        engine_(engine),
         algorithm_(algorithm_named(arguments.algorithm)),
         format_(output_format(arguments)),
         result_text_(index, format_, arguments.tag),
         out_(out),
-        gpu_(gpu_engine(arguments, engine, resources)) {}
+        engine_(engine, query_device_named(arguments.device), gpu_options(arguments), *resources.progress,
+                [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
     std::string text;
@@ -141,57 +123,27 @@ class QueryRun {
       statistics_.add(answer);
       resources_.progress->add(1);
     };
-    const std::size_t done = answer_on_gpu(texts, steps);
-    if (done == texts.size()) return;
-    BatchSteps later;
-    later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
-    later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
-    run_batch(engine_, std::span<const std::string_view>(texts).subspan(done), algorithm_, arguments_.k,
-              resources_.threads, later);
+    GpuStatistics of_gpus;
+    engine_.run(texts, algorithm_, arguments_.k, resources_.threads, steps, of_gpus);
+    statistics_.add(of_gpus);
   }
 
   const RunStatistics& statistics() const { return statistics_; }
 
  private:
-  /// As run_batch(), on GPUs. A query's time is its share of the time of all that are answered together. Returns how
-  /// many queries are answered: less than all where no GPU is left, or was there, and the CPU may go on.
-  std::size_t answer_on_gpu(std::span<const std::string_view> texts, const BatchSteps& steps) {
-    for (std::size_t from = 0; from < texts.size(); from += gpu_queries_at_once) {
-      if (!gpu_) return from;
-      const std::size_t some = std::min(gpu_queries_at_once, texts.size() - from);
-      const auto begun = WallClock::now();
-      std::vector<std::vector<ScoredDocument>> results;
-      GpuStatistics counted;
-      try {
-        results = gpu_->search(texts.subspan(from, some), algorithm_, arguments_.k, &counted);
-      } catch (const CudaError& error) {
-        if (arguments_.device == gpu_device) throw;
-        say(arguments_.common, fmt::format("quern: the CPU goes on: {}", error.what()));
-        gpu_.reset();
-        return from;
-      }
-      for (const std::string& failed : counted.failed_gpus) say(arguments_.common, "quern: " + failed);
-      statistics_.add(counted);
-      const double time_us = us_since(begun);
-      const auto answer = [&](std::size_t i, QueryAnswer& out) {
-        out.documents = std::move(results[i]);
-        out.time_us = time_us / static_cast<double>(some);
-        steps.render(from + i, out);
-      };
-      answer_in_batches<QueryAnswer>(some, resources_.threads, answer,
-                                     [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
-    }
-    return texts.size();
+  static GpuOptions gpu_options(const QueryArguments& arguments) {
+    GpuOptions options = arguments.gpu;
+    options.strategy = &gpu::strategy_named(arguments.strategy);
+    return options;
   }
 
   const QueryArguments& arguments_;
   const Resources& resources_;
-  const QueryEngine& engine_;
   const QueryAlgorithm& algorithm_;
   const RunFormat& format_;
   const ResultText result_text_;
   TextOutput& out_;
-  std::unique_ptr<GpuEngine> gpu_;  ///< null: the CPU answers
+  FailoverEngine engine_;
   RunStatistics statistics_;
 };
 
@@ -224,7 +176,8 @@ void run(const QueryArguments& arguments) {
   const auto begun = WallClock::now();
   query_run.begin();
   if (streams) {
-    QueryStream stream(arguments.queries, arguments.gpu.batch_queries,
+    const QuerySource& source = arguments.queries;
+    QueryStream stream(source.file, source_name(source.file), source.form, arguments.gpu.batch_queries,
                        std::chrono::milliseconds(*arguments.batch_wait_ms));
     for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
       query_run.answer(batch);

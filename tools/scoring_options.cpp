@@ -46,7 +46,7 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
   if (arguments.b) options.bm25.b = *arguments.b;
   options.idf = arguments.idf == "robertson" ? Idf::robertson : Idf::lucene;
   options.scores = arguments.scores == "quantized" ? Scores::quantized : Scores::exact;
-  options.scorer = arguments.scorer == pagerank_scorer ? Scorer::bm25_pagerank : Scorer::bm25;
+  options.scorer = scorer_named(arguments.scorer);
   if (!index.global_scores().empty() && index.manifest().scores) options.alpha = index.manifest().scores->alpha;
   if (arguments.alpha) options.alpha = *arguments.alpha;
   options.early_termination = !arguments.no_early_termination;

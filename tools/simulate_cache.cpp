@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "quern/cache/cache_simulation.hpp"
-#include "quern/cache/make_plan.hpp"
+#include "quern/cache/cache_policy.hpp"
+#include "quern/cache/policy_sweep.hpp"
 #include "quern/core/size_text.hpp"
 
 #include "bench.hpp"
@@ -25,17 +25,8 @@ struct SimulateCacheArguments {
   bool csv = false;
 };
 
-/// A cache, and what it would do.
-struct Simulated {
-  std::string policy;
-  std::uint64_t budget_bytes = 0, cached_bytes = 0, index_bytes = 0;
-  double max_admission = 1;
-  std::size_t k = 10;
-  CacheFigures figures;
-};
-
 /// Name and value of all figures, in the order in which they are printed.
-Json figures_json(const Simulated& simulated) {
+Json figures_json(const SimulatedCache& simulated) {
   const CacheFigures& figures = simulated.figures;
   return {{"policy", simulated.policy},
           {"budget_bytes", simulated.budget_bytes},
@@ -67,64 +58,30 @@ struct Log {
   std::vector<std::string_view> views;
 };
 
-/// The plan's own settings, whatever the command line says.
-Simulated simulate_plan(const SimulateCacheArguments& arguments, const IndexReader& index, const Resources& resources) {
-  const PlanReader reader = PlanReader::open(arguments.plan);
-  const CachePlan plan = reader.load_for(index);
-  const PlanManifest& manifest = plan.manifest;
-  ScoringOptions scoring;
-  scoring.bm25 = manifest.bm25;
-  scoring.alpha = manifest.alpha;
-  scoring.scorer = manifest.scorer == bm25_scorer ? Scorer::bm25 : Scorer::bm25_pagerank;
-  scoring.early_termination = manifest.early_termination;
-  const QueryEngine engine(index, scoring);
-  const CacheBlocks blocks(index, manifest.block);
-  const Log log(arguments.log, arguments.form, resources);
-  const CacheTrace trace(engine, log.views, manifest.k, manifest.round, resources);
-  std::map<term_t, std::uint64_t> kept;
-  for (const CachedList& list : plan.lists) kept[list.term] = list.blocks;
-  const auto blocks_kept = [&](term_t term) {
-    const auto found = kept.find(term);
-    return found == kept.end() ? 0 : found->second;
-  };
-  return {manifest.policy,
-          manifest.budget_bytes,
-          manifest.cached_bytes,
-          manifest.index_bytes,
-          manifest.max_admission,
-          manifest.k,
-          trace.simulate(blocks, blocks_kept, arguments.batch)};
-}
-
-/// All policies, budgets and lambdas of one k: the logs are run but once.
-void sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, std::size_t k, const Log& log,
-           const Resources& resources, std::vector<Simulated>& rows) {
-  const IndexReader& index = engine.index();
-  const CacheBlocks blocks(index, block_size(arguments.cache, index));
-  DemandOptions options = demand_options(arguments.cache);
-  options.k = k;
-  LogQueries train(index.manifest().analyzer, resources);
-  QueryLogFile(arguments.train, arguments.form, resources).for_each([&](std::string_view, std::string_view text) {
-    train.add(text);
-  });
-  const LogDemand demand = measure_demand(engine, blocks, train, options, resources);
-  const CacheTrace trace(engine, log.views, k, options.round, resources);
+/// All policies, budgets and lambdas, for each k.
+std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, const Log& log,
+                                  const Resources& resources) {
+  const CacheBlocks blocks(engine.index(), block_size(arguments.cache, engine.index()));
+  const DemandOptions demand = demand_options(arguments.cache);
+  SweepOptions options;
+  options.ks = arguments.ks;
+  options.policies = arguments.policies;
+  options.max_admissions = arguments.max_admissions;
+  options.round = demand.round;
+  options.kind = demand.kind;
+  options.batch = arguments.batch;
   const std::uint64_t index_bytes = blocks.index_bytes();
-  for (const std::string& policy : arguments.policies) {
-    for (const std::string& budget : arguments.budgets) {
-      for (const double max_admission : arguments.max_admissions) {
-        const std::uint64_t budget_bytes = parse_budget(budget, index_bytes);
-        CacheAdmission admission(blocks, budget_bytes, max_admission);
-        cache_policy_named(policy).admit(index, demand, admission);
-        const auto kept = [&](term_t term) { return admission.blocks_of(term); };
-        rows.push_back({policy, budget_bytes, admission.bytes(), index_bytes, max_admission, k,
-                        trace.simulate(blocks, kept, arguments.batch)});
-      }
-    }
-  }
+  for (const std::string& budget : arguments.budgets)
+    options.budgets_bytes.push_back(parse_budget(budget, index_bytes));
+  const auto train = [&](const std::function<void(std::string_view)>& take) {
+    QueryLogFile(arguments.train, arguments.form, resources).for_each([&](std::string_view, std::string_view text) {
+      take(text);
+    });
+  };
+  return sweep_policies(engine, blocks, train, log.views, options, resources);
 }
 
-void print_csv(const std::vector<Simulated>& rows) {
+void print_csv(const std::vector<SimulatedCache>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Json json = figures_json(rows[i]);
     std::vector<std::string> names, values;
@@ -137,10 +94,10 @@ void print_csv(const std::vector<Simulated>& rows) {
   }
 }
 
-void print_table(const std::vector<Simulated>& rows) {
+void print_table(const std::vector<SimulatedCache>& rows) {
   print(fmt::format("{:<7}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}\n", "policy", "budget", "share",
                     "lambda", "k", "lists", "blocks", "served", "CPU", "transfer/query", "transfer/batch"));
-  for (const Simulated& row : rows) {
+  for (const SimulatedCache& row : rows) {
     const CacheFigures& figures = row.figures;
     const auto percent = [&](std::uint64_t part) {
       return figures.queries == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(figures.queries);
@@ -158,19 +115,20 @@ void run(const SimulateCacheArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
-    const Simulated simulated = simulate_plan(arguments, index, resources);
+    const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
+    const Log log(arguments.log, arguments.form, resources);
+    const SimulatedCache simulated = simulate_plan(plan, index, log.views, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index));
   warn_of_full_visits(arguments.common, engine);
   const Log log(arguments.log, arguments.form, resources);
-  std::vector<Simulated> rows;
-  for (const std::size_t k : arguments.ks) sweep(arguments, engine, k, log, resources, rows);
+  const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
   if (arguments.csv) return print_csv(rows);
   if (!arguments.common.json) return print_table(rows);
   Json json = {{"bench", "cache"}, {"environment", environment_json()}, {"indexes", {index_json(index)}}};
-  for (const Simulated& row : rows) json["results"].push_back(figures_json(row));
+  for (const SimulatedCache& row : rows) json["results"].push_back(figures_json(row));
   print(json.dump(1) + "\n");
 }
 

@@ -28,7 +28,7 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
   manifest.k = options.demand.k;
   manifest.alpha = scoring.alpha;
   manifest.bm25 = scoring.bm25;
-  manifest.scorer = scoring.scorer == Scorer::bm25 ? "bm25" : "bm25+pagerank";
+  manifest.scorer = scorer_name(scoring.scorer);
   manifest.early_termination = engine.ends_early();
   manifest.round = options.demand.round;
   manifest.block = blocks.size();

@@ -31,6 +31,14 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
 
 }  // namespace
 
+std::string_view scorer_name(Scorer scorer) { return scorer == Scorer::bm25 ? "bm25" : "bm25+pagerank"; }
+
+Scorer scorer_named(std::string_view name) {
+  for (const Scorer scorer : {Scorer::bm25, Scorer::bm25_pagerank})
+    if (scorer_name(scorer) == name) return scorer;
+  throw InvalidArgument(fmt::format("no scorer is called '{}'; there are bm25, bm25+pagerank", name));
+}
+
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options) : index_(index), options_(options) {
   if (options.scores == Scores::quantized) {
     check_quantized(index, options);

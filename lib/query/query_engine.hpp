@@ -19,6 +19,11 @@ enum class Scores { exact, quantized };
 /// document's parts begins with alpha ⊗ PageRank, and w_t is (1 - alpha) times the term's share of the query's IDF.
 enum class Scorer { bm25, bm25_pagerank };
 
+/// "bm25" or "bm25+pagerank", as command lines and plans have it.
+std::string_view scorer_name(Scorer scorer);
+/// Throws InvalidArgument for any other name.
+Scorer scorer_named(std::string_view name);
+
 /// How documents are scored. The index's own k1 and b unless told otherwise.
 struct ScoringOptions {
   Bm25Parameters bm25;

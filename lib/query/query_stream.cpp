@@ -1,4 +1,4 @@
-#include "query_stream.hpp"
+#include "quern/query/query_stream.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -8,24 +8,24 @@
 
 #include "quern/core/error.hpp"
 
-namespace quern::tools {
+namespace quern {
 namespace {
 
-/// A line may have so many bytes.
 constexpr std::size_t max_line_bytes = std::size_t{1} << 24;
 
-std::optional<File> opened(const std::string& path) {
+std::optional<File> open_unless_standard_input(const std::string& path) {
   if (path == "-") return std::nullopt;
   return File::open_for_reading(path);
 }
 
 }  // namespace
 
-QueryStream::QueryStream(const QuerySource& source, std::size_t most, std::chrono::milliseconds wait)
-    : file_(opened(source.file)),
-      name_(source_name(source.file)),
-      parser_(source.form, name_),
-      collector_(most, wait),
+QueryStream::QueryStream(const std::string& path, const std::string& name, const std::string& format,
+                         std::size_t max_queries, std::chrono::milliseconds wait)
+    : file_(open_unless_standard_input(path)),
+      name_(name),
+      parser_(format, name_),
+      collector_(max_queries, wait),
       stop_event_(::eventfd(0, EFD_CLOEXEC)) {
   if (stop_event_ < 0) throw_errno("can't wait for", name_);
   thread_ = std::thread([this] { read_all(); });
@@ -56,7 +56,7 @@ void QueryStream::read_all() {
         begin = end + 1;
       }
       rest.erase(0, begin);
-      if (rest.size() > max_line_bytes) throw CorruptFile(name_ + ": has a line of more than 16 MiB");
+      if (rest.size() > max_line_bytes) throw CorruptFile(name_ + ": a line is longer than 16 MiB");
     }
     if (!rest.empty()) take_line(rest);
   } catch (...) {
@@ -84,4 +84,4 @@ std::size_t QueryStream::read_some(std::span<char> to) const {
   }
 }
 
-}  // namespace quern::tools
+}  // namespace quern

@@ -1,0 +1,68 @@
+#include "quern/cache/policy_sweep.hpp"
+
+#include <map>
+
+#include "quern/cache/cache_policy.hpp"
+
+namespace quern {
+namespace {
+
+ScoringOptions scoring_of(const PlanManifest& manifest) {
+  ScoringOptions scoring;
+  scoring.bm25 = manifest.bm25;
+  scoring.alpha = manifest.alpha;
+  scoring.scorer = scorer_named(manifest.scorer);
+  scoring.early_termination = manifest.early_termination;
+  return scoring;
+}
+
+}  // namespace
+
+SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, std::span<const std::string_view> log,
+                             std::uint64_t batch, const Resources& resources) {
+  const PlanManifest& manifest = plan.manifest;
+  const QueryEngine engine(index, scoring_of(manifest));
+  const CacheBlocks blocks(index, manifest.block);
+  const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
+  std::map<term_t, std::uint64_t> cached;
+  for (const CachedList& list : plan.lists) cached[list.term] = list.blocks;
+  const auto blocks_cached = [&](term_t term) {
+    const auto found = cached.find(term);
+    return found == cached.end() ? 0 : found->second;
+  };
+  return {manifest.policy,
+          manifest.budget_bytes,
+          manifest.cached_bytes,
+          manifest.index_bytes,
+          manifest.max_admission,
+          manifest.k,
+          trace.simulate(blocks, blocks_cached, batch)};
+}
+
+std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
+                                           const ReadQueries& train, std::span<const std::string_view> log,
+                                           const SweepOptions& options, const Resources& resources) {
+  const IndexReader& index = engine.index();
+  const std::uint64_t index_bytes = blocks.index_bytes();
+  std::vector<SimulatedCache> caches;
+  for (const std::size_t k : options.ks) {
+    LogQueries queries(index.manifest().analyzer, resources);
+    train([&](std::string_view text) { queries.add(text); });
+    const LogDemand demand = measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
+    const CacheTrace trace(engine, log, k, options.round, resources);
+    for (const std::string& policy : options.policies) {
+      for (const std::uint64_t budget_bytes : options.budgets_bytes) {
+        for (const double max_admission : options.max_admissions) {
+          CacheAdmission admission(blocks, budget_bytes, max_admission);
+          cache_policy_named(policy).admit(index, demand, admission);
+          const auto blocks_cached = [&](term_t term) { return admission.blocks_of(term); };
+          caches.push_back({policy, budget_bytes, admission.bytes(), index_bytes, max_admission, k,
+                            trace.simulate(blocks, blocks_cached, options.batch)});
+        }
+      }
+    }
+  }
+  return caches;
+}
+
+}  // namespace quern

@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/cache/cache_simulation.hpp"
+#include "quern/cache/list_demand.hpp"
+#include "quern/formats/plan_file.hpp"
+
+/// What plans would do for a log of queries: one plan as it is, or a sweep over policies, budgets and limits.
+namespace quern {
+
+/// The settings of a cache, its size, and what it would do.
+struct SimulatedCache {
+  std::string policy;
+  std::uint64_t budget_bytes = 0, cached_bytes = 0, index_bytes = 0;
+  double max_admission = 1;
+  std::size_t k = 10;
+  CacheFigures figures;
+};
+
+/// Simulates a plan for the queries `log`, with the plan's own k, scoring and block size. `batch`: queries that are
+/// transferred together. The plan must be of this index (PlanReader::load_for()).
+SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, std::span<const std::string_view> log,
+                             std::uint64_t batch, const Resources& resources);
+
+/// All combinations of the lists below are simulated.
+struct SweepOptions {
+  std::vector<std::size_t> ks;
+  std::vector<std::string> policies;
+  std::vector<std::uint64_t> budgets_bytes;
+  std::vector<double> max_admissions;  ///< lambda, as in CacheAdmission
+  std::uint64_t round = 256;           ///< as in DemandOptions
+  VisitKind kind = VisitKind::visited;
+  std::uint64_t batch = 1024;  ///< queries that are transferred together
+};
+
+/// Calls its argument with the text of each query of a log, in their order.
+using ReadQueries = std::function<void(const std::function<void(std::string_view text)>& take)>;
+
+/// Plans caches for the queries that `train` reads, and simulates them for the queries `log`; ordered by k, policy,
+/// budget and max_admission, the first slowest. Runs both logs once for each k. Throws as measure_demand() and
+/// CacheAdmission do, and InvalidArgument for an unknown policy.
+std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
+                                           const ReadQueries& train, std::span<const std::string_view> log,
+                                           const SweepOptions& options, const Resources& resources);
+
+}  // namespace quern

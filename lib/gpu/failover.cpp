@@ -1,0 +1,154 @@
+#include "quern/gpu/failover.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/parallel_batch.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/device_info.hpp"
+
+namespace quern {
+namespace {
+
+/// Queries whose results are kept at a time: k scored documents each.
+constexpr std::size_t scored_queries_per_call = std::size_t{1} << 16;
+/// The same for intersections, whose results have any length.
+constexpr std::size_t intersections_per_call = std::size_t{1} << 14;
+
+constexpr std::array<std::string_view, all_query_devices.size()> device_names = {"cpu", "gpu", "auto"};
+
+/// What make() returns, a pointer, if queries are to run on a GPU; else null. With `automatic`, errors become notices.
+template <class Make>
+auto make_unless_on_cpu(QueryDevice device, const FailoverNotice& notice, Make&& make) -> decltype(make()) {
+  if (device == QueryDevice::cpu) return nullptr;
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (device == QueryDevice::gpu) throw;
+    notice(std::string("queries run on the CPU: ") + error.what());
+    return nullptr;
+  }
+}
+
+std::string continuing_on_cpu(const CudaError& error) {
+  return std::string("the CPU answers the remaining queries: ") + error.what();
+}
+
+}  // namespace
+
+std::string_view query_device_name(QueryDevice device) { return device_names[static_cast<std::size_t>(device)]; }
+
+QueryDevice query_device_named(std::string_view name) {
+  for (const QueryDevice device : all_query_devices)
+    if (query_device_name(device) == name) return device;
+  throw InvalidArgument("no device is called '" + std::string(name) + "'; there are cpu, gpu, auto");
+}
+
+void require_gpu(unsigned gpu) {
+  GpuOptions options;
+  options.gpu = gpu;
+  GpuEngine::numbers_of(options);
+}
+
+FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
+                               Progress& progress, FailoverNotice notice)
+    : engine_(engine), device_(device), notice_(std::move(notice)) {
+  if (device != QueryDevice::cpu && !list_gpus().empty()) GpuEngine::numbers_of(options);
+  gpu_ = make_unless_on_cpu(device, notice_, [&] { return std::make_unique<GpuEngine>(engine, options, progress); });
+}
+
+void FailoverEngine::run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics) {
+  const std::size_t done = run_on_gpu(texts, algorithm, k, threads, steps, statistics);
+  if (done == texts.size()) return;
+  BatchSteps later;
+  if (steps.render) later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
+  later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
+  run_batch(engine_, texts.subspan(done), algorithm, k, threads, later);
+}
+
+std::size_t FailoverEngine::run_on_gpu(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
+                                       std::size_t k, unsigned threads, const BatchSteps& steps,
+                                       GpuStatistics& statistics) {
+  for (std::size_t from = 0; from < texts.size(); from += scored_queries_per_call) {
+    if (!gpu_) return from;
+    const std::size_t count = std::min(scored_queries_per_call, texts.size() - from);
+    const auto begun = WallClock::now();
+    std::vector<std::vector<ScoredDocument>> results;
+    GpuStatistics counted;
+    try {
+      results = gpu_->search(texts.subspan(from, count), algorithm, k, &counted);
+    } catch (const CudaError& error) {
+      if (device_ == QueryDevice::gpu) throw;
+      notice_(continuing_on_cpu(error));
+      gpu_.reset();
+      return from;
+    }
+    for (const std::string& failed : counted.failed_gpus) notice_(failed);
+    statistics += counted;
+    const double time_us = us_since(begun) / static_cast<double>(count);
+    const auto answer = [&](std::size_t i, QueryAnswer& out) {
+      out.documents = std::move(results[i]);
+      out.time_us = time_us;
+      if (steps.render) steps.render(from + i, out);
+    };
+    answer_in_batches<QueryAnswer>(count, threads, answer,
+                                   [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+  }
+  return texts.size();
+}
+
+FailoverIntersection::FailoverIntersection(const Intersection& cpu, QueryDevice device, std::string_view gpu_method,
+                                           const GpuIntersectionOptions& options, Progress& progress,
+                                           FailoverNotice notice)
+    : cpu_(cpu), device_(device), notice_(std::move(notice)) {
+  gpu_ = make_unless_on_cpu(device, notice_, [&] {
+    require_gpu(options.gpu);
+    const GpuIntersectionMethod& method =
+        gpu_method.empty() ? all_gpu_intersection_methods().front() : gpu_intersection_method_named(gpu_method);
+    return std::make_unique<GpuIntersection>(cpu.index(), method, options, progress);
+  });
+}
+
+void FailoverIntersection::run(std::span<const std::string_view> texts, unsigned threads,
+                               const IntersectionSteps& steps) {
+  const std::size_t done = gpu_ ? run_on_gpu(texts, steps) : 0;
+  intersect_batch(cpu_, texts.subspan(done), threads, [&](std::size_t i, const IntersectionAnswer& answer) {
+    steps.take(done + i, answer.documents);
+    steps.count_cpu(answer.statistics);
+  });
+}
+
+std::string_view FailoverIntersection::method_name() const { return gpu_ ? gpu_->method().name : cpu_.method().name; }
+
+std::size_t FailoverIntersection::run_on_gpu(std::span<const std::string_view> texts, const IntersectionSteps& steps) {
+  std::size_t done = 0;
+  while (done < texts.size()) {
+    const std::size_t first = done, count = std::min(intersections_per_call, texts.size() - first);
+    // With bucketing, answers come in another order.
+    std::vector<std::vector<docid_t>> kept(gpu_->bucketing() ? count : 0);
+    GpuIntersectionStatistics counted;
+    WallClock::duration taking{};
+    const auto begun = WallClock::now();
+    const auto take = [&](std::size_t i, std::span<const docid_t> documents) {
+      if (gpu_->bucketing()) return kept[i].assign(documents.begin(), documents.end());
+      const auto before = WallClock::now();
+      steps.take(first + i, documents);
+      ++done;
+      taking += WallClock::now() - before;
+    };
+    try {
+      gpu_->run(texts.subspan(first, count), take, &counted);
+    } catch (const CudaError& error) {
+      if (device_ == QueryDevice::gpu) throw;
+      notice_(continuing_on_cpu(error));
+      return done;
+    }
+    steps.count_gpu(counted, us_since(begun + taking));
+    for (const std::vector<docid_t>& documents : kept) steps.take(done++, documents);
+  }
+  return done;
+}
+
+}  // namespace quern

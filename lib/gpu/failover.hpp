@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/intersection/gpu_intersection.hpp"
+
+/// Answers queries on GPUs as long as they work, and on the CPU otherwise. Results are the same on both.
+namespace quern {
+
+/// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU.
+enum class QueryDevice : std::uint8_t { cpu, gpu, automatic };
+
+/// All devices, in the order of their declaration.
+inline constexpr std::array all_query_devices = {QueryDevice::cpu, QueryDevice::gpu, QueryDevice::automatic};
+/// "cpu", "gpu" or "auto".
+std::string_view query_device_name(QueryDevice device);
+/// Throws InvalidArgument, with the names that exist, if no device has this name.
+QueryDevice query_device_named(std::string_view name);
+
+/// Throws CudaError if this machine, or this build, has no GPU; InvalidArgument if it has none of that number.
+void require_gpu(unsigned gpu);
+
+/// Receives a sentence for the user when queries move from a GPU to the CPU, or to fewer GPUs.
+using FailoverNotice = std::function<void(const std::string& text)>;
+
+/// Answers queries with scores. One thread at a time uses an engine.
+class FailoverEngine {
+ public:
+  /// Copies the index to the GPUs unless `device` is the CPU. Throws as GpuEngine does if `device` is a GPU. With
+  /// `automatic` it calls `notice` and answers on the CPU instead, except that GPU numbers which don't exist beside
+  /// GPUs that do are errors (InvalidArgument). `engine` must outlive the object.
+  FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options, Progress& progress,
+                 FailoverNotice notice);
+
+  /// As run_batch(). Adds to `statistics` what GPUs did; the time of a query that they answer is its share of the time
+  /// of all queries in the same call. If the last GPU fails, throws CudaError if the device is a GPU, else the CPU
+  /// answers what is left, and all later calls.
+  void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
+           const BatchSteps& steps, GpuStatistics& statistics);
+
+ private:
+  /// Returns the number of queries answered; fewer than all if the CPU must answer the others.
+  std::size_t run_on_gpu(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics);
+
+  const QueryEngine& engine_;
+  QueryDevice device_;
+  FailoverNotice notice_;
+  std::unique_ptr<GpuEngine> gpu_;  ///< null: the CPU answers
+};
+
+/// What is done with the answers of a FailoverIntersection, all in the calling thread.
+struct IntersectionSteps {
+  /// Called for each query, in their order.
+  std::function<void(std::size_t query, std::span<const docid_t> documents)> take;
+  /// Called for each query that the CPU answered.
+  std::function<void(const IntersectionStatistics& statistics)> count_cpu;
+  /// Called for queries that a GPU answered together in `time_us` microseconds, without the time spent in `take`.
+  std::function<void(const GpuIntersectionStatistics& statistics, double time_us)> count_gpu;
+};
+
+/// Finds all documents with all terms of a query, without scores.
+class FailoverIntersection {
+ public:
+  /// Copies the index to the GPU unless `device` is the CPU; an empty `gpu_method` is the default. Throws as
+  /// GpuIntersection does if `device` is a GPU; with `automatic` it calls `notice` and answers on the CPU instead.
+  /// `cpu` must outlive the object.
+  FailoverIntersection(const Intersection& cpu, QueryDevice device, std::string_view gpu_method,
+                       const GpuIntersectionOptions& options, Progress& progress, FailoverNotice notice);
+
+  /// Answers all queries, on `threads` threads if the CPU does it. If the GPU fails, throws CudaError if the device is
+  /// a GPU, else the CPU answers what is left.
+  void run(std::span<const std::string_view> texts, unsigned threads, const IntersectionSteps& steps);
+  /// The method that answers, or answered first if the GPU failed.
+  std::string_view method_name() const;
+
+ private:
+  /// Returns the number of queries answered; fewer than all if the CPU must answer the others.
+  std::size_t run_on_gpu(std::span<const std::string_view> texts, const IntersectionSteps& steps);
+
+  const Intersection& cpu_;
+  QueryDevice device_;
+  FailoverNotice notice_;
+  std::unique_ptr<GpuIntersection> gpu_;  ///< null: the CPU answers
+};
+
+}  // namespace quern

@@ -1,0 +1,49 @@
+#pragma once
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "quern/formats/queries/query_file.hpp"
+#include "quern/io/file.hpp"
+#include "quern/query/batch_collector.hpp"
+
+namespace quern {
+
+/// Queries that arrive over time, one per line and uncompressed, from a file or a pipe that may stay open. A thread
+/// reads them as they arrive and a BatchCollector cuts them into batches.
+class QueryStream {
+ public:
+  /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` is a query format with
+  /// one query per line. Throws as QueryLineParser does for other formats, and IoError if the file can't be opened.
+  QueryStream(const std::string& path, const std::string& name, const std::string& format, std::size_t max_queries,
+              std::chrono::milliseconds wait);
+  /// Stops reading, also while it waits for input.
+  ~QueryStream();
+  QueryStream(const QueryStream&) = delete;
+  QueryStream& operator=(const QueryStream&) = delete;
+
+  /// Waits for the next batch; empty at the end of input. An error in the input is thrown after all queries before it
+  /// have been returned.
+  std::vector<Query> next();
+
+ private:
+  void read_all();
+  void take_line(std::string_view line);
+  /// Waits for input and returns the number of bytes read; 0 at the end of input and once the object is destroyed.
+  std::size_t read_some(std::span<char> to) const;
+
+  std::optional<File> file_;  ///< none: standard input
+  std::string name_;
+  QueryLineParser parser_;
+  BatchCollector<Query> collector_;
+  int stop_event_ = -1;
+  std::exception_ptr thrown_;  ///< set by the reading thread before it finishes the collector
+  std::thread thread_;
+};
+
+}  // namespace quern
