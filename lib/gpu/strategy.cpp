@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {
 namespace {
 
-std::uint64_t bytes_with_entries(const QueryBatch& batch, std::size_t ranges, std::size_t k) {
-  return batch.device_bytes(ranges, candidate_room_of(k));
-}
-
-std::uint64_t bytes_of_results(const QueryBatch& batch, std::size_t, std::size_t k) {
+std::uint64_t result_bytes(const QueryBatch& batch, std::size_t k) {
   return batch.queries.size() * k * sizeof(std::uint64_t);
 }
 
@@ -21,15 +17,15 @@ std::uint64_t bytes_of_results(const QueryBatch& batch, std::size_t, std::size_t
 const std::vector<Strategy>& all_strategies() {
   static const std::vector<Strategy> strategies = {
       {"range", "batches, range of documents by range: each list is decoded once for all of its queries",
-       bytes_with_entries},
+       range_batch_bytes, make_range},
       {"ding",
        "each query with the whole GPU, term after term; a union has an accumulator a document, and wand, bmw and "
        "maxscore are answered as or is (Ding et al. 2009)",
-       bytes_of_results, make_ding},
+       result_bytes, make_ding},
       {"partition",
        "a thread block a query, each of its threads a range of documents by itself; maxscore is answered as bmw is "
        "(Huang et al. 2017)",
-       bytes_of_results, make_partition, true},
+       result_bytes, make_partition, true},
   };
   return strategies;
 }

@@ -12,7 +12,7 @@ namespace quern::gpu {
 
 class DeviceIndex;
 class QueryBatch;
-class StrategyRun;  ///< of CUDA sources alone: strategy_run.cuh
+class StrategyRun;  ///< only in CUDA sources: engine/strategy_run.cuh
 
 /// A whole number of warps, within what a thread block takes.
 inline constexpr unsigned min_partitions = 32, max_partitions = 512;
@@ -30,9 +30,9 @@ struct Strategy {
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// Memory that a batch takes of the GPU's, about, besides what make() takes once; `ranges` as in QueryBatch.
-  std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t ranges, std::size_t k) = nullptr;
-  /// Makes what runs batches; null: BatchRunner itself does. Throws CudaError where its room doesn't fit.
+  /// GPU memory that a batch takes, roughly, besides what make() allocates once.
+  std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
+  /// Makes what runs batches, one at a time. Throws CudaError if its working memory doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, const StrategyOptions& options) = nullptr;
   /// Reads the index's block maxima.
   bool reads_block_maxima = false;
@@ -47,6 +47,8 @@ const Strategy& strategy_named(std::string_view name);
 /// For help texts: a line for each strategy.
 std::string strategies_help();
 
+/// Many queries together, range of docIDs by range.
+std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, const StrategyOptions& options);
 /// Each query by itself, term after term, with the whole GPU (Ding et al.).
 std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, const StrategyOptions& options);
 /// A thread block a query, a thread a range of docIDs (Huang et al.).

@@ -7,7 +7,6 @@
 
 #include "quern/gpu/decode/decode_lists.cuh"
 #include "quern/gpu/device/list_view.hpp"
-#include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/exact_score.cuh"
 #include "quern/gpu/range/finish.cuh"
@@ -21,7 +20,7 @@
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
 
-/// The kernels that answer queries, run by an emulated GPU: the very sources, step after step as BatchRunner launches
+/// The kernels that answer queries, run by an emulated GPU: the very sources, step after step as RangeRun launches
 /// them, give the CPU's results.
 namespace quern {
 namespace {
@@ -68,7 +67,7 @@ class HostIndex {
           random.below(2) == 0 ? static_cast<std::uint32_t>(random.below(1u << 31)) : number ^ 1u << random.below(32);
     }
   }
-  void set(gpu::BatchView& batch) const {
+  void set(gpu::RangeView& batch) const {
     batch.static_scores = view.first_parts;
     batch.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
     batch.range_upper_bounds = range_upper_bounds_.empty() ? nullptr : range_upper_bounds_.data();
@@ -97,20 +96,21 @@ class HostIndex {
   std::uint32_t damaged_ = 0;
 };
 
-/// A batch of queries, and the room that BatchRunner makes for it; what a GPU does not set is nonsense.
+/// A batch of queries, and the memory that RangeRun gives it; what a GPU does not set is nonsense.
 class HostBatch {
  public:
-  HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max) {
+  HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max)
+      : chunks_(gpu::cut_chunks(batch, 5)) {
     const std::size_t queries = batch.queries.size();
     view.lists = batch.lists.data();
     view.terms = batch.terms.data();
     view.queries = batch.queries.data();
-    view.chunks = batch.chunks.data();
+    view.chunks = chunks_.data();
     view.raw_docids = batch.raw_docids.data();
     view.raw_values = batch.raw_values.data();
     view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
     view.num_queries = static_cast<std::uint32_t>(queries);
-    view.num_chunks = static_cast<std::uint32_t>(batch.chunks.size());
+    view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
     view.tasks = batch.tasks;
     view.blocks = batch.blocks;
     view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
@@ -129,8 +129,8 @@ class HostBatch {
     max_docid_.assign(queries, 0);
     view.max_docid = max_docid_.data();
     view.k = static_cast<std::uint32_t>(k);
-    view.room = static_cast<std::uint32_t>(gpu::candidate_room_of(k));
-    candidates_.assign(queries * view.room, ~gpu::Candidate{5});
+    view.max_candidates = static_cast<std::uint32_t>(gpu::max_candidates(k));
+    candidates_.assign(queries * view.max_candidates, ~gpu::Candidate{5});
     view.candidates = candidates_.data();
     num_candidates_.assign(queries, 0);
     view.num_candidates = num_candidates_.data();
@@ -151,16 +151,17 @@ class HostBatch {
     return documents;
   }
 
-  gpu::BatchView view;
+  gpu::RangeView view;
 
  private:
+  std::vector<gpu::BatchChunk> chunks_;
   std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_, num_results_;
   std::vector<gpu::ThresholdKey> thresholds_;
   std::vector<gpu::Candidate> candidates_, results_;
   std::uint32_t next_work_ = 0;
 };
 
-/// Ways through the kernels, as BatchRunner chooses among them.
+/// Ways through the kernels, as RangeRun chooses among them.
 struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
@@ -169,7 +170,7 @@ struct Way {
 template <Coding coding, int V, bool quantized>
 void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
   const gpu::IndexView& view = index.view;
-  const gpu::BatchView& of = batch.view;
+  const gpu::RangeView& of = batch.view;
   using emulated::run;
   if (way.from_lists) {
     run(1, gpu::plain_threads, [&] { gpu::run_intersection<coding, V, quantized>(view, of); });
@@ -185,7 +186,7 @@ void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
   const bool score = way.score_first && !way.from_lists;
   if (score) run(1, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
   // As finish_queries() does, whose shared memory is dynamic.
-  static gpu::Candidate keys[gpu::wide_candidate_room];
+  static gpu::Candidate keys[gpu::many_candidates];
   static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpRoom<V>::size];
   run(1, gpu::finish_threads, [&] {
     gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, rooms);
@@ -218,7 +219,6 @@ gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vecto
     texts.push_back(text_of(terms));
     batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, way.intersect);
   }
-  batch.finish(5);
   return batch;
 }
 

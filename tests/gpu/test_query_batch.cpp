@@ -4,6 +4,7 @@
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/units.hpp"
+#include "quern/gpu/range/range_batch.hpp"
 #include "quern/query/block_reader.hpp"
 
 #include "catch.hpp"
@@ -140,9 +141,8 @@ TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gp
   CHECK(batch.terms.size() == 200);
   CHECK(batch.postings == 100 * (lists[0].list.df + lists[1].list.df));
   for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
-    batch.finish(most);
     std::uint32_t next = 0;
-    for (const gpu::BatchChunk& chunk : batch.chunks) {
+    for (const gpu::BatchChunk& chunk : gpu::cut_chunks(batch, most)) {
       CHECK(chunk.first_query == next);
       CHECK(chunk.queries <= std::min<std::size_t>(most, gpu::chunk_queries));
       CHECK(chunk.queries * 2 <= gpu::chunk_terms);

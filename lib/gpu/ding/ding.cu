@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/common/strategy_run.cuh"
+#include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/ding/ding_kernels.hpp"

@@ -1,6 +1,6 @@
 #pragma once
+#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/ding/ding_view.cuh"
-#include "quern/gpu/range/finish.cuh"
 
 /// The k best documents by a tree of maxima of high degree, from which the greatest leaf is taken again and again (Ding
 /// et al. 8.2). The leftmost of equal leaves comes first: the lowest docID.
@@ -66,7 +66,7 @@ class TreeTop {
         docids_(wave.docids == nullptr ? nullptr : wave.docids + query.first_leaf) {}
 
   /// Takes the best document that is left; false where none is.
-  __device__ bool take(Candidate& key) {
+  __device__ bool take(RankKey& key) {
     std::int32_t greatest = no_score;
     std::uint32_t first_top = 0;
     for (std::uint32_t first = 0; first < query_.tops(); first += tree_degree) {
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(plain_threads)
   if (threadIdx.x >= lanes_per_warp) return;
   TreeTop tree(wave, query);
   std::uint32_t taken = 0;
-  for (Candidate key = 0; taken < batch.k && tree.take(key); ++taken)
+  for (RankKey key = 0; taken < batch.k && tree.take(key); ++taken)
     if (lane_id() == 0) batch.results[number * batch.k + taken] = key;
   if (lane_id() == 0) batch.num_results[number] = taken;
 }

@@ -18,12 +18,8 @@ struct BatchWork {
   std::size_t k = 10;
 };
 
-/// Candidates of a query that a GPU keeps, at most; results too.
-inline constexpr std::size_t candidate_room = 4096, wide_candidate_room = 8192;
+/// Results per query, at most.
 inline constexpr std::size_t max_results = 2048;
-inline constexpr std::size_t candidate_room_of(std::size_t k) {
-  return k <= 256 ? candidate_room : wide_candidate_room;
-}
 
 /// Where a batch's time went, in microseconds of the GPU's clock.
 struct BatchTimes {
@@ -87,7 +83,7 @@ class BatchRunner {
   /// Waits for what is under way and forgets it, failures too: the runner may start again if the GPU can.
   void abandon() noexcept;
   const BatchTimes& times() const;
-  const BatchCounts& counts() const;
+  BatchCounts counts() const;
 
  private:
   struct State;

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
@@ -57,17 +56,13 @@ void GpuShare::answer_all(QueryQueue& queue, const gpu::BatchWork& work, ShareOu
 
 void GpuShare::launch(Flight& flight, const gpu::BatchWork& work, GpuStatistics& statistics) {
   const auto begun = WallClock::now();
-  const std::size_t ranges = engine_.index().num_documents() / gpu::range_documents + 1;
   const std::uint64_t max_bytes = index_.free_bytes() / (flights_.size() + 1);
   gpu::QueryBatch batch(engine_);
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(taken_.size());
   for (const GpuQuery* query : taken_) waiting.push_back({query->lists, query->min_units});
-  const std::size_t count = batch.add(waiting, work.k, work.intersect,
-                                      [&] { return strategy_->batch_bytes(batch, ranges, work.k) <= max_bytes; });
-  // As much work at a time as leaves each of the GPU's thread blocks, or warps, several turns.
-  const std::size_t turns = work.intersect ? gpu::many_warps : gpu::many_blocks;
-  batch.finish(std::max<std::size_t>(1, batch.queries.size() * ranges / turns));
+  const std::size_t count =
+      batch.add(waiting, work.k, work.intersect, [&] { return strategy_->batch_bytes(batch, work.k) <= max_bytes; });
   flight.runner.start(batch, work, last_runner_ == &flight.runner ? nullptr : last_runner_);
   last_runner_ = &flight.runner;
   const auto end = taken_.begin() + static_cast<std::ptrdiff_t>(count);

@@ -177,18 +177,4 @@ void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std
   tasks += shortest.raw ? (shortest.df + 31) / 32 : shortest.rows;
 }
 
-void QueryBatch::finish(std::size_t max_queries) {
-  chunks.clear();
-  std::uint32_t chunk_has = 0;
-  for (std::uint32_t i = 0; i < queries.size(); ++i) {
-    if (chunks.empty() || chunks.back().queries == std::min<std::size_t>(chunk_queries, max_queries) ||
-        chunk_has + queries[i].terms > chunk_terms) {
-      chunks.push_back({i, 0});
-      chunk_has = 0;
-    }
-    ++chunks.back().queries;
-    chunk_has += queries[i].terms;
-  }
-}
-
 }  // namespace quern::gpu

@@ -44,14 +44,6 @@ struct BatchQuery {
   std::uint32_t first_task = 0;   ///< of `and`: blocks of the shortest lists of the queries before
 };
 
-/// Queries that a thread block takes together.
-struct BatchChunk {
-  std::uint32_t first_query = 0, queries = 0;
-};
-
-/// What a chunk holds at most, for its room in shared memory.
-inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
-
 /// A query that waits for a batch.
 struct WaitingQuery {
   std::span<const WeightedList> lists;  ///< not more than max_terms
@@ -68,21 +60,13 @@ class QueryBatch {
   std::size_t add(
       std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
       const std::function<bool()>& fits = [] { return true; });
-  /// Cuts the queries into chunks of at most so many.
-  void finish(std::size_t max_queries = chunk_queries);
-
-  /// What a GPU needs for the batch besides the lists themselves, about, if its ranges are so many.
-  std::uint64_t device_bytes(std::size_t ranges, std::size_t room) const {
-    return 4 * entries + 8 * (ranges + 1) * lists.size() + queries.size() * (8 * room + 4 * threshold_steps);
-  }
-
+  const QueryEngine& engine() const { return engine_; }
   /// Bounds what documents' scores begin with.
   float max_static_score() const { return max_static_score_; }
 
   std::vector<ListView> lists;
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
-  std::vector<BatchChunk> chunks;
   std::vector<std::uint32_t> raw_docids, raw_values;  ///< postings of raw lists: docIDs; frequencies or impacts
   std::uint32_t tasks = 0;                            ///< of `and`, see BatchQuery::first_task
   std::uint32_t blocks = 0;                           ///< of all lists; a raw list counts as one

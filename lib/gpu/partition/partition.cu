@@ -2,7 +2,7 @@
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/common/strategy_run.cuh"
+#include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/partition/partition_kernels.hpp"
 #include "quern/gpu/range/kernels.hpp"

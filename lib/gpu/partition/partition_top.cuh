@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/range/finish.cuh"
+#include "quern/gpu/engine/batch_view.cuh"
 
 namespace quern::gpu {
 
@@ -8,7 +8,7 @@ namespace quern::gpu {
 class LocalTop {
  public:
   /// `keys` is the thread block's room: k keys for each of its threads.
-  __device__ LocalTop(Candidate* keys, std::uint32_t k) : keys_(keys + threadIdx.x), k_(k) {}
+  __device__ LocalTop(RankKey* keys, std::uint32_t k) : keys_(keys + threadIdx.x), k_(k) {}
 
   __device__ void clear() {
     size_ = 0;
@@ -18,7 +18,7 @@ class LocalTop {
   __device__ float threshold() const { return threshold_; }
   __device__ void add(std::uint32_t docid, float score) {
     if (!(score > threshold_)) return;
-    const Candidate key = rank_key(score, docid);
+    const RankKey key = rank_key(score, docid);
     if (size_ < k_)
       push(key);
     else
@@ -28,33 +28,33 @@ class LocalTop {
   /// Puts the keys in order, the best first; nothing can be added any more.
   __device__ void sort() {
     for (std::uint32_t end = size_; end > 1; --end) {
-      const Candidate worst = at(0), last = at(end - 1);
+      const RankKey worst = at(0), last = at(end - 1);
       sift_down(last, end - 1);
       at(end - 1) = worst;
     }
   }
   __device__ std::uint32_t size() const { return size_; }
-  __device__ Candidate operator[](std::uint32_t i) const { return at(i); }
+  __device__ RankKey operator[](std::uint32_t i) const { return at(i); }
 
  private:
-  __device__ Candidate& at(std::uint32_t i) const { return keys_[std::uint64_t{i} * blockDim.x]; }
+  __device__ RankKey& at(std::uint32_t i) const { return keys_[std::uint64_t{i} * blockDim.x]; }
 
-  __device__ void push(Candidate key) {
+  __device__ void push(RankKey key) {
     std::uint32_t place = size_++;
     for (; place > 0; place = (place - 1) / 2) {
-      const Candidate above = at((place - 1) / 2);
+      const RankKey above = at((place - 1) / 2);
       if (above >= key) break;
       at(place) = above;
     }
     at(place) = key;
   }
   /// Puts a key in the place of the top one, in a heap of `size`.
-  __device__ void sift_down(Candidate key, std::uint32_t size) {
+  __device__ void sift_down(RankKey key, std::uint32_t size) {
     std::uint32_t place = 0;
     for (;;) {
       std::uint32_t child = 2 * place + 1;
       if (child >= size) break;
-      Candidate worst = at(child);
+      RankKey worst = at(child);
       if (child + 1 < size && at(child + 1) > worst) worst = at(++child);
       if (worst <= key) break;
       at(place) = worst;
@@ -63,25 +63,25 @@ class LocalTop {
     at(place) = key;
   }
 
-  Candidate* keys_;
+  RankKey* keys_;
   std::uint32_t k_, size_ = 0;
   float threshold_ = -1;
 };
 
 /// The best k of what the threads of a block have, put to `results`; returns how many there are. `bests` has room for
 /// two keys a warp. By the whole block.
-__device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, Candidate* results, Candidate* bests) {
-  constexpr Candidate none = ~Candidate{0};
+__device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankKey* results, RankKey* bests) {
+  constexpr RankKey none = ~RankKey{0};
   const unsigned warps = blockDim.x / lanes_per_warp;
   top.sort();
   std::uint32_t next = 0;
   for (std::uint32_t merged = 0; merged < k; ++merged) {
-    const Candidate own = next < top.size() ? top[next] : none;
-    Candidate best = own;
+    const RankKey own = next < top.size() ? top[next] : none;
+    RankKey best = own;
     for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
-      best = min(best, static_cast<Candidate>(__shfl_xor_sync(all_lanes, best, distance)));
+      best = min(best, static_cast<RankKey>(__shfl_xor_sync(all_lanes, best, distance)));
     // In turns, so that no warp overwrites what another still reads.
-    Candidate* of_warps = bests + merged % 2 * warps;
+    RankKey* of_warps = bests + merged % 2 * warps;
     if (lane_id() == 0) of_warps[threadIdx.x / lanes_per_warp] = best;
     __syncthreads();
     for (unsigned warp = 0; warp < warps; ++warp) best = min(best, of_warps[warp]);

@@ -2,6 +2,7 @@
 #include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/range/range_view.cuh"
 
 /// The lists of a batch, decoded once for all of its queries: each posting becomes an entry of 32 bits, its docID
 /// within its range and its value, so that adding it up takes a few instructions. A warp takes a block.
@@ -10,7 +11,7 @@ namespace quern::gpu {
 template <Coding coding, int V, bool quantized>
 class EntryWriter {
  public:
-  __device__ EntryWriter(const IndexView& index, const BatchView& batch, std::uint32_t* room)
+  __device__ EntryWriter(const IndexView& index, const RangeView& batch, std::uint32_t* room)
       : index_(index), batch_(batch), decoder_(index, WarpRoom<V>{room}) {}
 
   __device__ void write(std::uint32_t number, std::uint32_t block) {
@@ -115,13 +116,13 @@ class EntryWriter {
   }
 
   const IndexView& index_;
-  const BatchView& batch_;
+  const RangeView& batch_;
   typename DecoderOf<coding, V>::Type decoder_;
 };
 
 /// Calls visit(list, block) for this warp's share of neighbouring blocks of all lists of a batch.
 template <class Visit>
-__device__ inline void for_own_blocks(const BatchView& batch, Visit&& visit) {
+__device__ inline void for_own_blocks(const RangeView& batch, Visit&& visit) {
   const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_per_warp);
   const std::uint64_t own = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_per_warp;
   const auto begin = static_cast<std::uint32_t>(batch.blocks * own / warps);
@@ -141,7 +142,7 @@ __device__ inline void for_own_blocks(const BatchView& batch, Visit&& visit) {
 
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
-    write_entries(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
+    write_entries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
   EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
   for_own_blocks(batch, [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });

@@ -6,16 +6,12 @@
 /// Candidates scored exactly, by the CPU's operations in the CPU's order, from the lists themselves.
 namespace quern::gpu {
 
-/// Score and docID in a number that is the smaller the better the document ranks, as in TopK.
-__device__ inline Candidate rank_key(float score, std::uint32_t docid) {
-  return Candidate{~__float_as_uint(score)} << 32 | docid;
-}
 /// A candidate that turned out to be none.
 inline constexpr Candidate no_candidate = ~Candidate{0};
 
 /// A document's parts, added in the order of summation. By a whole warp.
 template <bool quantized, int V, class Decoder>
-__device__ inline float exact_score(const IndexView& index, const BatchView& batch, Decoder& decoder,
+__device__ inline float exact_score(const IndexView& index, const RangeView& batch, Decoder& decoder,
                                     const BatchQuery& query, std::uint32_t docid) {
   float score = first_part(index, docid);
   for (std::uint32_t t = 0; t < query.terms; ++t) {
@@ -31,7 +27,7 @@ __device__ inline float exact_score(const IndexView& index, const BatchView& bat
 /// the GPU idle. What the threshold leaves out becomes no_candidate.
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
-    score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
+    score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
   __shared__ std::uint32_t rooms[warps_per_block * WarpRoom<V>::size];
   const unsigned warp = threadIdx.x / lanes_per_warp;
@@ -39,12 +35,12 @@ __global__ void __launch_bounds__(plain_threads)
   const std::uint32_t own = blockIdx.x * warps_per_block + warp, warps = gridDim.x * warps_per_block;
   for (std::uint32_t number = 0; number < batch.num_queries; ++number) {
     const std::uint32_t found = batch.num_candidates[number];
-    if (found > batch.room) continue;  // the query runs again
+    if (found > batch.max_candidates) continue;  // the query runs again
     const BatchQuery& query = batch.queries[number];
     const Threshold threshold = load_threshold(batch, number);
     // Queries begin at different warps.
     for (std::uint32_t i = (own + number * (warps / batch.num_queries)) % warps; i < found; i += warps) {
-      Candidate& candidate = batch.candidates[std::uint64_t{number} * batch.room + i];
+      Candidate& candidate = batch.candidates[std::uint64_t{number} * batch.max_candidates + i];
       const auto docid = static_cast<std::uint32_t>(candidate), units = static_cast<std::uint32_t>(candidate >> 32);
       Candidate key = no_candidate;
       if (units >= min_units(threshold, docid))

@@ -23,7 +23,7 @@ __device__ inline void sort_keys(Candidate* keys, std::uint32_t size) {
 template <Coding coding, int V, bool quantized>
 class QueryFinish {
  public:
-  __device__ QueryFinish(const IndexView& index, const BatchView& batch, Candidate* keys, std::uint32_t& kept,
+  __device__ QueryFinish(const IndexView& index, const RangeView& batch, Candidate* keys, std::uint32_t& kept,
                          std::uint32_t* warp_rooms)
       : index_(index),
         batch_(batch),
@@ -34,9 +34,9 @@ class QueryFinish {
   /// With `scored`, candidates are rank keys already.
   __device__ void run(std::uint32_t number, bool scored) {
     const std::uint32_t found = batch_.num_candidates[number];
-    if (found > batch_.room) {
+    if (found > batch_.max_candidates) {
       if (threadIdx.x == 0) {
-        batch_.num_results[number] = no_room;
+        batch_.num_results[number] = run_again;
         batch_.results[std::uint64_t{number} * batch_.k] = key_of(load_threshold(batch_, number));
       }
       return;
@@ -68,7 +68,7 @@ class QueryFinish {
   __device__ void keep(std::uint32_t number, const BatchQuery& query, std::uint32_t found, bool scored) {
     const Threshold threshold = load_threshold(batch_, number);
     for (std::uint32_t i = threadIdx.x; i < found; i += finish_threads) {
-      Candidate key = batch_.candidates[std::uint64_t{number} * batch_.room + i];
+      Candidate key = batch_.candidates[std::uint64_t{number} * batch_.max_candidates + i];
       const auto docid = static_cast<std::uint32_t>(key);
       if (scored) {
         if (key == no_candidate) continue;
@@ -93,7 +93,7 @@ class QueryFinish {
   }
 
   const IndexView& index_;
-  const BatchView& batch_;
+  const RangeView& batch_;
   Candidate* keys_;
   std::uint32_t& kept_;
   typename DecoderOf<coding, V>::Type decoder_;
@@ -101,7 +101,7 @@ class QueryFinish {
 
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(finish_threads)
-    finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch, bool scored) {
+    finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t kept;
   __shared__ std::uint32_t warp_rooms[finish_threads / lanes_per_warp * WarpRoom<V>::size];

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t blocks_per_task = 16;
 template <Coding coding, int V, bool quantized>
 class IntersectionWarp {
  public:
-  __device__ IntersectionWarp(const IndexView& index, const BatchView& batch, std::uint32_t* room)
+  __device__ IntersectionWarp(const IndexView& index, const RangeView& batch, std::uint32_t* room)
       : index_(index), batch_(batch), tile_(index, batch, room) {}
 
   __device__ void run() {
@@ -100,14 +100,14 @@ class IntersectionWarp {
   }
 
   const IndexView& index_;
-  const BatchView& batch_;
+  const RangeView& batch_;
   DocumentTile<coding, V, quantized> tile_;
   std::uint32_t own_ = 0;  ///< a bit for each of the tile's documents that is of this warp's part
 };
 
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
-    run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
+    run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
   IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size).run();
 }

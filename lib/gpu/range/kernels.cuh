@@ -14,7 +14,7 @@
 namespace quern::gpu {
 
 template <Coding coding>
-void Kernels<coding>::write_entries(const IndexView& index, const BatchView& batch, bool quantized,
+void Kernels<coding>::write_entries(const IndexView& index, const RangeView& batch, bool quantized,
                                     cudaStream_t stream) {
   with_form(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
@@ -24,7 +24,7 @@ void Kernels<coding>::write_entries(const IndexView& index, const BatchView& bat
 }
 
 template <Coding coding>
-void Kernels<coding>::intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
+void Kernels<coding>::intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_form(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
     const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_per_task, 1);
@@ -35,7 +35,7 @@ void Kernels<coding>::intersect(const IndexView& index, const BatchView& batch, 
 }
 
 template <Coding coding>
-void Kernels<coding>::score(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
+void Kernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_form(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = score_candidates<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
@@ -44,11 +44,11 @@ void Kernels<coding>::score(const IndexView& index, const BatchView& batch, bool
 }
 
 template <Coding coding>
-void Kernels<coding>::finish(const IndexView& index, const BatchView& batch, bool quantized, bool scored,
+void Kernels<coding>::finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored,
                              cudaStream_t stream) {
   with_form(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = finish_queries<coding, V, is_quantized>;
-    const std::size_t shared = std::bit_ceil(batch.room) * sizeof(Candidate);
+    const std::size_t shared = std::bit_ceil(batch.max_candidates) * sizeof(Candidate);
     const unsigned blocks = std::min(resident_blocks(kernel, finish_threads, shared), batch.num_queries);
     kernel<<<blocks, finish_threads, shared, stream>>>(index, batch, scored);
     CUDA_CHECK(cudaGetLastError());

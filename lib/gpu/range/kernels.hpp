@@ -2,8 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include "quern/gpu/decode/decode_output.hpp"
-#include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/engine/pruning.hpp"
+#include "quern/gpu/range/range_view.cuh"
 
 /// Launches, one source file a coding. What they need of the device is in the views.
 namespace quern::gpu {
@@ -11,22 +10,17 @@ namespace quern::gpu {
 template <Coding coding>
 struct Kernels {
   /// Decodes the lists of a batch to entries, starts and, where wanted, the greatest values of ranges.
-  static void write_entries(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  static void write_entries(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// The documents with all of their terms, scored; from the lists themselves.
-  static void intersect(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  static void intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// Scores the candidates of a few queries; finish() has them as `scored` then.
-  static void score(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  static void score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// From candidates to results.
-  static void finish(const IndexView& index, const BatchView& batch, bool quantized, bool scored, cudaStream_t stream);
+  static void finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored, cudaStream_t stream);
   /// Decodes lists to memory.
   static void decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists, const DecodeOutput& out,
                      cudaStream_t stream);
 };
-
-/// Adds to the candidates of a batch's queries the documents with any of their terms, from the entries.
-void unite(const BatchView& batch, Pruning pruning, cudaStream_t stream);
-/// The documents with all of their terms; of queries of up to 32 terms.
-void intersect_ranges(const BatchView& batch, cudaStream_t stream);
 
 extern template struct Kernels<Coding::newpfd>;
 extern template struct Kernels<Coding::rpfd>;

@@ -8,7 +8,7 @@
 namespace quern::gpu {
 
 /// Units of what a document's score begins with.
-__device__ inline std::uint32_t static_score_units(const BatchView& batch, const BatchQuery& query,
+__device__ inline std::uint32_t static_score_units(const RangeView& batch, const BatchQuery& query,
                                                    std::uint32_t docid) {
   return batch.static_scores == nullptr ? 0 : units_of_score(query.scale, batch.static_scores[docid]);
 }
@@ -20,7 +20,7 @@ struct RangeNeed {
   bool ended = false;       ///< none of them is a result
 };
 
-__device__ inline RangeNeed need_of(const BatchView& batch, std::uint32_t number, std::uint32_t range,
+__device__ inline RangeNeed need_of(const RangeView& batch, std::uint32_t number, std::uint32_t range,
                                     std::uint32_t begin) {
   RangeNeed need{load_threshold(batch, number)};
   need.least = max(1u, min_units(need.threshold, begin));

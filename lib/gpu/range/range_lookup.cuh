@@ -24,7 +24,7 @@ struct RangePart {
   }
 };
 
-__device__ inline RangePart part_of(const BatchView& batch, const BatchTerm& term, std::uint32_t range) {
+__device__ inline RangePart part_of(const RangeView& batch, const BatchTerm& term, std::uint32_t range) {
   const ListView& list = batch.lists[term.list];
   const std::uint32_t* starts = batch.starts + std::uint64_t{term.list} * (batch.ranges + 1) + range;
   const std::uint32_t first = min(starts[0], list.df), end = min(starts[1], list.df);
@@ -49,7 +49,7 @@ __device__ inline std::uint32_t lookup_tiles_of(const RangePart& part) {
 class RangeLookup {
  public:
   /// `part` is each lane's own; lanes without a bit in `lists` have none.
-  __device__ RangeLookup(const BatchView& batch, std::uint32_t number, std::uint32_t range, const RangePart& part,
+  __device__ RangeLookup(const RangeView& batch, std::uint32_t number, std::uint32_t range, const RangePart& part,
                          unsigned lists)
       : batch_(batch), number_(number), begin_(range * range_documents), part_(part), lists_(lists) {
     need_ = need_of(batch, number, range, begin_);
@@ -141,7 +141,7 @@ class RangeLookup {
     return true;
   }
 
-  const BatchView& batch_;
+  const RangeView& batch_;
   std::uint32_t number_, begin_;
   RangePart part_;
   unsigned lists_, place_ = 0;
@@ -151,7 +151,7 @@ class RangeLookup {
 /// The intersection of a batch's queries, of up to 32 terms each.
 class RangeIntersection {
  public:
-  explicit __device__ RangeIntersection(const BatchView& batch) : batch_(batch) {}
+  explicit __device__ RangeIntersection(const RangeView& batch) : batch_(batch) {}
 
   __device__ void run() {
     const std::uint32_t all = batch_.ranges * batch_.num_chunks;
@@ -176,7 +176,7 @@ class RangeIntersection {
     if (!lookup.ended() && warp_sum(part.bound) >= lookup.least()) lookup.intersect();
   }
 
-  const BatchView& batch_;
+  const RangeView& batch_;
 };
 
 }  // namespace quern::gpu

@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/range/range_view.cuh"
 
 /// The k-th best of what a query has found, shared by all that look for its results: documents are counted in steps of
 /// units; once the steps from one on hold k documents, nothing below that step is a result.
@@ -18,7 +18,7 @@ __device__ inline ThresholdKey key_of(const Threshold& threshold) {
   return ThresholdKey{threshold.units} << 32 | (0xffffffffu - threshold.docid);
 }
 /// As it is now; another thread block may raise it at any time.
-__device__ inline Threshold load_threshold(const BatchView& batch, std::uint32_t query) {
+__device__ inline Threshold load_threshold(const RangeView& batch, std::uint32_t query) {
   return threshold_of(__ldcg(batch.thresholds + query));
 }
 /// No document from `docid` on with fewer units is a result.
@@ -33,10 +33,10 @@ __device__ inline std::uint32_t upper_units(const BatchQuery& query, float score
 }
 
 /// Keeps a document that may be a result and counts it. Call raise_threshold() afterwards.
-__device__ inline void add_candidate(const BatchView& batch, const BatchQuery& query, std::uint32_t number,
+__device__ inline void add_candidate(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
                                      std::uint32_t docid, std::uint32_t units, Candidate candidate) {
   const std::uint32_t place = atomicAdd(batch.num_candidates + number, 1u);
-  if (place < batch.room) batch.candidates[std::uint64_t{number} * batch.room + place] = candidate;
+  if (place < batch.max_candidates) batch.candidates[std::uint64_t{number} * batch.max_candidates + place] = candidate;
   std::uint32_t least = units;
   if (!query.exact_units) {
     const auto lower = static_cast<std::uint32_t>(static_cast<float>(units) * query.lower_factor);
@@ -51,7 +51,7 @@ __device__ inline void add_candidate(const BatchView& batch, const BatchQuery& q
 }
 
 /// By a whole warp: raises the threshold to what was counted.
-__device__ inline void raise_threshold(const BatchView& batch, const BatchQuery& query, std::uint32_t number) {
+__device__ inline void raise_threshold(const RangeView& batch, const BatchQuery& query, std::uint32_t number) {
   constexpr unsigned own_steps = threshold_steps / lanes_per_warp;
   const std::uint32_t* steps = batch.steps + std::uint64_t{number} * threshold_steps;
   // The highest steps first: lane 0 has the last ones.

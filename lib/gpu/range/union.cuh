@@ -69,7 +69,7 @@ struct TileRun {
 
 class UnionBlock {
  public:
-  __device__ UnionBlock(const BatchView& batch, UnionRoom& room, Pruning pruning)
+  __device__ UnionBlock(const RangeView& batch, UnionRoom& room, Pruning pruning)
       : batch_(batch), room_(room), pruning_(pruning) {}
 
   __device__ void run() {
@@ -350,7 +350,7 @@ class UnionBlock {
     __threadfence();
   }
 
-  const BatchView& batch_;
+  const RangeView& batch_;
   UnionRoom& room_;
   Pruning pruning_;
   std::uint32_t range_ = 0, begin_ = 0;  ///< the range, and its first docID

@@ -1,0 +1,164 @@
+#include <cstring>
+
+#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/batch_layout.hpp"
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/engine/strategy_run.cuh"
+#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/range/range_lookup.cuh"
+#include "quern/gpu/range/union.cuh"
+
+namespace quern::gpu {
+namespace {
+
+__global__ void __launch_bounds__(union_threads, union_blocks)
+    run_union(const __grid_constant__ RangeView batch, Pruning pruning) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  UnionBlock(batch, *reinterpret_cast<UnionRoom*>(shared), pruning).run();
+}
+
+__global__ void __launch_bounds__(plain_threads) run_range_intersection(const __grid_constant__ RangeView batch) {
+  RangeIntersection(batch).run();
+}
+
+/// Adds to the candidates of a batch's queries the documents with any of their terms, from the entries.
+void unite(const RangeView& batch, Pruning pruning, const Stream& stream) {
+  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionRoom));
+  run_union<<<std::min(blocks, batch.ranges * batch.num_chunks), union_threads, sizeof(UnionRoom), stream>>>(batch,
+                                                                                                             pruning);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+/// The documents with all of their terms; of queries of up to 32 terms.
+void intersect_ranges(const RangeView& batch, const Stream& stream) {
+  run_range_intersection<<<resident_blocks(run_range_intersection, plain_threads, 0), plain_threads, 0, stream>>>(
+      batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+/// Lists are decoded to entries, once for all queries; these find candidates range by range, and candidates are scored
+/// exactly. A few intersections read the lists themselves instead.
+class RangeRun final : public StrategyRun {
+ public:
+  explicit RangeRun(const DeviceIndex& index) : device_(index.device()) {}
+
+  OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override {
+    decodes_ = decodes_lists(batch, work.intersect);
+    count(batch, work);
+    chunks_ = cut_chunks_for_gpu(batch, work.intersect);
+    primed_.clear();
+    for (const BatchQuery& query : batch.queries)
+      primed_.push_back(ThresholdKey{query.min_units} << 32);  // docid: none
+    const std::size_t queries = batch.queries.size();
+    Layout filled, zeroed;
+    chunks_at_ = filled.add<BatchChunk>(chunks_.size());
+    thresholds_at_ = filled.add<ThresholdKey>(queries);
+    steps_at_ = zeroed.add<std::uint32_t>(queries * threshold_steps);
+    max_docid_at_ = zeroed.add<std::uint32_t>(queries);
+    num_candidates_at_ = zeroed.add<std::uint32_t>(queries);
+    return {filled.bytes(), zeroed.bytes()};
+  }
+
+  void fill(std::uint8_t* memory) const override {
+    put(memory, chunks_at_, chunks_);
+    put(memory, thresholds_at_, primed_);
+  }
+
+  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream& stream) override {
+    view_ = {};
+    view_.chunks = at<BatchChunk>(arrays.filled, chunks_at_);
+    view_.num_chunks = static_cast<std::uint32_t>(chunks_.size());
+    view_.thresholds = at<ThresholdKey>(arrays.filled, thresholds_at_);
+    view_.steps = at<std::uint32_t>(arrays.zeroed, steps_at_);
+    view_.max_docid = at<std::uint32_t>(arrays.zeroed, max_docid_at_);
+    view_.num_candidates = at<std::uint32_t>(arrays.zeroed, num_candidates_at_);
+    view_.tasks = batch.tasks;
+    view_.static_scores = device_.static_scores.data();
+    view_.range_static_score = device_.range_static_score.data();
+    view_.range_upper_bounds = device_.range_upper_bounds.data();
+    view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
+    candidates_.reserve(batch.queries.size() * view_.max_candidates);
+    view_.candidates = candidates_.data();
+    if (decodes_) prepare_entries(batch, work.pruning == Pruning::blocks, stream);
+  }
+
+  void run(const IndexView& index, const BatchView& shared, const QueryBatch&, const BatchWork& work,
+           const Stream& stream) override {
+    static_cast<BatchView&>(view_) = shared;
+    with_coding(device_.coding, [&]<Coding coding>() {
+      if (decodes_) {
+        Kernels<coding>::write_entries(index, view_, device_.quantized, stream);
+        decoded_.record(stream);
+        if (work.intersect)
+          intersect_ranges(view_, stream);
+        else
+          unite(view_, work.pruning, stream);
+      } else {
+        Kernels<coding>::intersect(index, view_, device_.quantized, stream);
+      }
+      united_.record(stream);
+      const bool spread = decodes_ && view_.num_queries <= max_spread_queries;
+      if (spread) Kernels<coding>::score(index, view_, device_.quantized, stream);
+      Kernels<coding>::finish(index, view_, device_.quantized, !decodes_ || spread, stream);
+    });
+  }
+
+  void add_times(const Event& began, const Event& ended, BatchTimes& times) const override {
+    times.decode_us = decodes_ ? decoded_.us_since(began) : 0;
+    times.unite_us = united_.us_since(decodes_ ? decoded_ : began);
+    times.finish_us = ended.us_since(united_);
+  }
+
+  BatchCounts counts() const override { return counts_; }
+
+ private:
+  void count(const QueryBatch& batch, const BatchWork& work) {
+    counts_ = {};
+    if (!decodes_) return;
+    for (const ListView& list : batch.lists) {
+      counts_.list_bytes += std::uint64_t{list.words} * 4 + std::uint64_t{list.rows} * 8;
+      counts_.list_bytes +=
+          device_.quantized ? std::uint64_t{list.df} * list.impact_width / 8 : std::uint64_t{list.df} * sizeof(float);
+    }
+    counts_.entries = batch.entries;
+    if (!work.intersect && work.pruning == Pruning::none) counts_.added = batch.postings;
+  }
+
+  void prepare_entries(const QueryBatch& batch, bool with_max, const Stream& stream) {
+    view_.ranges = num_ranges(device_.view.num_documents);
+    view_.blocks = batch.blocks;
+    // A tile is read to its end, beyond the last entry.
+    entries_.reserve(batch.entries + 4);
+    view_.entries = entries_.data();
+    const std::size_t starts = batch.lists.size() * (view_.ranges + 1);
+    starts_.reserve(starts);
+    // Starts that a damaged block leaves out count as after the list.
+    CUDA_CHECK(cudaMemsetAsync(starts_.data(), 0xff, starts * sizeof(std::uint32_t), stream));
+    view_.starts = starts_.data();
+    if (!with_max) return;
+    const std::size_t maxima = batch.lists.size() * view_.ranges;
+    range_max_.reserve(maxima);
+    fill_zero(range_max_.data(), maxima, stream);
+    view_.range_max = range_max_.data();
+  }
+
+  const DeviceIndex::Device& device_;
+  bool decodes_ = false;  ///< lists to entries
+  BatchCounts counts_;
+  std::vector<BatchChunk> chunks_;
+  std::vector<ThresholdKey> primed_;  ///< thresholds at the start
+  std::size_t chunks_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0, num_candidates_at_ = 0;
+  RangeView view_;
+  DeviceArray<Candidate> candidates_;
+  DeviceArray<std::uint32_t> entries_, starts_, range_max_;
+  Event decoded_, united_;
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, const StrategyOptions&) {
+  return std::make_unique<RangeRun>(index);
+}
+
+}  // namespace quern::gpu
