@@ -55,8 +55,7 @@ void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChun
 CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)
     : out_(file, FileKind::collection, collection_version),
       zstd_(1),
-      lengths_file_(File::anonymous(tmp_folder)),
-      lengths_(lengths_file_),
+      lengths_(tmp_folder),
       dictionary_([this](ByteView bytes) { out_.write(bytes); }) {
   out_.begin_section("chunk_data");
 }
@@ -65,13 +64,12 @@ void CollectionWriter::add_chunk(const PackedChunk& chunk) {
   rows_.push_back(chunk.row);
   rows_.back().offset = out_.section_size();
   out_.write(chunk.frames);
-  lengths_.write({reinterpret_cast<const std::uint8_t*>(chunk.lengths.data()), chunk.lengths.size() * 4});
+  lengths_.append_array(std::span(chunk.lengths));
 }
 
 void CollectionWriter::begin_lexicon() {
   out_.end_section();
-  lengths_.flush();
-  out_.add_section("lengths", lengths_file_);
+  out_.add_section("lengths", lengths_);
   out_.begin_section("lexicon");
 }
 

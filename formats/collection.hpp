@@ -76,8 +76,7 @@ class CollectionWriter {
  private:
   ContainerWriter out_;
   ZstdCompressor zstd_;
-  File lengths_file_;
-  FileAppender lengths_;
+  Spool lengths_;
   DictionaryWriter dictionary_;
   std::vector<ChunkRow> rows_;
   std::size_t next_chunk_terms_ = 0;

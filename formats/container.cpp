@@ -106,14 +106,9 @@ void ContainerWriter::add_section(std::string_view name, ByteView bytes) {
   end_section();
 }
 
-void ContainerWriter::add_section(std::string_view name, const File& from) {
+void ContainerWriter::add_section(std::string_view name, const Spool& from) {
   begin_section(name);
-  Bytes buffer(256 << 10);
-  std::uint64_t offset = 0;
-  while (const std::size_t got = from.read_some(offset, buffer)) {
-    write(ByteView(buffer).first(got));
-    offset += got;
-  }
+  from.for_each_piece([&](ByteView piece) { write(piece); });
   end_section();
 }
 

@@ -8,6 +8,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/mapped_file.hpp"
+#include "quern/io/spool.hpp"
 
 /// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
 namespace quern {
@@ -53,8 +54,8 @@ class ContainerWriter {
     write_array(std::span<const Number>(numbers));
     end_section();
   }
-  /// Copies a whole work file in as a section.
-  void add_section(std::string_view name, const File& from);
+  /// The bytes of a spool as a section.
+  void add_section(std::string_view name, const Spool& from);
   /// Where the next byte goes.
   std::uint64_t position() const { return out_.position(); }
   /// What was written so far may be read from the file afterwards.

@@ -10,6 +10,7 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/document_scores.hpp"
 #include "quern/formats/term_dictionary.hpp"
+#include "quern/io/spool.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -239,16 +240,6 @@ class IndexWriter {
   void finish(IndexManifest manifest);
 
  private:
-  struct Spool {
-    explicit Spool(const std::string& tmp_folder) : file(File::anonymous(tmp_folder)), out(file) {}
-    template <class Number>
-    void write(std::span<const Number> numbers) {
-      out.write({reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size_bytes()});
-    }
-    File file;
-    FileAppender out;
-  };
-  void add_spool(std::string_view name, Spool& spool);
   void put_text_block();
 
   ContainerWriter out_;

@@ -28,7 +28,7 @@ IndexWriter::IndexWriter(File& file, const std::string& tmp_folder, bool with_im
       block_max_(tmp_folder),
       texts_(tmp_folder),
       with_impacts_(with_impacts),
-      dictionary_([this](ByteView bytes) { lexicon_.out.write(bytes); }) {
+      dictionary_([this](ByteView bytes) { lexicon_.append(bytes); }) {
   if (with_impacts_) {
     impact_start_.emplace(tmp_folder);
     impact_width_.emplace(tmp_folder);
@@ -58,9 +58,9 @@ void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
       if (list.df >= stored_ranks[i]) put_le(payload_, quantize_down(list.kth_impact[i]));
     list_bound_bytes_ += payload_.size() - before;
     out_.write_array(list.words);
-    block_last_.write(list.block_last);
-    block_offset_.write(list.block_offset);
-    block_max_.write(list.block_max);
+    block_last_.append_array(list.block_last);
+    block_offset_.append_array(list.block_offset);
+    block_max_.append_array(list.block_max);
     ++long_lists_;
   }
   words_ += list.words.size();
@@ -68,48 +68,43 @@ void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
   dictionary_.add(term, payload_);
 }
 
-void IndexWriter::add_spool(std::string_view name, Spool& spool) {
-  spool.out.flush();
-  out_.add_section(name, spool.file);
-}
-
 void IndexWriter::end_lists() {
   out_.write(Bytes(over_read_bytes, 0));
   out_.end_section();
   const auto offsets = dictionary_.finish();
-  add_spool("lexicon", lexicon_);
+  out_.add_section("lexicon", lexicon_);
   out_.begin_section("lexicon_blocks");
   out_.write_array(offsets);
   out_.end_section();
-  add_spool("block_last", block_last_);
-  add_spool("block_offset", block_offset_);
-  add_spool("block_max", block_max_);
+  out_.add_section("block_last", block_last_);
+  out_.add_section("block_offset", block_offset_);
+  out_.add_section("block_max", block_max_);
   out_.flush();
 }
 
 void IndexWriter::add_impacts(unsigned width, WordView words) {
   const std::uint64_t start = out_.section_size() / sizeof(std::uint32_t);
   const auto stored_width = static_cast<std::uint8_t>(width);
-  impact_start_->write(std::span<const std::uint64_t>(&start, 1));
-  impact_width_->write(std::span<const std::uint8_t>(&stored_width, 1));
+  impact_start_->append_array(std::span<const std::uint64_t>(&start, 1));
+  impact_width_->append_array(std::span<const std::uint8_t>(&stored_width, 1));
   out_.write_array(words);
 }
 
 void IndexWriter::end_impacts() {
   out_.write(Bytes(over_read_bytes, 0));
   out_.end_section();
-  add_spool("impact_start", *impact_start_);
-  add_spool("impact_width", *impact_width_);
+  out_.add_section("impact_start", *impact_start_);
+  out_.add_section("impact_width", *impact_width_);
 }
 
 void IndexWriter::put_text_block() {
   Bytes frame;
   zstd_.append(text_block_, frame);
-  text_offsets_.push_back(texts_.out.position());
+  text_offsets_.push_back(texts_.size());
   Bytes size;
   put_varint(size, text_block_.size());
-  texts_.out.write(size);
-  texts_.out.write(frame);
+  texts_.append(size);
+  texts_.append(frame);
   text_block_.clear();
 }
 
@@ -128,8 +123,8 @@ void IndexWriter::end_documents(std::span<const std::uint32_t> lengths) {
   out_.end_section();
   out_.add_array("docno_offsets", docno_offsets_);
   if (documents_ % texts_per_block != 0) put_text_block();
-  text_offsets_.push_back(texts_.out.position());
-  add_spool("texts", texts_);
+  text_offsets_.push_back(texts_.size());
+  out_.add_section("texts", texts_);
   out_.add_array("text_offsets", text_offsets_);
   out_.begin_section("lengths");
   out_.write_array(lengths);

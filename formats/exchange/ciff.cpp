@@ -198,6 +198,9 @@ void put_text(Bytes& out, std::uint64_t key, std::string_view text) {
   put_string(out, text);
 }
 
+/// Lists up to this size are collected in memory alone.
+constexpr std::size_t ciff_list_buffer_bytes = 4 << 20;
+
 void check_fits(std::uint64_t number, const char* what) {
   if (number > max_int32)
     throw InvalidArgument(
@@ -208,7 +211,8 @@ void check_fits(std::uint64_t number, const char* what) {
 
 void read_ciff(ByteSource& source, InvertedSink& sink) { CiffReader(source, sink).read(); }
 
-CiffWriter::CiffWriter(File& file, const std::string& tmp_folder) : out_(file), postings_(tmp_folder) {}
+CiffWriter::CiffWriter(File& file, const std::string& tmp_folder)
+    : out_(file), postings_(tmp_folder, ciff_list_buffer_bytes) {}
 
 void CiffWriter::put_message() {
   Bytes size;
@@ -239,14 +243,14 @@ void CiffWriter::begin(const InvertedCounts& counts) {
 void CiffWriter::add_posting(docid_t docid, freq_t freq) {
   check_fits(freq, "occurrences of a term in a document");
   const std::uint64_t gap = docid - last_;
-  Bytes& out = postings_.bytes();
-  put_varint(out, list::posting);
-  const std::size_t before = out.size();
-  out.push_back(0);
-  put_number(out, posting::gap, gap);
-  put_number(out, posting::freq, freq);
-  out[before] = static_cast<std::uint8_t>(out.size() - before - 1);  // 12 at the most
-  postings_.settle();
+  posting_.clear();
+  put_varint(posting_, list::posting);
+  const std::size_t before = posting_.size();
+  posting_.push_back(0);
+  put_number(posting_, posting::gap, gap);
+  put_number(posting_, posting::freq, freq);
+  posting_[before] = static_cast<std::uint8_t>(posting_.size() - before - 1);  // at most 12
+  postings_.append(posting_);
   last_ = docid;
   ++df_;
   cf_ += freq;

@@ -2,9 +2,8 @@
 #include <string>
 
 #include "quern/formats/exchange/inverted_sink.hpp"
-#include "quern/formats/exchange/list_spool.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 /// The Common Index File Format (Lin et al., Supporting Interoperability Between Open-Source Search Engines with the
 /// Common Index File Format, SIGIR 2020). See ciff.md.
@@ -29,8 +28,8 @@ class CiffWriter : public InvertedSink {
   void put_message();
 
   FileAppender out_;
-  ListSpool postings_;
-  Bytes message_;
+  Spool postings_;
+  Bytes message_, posting_;
   std::uint64_t df_ = 0, cf_ = 0, last_ = 0;
   std::uint64_t documents_ = 0;
 };

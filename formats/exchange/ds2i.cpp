@@ -80,8 +80,11 @@ void put_line(FileAppender& out, std::string_view text) {
   out.write(as_bytes("\n"));
 }
 
+/// Lists up to this size are collected in memory alone.
+constexpr std::size_t ds2i_list_buffer_bytes = 4 << 20;
+
 /// A sequence: how many numbers, and the numbers.
-void put_sequence(FileAppender& out, ListSpool& numbers) {
+void put_sequence(FileAppender& out, Spool& numbers) {
   put_u32(out, numbers.size() / sizeof(std::uint32_t));
   numbers.move_to(out);
 }
@@ -96,8 +99,8 @@ Ds2iWriter::Ds2iWriter(const std::array<File*, 5>& files, const std::string& tmp
       sizes_(*files[2]),
       terms_(*files[3]),
       documents_(*files[4]),
-      list_docids_(tmp_folder),
-      list_freqs_(tmp_folder) {}
+      list_docids_(tmp_folder, ds2i_list_buffer_bytes),
+      list_freqs_(tmp_folder, ds2i_list_buffer_bytes) {}
 
 void Ds2iWriter::begin(const InvertedCounts& counts) {
   put_u32(docs_, 1);
@@ -106,10 +109,8 @@ void Ds2iWriter::begin(const InvertedCounts& counts) {
 }
 
 void Ds2iWriter::add_posting(docid_t docid, freq_t freq) {
-  put_le(list_docids_.bytes(), docid);
-  put_le(list_freqs_.bytes(), freq);
-  list_docids_.settle();
-  list_freqs_.settle();
+  list_docids_.append_array(std::span(&docid, 1));
+  list_freqs_.append_array(std::span(&freq, 1));
 }
 
 void Ds2iWriter::end_list(std::string_view term) {

@@ -3,9 +3,8 @@
 #include <string>
 
 #include "quern/formats/exchange/inverted_sink.hpp"
-#include "quern/formats/exchange/list_spool.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 /// The binary collections of ds2i and PISA: five files with a common name. See ds2i.md.
 namespace quern {
@@ -40,7 +39,7 @@ class Ds2iWriter : public InvertedSink {
 
  private:
   FileAppender docs_, freqs_, sizes_, terms_, documents_;
-  ListSpool list_docids_, list_freqs_;
+  Spool list_docids_, list_freqs_;
 };
 
 }  // namespace quern

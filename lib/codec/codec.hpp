@@ -38,7 +38,9 @@ struct CodedBits {
   std::uint64_t freq_bits = 0;
 };
 
-/// Codes posting lists one after another, each in two passes over its blocks, so that a list need not fit in memory.
+/// Codes posting lists one after another, block by block, so that a list need not fit in memory. An encoder that needs
+/// statistics takes two passes over a list's blocks: observe() for each, put_header(), then put_block() for each. For
+/// others observe() need not be called.
 /// Values of a block: gaps[i] = docid[i] - docid[i-1] - 1 (the first block's first gap is the docID itself: the docID
 /// before a list is -1), freqs[i] = frequency - 1. All blocks but the last have block_size values.
 class ListEncoder {
@@ -46,6 +48,8 @@ class ListEncoder {
   virtual ~ListEncoder() = default;
   /// Forgets the list before.
   virtual void start_list() = 0;
+  /// Whether blocks must be observed before the header can be written.
+  virtual bool needs_statistics() const { return true; }
   /// First pass: each block, in order.
   virtual void observe(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) = 0;
   /// Ends the first pass: chooses what holds for the whole list and appends the list header.

@@ -162,6 +162,7 @@ class NewPfdEncoder final : public ListEncoder {
     order_.restart();
     bits_ = {};
   }
+  bool needs_statistics() const override { return false; }
   void observe(std::span<const std::uint32_t>, std::span<const std::uint32_t>) override {}
   void put_header(Words&) override {}
 

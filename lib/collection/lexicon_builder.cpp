@@ -7,20 +7,16 @@
 namespace quern {
 namespace {
 
-std::vector<std::uint32_t> read_numbers(const File& file, std::uint64_t offset, std::uint64_t count) {
-  std::vector<std::uint32_t> numbers(count);
-  file.read_at(offset, {reinterpret_cast<std::uint8_t*>(numbers.data()), numbers.size() * 4});
-  return numbers;
-}
-
-void write_numbers(FileAppender& out, std::span<const std::uint32_t> numbers) {
-  out.write({reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size_bytes()});
-}
+/// A term's number in its generation, and in the lexicon.
+struct NumberPair {
+  std::uint32_t in_generation;
+  term_t in_lexicon;
+};
 
 }  // namespace
 
-/// What turns the generations' numbers into lexicon numbers: pairs of both, in lexicon order, for each generation.
-/// All lie in one file, where each has its room, since a process may open only so many.
+/// What turns the generations' numbers into lexicon numbers: pairs of both, in lexicon order, for each generation. One
+/// file holds them all, each generation's at a place of its own, since a process may open a limited number of files.
 class LexiconBuilder::NumberPairs {
  public:
   NumberPairs(const std::vector<Generation>& generations, const std::string& tmp_folder, std::uint64_t buffers_bytes)
@@ -31,20 +27,22 @@ class LexiconBuilder::NumberPairs {
     for (const Generation& generation : generations) {
       offsets_.push_back(offset);
       out_.emplace_back(file_, offset, buffer_bytes);
-      offset += std::uint64_t{generation.num_terms} * 8;
+      offset += generation.num_terms * sizeof(NumberPair);
     }
   }
 
   void add(std::size_t generation, std::uint32_t number, term_t lexicon_number) {
-    const std::uint32_t pair[2] = {number, lexicon_number};
-    write_numbers(out_.at(generation), pair);
+    const NumberPair pair{number, lexicon_number};
+    out_.at(generation).write({reinterpret_cast<const std::uint8_t*>(&pair), sizeof pair});
   }
   /// The lexicon number of each of a generation's terms; to be called once for each generation.
   std::vector<term_t> lexicon_numbers(std::size_t generation, std::uint32_t num_terms) {
     out_[generation].flush();
+    std::vector<NumberPair> pairs(num_terms);
+    file_.read_at(offsets_[generation],
+                  {reinterpret_cast<std::uint8_t*>(pairs.data()), pairs.size() * sizeof(NumberPair)});
     std::vector<term_t> lexicon_numbers(num_terms);
-    const auto pairs = read_numbers(file_, offsets_[generation], std::uint64_t{num_terms} * 2);
-    for (std::size_t i = 0; i < pairs.size(); i += 2) lexicon_numbers[pairs[i]] = pairs[i + 1];
+    for (const NumberPair& pair : pairs) lexicon_numbers[pair.in_generation] = pair.in_lexicon;
     return lexicon_numbers;
   }
 
@@ -58,8 +56,7 @@ LexiconBuilder::LexiconBuilder(const std::string& tmp_folder, std::uint64_t memo
     : tmp_folder_(tmp_folder),
       table_memory_bytes_(memory_bytes / 2),
       rows_(tmp_folder, memory_bytes / 2),
-      chunk_numbers_file_(File::anonymous(tmp_folder)),
-      chunk_numbers_(chunk_numbers_file_) {}
+      chunk_numbers_(tmp_folder) {}
 
 void LexiconBuilder::add_chunk(const TermTable& terms, std::span<const std::uint32_t> df,
                                std::span<const std::uint64_t> cf) {
@@ -74,7 +71,7 @@ void LexiconBuilder::add_chunk(const TermTable& terms, std::span<const std::uint
     cf_[number] += cf[i];
     numbers[i] = number;
   }
-  write_numbers(chunk_numbers_, numbers);
+  chunk_numbers_.append_array(std::span(numbers));
   chunk_sizes_.push_back(terms.size());
   ++open_chunks_;
   if (terms_.memory_bytes() + (df_.capacity() + cf_.capacity()) * 8 > table_memory_bytes_) end_generation();
@@ -129,8 +126,9 @@ void LexiconBuilder::write_chunk_terms(NumberPairs& pairs, CollectionWriter& out
   for (std::size_t g = 0; g < generations_.size(); ++g) {
     const std::vector<term_t> lexicon_numbers = pairs.lexicon_numbers(g, generations_[g].num_terms);
     for (std::size_t i = 0; i < generations_[g].chunks; ++i, ++chunk) {
-      auto numbers = read_numbers(chunk_numbers_file_, offset, chunk_sizes_[chunk]);
-      offset += numbers.size() * 4;
+      std::vector<std::uint32_t> numbers(chunk_sizes_[chunk]);
+      chunk_numbers_.read_array(offset, std::span(numbers));
+      offset += numbers.size() * sizeof(std::uint32_t);
       for (std::uint32_t& number : numbers) number = lexicon_numbers[number];
       out.add_chunk_terms(numbers);
     }
@@ -139,7 +137,6 @@ void LexiconBuilder::write_chunk_terms(NumberPairs& pairs, CollectionWriter& out
 
 LexiconBuilder::Counts LexiconBuilder::finish(CollectionWriter& out) {
   if (open_chunks_ > 0) end_generation();
-  chunk_numbers_.flush();
   out.begin_lexicon();
   NumberPairs pairs(generations_, tmp_folder_, table_memory_bytes_);
   const Counts counts = merge(pairs, out);

@@ -6,7 +6,7 @@
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -42,8 +42,7 @@ class LexiconBuilder {
   std::vector<std::uint64_t> df_, cf_;
   ExternalSort rows_;
   std::vector<std::uint32_t> chunk_sizes_;  ///< terms of each chunk
-  File chunk_numbers_file_;                 ///< each chunk's terms as numbers of its generation
-  FileAppender chunk_numbers_;
+  Spool chunk_numbers_;                     ///< each chunk's terms as numbers of its generation
   std::vector<Generation> generations_;
   std::size_t open_chunks_ = 0;  ///< of the generation at hand
 };

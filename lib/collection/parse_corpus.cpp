@@ -10,9 +10,10 @@
 
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
-#include "quern/io/sorted_spool.hpp"
+#include "quern/io/external_sort.hpp"
 
 namespace quern {
 namespace {
@@ -20,15 +21,6 @@ namespace {
 constexpr std::size_t max_reported_bad = 100;
 /// What one batch in flight takes at most, in batches: its bytes, text, tokens, terms and frames.
 constexpr std::uint64_t batch_growth = 6;
-
-struct DocnoRecord {
-  std::uint64_t hash;
-  std::uint64_t high;
-  std::uint64_t document;
-  bool operator<(const DocnoRecord& other) const {
-    return std::tie(hash, high, document) < std::tie(other.hash, other.high, other.document);
-  }
-};
 
 /// A batch on its way through the pipeline.
 struct Job {
@@ -66,7 +58,7 @@ class CorpusParser {
         reader_(files_, options.reader),
         writer_(out, resources.tmp_folder),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
-        docnos_(resources.tmp_folder) {}
+        docnos_(resources.tmp_folder, resources.memory_bytes / 32) {}
 
   ParseReport run() {
     start();
@@ -153,7 +145,11 @@ class CorpusParser {
     put_le(input_hashes_, chunk.input_hash);
     resources_.progress->add(chunk.compressed_bytes);
     if (chunk.packed.row.documents == 0) return;
-    for (const Hash128& hash : chunk.docno_hashes) docnos_.add({hash.low, hash.high, report_.indexed++});
+    for (const Hash128& hash : chunk.docno_hashes) {
+      const std::uint64_t document = report_.indexed++;
+      docnos_.add(SortKey(hash.low, hash.high).view(),
+                  {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
+    }
     if (report_.indexed >= end_docid)
       throw InvalidArgument("more than 2^32 - 2 documents: split the corpus into shards");
     writer_.add_chunk(chunk.packed);
@@ -183,12 +179,13 @@ class CorpusParser {
   /// Counts documents whose docno came before; returns some of them.
   std::vector<docid_t> count_duplicates() {
     std::vector<docid_t> examples;
-    docnos_.for_each_sorted(resources_.memory_bytes / 4, [&](std::span<const DocnoRecord> records) {
-      for (std::size_t i = 1; i < records.size(); ++i) {
-        if (records[i].hash != records[i - 1].hash || records[i].high != records[i - 1].high) continue;
+    std::string last;  // empty before the first
+    docnos_.merge([&](std::string_view hash, ByteView document) {
+      if (hash == last) {
         ++report_.duplicates;
-        if (examples.size() < 3) examples.push_back(static_cast<docid_t>(records[i].document));
+        if (examples.size() < 3) examples.push_back(static_cast<docid_t>(load_le<std::uint64_t>(document.data())));
       }
+      last = hash;
     });
     return examples;
   }
@@ -235,7 +232,7 @@ class CorpusParser {
   CorpusReader reader_;
   CollectionWriter writer_;
   LexiconBuilder lexicon_;
-  SortedSpool<DocnoRecord> docnos_;
+  ExternalSort docnos_;  ///< hashes of docnos with the documents' numbers
   ParseReport report_;
   std::uint64_t without_url_ = 0;
   bool ascii_ = true;

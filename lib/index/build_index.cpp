@@ -5,6 +5,7 @@
 
 #include "quern/collection/forward_postings.hpp"
 #include "quern/index/index_assembly.hpp"
+#include "quern/index/inverter.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

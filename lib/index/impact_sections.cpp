@@ -12,60 +12,38 @@ namespace quern {
 
 ImpactSections::ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
                                const Resources& resources)
-    : bits_(bits),
-      statistics_(statistics),
-      bm25_(bm25),
-      resources_(resources),
-      rows_file_(File::anonymous(resources.tmp_folder)),
-      rows_out_(rows_file_) {}
+    : bits_(bits), statistics_(statistics), bm25_(bm25), resources_(resources), rows_(resources.tmp_folder) {}
 
 void ImpactSections::note(const EncodedList& list) {
   top_ = std::max(top_, quantized_weight(list.df, statistics_, bm25_) * list.max_impact);
   if (list.df <= max_short_list) return;
-  const Row row{list.words.size(), static_cast<std::uint32_t>(list.df), list.max_impact};
-  rows_out_.write({reinterpret_cast<const std::uint8_t*>(&row), sizeof row});
-  ++rows_;
+  rows_.add({list.words.size(), static_cast<std::uint32_t>(list.df), list.max_impact});
   postings_ += list.df;
 }
 
-/// Hands out the noted lists: short ones together, so that a read is worth while.
+/// Hands out the noted lists: short ones together, so that one read fetches many.
 class ImpactSections::Jobs {
  public:
-  Jobs(const File& rows, std::uint64_t count) : file_(rows), left_(count) {}
+  explicit Jobs(const RecordSpool<Row>& rows) : rows_(rows) {}
 
   bool next(Job& job) {
     job.first_word = next_word_;
-    for (std::uint64_t postings = 0; const Row* row = peek();) {
+    std::uint64_t postings = 0;
+    for (; const Row* row = rows_.peek(); rows_.pop()) {
       if (!job.lists.empty() && postings + row->df > postings_per_job) break;
       postings += row->df;
       job.words += row->words;
       job.lists.push_back(*row);
-      ++place_;
-      --left_;
     }
     next_word_ += job.words;
     return !job.lists.empty();
   }
 
  private:
-  static constexpr std::uint64_t postings_per_job = 1 << 17, rows_per_read = 1 << 14;
+  static constexpr std::uint64_t postings_per_job = 1 << 17;
 
-  const Row* peek() {
-    if (left_ == 0) return nullptr;
-    if (place_ == rows_.size()) {
-      rows_.resize(std::min(rows_per_read, left_));
-      file_.read_at(offset_, {reinterpret_cast<std::uint8_t*>(rows_.data()), rows_.size() * sizeof(Row)});
-      offset_ += rows_.size() * sizeof(Row);
-      place_ = 0;
-    }
-    return &rows_[place_];
-  }
-
-  const File& file_;
-  std::uint64_t left_;
-  std::vector<Row> rows_;
-  std::size_t place_ = 0;
-  std::uint64_t offset_ = 0, next_word_ = 0;
+  RecordSpool<Row>::Reader rows_;
+  std::uint64_t next_word_ = 0;
 };
 
 /// Makes the impacts of a job's lists. One a thread.
@@ -130,8 +108,7 @@ class ImpactSections::Work {
 void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
                            IndexWriter& writer) {
   resources_.progress->start("impacts", postings_, "postings");
-  rows_out_.flush();
-  Jobs jobs(rows_file_, rows_);
+  Jobs jobs(rows_);
   tbb::enumerable_thread_specific<Work> works([&] { return Work(*this, context, index, writer.postings_offset()); });
   using JobPointer = std::shared_ptr<Job>;
   using DonePointer = std::shared_ptr<Done>;

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/core/resources.hpp"
 #include "quern/index/list_encoder.hpp"
-#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -45,9 +45,8 @@ class ImpactSections {
   CollectionStatistics statistics_;
   Bm25Parameters bm25_;
   const Resources& resources_;
-  File rows_file_;
-  FileAppender rows_out_;
-  std::uint64_t rows_ = 0, postings_ = 0;
+  RecordSpool<Row> rows_;
+  std::uint64_t postings_ = 0;
   float top_ = 0;
 };
 

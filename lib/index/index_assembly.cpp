@@ -12,16 +12,6 @@
 #include "quern/index/list_encoder.hpp"
 
 namespace quern {
-namespace {
-
-/// Names the docIDs' big-endian bytes, which sort as the docIDs do.
-std::string_view docid_key(docid_t docid, char (&bytes)[4]) {
-  store_le(bytes, __builtin_bswap32(docid));
-  return {bytes, sizeof bytes};
-}
-
-}  // namespace
-
 IndexAssembly::IndexAssembly(std::uint64_t documents, const BuildOptions& options, const Resources& resources,
                              File& out)
     : documents_(documents),
@@ -74,8 +64,7 @@ void IndexAssembly::add_lists(ListSource& lists, std::uint64_t expected_postings
   };
   const auto encode = [&](const std::shared_ptr<ListBatch>& batch) {
     auto encoded = std::make_shared<EncodedBatch>();
-    if (batch->make) batch->make(*batch);
-    encodings.local().encode(*batch, *encoded);
+    encodings.local().encode(lists_of(std::move(*batch)), *encoded);
     return encoded;
   };
   const auto write = [&](const std::shared_ptr<EncodedBatch>& batch) {
@@ -108,21 +97,20 @@ void IndexAssembly::add_lists(ListSource& lists, std::uint64_t expected_postings
 void IndexAssembly::add_document(docid_t docid, std::string_view docno, std::string_view url, std::string_view title) {
   if (!document_rows_) {
     document_rows_.emplace(resources_.tmp_folder, working_bytes() / 2);
-    docno_hashes_.emplace(resources_.tmp_folder);
+    docno_hashes_.emplace(resources_.tmp_folder, working_bytes() / 4);
   }
   Bytes payload;
   put_string(payload, docno);
   put_string(payload, url);
   put_string(payload, title);
-  char key[4];
-  document_rows_->add(docid_key(docid, key), payload);
-  docno_hashes_->add({docno_hash(docno), docid});
+  document_rows_->add(SortKey(docid).view(), payload);
+  docno_hashes_->add(SortKey(docno_hash(docno), docid).view(), {});
 }
 
 void IndexAssembly::write_document(docid_t docid, const IndexedDocument& document) {
   writer_.add_document(document.docno, document.url, document.title);
-  if (!docno_hashes_) docno_hashes_.emplace(resources_.tmp_folder);
-  docno_hashes_->add({docno_hash(document.docno), docid});
+  if (!docno_hashes_) docno_hashes_.emplace(resources_.tmp_folder, working_bytes() / 4);
+  docno_hashes_->add(SortKey(docno_hash(document.docno), docid).view(), {});
 }
 
 void IndexAssembly::end_documents() {
@@ -137,11 +125,15 @@ void IndexAssembly::end_documents() {
   writer_.end_documents(lengths_);
   writer_.begin_docno_lookup();
   if (docno_hashes_) {
-    docno_hashes_->for_each_sorted(working_bytes() / 2, [&](std::span<const DocnoHash> part) {
-      std::vector<docid_t> docids;
-      for (const DocnoHash& row : part) docids.push_back(static_cast<docid_t>(row.docid));
+    std::vector<docid_t> docids;
+    docids.reserve(4096);
+    docno_hashes_->merge([&](std::string_view key, ByteView) {
+      docids.push_back(__builtin_bswap32(load_le<docid_t>(key.data() + sizeof(std::uint64_t))));
+      if (docids.size() < docids.capacity()) return;
       writer_.add_docno_lookup(docids);
+      docids.clear();
     });
+    writer_.add_docno_lookup(docids);
   }
   writer_.end_docno_lookup();
 }

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "quern/index/build_index.hpp"
-#include "quern/index/posting_runs.hpp"
+#include "quern/index/list_source.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/io/sorted_spool.hpp"
 
 namespace quern {
 
@@ -55,11 +54,6 @@ class IndexAssembly {
   BuildReport finish(IndexManifest manifest);
 
  private:
-  struct DocnoHash {
-    std::uint64_t hash;
-    std::uint64_t docid;
-    bool operator<(const DocnoHash& other) const { return std::tie(hash, docid) < std::tie(other.hash, other.docid); }
-  };
   std::uint64_t table_bytes() const { return documents_ * 16; }
   void check_memory() const;
   std::vector<float> constants() const;
@@ -72,7 +66,7 @@ class IndexAssembly {
   std::vector<std::uint32_t> lengths_;
   CollectionStatistics statistics_;
   std::optional<ExternalSort> document_rows_;
-  std::optional<SortedSpool<DocnoHash>> docno_hashes_;
+  std::optional<ExternalSort> docno_hashes_;
   CodedBits bits_;
   std::uint64_t postings_ = 0, tokens_ = 0;
   float quantize_top_ = 0;

@@ -6,10 +6,12 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/index/posting_sort.hpp"
 
 namespace quern {
 namespace {
+
+/// Lists of at most this many postings keep their values between the two passes of codecs that need statistics.
+constexpr std::uint64_t max_kept_postings = 1 << 16;
 
 /// Eight maxima side by side, since one would wait for the one before.
 float max_of(std::span<const float> values) {
@@ -52,17 +54,22 @@ EncodedList EncodedBatch::list(const Item& item) const {
 ListEncoding::ListEncoding(const EncodingContext& context)
     : context_(context), encoder_(context.codec->make_encoder(context.options)) {}
 
-std::span<const std::uint32_t> ListEncoding::gaps_of(std::span<const docid_t> docids, docid_t before) {
-  gaps_.resize(docids.size());
-  gaps_[0] = docids[0] - before - 1;
-  for (std::size_t i = 1; i < docids.size(); ++i) gaps_[i] = docids[i] - docids[i - 1] - 1;
-  return gaps_;
+ListEncoding::CodedValues ListEncoding::add_values(std::span<const docid_t> docids, std::span<const freq_t> freqs,
+                                                   docid_t before) {
+  const std::size_t first = gaps_.size(), n = docids.size();
+  gaps_.resize(first + n);
+  freqs_less_one_.resize(first + n);
+  std::uint32_t* const gaps = gaps_.data() + first;
+  std::uint32_t* const less_one = freqs_less_one_.data() + first;
+  gaps[0] = docids[0] - before - 1;
+  for (std::size_t i = 1; i < n; ++i) gaps[i] = docids[i] - docids[i - 1] - 1;
+  for (std::size_t i = 0; i < n; ++i) less_one[i] = freqs[i] - 1;
+  return {{gaps, n}, {less_one, n}};
 }
 
-std::span<const std::uint32_t> ListEncoding::less_one(std::span<const freq_t> freqs) {
-  freqs_less_one_.resize(freqs.size());
-  for (std::size_t i = 0; i < freqs.size(); ++i) freqs_less_one_[i] = freqs[i] - 1;
-  return freqs_less_one_;
+void ListEncoding::forget_values() {
+  gaps_.clear();
+  freqs_less_one_.clear();
 }
 
 float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {
@@ -94,6 +101,14 @@ void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedB
   out.items.push_back(item);
 }
 
+void ListEncoding::put_block(const CodedValues& values, EncodedBatch::Item& item, bool has_rows, EncodedBatch& out) {
+  const std::size_t offset = out.words.size() - item.first_word;
+  if (offset > 0xffffffffu) throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards");
+  if (has_rows) out.block_offset.push_back(static_cast<std::uint32_t>(offset));
+  encoder_->put_block(values.gaps, values.freqs_less_one, out.words);
+}
+
+/// Goes over the blocks once where the codec needs no statistics, and where their values can be kept meanwhile.
 void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out) {
   EncodedBatch::Item item;
   item.term = term;
@@ -101,30 +116,46 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
   item.first_word = out.words.size();
   item.first_row = out.block_last.size();
   const bool has_rows = df > context_.options.block_size;
+  const bool observe = encoder_->needs_statistics(), keep = observe && df <= max_kept_postings;
 
   encoder_->start_list();
   top_.clear();
+  forget_values();
+  if (!observe) encoder_->put_header(out.words);
   docid_t before = end_docid;  // -1
   for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
-    encoder_->observe(gaps_of(docids, before), less_one(freqs));
+    if (!keep) forget_values();
+    const CodedValues values = add_values(docids, freqs, before);
     before = docids.back();
     item.cf = std::accumulate(freqs.begin(), freqs.end(), item.cf);
-    const float greatest = add_impacts(docids, freqs);
-    if (!has_rows) return;
-    out.block_last.push_back(before);
-    out.block_max.push_back(quantize_up(greatest));
+    const float max_impact = add_impacts(docids, freqs);
+    if (has_rows) {
+      out.block_last.push_back(before);
+      out.block_max.push_back(quantize_up(max_impact));
+    }
+    if (observe) {
+      encoder_->observe(values.gaps, values.freqs_less_one);
+    } else {
+      put_block(values, item, has_rows, out);
+    }
   });
   item.kth_impact = top_.at_ranks();
 
-  encoder_->put_header(out.words);
-  before = end_docid;
-  for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
-    const std::size_t offset = out.words.size() - item.first_word;
-    if (offset > 0xffffffffu) throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards");
-    if (has_rows) out.block_offset.push_back(static_cast<std::uint32_t>(offset));
-    encoder_->put_block(gaps_of(docids, before), less_one(freqs), out.words);
-    before = docids.back();
-  });
+  if (observe) encoder_->put_header(out.words);
+  if (keep) {
+    const std::size_t block_size = context_.options.block_size;
+    for (std::size_t from = 0; from < df; from += block_size) {
+      const std::size_t n = std::min<std::size_t>(block_size, df - from);
+      put_block({{gaps_.data() + from, n}, {freqs_less_one_.data() + from, n}}, item, has_rows, out);
+    }
+  } else if (observe) {
+    before = end_docid;
+    for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
+      forget_values();
+      put_block(add_values(docids, freqs, before), item, has_rows, out);
+      before = docids.back();
+    });
+  }
   const CodedBits bits = encoder_->bits();
   out.bits.docid_bits += bits.docid_bits;
   out.bits.freq_bits += bits.freq_bits;
@@ -163,38 +194,46 @@ void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch&
   }
 }
 
-void ListEncoding::encode(ListBatch& batch, EncodedBatch& out) {
-  out.clear();
-  if (!batch.sorted) {
-    sort_postings(batch.owned, scratch_, 1);
-    batch.postings = batch.owned;
-  }
-  out.postings = batch.long_list ? batch.long_size : batch.postings.size();
-  encode_lists(batch.postings, out);
-  if (!batch.long_list) return;
+void ListEncoding::encode_long_list(const LongList& list, EncodedBatch& out) {
   const std::uint64_t block_size = context_.options.block_size;
   encode_list(
-      batch.long_term, batch.long_size,
+      list.term, list.size,
       [&](const BlockVisit& visit) {
-        // Many blocks a read: one would be a system call for each.
+        // Many blocks per read, since each read is a system call.
         const std::uint64_t postings_per_read = block_size * 64;
-        std::vector<std::uint32_t> pairs;
-        for (std::uint64_t from = 0; from < batch.long_size; from += postings_per_read) {
-          pairs.resize(2 * std::min(postings_per_read, batch.long_size - from));
-          batch.long_list->read_at(batch.long_begin + from * 8,
-                                   {reinterpret_cast<std::uint8_t*>(pairs.data()), pairs.size() * 4});
-          for (std::size_t at = 0; at < pairs.size(); at += 2 * block_size) {
+        std::vector<SpooledPosting> postings;
+        for (std::uint64_t from = 0; from < list.size; from += postings_per_read) {
+          postings.resize(std::min(postings_per_read, list.size - from));
+          list.postings->read(list.first + from, postings);
+          for (std::size_t at = 0; at < postings.size(); at += block_size) {
             docids_.clear();
             freqs_.clear();
-            for (std::size_t i = at; i < std::min<std::size_t>(at + 2 * block_size, pairs.size()); i += 2) {
-              docids_.push_back(pairs[i]);
-              freqs_.push_back(pairs[i + 1]);
+            for (std::size_t i = at; i < std::min<std::size_t>(at + block_size, postings.size()); ++i) {
+              docids_.push_back(postings[i].docid);
+              freqs_.push_back(postings[i].freq);
             }
             visit(docids_, freqs_);
           }
         }
       },
       out);
+}
+
+void ListEncoding::encode(Lists&& lists, EncodedBatch& out) {
+  out.clear();
+  if (const auto* list = std::get_if<LongList>(&lists)) {
+    out.postings = list->size;
+    encode_long_list(*list, out);
+    return;
+  }
+  if (auto* unsorted = std::get_if<UnsortedLists>(&lists)) {
+    sort_postings(unsorted->postings, scratch_, 1);
+    lists = OwnedLists{std::move(unsorted->postings)};
+  }
+  const auto* viewed = std::get_if<ViewedLists>(&lists);
+  const std::span<const Posting> postings = viewed ? viewed->postings : std::get<OwnedLists>(lists).postings;
+  out.postings = postings.size();
+  encode_lists(postings, out);
 }
 
 }  // namespace quern

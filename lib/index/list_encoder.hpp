@@ -1,10 +1,11 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "quern/codec/codec.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/index/posting_runs.hpp"
+#include "quern/index/list_source.hpp"
 #include "quern/index/top_impacts.hpp"
 
 namespace quern {
@@ -41,21 +42,32 @@ struct EncodingContext {
   std::span<const float> constants;  ///< K_d of each docID
 };
 
-/// Encodes lists: postings by the codec, block rows, bounds. One a thread.
+/// Encodes lists: postings by the codec, block rows, upper bounds. One per thread.
 class ListEncoding {
  public:
   explicit ListEncoding(const EncodingContext& context);
-  /// Replaces `out` by the encoded lists of the batch.
-  void encode(ListBatch& batch, EncodedBatch& out);
+  /// Replaces `out` by the encoded lists.
+  void encode(Lists&& lists, EncodedBatch& out);
 
  private:
+  /// A list's postings, block by block, as often as asked: the list itself need not be in memory.
+  using BlockVisit = std::function<void(std::span<const docid_t>, std::span<const freq_t>)>;
+  using ForEachBlock = std::function<void(const BlockVisit&)>;
+  /// A block as codecs take it.
+  struct CodedValues {
+    std::span<const std::uint32_t> gaps, freqs_less_one;
+  };
+
   void encode_lists(std::span<const Posting> postings, EncodedBatch& out);
   void encode_short_list(std::span<const Posting> postings, EncodedBatch& out);
   void encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out);
-  /// Shows a block's impacts to top_; returns the greatest.
+  void encode_long_list(const LongList& list, EncodedBatch& out);
+  /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
-  std::span<const std::uint32_t> gaps_of(std::span<const docid_t> docids, docid_t before);
-  std::span<const std::uint32_t> less_one(std::span<const freq_t> freqs);
+  /// Appends the block's values to those that are kept of the list. `before` is the last docID of the block before.
+  CodedValues add_values(std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t before);
+  void forget_values();
+  void put_block(const CodedValues& values, EncodedBatch::Item& item, bool has_rows, EncodedBatch& out);
 
   EncodingContext context_;
   std::unique_ptr<ListEncoder> encoder_;

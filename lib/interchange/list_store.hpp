@@ -1,12 +1,13 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "quern/index/posting_runs.hpp"
+#include "quern/index/list_source.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -17,13 +18,13 @@ class ListStore {
   /// `source` is what messages call the foreign file.
   ListStore(std::string source, const std::string& tmp_folder, std::uint64_t memory_bytes);
 
-  void add_posting(docid_t docid, freq_t freq);
+  void add_posting(docid_t docid, freq_t freq) { postings_->add({docid, freq}); }
   /// Ends a list; one without postings is forgotten.
   void end_list(std::string_view term);
   /// Ends the input, and sorts. Throws CorruptFile where a term has two lists.
   void sort();
 
-  std::uint64_t postings() const { return postings_; }
+  std::uint64_t postings() const { return postings_->count(); }
   /// No term has a byte beyond ASCII.
   bool ascii() const { return ascii_; }
 
@@ -37,31 +38,19 @@ class ListStore {
   struct Row {
     std::uint64_t first_posting = 0;
     std::uint64_t postings = 0;
-    std::uint64_t term_end = 0;  ///< in the file of terms
-  };
-  /// Goes over the rows, many a read.
-  class RowScan {
-   public:
-    explicit RowScan(const File& file) : file_(file) {}
-    /// Rows are asked for in rising order.
-    const Row& at(std::uint64_t number, std::uint64_t count);
-
-   private:
-    const File& file_;
-    std::vector<Row> rows_;
-    std::uint64_t first_ = 0;
+    std::uint64_t term_end = 0;  ///< in terms_
   };
   class Source;
 
   std::string source_;
   std::uint64_t max_list_postings_;
-  std::shared_ptr<File> postings_file_;
-  FileAppender postings_out_;
-  ExternalSort terms_;
-  File rows_file_, terms_file_;
-  std::uint64_t postings_ = 0, list_begin_ = 0, rows_ = 0;
+  std::shared_ptr<RecordSpool<SpooledPosting>> postings_;
+  ExternalSort sorted_terms_;
+  RecordSpool<Row> rows_;
+  Spool terms_;  ///< in order, one after another
+  std::uint64_t list_begin_ = 0;
   bool ascii_ = true;
-  RowScan term_rows_;
+  std::optional<RecordSpool<Row>::Reader> term_rows_;
   std::uint64_t term_begin_ = 0;
   std::string term_;
   term_t next_term_ = 0;

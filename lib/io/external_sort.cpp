@@ -10,7 +10,6 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t scan_buffer_bytes = 64 << 10;
 /// Merging more runs at once would cost more in buffers than it saves in passes.
 constexpr std::size_t max_fan_in = 256;
 
@@ -23,13 +22,13 @@ std::uint64_t prefix_of(std::string_view key) {
 /// A row is: u32 bytes of the key, u32 bytes of the payload, key, payload.
 constexpr std::size_t row_header_bytes = 8;
 
-void put_row(FileAppender& out, std::string_view key, ByteView payload) {
+void put_row(Spool& out, std::string_view key, ByteView payload) {
   std::uint8_t header[row_header_bytes];
   store_le(header, static_cast<std::uint32_t>(key.size()));
   store_le(header + 4, static_cast<std::uint32_t>(payload.size()));
-  out.write(header);
-  out.write(as_bytes(key));
-  out.write(payload);
+  out.append(header);
+  out.append(as_bytes(key));
+  out.append(payload);
 }
 
 std::string_view key_at(const std::uint8_t* row) {
@@ -43,119 +42,97 @@ ByteView payload_at(const std::uint8_t* row) {
 }  // namespace
 
 /// Reads a run back, row after row.
-class ExternalSort::RunScan {
+class ExternalSort::RunReader {
  public:
-  RunScan(const File& file, const Run& run) : file_(&file), offset_(run.begin), end_(run.end) {}
+  RunReader(const Spool& spool, const SpooledRuns::Run& run) : bytes_(spool, run.begin, run.end) {}
 
   bool next() {
-    at_ += row_bytes_;
+    bytes_.skip(row_bytes_);
     row_bytes_ = 0;
-    if (!have(row_header_bytes)) return false;
-    row_bytes_ = row_header_bytes + load_le<std::uint32_t>(row()) + load_le<std::uint32_t>(row() + 4);
-    have(row_bytes_);
+    if (!bytes_.have(row_header_bytes)) return false;
+    row_bytes_ = row_header_bytes + load_le<std::uint32_t>(bytes_.data()) + load_le<std::uint32_t>(bytes_.data() + 4);
+    bytes_.have(row_bytes_);
     return true;
   }
-  std::string_view key() const { return key_at(row()); }
-  ByteView payload() const { return payload_at(row()); }
+  std::string_view key() const { return key_at(bytes_.data()); }
+  ByteView payload() const { return payload_at(bytes_.data()); }
 
  private:
-  const std::uint8_t* row() const { return buffer_.data() + at_; }
-
-  /// Makes sure that `bytes` from at_ on are in the buffer; false at the end of the run.
-  bool have(std::size_t bytes) {
-    if (buffer_.size() - at_ >= bytes) return true;
-    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
-    at_ = 0;
-    const std::size_t kept = buffer_.size();
-    buffer_.resize(kept + std::min<std::uint64_t>(std::max(scan_buffer_bytes, bytes), end_ - offset_));
-    file_->read_at(offset_, std::span(buffer_).subspan(kept));
-    offset_ += buffer_.size() - kept;
-    return buffer_.size() >= bytes;
-  }
-
-  const File* file_;
-  std::uint64_t offset_;  ///< of the next byte to read
-  std::uint64_t end_;
-  Bytes buffer_;
-  std::size_t at_ = 0;
+  SpoolReader bytes_;
   std::size_t row_bytes_ = 0;
 };
 
-ExternalSort::ExternalSort(std::string tmp_folder, std::uint64_t memory_bytes)
-    : tmp_folder_(std::move(tmp_folder)), memory_bytes_(std::max<std::uint64_t>(memory_bytes, 1 << 20)) {}
+ExternalSort::ExternalSort(const std::string& tmp_folder, std::uint64_t memory_bytes)
+    : memory_bytes_(std::max<std::uint64_t>(memory_bytes, 1 << 20)), runs_(tmp_folder) {}
 
 void ExternalSort::add(std::string_view key, ByteView payload) {
   // Buffers double as they grow, so half of the budget is in use when the other half is their copy.
   if ((bytes_.size() + rows_.size() * sizeof(Row)) * 2 > memory_bytes_) spill();
   rows_.push_back({prefix_of(key), bytes_.size()});
+  ++count_;
   put_le(bytes_, static_cast<std::uint32_t>(key.size()));
   put_le(bytes_, static_cast<std::uint32_t>(payload.size()));
   put_bytes(bytes_, key);
   bytes_.insert(bytes_.end(), payload.begin(), payload.end());
 }
 
-void ExternalSort::spill() {
-  if (rows_.empty()) return;
+void ExternalSort::sort_rows() {
   tbb::parallel_sort(rows_.begin(), rows_.end(), [this](const Row& a, const Row& b) {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
     const std::string_view a_key = key_at(bytes_.data() + a.offset), b_key = key_at(bytes_.data() + b.offset);
     if (a_key != b_key) return a_key < b_key;
     return a.offset < b.offset;
   });
-  if (!file_) file_ = File::anonymous(tmp_folder_);
-  const std::uint64_t begin = runs_.empty() ? 0 : runs_.back().end;
-  FileAppender out(*file_, begin);
+}
+
+void ExternalSort::spill() {
+  if (rows_.empty()) return;
+  sort_rows();
   for (const Row& row : rows_) {
     const std::uint8_t* at = bytes_.data() + row.offset;
-    put_row(out, key_at(at), payload_at(at));
+    put_row(runs_.bytes, key_at(at), payload_at(at));
   }
-  out.flush();
-  runs_.push_back({begin, out.position()});
+  runs_.end_run();
   bytes_.clear();
   rows_.clear();
 }
 
-/// Merges runs that stand in the order of their making; equal keys come in that order.
-void ExternalSort::merge_runs(std::span<const Run> runs,
-                              const std::function<void(std::string_view, ByteView)>& visit) const {
-  std::vector<RunScan> scans;
-  for (const Run& run : runs) scans.emplace_back(*file_, run);
+/// Merges runs, given in the order in which they were written; equal keys come in that order.
+void ExternalSort::merge_runs(const Spool& spool, std::span<const SpooledRuns::Run> runs,
+                              const std::function<void(std::string_view, ByteView)>& visit) {
+  std::vector<RunReader> readers;
+  for (const SpooledRuns::Run& run : runs) readers.emplace_back(spool, run);
   const auto later = [&](std::size_t a, std::size_t b) {
-    const int order = scans[a].key().compare(scans[b].key());
+    const int order = readers[a].key().compare(readers[b].key());
     return order != 0 ? order > 0 : a > b;
   };
   std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> queue(later);
-  for (std::size_t i = 0; i < scans.size(); ++i)
-    if (scans[i].next()) queue.push(i);
+  for (std::size_t i = 0; i < readers.size(); ++i)
+    if (readers[i].next()) queue.push(i);
   while (!queue.empty()) {
     const std::size_t i = queue.top();
     queue.pop();
-    visit(scans[i].key(), scans[i].payload());
-    if (scans[i].next()) queue.push(i);
+    visit(readers[i].key(), readers[i].payload());
+    if (readers[i].next()) queue.push(i);
   }
 }
 
 void ExternalSort::merge(const std::function<void(std::string_view, ByteView)>& visit) {
+  if (runs_.runs.empty()) {
+    sort_rows();
+    for (const Row& row : rows_) visit(key_at(bytes_.data() + row.offset), payload_at(bytes_.data() + row.offset));
+    bytes_ = {};
+    rows_ = {};
+    return;
+  }
   spill();
   bytes_ = {};
   rows_ = {};
-  while (runs_.size() > max_fan_in) {
-    File file = File::anonymous(tmp_folder_);
-    FileAppender out(file);
-    std::vector<Run> merged;
-    for (std::size_t from = 0; from < runs_.size(); from += max_fan_in) {
-      const std::uint64_t begin = out.position();
-      merge_runs(std::span(runs_).subspan(from, std::min(max_fan_in, runs_.size() - from)),
-                 [&](std::string_view key, ByteView payload) { put_row(out, key, payload); });
-      merged.push_back({begin, out.position()});
-    }
-    out.flush();
-    file_ = std::move(file);
-    runs_ = std::move(merged);
-  }
-  merge_runs(runs_, visit);
-  runs_.clear();
-  file_.reset();
+  runs_.merge_down_to(max_fan_in, [](const Spool& from, std::span<const SpooledRuns::Run> group, Spool& to) {
+    merge_runs(from, group, [&](std::string_view key, ByteView payload) { put_row(to, key, payload); });
+  });
+  merge_runs(runs_.bytes, runs_.runs, visit);
+  runs_ = SpooledRuns(runs_.tmp_folder);
 }
 
 }  // namespace quern

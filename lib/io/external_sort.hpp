@@ -1,12 +1,11 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -14,10 +13,12 @@ namespace quern {
 /// go to disk as sorted runs, and are merged. Rows with equal keys keep the order in which they were added.
 class ExternalSort {
  public:
-  ExternalSort(std::string tmp_folder, std::uint64_t memory_bytes);
+  /// A budget of less than 1 MiB counts as 1 MiB.
+  ExternalSort(const std::string& tmp_folder, std::uint64_t memory_bytes);
 
   void add(std::string_view key, ByteView payload);
-  /// Calls visit(key, payload) for all rows in order; views hold during the call. To be called once.
+  std::uint64_t count() const { return count_; }
+  /// Calls visit(key, payload) for all rows in order; the views are valid during the call. To be called once.
   void merge(const std::function<void(std::string_view, ByteView)>& visit);
 
  private:
@@ -25,20 +26,36 @@ class ExternalSort {
     std::uint64_t prefix;  ///< the key's first eight bytes, as a number that sorts as they do
     std::uint64_t offset;  ///< of the row in bytes_
   };
-  /// A sorted run: bytes [begin, end) of the work file. One file holds all, since processes may open only so many.
-  struct Run {
-    std::uint64_t begin, end;
-  };
-  class RunScan;
+  class RunReader;
+  void sort_rows();
   void spill();
-  void merge_runs(std::span<const Run> runs, const std::function<void(std::string_view, ByteView)>& visit) const;
+  static void merge_runs(const Spool& spool, std::span<const SpooledRuns::Run> runs,
+                         const std::function<void(std::string_view, ByteView)>& visit);
 
-  std::string tmp_folder_;
   std::uint64_t memory_bytes_;
+  std::uint64_t count_ = 0;
   Bytes bytes_;
   std::vector<Row> rows_;
-  std::optional<File> file_;
-  std::vector<Run> runs_;
+  SpooledRuns runs_;
+};
+
+/// Numbers as bytes that sort as the numbers do (big-endian): keys for ExternalSort.
+template <class... Numbers>
+class SortKey {
+ public:
+  explicit SortKey(Numbers... numbers) {
+    std::uint8_t* to = bytes_;
+    (put(to, numbers), ...);
+  }
+  std::string_view view() const { return {reinterpret_cast<const char*>(bytes_), sizeof bytes_}; }
+
+ private:
+  template <class Number>
+  static void put(std::uint8_t*& to, Number number) {
+    for (std::size_t i = sizeof number; i-- > 0;) *to++ = static_cast<std::uint8_t>(number >> (8 * i));
+  }
+
+  std::uint8_t bytes_[(sizeof(Numbers) + ...)];
 };
 
 }  // namespace quern

@@ -67,9 +67,8 @@ void close_gaps(std::span<const std::uint32_t> lengths, InLinks& graph) {
 
 }  // namespace
 
-InLinks make_in_links(EdgeSpool& edges, docid_t documents, const Resources& resources) {
+InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
   check_memory(edges.count(), documents, resources);
-  edges.flush();
   InLinks graph;
   graph.begins.resize(documents + std::size_t{1});
   graph.out_degrees.resize(documents);

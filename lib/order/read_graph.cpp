@@ -13,7 +13,7 @@ namespace quern {
 namespace {
 
 /// A page's links are distinct when they come here, a file's are not.
-ReadGraph make_graph(EdgeSpool& edges, docid_t documents, LinkCounts counts, std::string file_hash,
+ReadGraph make_graph(const EdgeSpool& edges, docid_t documents, LinkCounts counts, std::string file_hash,
                      const Resources& resources) {
   ReadGraph read{make_in_links(edges, documents, resources), counts, std::move(file_hash)};
   read.counts.edges = read.graph.edges();

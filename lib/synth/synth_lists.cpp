@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::uint64_t batch_postings = 64 << 10;
 
-std::uint64_t pair_of(docid_t docid, freq_t freq) { return std::uint64_t{freq} << 32 | docid; }
-
 }  // namespace
 
 SynthLists::SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
@@ -30,18 +28,18 @@ bool SynthLists::next(ListBatch& batch) {
   while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= batch_postings))
     postings += fields_[next_++].df;
   if (postings > std::max(batch_postings, max_postings())) {
-    batch.make = [this, from](ListBatch& made) { make_long_list(from, made); };
+    batch = DeferredLists([this, from] { return make_long_list(from); });
   } else {
-    batch.make = [this, from, end = next_](ListBatch& made) { make_batch(from, end, made); };
+    batch = DeferredLists([this, from, end = next_] { return make_lists(from, end); });
   }
   return true;
 }
 
-void SynthLists::make_batch(std::size_t from, std::size_t end, ListBatch& batch) {
-  std::uint64_t postings = 0;
-  for (std::size_t term = from; term < end; ++term) postings += fields_[term].df;
-  batch.owned.resize(postings);
-  Posting* to = batch.owned.data();
+Lists SynthLists::make_lists(std::size_t from, std::size_t end) {
+  std::uint64_t size = 0;
+  for (std::size_t term = from; term < end; ++term) size += fields_[term].df;
+  std::vector<Posting> postings(size);
+  Posting* to = postings.data();
   ListGenerator& generator = generators_.local();
   for (std::size_t term = from; term < end; ++term) {
     generator.generate(fields_[term], [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
@@ -49,41 +47,36 @@ void SynthLists::make_batch(std::size_t from, std::size_t end, ListBatch& batch)
         *to++ = {static_cast<term_t>(term), docids_.empty() ? documents[i] : docids_[documents[i]], freqs[i]};
     });
   }
-  batch.sorted = docids_.empty();
-  batch.postings = batch.owned;
+  if (docids_.empty()) return OwnedLists{std::move(postings)};
+  return UnsortedLists{std::move(postings)};
 }
 
 /// In pieces of rising docIDs: where documents have other docIDs than their numbers, the list is drawn once for each
-/// piece, and what falls in it is sorted.
-void SynthLists::make_long_list(std::size_t term, ListBatch& batch) {
+/// piece, and the postings that belong to it are sorted.
+Lists SynthLists::make_long_list(std::size_t term) {
   const TermField& field = fields_[term];
-  auto file = std::make_shared<File>(File::anonymous(tmp_folder_));
-  FileAppender out(*file);
-  std::vector<std::uint64_t> piece;
+  auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);
+  std::vector<SpooledPosting> piece;
   const std::uint64_t passes = docids_.empty() ? 1 : field.df / std::max(batch_postings, max_postings()) + 1;
   const docid_t width = static_cast<docid_t>(documents_ / passes + 1);
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
     const std::uint64_t first = pass * width;
     const auto write = [&] {
       if (!docids_.empty())
-        std::sort(piece.begin(), piece.end(),
-                  [](auto a, auto b) { return static_cast<docid_t>(a) < static_cast<docid_t>(b); });
-      out.write({reinterpret_cast<const std::uint8_t*>(piece.data()), piece.size() * sizeof(std::uint64_t)});
+        std::sort(piece.begin(), piece.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
+      postings->add_all(piece);
       piece.clear();
     };
     generators_.local().generate(field, [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
       for (std::size_t i = 0; i < documents.size(); ++i) {
         const docid_t docid = docids_.empty() ? documents[i] : docids_[documents[i]];
-        if (docids_.empty() || docid - first < width) piece.push_back(pair_of(docid, freqs[i]));
+        if (docids_.empty() || docid - first < width) piece.push_back({docid, freqs[i]});
       }
       if (docids_.empty()) write();
     });
     write();
   }
-  out.flush();
-  batch.long_list = file;
-  batch.long_term = static_cast<term_t>(term);
-  batch.long_size = field.df;
+  return LongList{static_cast<term_t>(term), field.df, std::move(postings)};
 }
 
 }  // namespace quern

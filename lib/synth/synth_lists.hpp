@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/index/posting_runs.hpp"
+#include "quern/index/list_source.hpp"
 #include "quern/synth/list_generator.hpp"
 
 namespace quern {
 
-/// Hands out made-up lists in the order of their terms; they are drawn by whoever encodes them.
+/// Hands out synthetic lists in the order of their terms; the threads that encode them draw them.
 class SynthLists : public ListSource {
  public:
   /// `docids`: the docID of each document of the tree, where it is not its number; else empty. A list that would take
@@ -21,8 +21,8 @@ class SynthLists : public ListSource {
   bool next(ListBatch& batch) override;
 
  private:
-  void make_batch(std::size_t from, std::size_t end, ListBatch& batch);
-  void make_long_list(std::size_t term, ListBatch& batch);
+  Lists make_lists(std::size_t from, std::size_t end);
+  Lists make_long_list(std::size_t term);
   std::uint64_t max_postings() const;
 
   std::span<const TermField> fields_;

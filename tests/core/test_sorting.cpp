@@ -4,23 +4,15 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/random.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/io/sorted_spool.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Sorting on disk: records by hash, rows by key.
+/// Sorting on disk: rows by key.
 using namespace quern;
 using quern::testing::TemporaryFolder;
 
 namespace {
-
-struct Record {
-  std::uint64_t hash;
-  std::uint64_t value;
-  bool operator<(const Record& other) const { return std::tie(hash, value) < std::tie(other.hash, other.value); }
-  bool operator==(const Record& other) const = default;
-};
 
 struct Row {
   std::string key;
@@ -48,41 +40,24 @@ void check_sorted(std::vector<Row> rows, std::uint64_t memory_bytes) {
 
 }  // namespace
 
-TEST_CASE("Records come in order and once, in as many parts as the memory asks for", "[core][property]") {
-  const TemporaryFolder folder;
+TEST_CASE("Keys made of numbers sort as the numbers do", "[core][property]") {
   RandomBits random(3);
-  SortedSpool<Record> spool(folder.path(""));
-  std::vector<Record> wanted;
-  for (std::uint64_t i = 0; i < 200000; ++i) {
-    // Many equal hashes, and those at the ends of the range.
-    std::uint64_t hash = random.next();
-    if (i % 5 == 0) hash = random.below(3) == 0 ? 0 : UINT64_MAX - random.below(2);
-    wanted.push_back({hash, random.below(10)});
-    spool.add(wanted.back());
+  using Numbers = std::pair<std::uint64_t, std::uint32_t>;
+  std::vector<Numbers> numbers;
+  for (int i = 0; i < 20000; ++i) {
+    // Many equal first numbers, and those at the ends of the range.
+    std::uint64_t first = random.next() >> random.below(64);
+    if (i % 5 == 0) first = random.below(3) == 0 ? 0 : UINT64_MAX - random.below(2);
+    numbers.emplace_back(first, static_cast<std::uint32_t>(random.next() >> random.below(64)));
   }
-  std::sort(wanted.begin(), wanted.end());
-  REQUIRE(spool.count() == wanted.size());
-  for (const std::uint64_t memory_bytes : {std::uint64_t{0}, std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
-    std::vector<Record> ours;
-    std::size_t parts = 0;
-    bool hashes_stay_together = true;
-    spool.for_each_sorted(memory_bytes, [&](std::span<const Record> part) {
-      ++parts;
-      if (!part.empty() && !ours.empty() && ours.back().hash == part.front().hash) hashes_stay_together = false;
-      ours.insert(ours.end(), part.begin(), part.end());
-    });
-    CHECK(ours == wanted);
-    CHECK(hashes_stay_together);
-    CHECK((parts > 1) == (memory_bytes < (std::uint64_t{1} << 30)));
+  std::vector<std::pair<std::string, Numbers>> keys;
+  for (const auto& [first, second] : numbers) {
+    keys.emplace_back(SortKey(first, second).view(), Numbers(first, second));
+    REQUIRE(keys.back().first.size() == 12);
   }
-}
-
-TEST_CASE("A spool without records hands out none", "[core]") {
-  const TemporaryFolder folder;
-  SortedSpool<Record> spool(folder.path(""));
-  std::size_t records = 0;
-  spool.for_each_sorted(0, [&](std::span<const Record> part) { records += part.size(); });
-  CHECK(records == 0);
+  std::sort(keys.begin(), keys.end());
+  std::sort(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < keys.size(); ++i) REQUIRE(keys[i].second == numbers[i]);
 }
 
 TEST_CASE("Rows with few different keys, prefixes and zero bytes come in the order of their keys", "[core][property]") {

@@ -202,7 +202,9 @@ TEST_CASE("A section can be written in pieces, and copied from a work file", "[f
   }
   CHECK(writer.section_size() == large.size());
   writer.end_section();
-  writer.add_section("two", containers.file(large));
+  Spool spool(containers.folder().path(""));
+  spool.append(large);
+  writer.add_section("two", spool);
   writer.finish();
   CHECK(bytes_of(file) == containers.bytes({{"one", large}, {"two", large}}));
 }

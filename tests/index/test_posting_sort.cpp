@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/random.hpp"
-#include "quern/index/posting_sort.hpp"
+#include "quern/index/list_source.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "quern/index/posting_sort.hpp"
+#include "quern/index/list_source.hpp"
 
 #include <tbb/parallel_for.h>
 

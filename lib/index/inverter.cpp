@@ -1,10 +1,9 @@
-#include "quern/index/posting_runs.hpp"
+#include "quern/index/inverter.hpp"
 
 #include <algorithm>
 #include <queue>
 
 #include "quern/core/bytes.hpp"
-#include "quern/index/posting_sort.hpp"
 
 namespace quern {
 namespace {
@@ -16,7 +15,7 @@ constexpr std::size_t read_buffer_bytes = 64 << 10;
 /// 0 ends the run. docIDs restart with each term.
 class RunWriter {
  public:
-  RunWriter(File& file, std::uint64_t offset) : out_(file, offset) {}
+  explicit RunWriter(Spool& out) : out_(out) {}
   void begin_list(term_t term, std::uint64_t count) {
     put(std::uint64_t{term} + 1);
     put(count);
@@ -27,46 +26,44 @@ class RunWriter {
     put(freq);
     last_ = docid;
   }
-  /// Returns where the run ends in the file.
-  std::uint64_t finish() {
+  void finish() {
     put(0);
-    out_.write(buffer_);
-    out_.flush();
-    return out_.position();
+    out_.append(buffer_);
   }
 
  private:
   void put(std::uint64_t number) {
     put_varint(buffer_, number);
     if (buffer_.size() < 4096) return;
-    out_.write(buffer_);
+    out_.append(buffer_);
     buffer_.clear();
   }
 
-  FileAppender out_;
+  Spool& out_;
   Bytes buffer_;
   docid_t last_ = 0;
 };
 
 /// Reads a run back.
-class RunScan {
+class PostingRunReader {
  public:
-  RunScan(const File& file, std::uint64_t offset) : file_(&file), offset_(offset), buffer_(read_buffer_bytes) {}
+  PostingRunReader(const Spool& spool, const SpooledRuns::Run& run)
+      : bytes_(spool, run.begin, run.end, read_buffer_bytes) {}
 
-  /// Goes to the next list; the one before has been read to its end.
+  /// Goes to the next list; the one before must have been read to its end.
   bool next_list() {
-    const std::uint64_t term_plus_1 = varint();
+    const std::uint64_t term_plus_1 = bytes_.varint();
     if (term_plus_1 == 0) return false;
     term_ = static_cast<term_t>(term_plus_1 - 1);
-    left_ = varint();
+    left_ = bytes_.varint();
     docid_ = 0;
     return true;
   }
   bool next_posting() {
     if (left_ == 0) return false;
     --left_;
-    docid_ += static_cast<docid_t>(varint());
-    freq_ = static_cast<freq_t>(varint());
+    docid_ += static_cast<docid_t>(bytes_.varint());
+    freq_ = static_cast<freq_t>(bytes_.varint());
     return true;
   }
   term_t term() const { return term_; }
@@ -75,28 +72,7 @@ class RunScan {
   freq_t freq() const { return freq_; }
 
  private:
-  std::uint8_t byte() {
-    if (at_ == end_) {
-      end_ = file_->read_some(offset_, buffer_);
-      if (end_ == 0) throw CorruptFile(file_->name() + ": ends too early");
-      offset_ += end_;
-      at_ = 0;
-    }
-    return buffer_[at_++];
-  }
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const std::uint64_t bits = byte();
-      value |= (bits & 0x7f) << shift;
-      if (bits < 0x80) return value;
-    }
-  }
-
-  const File* file_;
-  std::uint64_t offset_;
-  Bytes buffer_;
-  std::size_t at_ = 0, end_ = 0;
+  SpoolReader bytes_;
   term_t term_ = 0;
   std::uint64_t left_ = 0;
   docid_t docid_ = 0;
@@ -106,11 +82,10 @@ class RunScan {
 /// Merges runs: lists in the order of their terms, postings in the order of their docIDs.
 class RunMerge {
  public:
-  /// The runs that begin at these places of the file.
-  RunMerge(const File& file, std::span<const std::uint64_t> runs) {
-    for (const std::uint64_t run : runs) scans_.emplace_back(file, run);
-    for (RunScan& scan : scans_)
-      if (scan.next_list()) lists_.push(&scan);
+  RunMerge(const Spool& spool, std::span<const SpooledRuns::Run> runs) {
+    for (const SpooledRuns::Run& run : runs) readers_.emplace_back(spool, run);
+    for (PostingRunReader& reader : readers_)
+      if (reader.next_list()) lists_.push(&reader);
   }
 
   bool next_list() {
@@ -118,11 +93,11 @@ class RunMerge {
     term_ = lists_.top()->term();
     count_ = 0;
     while (!lists_.empty() && lists_.top()->term() == term_) {
-      RunScan* scan = lists_.top();
+      PostingRunReader* reader = lists_.top();
       lists_.pop();
-      count_ += scan->left();
-      scan->next_posting();
-      postings_.push(scan);
+      count_ += reader->left();
+      reader->next_posting();
+      postings_.push(reader);
     }
     return true;
   }
@@ -133,11 +108,11 @@ class RunMerge {
   /// for_each_posting().
   void append_unsorted(std::vector<Posting>& postings) {
     for (; !postings_.empty(); postings_.pop()) {
-      RunScan* scan = postings_.top();
+      PostingRunReader* reader = postings_.top();
       do {
-        postings.push_back({term_, scan->docid(), scan->freq()});
-      } while (scan->next_posting());
-      if (scan->next_list()) lists_.push(scan);
+        postings.push_back({term_, reader->docid(), reader->freq()});
+      } while (reader->next_posting());
+      if (reader->next_list()) lists_.push(reader);
     }
   }
 
@@ -145,33 +120,33 @@ class RunMerge {
   template <class Visit>
   void for_each_posting(Visit&& visit) {
     while (!postings_.empty()) {
-      RunScan* scan = postings_.top();
+      PostingRunReader* reader = postings_.top();
       postings_.pop();
       // Runs often hold long stretches of documents: go on in this one while it stays ahead.
       const std::uint64_t limit = postings_.empty() ? std::uint64_t{end_docid} + 1 : postings_.top()->docid();
       bool more = true;
       do {
-        visit(scan->docid(), scan->freq());
-        more = scan->next_posting();
-      } while (more && scan->docid() < limit);
+        visit(reader->docid(), reader->freq());
+        more = reader->next_posting();
+      } while (more && reader->docid() < limit);
       if (more) {
-        postings_.push(scan);
-      } else if (scan->next_list()) {
-        lists_.push(scan);
+        postings_.push(reader);
+      } else if (reader->next_list()) {
+        lists_.push(reader);
       }
     }
   }
 
  private:
   struct LaterTerm {
-    bool operator()(const RunScan* a, const RunScan* b) const { return a->term() > b->term(); }
+    bool operator()(const PostingRunReader* a, const PostingRunReader* b) const { return a->term() > b->term(); }
   };
   struct LaterDocid {
-    bool operator()(const RunScan* a, const RunScan* b) const { return a->docid() > b->docid(); }
+    bool operator()(const PostingRunReader* a, const PostingRunReader* b) const { return a->docid() > b->docid(); }
   };
-  std::vector<RunScan> scans_;
-  std::priority_queue<RunScan*, std::vector<RunScan*>, LaterTerm> lists_;
-  std::priority_queue<RunScan*, std::vector<RunScan*>, LaterDocid> postings_;
+  std::vector<PostingRunReader> readers_;
+  std::priority_queue<PostingRunReader*, std::vector<PostingRunReader*>, LaterTerm> lists_;
+  std::priority_queue<PostingRunReader*, std::vector<PostingRunReader*>, LaterDocid> postings_;
   term_t term_ = 0;
   std::uint64_t count_ = 0;
 };
@@ -185,11 +160,10 @@ class SortedSource : public ListSource {
     if (left_.empty()) return false;
     std::size_t end = std::min(batch_postings, left_.size());
     const term_t last_term = left_[end - 1].term;
-    const auto behind = std::upper_bound(left_.begin() + static_cast<std::ptrdiff_t>(end), left_.end(), last_term,
-                                         [](term_t term, const Posting& posting) { return term < posting.term; });
-    end = static_cast<std::size_t>(behind - left_.begin());
-    batch = ListBatch{};
-    batch.postings = left_.first(end);
+    const auto after = std::upper_bound(left_.begin() + static_cast<std::ptrdiff_t>(end), left_.end(), last_term,
+                                        [](term_t term, const Posting& posting) { return term < posting.term; });
+    end = static_cast<std::size_t>(after - left_.begin());
+    batch = ViewedLists{left_.first(end)};
     left_ = left_.subspan(end);
     return true;
   }
@@ -201,48 +175,38 @@ class SortedSource : public ListSource {
 /// Lists merged from runs on disk.
 class MergedSource : public ListSource {
  public:
-  MergedSource(const File& file, std::span<const std::uint64_t> runs, std::string tmp_folder,
-               std::size_t max_list_postings)
-      : merge_(file, runs), tmp_folder_(std::move(tmp_folder)), max_list_postings_(max_list_postings) {
+  MergedSource(const SpooledRuns& runs, std::size_t max_list_postings)
+      : merge_(runs.bytes, runs.runs), tmp_folder_(runs.tmp_folder), max_list_postings_(max_list_postings) {
     more_ = merge_.next_list();
   }
 
   bool next(ListBatch& batch) override {
     if (!more_) return false;
-    batch = ListBatch{};
     if (merge_.count() > max_list_postings_) {
-      take_long_list(batch);
+      batch = take_long_list();
     } else {
-      take_lists(batch);
+      batch = take_lists();
     }
     return true;
   }
 
  private:
-  void take_lists(ListBatch& batch) {
+  UnsortedLists take_lists() {
     const std::size_t limit = std::min(batch_postings, max_list_postings_);
-    while (more_ && merge_.count() <= max_list_postings_ && batch.owned.size() < limit) {
-      merge_.append_unsorted(batch.owned);
+    UnsortedLists lists;
+    while (more_ && merge_.count() <= max_list_postings_ && lists.postings.size() < limit) {
+      merge_.append_unsorted(lists.postings);
       more_ = merge_.next_list();
     }
-    batch.postings = batch.owned;
-    batch.sorted = false;
+    return lists;
   }
 
-  void take_long_list(ListBatch& batch) {
-    File file = File::anonymous(tmp_folder_);
-    FileAppender out(file);
-    merge_.for_each_posting([&](docid_t docid, freq_t freq) {
-      std::uint8_t pair[8];
-      store_le(pair, docid);
-      store_le(pair + 4, freq);
-      out.write(pair);
-    });
-    out.flush();
-    batch.long_term = merge_.term();
-    batch.long_size = merge_.count();
-    batch.long_list = std::make_shared<const File>(std::move(file));
+  LongList take_long_list() {
+    auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);
+    merge_.for_each_posting([&](docid_t docid, freq_t freq) { postings->add({docid, freq}); });
+    LongList list{merge_.term(), merge_.count(), std::move(postings)};
     more_ = merge_.next_list();
+    return list;
   }
 
   RunMerge merge_;
@@ -253,20 +217,18 @@ class MergedSource : public ListSource {
 
 }  // namespace
 
-Inverter::Inverter(std::string tmp_folder, std::uint64_t memory_bytes, unsigned threads)
-    : tmp_folder_(std::move(tmp_folder)),
-      memory_bytes_(memory_bytes),
+Inverter::Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, unsigned threads)
+    : memory_bytes_(memory_bytes),
       // Two arrays, the sorted one and the scratch.
       max_postings_(std::max<std::size_t>(memory_bytes / (2 * sizeof(Posting)), 1024)),
-      threads_(threads) {}
-
-Inverter::~Inverter() = default;
+      threads_(threads),
+      runs_(tmp_folder) {}
 
 void Inverter::add(std::span<const Posting> postings) {
   while (!postings.empty()) {
     if (postings_.size() == max_postings_) spill();
     if (postings_.capacity() < postings_.size() + postings.size()) {
-      // Doubling by hand, so that the last step does not pass the budget.
+      // Doubling by hand, so that the last step stays within the budget.
       postings_.reserve(
           std::min(max_postings_, std::max(postings_.size() + postings.size(), postings_.capacity() * 2)));
     }
@@ -278,16 +240,15 @@ void Inverter::add(std::span<const Posting> postings) {
 
 void Inverter::spill() {
   sort_postings(postings_, scratch_, threads_);
-  if (!file_) file_ = File::anonymous(tmp_folder_);
-  RunWriter writer(*file_, runs_end_);
+  RunWriter writer(runs_.bytes);
   for (std::size_t i = 0; i < postings_.size();) {
     std::size_t end = i + 1;
     while (end < postings_.size() && postings_[end].term == postings_[i].term) ++end;
     writer.begin_list(postings_[i].term, end - i);
     for (; i < end; ++i) writer.add(postings_[i].docid, postings_[i].freq);
   }
-  runs_.push_back(runs_end_);
-  runs_end_ = writer.finish();
+  writer.finish();
+  runs_.end_run();
   ++num_runs_;
   postings_.clear();
 }
@@ -295,27 +256,19 @@ void Inverter::spill() {
 void Inverter::merge_surplus_runs() {
   // Half of the budget for read buffers.
   const std::size_t fan_in = std::clamp<std::size_t>(memory_bytes_ / 2 / read_buffer_bytes, 2, 512);
-  while (runs_.size() > fan_in) {
-    File file = File::anonymous(tmp_folder_);
-    std::vector<std::uint64_t> merged;
-    std::uint64_t end = 0;
-    for (std::size_t from = 0; from < runs_.size(); from += fan_in) {
-      RunWriter writer(file, end);
-      RunMerge merge(*file_, std::span(runs_).subspan(from, std::min(fan_in, runs_.size() - from)));
-      while (merge.next_list()) {
-        writer.begin_list(merge.term(), merge.count());
-        merge.for_each_posting([&](docid_t docid, freq_t freq) { writer.add(docid, freq); });
-      }
-      merged.push_back(end);
-      end = writer.finish();
+  runs_.merge_down_to(fan_in, [](const Spool& from, std::span<const SpooledRuns::Run> group, Spool& to) {
+    RunWriter writer(to);
+    RunMerge merge(from, group);
+    while (merge.next_list()) {
+      writer.begin_list(merge.term(), merge.count());
+      merge.for_each_posting([&](docid_t docid, freq_t freq) { writer.add(docid, freq); });
     }
-    file_ = std::move(file);
-    runs_ = std::move(merged);
-  }
+    writer.finish();
+  });
 }
 
 std::unique_ptr<ListSource> Inverter::finish() {
-  if (runs_.empty()) {
+  if (runs_.runs.empty()) {
     sort_postings(postings_, scratch_, threads_);
     scratch_ = {};
     return std::make_unique<SortedSource>(postings_);
@@ -326,7 +279,7 @@ std::unique_ptr<ListSource> Inverter::finish() {
   merge_surplus_runs();
   // Several batches are in flight at once.
   const std::size_t max_list_postings = std::max<std::size_t>(memory_bytes_ / 16 / sizeof(Posting), 1024);
-  return std::make_unique<MergedSource>(*file_, runs_, tmp_folder_, max_list_postings);
+  return std::make_unique<MergedSource>(runs_, max_list_postings);
 }
 
 }  // namespace quern

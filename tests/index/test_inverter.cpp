@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "quern/core/bytes.hpp"
 #include "quern/core/random.hpp"
-#include "quern/index/posting_runs.hpp"
-#include "quern/index/posting_sort.hpp"
+#include "quern/index/inverter.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
+#include "index/met_lists.hpp"
 
 using namespace quern;
 using quern::testing::TemporaryFolder;
@@ -35,9 +34,8 @@ std::vector<std::vector<Posting>> random_documents(std::size_t count, std::uint6
   return documents;
 }
 
-struct Met {
-  std::vector<Posting> postings;
-  std::size_t runs = 0, batches = 0, long_lists = 0;
+struct Met : testing::MetLists {
+  std::size_t runs = 0;
 };
 
 /// All postings in the order in which the inverter hands them out.
@@ -46,27 +44,7 @@ Met invert(const std::vector<std::vector<Posting>>& documents, std::uint64_t mem
   Inverter inverter(folder.path(""), memory_bytes, threads);
   for (const auto& document : documents) inverter.add(document);
   const auto source = inverter.finish();
-  Met met;
-  met.runs = inverter.num_runs();
-  std::vector<Posting> scratch;
-  for (ListBatch batch; source->next(batch);) {
-    ++met.batches;
-    if (!batch.sorted) {
-      sort_postings(batch.owned, scratch, 1);
-      batch.postings = batch.owned;
-    }
-    met.postings.insert(met.postings.end(), batch.postings.begin(), batch.postings.end());
-    if (!batch.long_list) continue;
-    ++met.long_lists;
-    Bytes bytes(batch.long_list->size());
-    batch.long_list->read_at(0, bytes);
-    REQUIRE(bytes.size() == batch.long_size * 8);
-    for (std::size_t at = 0; at < bytes.size(); at += 8) {
-      met.postings.push_back(
-          {batch.long_term, load_le<docid_t>(bytes.data() + at), load_le<freq_t>(bytes.data() + at + 4)});
-    }
-  }
-  return met;
+  return {testing::met_lists(*source), inverter.num_runs()};
 }
 
 std::vector<Posting> sorted(const std::vector<std::vector<Posting>>& documents) {

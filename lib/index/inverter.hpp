@@ -1,0 +1,37 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/index/list_source.hpp"
+
+namespace quern {
+
+/// Takes postings as documents come, sorts them in memory, and spills sorted runs to disk when the budget is full.
+///
+/// It shares the spool of runs with ExternalSort, and no more: postings are 12 bytes that a radix sort puts in order,
+/// runs store a term once for all of its postings and docIDs as gaps, and a merge takes whole stretches of documents
+/// from one run. Rows with keys would take several times the memory, disk and time.
+class Inverter {
+ public:
+  Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, unsigned threads);
+  /// Postings of some documents, in any order. Each document is added once.
+  void add(std::span<const Posting> postings);
+  /// Ends the input. The inverter must outlive the source.
+  std::unique_ptr<ListSource> finish();
+  /// Runs that were spilled, before any merging.
+  std::size_t num_runs() const { return num_runs_; }
+
+ private:
+  void spill();
+  void merge_surplus_runs();
+
+  std::uint64_t memory_bytes_;
+  std::size_t max_postings_;
+  unsigned threads_;
+  std::vector<Posting> postings_, scratch_;
+  SpooledRuns runs_;
+  std::size_t num_runs_ = 0;
+};
+
+}  // namespace quern

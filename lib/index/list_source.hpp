@@ -1,0 +1,63 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "quern/collection/posting.hpp"
+#include "quern/io/spool.hpp"
+
+/// Posting lists on their way from whatever makes them to the encoder: in batches, in the order of their terms.
+namespace quern {
+
+/// Lists in memory that the source owns and keeps: postings sorted by (term, docID).
+struct ViewedLists {
+  std::span<const Posting> postings;
+};
+/// Lists that belong to the batch: postings sorted by (term, docID).
+struct OwnedLists {
+  std::vector<Posting> postings;
+};
+/// Lists that belong to the batch, in any order: whoever encodes them sorts them first, with sort_postings().
+struct UnsortedLists {
+  std::vector<Posting> postings;
+};
+/// A posting in a spool that holds one list or several; its term is known from its place.
+struct SpooledPosting {
+  docid_t docid;
+  freq_t freq;
+};
+/// One list that is too long for memory: `size` postings of a spool from `first` on, in docID order.
+struct LongList {
+  term_t term = 0;
+  std::uint64_t size = 0;
+  std::shared_ptr<const RecordSpool<SpooledPosting>> postings;
+  std::uint64_t first = 0;
+};
+
+using Lists = std::variant<ViewedLists, OwnedLists, UnsortedLists, LongList>;
+/// Lists that are made when they are wanted, on the thread that encodes them. To be called once.
+using DeferredLists = std::function<Lists()>;
+/// Lists with consecutive terms, to be encoded together.
+using ListBatch = std::variant<Lists, DeferredLists>;
+
+/// The lists of a batch; makes those that are deferred.
+inline Lists lists_of(ListBatch&& batch) {
+  if (const auto* make = std::get_if<DeferredLists>(&batch)) return (*make)();
+  return std::get<Lists>(std::move(batch));
+}
+
+/// Hands out an index's lists in the order of their terms.
+class ListSource {
+ public:
+  virtual ~ListSource() = default;
+  /// Replaces `batch` by the next one. False at the end.
+  virtual bool next(ListBatch& batch) = 0;
+};
+
+/// Sorts postings by (term, docID), in parallel, in time linear in their number: a radix sort from the lowest digit,
+/// with only as many digits as the numbers need. `scratch` is as large as `postings` afterwards.
+void sort_postings(std::vector<Posting>& postings, std::vector<Posting>& scratch, unsigned threads);
+
+}  // namespace quern
