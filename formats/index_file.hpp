@@ -10,7 +10,6 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/document_scores.hpp"
 #include "quern/formats/term_dictionary.hpp"
-#include "quern/io/spool.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -203,59 +202,6 @@ class IndexReader {
 /// Documents whose docnos share an offset, and whose texts share a frame.
 inline constexpr docid_t docnos_per_block = 16;
 inline constexpr docid_t texts_per_block = 64;
-
-/// A list as the builder hands it to the writer.
-struct EncodedList {
-  std::uint64_t df = 0, cf = 0;
-  ByteView short_list;
-  WordView words;
-  std::span<const docid_t> block_last;  ///< empty for single-block lists, like the next two
-  std::span<const std::uint32_t> block_offset;
-  std::span<const std::uint16_t> block_max;
-  float max_impact = 0;
-  std::array<float, 4> kth_impact = {};
-};
-
-/// Writes an index: lists in the order of their terms, then the quantized impacts of those of more than max_short_list
-/// postings in the same order where it has any, then documents in docID order, then finish().
-class IndexWriter {
- public:
-  IndexWriter(File& file, const std::string& tmp_folder, bool with_impacts);
-  void add_list(std::string_view term, const EncodedList& list);
-  /// The file's lists may be read from `postings_offset()` on afterwards.
-  void end_lists();
-  std::uint64_t postings_offset() const { return postings_offset_; }
-  void begin_impacts() { out_.begin_section("impacts"); }
-  void add_impacts(unsigned width, WordView words);
-  void end_impacts();
-  void begin_documents() { out_.begin_section("docnos"); }
-  void add_document(std::string_view docno, std::string_view url, std::string_view title);
-  void end_documents(std::span<const std::uint32_t> lengths);
-  /// docIDs sorted by the hash of their docno, in pieces.
-  void begin_docno_lookup() { out_.begin_section("docno_lookup"); }
-  void add_docno_lookup(std::span<const docid_t> docids) { out_.write_array(docids); }
-  void end_docno_lookup() { out_.end_section(); }
-  void add_scores(std::span<const float> pagerank, std::span<const float> global_scores);
-  /// Counts of lists and bytes come from the writer.
-  void finish(IndexManifest manifest);
-
- private:
-  void put_text_block();
-
-  ContainerWriter out_;
-  Spool lexicon_, block_last_, block_offset_, block_max_, texts_;
-  bool with_impacts_;
-  std::optional<Spool> impact_start_, impact_width_;
-  DictionaryWriter dictionary_;
-  Bytes payload_;
-  std::uint64_t postings_offset_ = 0;
-  std::uint64_t words_ = 0, rows_ = 0, long_lists_ = 0;
-  std::uint64_t short_lists_ = 0, short_list_bytes_ = 0, list_bound_bytes_ = 0;
-  std::uint64_t documents_ = 0;
-  std::vector<std::uint64_t> docno_offsets_, text_offsets_;
-  Bytes text_block_;
-  ZstdCompressor zstd_{3};
-};
 
 /// The hash by which docnos are looked up.
 std::uint64_t docno_hash(std::string_view docno);

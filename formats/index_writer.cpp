@@ -1,9 +1,12 @@
+#include "quern/formats/index_writer.hpp"
+
 #include <algorithm>
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/formats/index_file.hpp"
 #include "quern/io/checksum.hpp"
+#include "quern/io/spool.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 namespace quern {
 
@@ -20,136 +23,180 @@ std::uint16_t quantize_down(float impact) {
 
 std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno)); }
 
-IndexWriter::IndexWriter(File& file, const std::string& tmp_folder, bool with_impacts)
-    : out_(file, FileKind::index, index_version),
-      lexicon_(tmp_folder),
-      block_last_(tmp_folder),
-      block_offset_(tmp_folder),
-      block_max_(tmp_folder),
-      texts_(tmp_folder),
-      with_impacts_(with_impacts),
-      dictionary_([this](ByteView bytes) { lexicon_.append(bytes); }) {
-  if (with_impacts_) {
-    impact_start_.emplace(tmp_folder);
-    impact_width_.emplace(tmp_folder);
-  }
-  out_.begin_section("postings");
-  postings_offset_ = out_.position();
-}
+struct IndexWriting::State {
+  State(File& file, const std::string& tmp_folder, bool impacts)
+      : with_impacts(impacts),
+        out(file, FileKind::index, index_version),
+        lexicon(tmp_folder),
+        block_last(tmp_folder),
+        block_offset(tmp_folder),
+        block_max(tmp_folder),
+        impact_start(tmp_folder),
+        impact_width(tmp_folder),
+        texts(tmp_folder),
+        dictionary([this](ByteView bytes) { lexicon.append(bytes); }) {}
 
-void IndexWriter::add_list(std::string_view term, const EncodedList& list) {
-  payload_.clear();
-  if (dictionary_.at_block_start()) {
-    put_varint(payload_, words_);
-    put_varint(payload_, rows_);
-    if (with_impacts_) put_varint(payload_, long_lists_);
-  }
-  put_varint(payload_, list.df);
-  put_varint(payload_, list.cf - list.df);
-  if (list.df <= max_short_list) {
-    payload_.insert(payload_.end(), list.short_list.begin(), list.short_list.end());
-    ++short_lists_;
-    short_list_bytes_ += list.short_list.size();
-  } else {
-    put_varint(payload_, list.words.size());
-    const std::size_t before = payload_.size();
-    put_le(payload_, list.max_impact);
-    for (std::size_t i = 1; i < stored_ranks.size(); ++i)
-      if (list.df >= stored_ranks[i]) put_le(payload_, quantize_down(list.kth_impact[i]));
-    list_bound_bytes_ += payload_.size() - before;
-    out_.write_array(list.words);
-    block_last_.append_array(list.block_last);
-    block_offset_.append_array(list.block_offset);
-    block_max_.append_array(list.block_max);
-    ++long_lists_;
-  }
-  words_ += list.words.size();
-  rows_ += list.block_last.size();
-  dictionary_.add(term, payload_);
-}
+  void put_text_block();
 
-void IndexWriter::end_lists() {
-  out_.write(Bytes(over_read_bytes, 0));
-  out_.end_section();
-  const auto offsets = dictionary_.finish();
-  out_.add_section("lexicon", lexicon_);
-  out_.begin_section("lexicon_blocks");
-  out_.write_array(offsets);
-  out_.end_section();
-  out_.add_section("block_last", block_last_);
-  out_.add_section("block_offset", block_offset_);
-  out_.add_section("block_max", block_max_);
-  out_.flush();
-}
+  bool with_impacts;
+  ContainerWriter out;
+  Spool lexicon, block_last, block_offset, block_max, impact_start, impact_width, texts;
+  DictionaryWriter dictionary;
+  Bytes payload;
+  std::uint64_t postings_offset = 0;
+  std::uint64_t words = 0, rows = 0, long_lists = 0;
+  std::uint64_t short_lists = 0, short_list_bytes = 0, list_bound_bytes = 0;
+  std::uint64_t documents = 0;
+  std::vector<std::uint64_t> docno_offsets, text_offsets;
+  Bytes text_block;
+  ZstdCompressor zstd{3};
+};
 
-void IndexWriter::add_impacts(unsigned width, WordView words) {
-  const std::uint64_t start = out_.section_size() / sizeof(std::uint32_t);
-  const auto stored_width = static_cast<std::uint8_t>(width);
-  impact_start_->append_array(std::span<const std::uint64_t>(&start, 1));
-  impact_width_->append_array(std::span<const std::uint8_t>(&stored_width, 1));
-  out_.write_array(words);
-}
-
-void IndexWriter::end_impacts() {
-  out_.write(Bytes(over_read_bytes, 0));
-  out_.end_section();
-  out_.add_section("impact_start", *impact_start_);
-  out_.add_section("impact_width", *impact_width_);
-}
-
-void IndexWriter::put_text_block() {
+void IndexWriting::State::put_text_block() {
   Bytes frame;
-  zstd_.append(text_block_, frame);
-  text_offsets_.push_back(texts_.size());
+  zstd.append(text_block, frame);
+  text_offsets.push_back(texts.size());
   Bytes size;
-  put_varint(size, text_block_.size());
-  texts_.append(size);
-  texts_.append(frame);
-  text_block_.clear();
+  put_varint(size, text_block.size());
+  texts.append(size);
+  texts.append(frame);
+  text_block.clear();
 }
 
-void IndexWriter::add_document(std::string_view docno, std::string_view url, std::string_view title) {
-  if (documents_ % docnos_per_block == 0) docno_offsets_.push_back(out_.section_size());
-  Bytes row;
-  put_string(row, docno);
-  out_.write(row);
-  put_string(text_block_, url);
-  put_string(text_block_, title);
-  if (++documents_ % texts_per_block == 0) put_text_block();
+IndexWriting::IndexWriting(std::unique_ptr<State> state) : state_(std::move(state)) {}
+IndexWriting::IndexWriting(IndexWriting&&) noexcept = default;
+IndexWriting::~IndexWriting() = default;
+
+IndexListWriter::IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts)
+    : IndexWriting(std::make_unique<State>(file, tmp_folder, with_impacts)) {
+  state_->out.begin_section("postings");
+  state_->postings_offset = state_->out.position();
 }
 
-void IndexWriter::end_documents(std::span<const std::uint32_t> lengths) {
-  docno_offsets_.push_back(out_.section_size());
-  out_.end_section();
-  out_.add_array("docno_offsets", docno_offsets_);
-  if (documents_ % texts_per_block != 0) put_text_block();
-  text_offsets_.push_back(texts_.size());
-  out_.add_section("texts", texts_);
-  out_.add_array("text_offsets", text_offsets_);
-  out_.begin_section("lengths");
-  out_.write_array(lengths);
-  out_.end_section();
+void IndexListWriter::add_list(std::string_view term, const EncodedList& list) {
+  State& to = *state_;
+  Bytes& payload = to.payload;
+  payload.clear();
+  if (to.dictionary.at_block_start()) {
+    put_varint(payload, to.words);
+    put_varint(payload, to.rows);
+    if (to.with_impacts) put_varint(payload, to.long_lists);
+  }
+  put_varint(payload, list.df);
+  put_varint(payload, list.cf - list.df);
+  if (list.df <= max_short_list) {
+    payload.insert(payload.end(), list.short_list.begin(), list.short_list.end());
+    ++to.short_lists;
+    to.short_list_bytes += list.short_list.size();
+  } else {
+    put_varint(payload, list.words.size());
+    const std::size_t before = payload.size();
+    put_le(payload, list.max_impact);
+    for (std::size_t i = 1; i < stored_ranks.size(); ++i)
+      if (list.df >= stored_ranks[i]) put_le(payload, quantize_down(list.kth_impact[i]));
+    to.list_bound_bytes += payload.size() - before;
+    to.out.write_array(list.words);
+    to.block_last.append_array(list.block_last);
+    to.block_offset.append_array(list.block_offset);
+    to.block_max.append_array(list.block_max);
+    ++to.long_lists;
+  }
+  to.words += list.words.size();
+  to.rows += list.block_last.size();
+  to.dictionary.add(term, payload);
 }
 
-void IndexWriter::add_scores(std::span<const float> pagerank, std::span<const float> global_scores) {
+IndexImpactWriter IndexListWriter::end() && {
+  ContainerWriter& out = state_->out;
+  out.write(Bytes(over_read_bytes, 0));
+  out.end_section();
+  const auto offsets = state_->dictionary.finish();
+  out.add_section("lexicon", state_->lexicon);
+  out.begin_section("lexicon_blocks");
+  out.write_array(offsets);
+  out.end_section();
+  out.add_section("block_last", state_->block_last);
+  out.add_section("block_offset", state_->block_offset);
+  out.add_section("block_max", state_->block_max);
+  out.flush();
+  if (state_->with_impacts) out.begin_section("impacts");
+  return IndexImpactWriter(std::move(state_));
+}
+
+std::uint64_t IndexImpactWriter::postings_offset() const { return state_->postings_offset; }
+
+void IndexImpactWriter::add_impacts(unsigned width, WordView words) {
+  const std::uint64_t start = state_->out.section_size() / sizeof(std::uint32_t);
+  const auto stored_width = static_cast<std::uint8_t>(width);
+  state_->impact_start.append_array(std::span(&start, 1));
+  state_->impact_width.append_array(std::span(&stored_width, 1));
+  state_->out.write_array(words);
+}
+
+IndexDocumentWriter IndexImpactWriter::end() && {
+  ContainerWriter& out = state_->out;
+  if (state_->with_impacts) {
+    out.write(Bytes(over_read_bytes, 0));
+    out.end_section();
+    out.add_section("impact_start", state_->impact_start);
+    out.add_section("impact_width", state_->impact_width);
+  }
+  out.begin_section("docnos");
+  return IndexDocumentWriter(std::move(state_));
+}
+
+void IndexDocumentWriter::add_document(std::string_view docno, std::string_view url, std::string_view title) {
+  State& to = *state_;
+  if (to.documents % docnos_per_block == 0) to.docno_offsets.push_back(to.out.section_size());
+  to.payload.clear();
+  put_string(to.payload, docno);
+  to.out.write(to.payload);
+  put_string(to.text_block, url);
+  put_string(to.text_block, title);
+  if (++to.documents % texts_per_block == 0) to.put_text_block();
+}
+
+IndexDocnoWriter IndexDocumentWriter::end(std::span<const std::uint32_t> lengths) && {
+  State& to = *state_;
+  to.docno_offsets.push_back(to.out.section_size());
+  to.out.end_section();
+  to.out.add_array("docno_offsets", to.docno_offsets);
+  if (to.documents % texts_per_block != 0) to.put_text_block();
+  to.text_offsets.push_back(to.texts.size());
+  to.out.add_section("texts", to.texts);
+  to.out.add_array("text_offsets", to.text_offsets);
+  to.out.begin_section("lengths");
+  to.out.write_array(lengths);
+  to.out.end_section();
+  to.out.begin_section("docno_lookup");
+  return IndexDocnoWriter(std::move(state_));
+}
+
+void IndexDocnoWriter::add_docids(std::span<const docid_t> docids) { state_->out.write_array(docids); }
+
+IndexEndWriter IndexDocnoWriter::end() && {
+  state_->out.end_section();
+  return IndexEndWriter(std::move(state_));
+}
+
+void IndexEndWriter::finish(IndexManifest manifest, std::span<const float> pagerank,
+                            std::span<const float> global_scores) && {
+  ContainerWriter& out = state_->out;
   const auto add = [&](std::string_view name, std::span<const float> scores) {
     if (scores.empty()) return;
-    out_.begin_section(name);
-    out_.write_array(scores);
-    out_.end_section();
+    out.begin_section(name);
+    out.write_array(scores);
+    out.end_section();
   };
   add("pagerank", pagerank);
   add("global_scores", global_scores);
-}
-
-void IndexWriter::finish(IndexManifest manifest) {
-  manifest.terms = dictionary_.size();
-  manifest.blocks = rows_;
-  manifest.short_lists = short_lists_;
-  manifest.short_list_bytes = short_list_bytes_;
-  manifest.list_bound_bytes = list_bound_bytes_;
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+  manifest.terms = state_->dictionary.size();
+  manifest.blocks = state_->rows;
+  manifest.short_lists = state_->short_lists;
+  manifest.short_list_bytes = state_->short_list_bytes;
+  manifest.list_bound_bytes = state_->list_bound_bytes;
+  out.add_section("manifest", as_bytes(manifest.to_json()));
+  out.finish();
 }
 
 }  // namespace quern

@@ -19,23 +19,28 @@ class IndexBuilder {
         order_(order),
         order_options_(order_options),
         resources_(resources),
-        assembly_(collection.num_documents(), options, resources, out) {}
+        assembly_({collection.num_documents(), options, resources, out}) {}
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
-    prepare_tables();
-    write_lists();
-    write_documents();
-    assembly_.add_scores(order_.pagerank, order_.global_scores);
-    BuildReport report = assembly_.finish(manifest());
+    std::vector<std::uint32_t> lengths = prepare_tables();
+    DocumentSort documents(assembly_.plan());
+    AssembledLists lists = write_lists(std::move(lengths));
+    IndexManifest manifest = this->manifest(lists);
+    sort_documents(documents);
+    AssembledDocuments written = std::move(lists).write_documents(std::move(documents));
+    resources_.progress->finish();
+    BuildReport report = std::move(written).finish(std::move(manifest), order_.pagerank, order_.global_scores);
     report.spilled_runs = spilled_runs_;
     return report;
   }
 
  private:
-  void prepare_tables() {
+  /// Returns the documents' lengths in docID order.
+  std::vector<std::uint32_t> prepare_tables() {
     const docid_t documents = collection_.num_documents();
-    if (order_.documents.size() != documents) throw InvalidArgument("the order is of another number of documents");
+    if (order_.documents.size() != documents)
+      throw InvalidArgument("the order has another number of documents than the collection");
     const std::vector<std::uint32_t> collection_lengths = collection_.lengths();
     docids_.resize(documents);
     std::vector<std::uint32_t> lengths(documents);
@@ -44,10 +49,10 @@ class IndexBuilder {
       docids_[document] = docid;
       lengths[docid] = collection_lengths[document];
     }
-    assembly_.set_lengths(std::move(lengths), {documents, collection_.manifest().tokens});
+    return lengths;
   }
 
-  void write_lists() {
+  AssembledLists write_lists(std::vector<std::uint32_t> lengths) {
     Inverter inverter(resources_.tmp_folder, assembly_.working_bytes() / 2, resources_.threads);
     invert(inverter);
     const auto lists = inverter.finish();
@@ -55,11 +60,13 @@ class IndexBuilder {
     DictionaryScan lexicon = collection_.lexicon();
     DictionaryEntry entry;
     std::uint64_t terms_read = 0;
-    assembly_.add_lists(*lists, collection_.manifest().postings, [&](term_t term) {
-      for (; terms_read <= term; ++terms_read)
-        if (!lexicon.next(entry)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
-      return entry.term;
-    });
+    const CollectionStatistics statistics{collection_.num_documents(), collection_.manifest().tokens};
+    return std::move(assembly_).write_lists(
+        std::move(lengths), statistics, *lists, collection_.manifest().postings, [&](term_t term) {
+          for (; terms_read <= term; ++terms_read)
+            if (!lexicon.next(entry)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
+          return entry.term;
+        });
   }
 
   void invert(Inverter& inverter) {
@@ -82,22 +89,21 @@ class IndexBuilder {
     resources_.progress->finish();
   }
 
-  void write_documents() {
+  /// Starts the step that ends when the documents are written.
+  void sort_documents(DocumentSort& documents) {
     resources_.progress->start("documents", collection_.num_documents(), "documents");
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
       docid_t document = collection_.first_document(chunk);
       for (const DocumentRow& row : collection_.documents(chunk, buffers))
-        assembly_.add_document(docids_[document++], row.docno, row.url, row.title);
+        documents.add(docids_[document++], row.docno, row.url, row.title);
       resources_.progress->add(collection_.chunk(chunk).documents);
     }
-    assembly_.end_documents();
-    resources_.progress->finish();
   }
 
-  IndexManifest manifest() const {
+  IndexManifest manifest(const AssembledLists& lists) const {
     const CollectionManifest& from = collection_.manifest();
-    if (assembly_.postings() != from.postings || assembly_.tokens() != from.tokens)
+    if (lists.postings() != from.postings || lists.tokens() != from.tokens)
       throw CorruptFile(collection_.name() + ": holds other postings than its manifest says");
     IndexManifest manifest;
     manifest.analyzer = from.analyzer;

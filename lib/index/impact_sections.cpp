@@ -106,7 +106,7 @@ class ImpactSections::Work {
 };
 
 void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
-                           IndexWriter& writer) {
+                           IndexImpactWriter& writer) {
   resources_.progress->start("impacts", postings_, "postings");
   Jobs jobs(rows_);
   tbb::enumerable_thread_specific<Work> works([&] { return Work(*this, context, index, writer.postings_offset()); });
@@ -130,12 +130,10 @@ void ImpactSections::write(const EncodingContext& context, const File& index, st
     }
     resources_.progress->add(done->postings);
   };
-  writer.begin_impacts();
   tbb::parallel_pipeline(jobs_in_flight,
                          tbb::make_filter<void, JobPointer>(tbb::filter_mode::serial_in_order, next) &
                              tbb::make_filter<JobPointer, DonePointer>(tbb::filter_mode::parallel, make) &
                              tbb::make_filter<DonePointer, void>(tbb::filter_mode::serial_in_order, put));
-  writer.end_impacts();
   resources_.progress->finish();
 }
 

@@ -14,9 +14,9 @@ class ImpactSections {
 
   /// Each list, in the order of the terms, with its greatest impact.
   void note(const EncodedList& list);
-  /// Reads the noted lists from `index`, where `writer` has put them, and writes their impacts: in parallel, some lists
-  /// at a time. To be called once, when the writer has ended its lists.
-  void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexWriter& writer);
+  /// Reads the noted lists back from the file `index` and writes their impacts: in parallel, some lists at a time. To
+  /// be called once.
+  void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexImpactWriter& writer);
   /// Once all lists are noted.
   ImpactQuantizer quantizer() const { return {top_, bits_}; }
 

@@ -1,75 +1,118 @@
 #pragma once
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/formats/index_writer.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/list_source.hpp"
 #include "quern/io/external_sort.hpp"
 
+/// What every way to make an index shares: lists are encoded in parallel, documents sorted, and all is written within
+/// the memory budget. Three stages, each of which consumes the one before: IndexAssembly writes the lists,
+/// AssembledLists the documents, AssembledDocuments the scores and the manifest.
 namespace quern {
+
+/// What is made, with what, and where. Options, resources and `out` must outlive all stages.
+struct AssemblyPlan {
+  std::uint64_t documents;
+  const BuildOptions& options;
+  const Resources& resources;
+  File& out;
+
+  /// What the tables that must be in memory take.
+  std::uint64_t table_bytes() const { return documents * 16; }
+  /// What is left of the budget for sorting, merging and encoding.
+  std::uint64_t working_bytes() const { return resources.memory_bytes - table_bytes(); }
+};
 
 /// What an index holds of a document besides its postings.
 struct IndexedDocument {
   std::string docno, url, title;
 };
 
-/// What every way to make an index has in common: lists are encoded in parallel, documents sorted by docID, and all is
-/// written within the memory budget. Calls come in this order: set_lengths(), add_lists(), add_document() for each
-/// document (which may also come earlier), end_documents(), add_scores() where there are scores, finish().
+/// Puts documents that come in any order into docID order, on disk where the budget asks for it.
+class DocumentSort {
+ public:
+  explicit DocumentSort(const AssemblyPlan& plan) : rows_(plan.resources.tmp_folder, plan.working_bytes() / 2) {}
+  /// Each docID once.
+  void add(docid_t docid, std::string_view docno, std::string_view url, std::string_view title);
+
+ private:
+  friend class AssembledLists;
+  ExternalSort rows_;
+  Bytes row_;
+};
+
+/// An index whose documents are written; scores and manifest follow.
+class AssembledDocuments {
+ public:
+  /// Writes the scores by docID, where there are any, and the manifest, and ends the file. Options, statistics, number
+  /// of documents and counts of postings are filled in here.
+  BuildReport finish(IndexManifest manifest, std::span<const float> pagerank = {},
+                     std::span<const float> global_scores = {}) &&;
+
+ private:
+  friend class AssembledLists;
+  AssembledDocuments(const AssemblyPlan& plan, IndexEndWriter writer, IndexManifest counts)
+      : plan_(plan), writer_(std::move(writer)), counts_(std::move(counts)) {}
+
+  AssemblyPlan plan_;
+  IndexEndWriter writer_;
+  IndexManifest counts_;
+};
+
+/// An index whose lists are written; documents follow.
+class AssembledLists {
+ public:
+  std::uint64_t postings() const { return counts_.postings; }
+  /// Frequencies of all postings, summed up.
+  std::uint64_t tokens() const { return counts_.tokens; }
+
+  AssembledDocuments write_documents(DocumentSort documents) &&;
+  /// The same for documents that come in docID order: document_at(docid) is called once for each.
+  AssembledDocuments write_documents(const std::function<IndexedDocument(docid_t)>& document_at) &&;
+
+ private:
+  friend class IndexAssembly;
+  AssembledLists(const AssemblyPlan& plan, IndexDocumentWriter writer, std::vector<std::uint32_t> lengths,
+                 IndexManifest counts)
+      : plan_(plan), writer_(std::move(writer)), lengths_(std::move(lengths)), counts_(std::move(counts)) {}
+  /// for_each_document(add) calls add(docid, docno, url, title) in docID order.
+  template <class ForEachDocument>
+  AssembledDocuments write(ForEachDocument&& for_each_document);
+
+  AssemblyPlan plan_;
+  IndexDocumentWriter writer_;
+  std::vector<std::uint32_t> lengths_;
+  IndexManifest counts_;  ///< what the lists add to the manifest
+};
+
+/// An index of which nothing is written yet.
 class IndexAssembly {
  public:
-  /// Throws InvalidArgument where the budget can't hold the tables that must be in memory (16 bytes a document and
-  /// 16 MB). Options, resources and `out` must outlive the object.
-  IndexAssembly(std::uint64_t documents, const BuildOptions& options, const Resources& resources, File& out);
+  /// Throws InvalidArgument where the budget can't hold the tables that must be in memory (16 bytes per document and
+  /// 16 MB).
+  explicit IndexAssembly(const AssemblyPlan& plan);
 
-  /// What is left of the budget for sorting, merging and encoding.
-  std::uint64_t working_bytes() const { return resources_.memory_bytes - table_bytes(); }
+  const AssemblyPlan& plan() const { return plan_; }
+  std::uint64_t working_bytes() const { return plan_.working_bytes(); }
   /// How many pieces of work may be on their way between threads.
   std::size_t jobs_in_flight() const;
 
-  /// The documents' lengths in docID order, and what scores are made with.
-  void set_lengths(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics);
-  std::span<const std::uint32_t> lengths() const { return lengths_; }
-  /// Writes all lists, and their quantized impacts where the options ask for them. `term_at` names the terms by the
-  /// numbers that the source gives them, which are asked for in rising order; `expected_postings` is for the progress
-  /// alone.
-  void add_lists(ListSource& lists, std::uint64_t expected_postings,
-                 const std::function<std::string_view(term_t)>& term_at);
-  /// In any order; each docID once.
-  void add_document(docid_t docid, std::string_view docno, std::string_view url, std::string_view title);
-  /// The same without sorting, for documents that come in docID order; after add_lists(), and for all documents or
-  /// none.
-  void write_document(docid_t docid, const IndexedDocument& document);
-  void end_documents();
-  void add_scores(std::span<const float> pagerank, std::span<const float> global_scores) {
-    writer_.add_scores(pagerank, global_scores);
-  }
-  std::uint64_t postings() const { return postings_; }
-  /// Frequencies of all postings, summed up.
-  std::uint64_t tokens() const { return tokens_; }
-  /// Ends the file. Options, statistics, number of documents and counts of postings are filled in here.
-  BuildReport finish(IndexManifest manifest);
+  /// Writes all lists, and their quantized impacts where the options ask for them. `lengths`: of the documents in docID
+  /// order; `statistics` is what scores are made with. `term_at` names the terms by the numbers that the source gives
+  /// them, and is asked in rising order; `expected_postings` is for progress alone.
+  AssembledLists write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics,
+                             ListSource& lists, std::uint64_t expected_postings,
+                             const std::function<std::string_view(term_t)>& term_at) &&;
 
  private:
-  std::uint64_t table_bytes() const { return documents_ * 16; }
-  void check_memory() const;
-  std::vector<float> constants() const;
+  std::vector<float> constants(std::span<const std::uint32_t> lengths, const CollectionStatistics& statistics) const;
 
-  std::uint64_t documents_;
-  const BuildOptions& options_;
-  const Resources& resources_;
-  File& out_;
-  IndexWriter writer_;
-  std::vector<std::uint32_t> lengths_;
-  CollectionStatistics statistics_;
-  std::optional<ExternalSort> document_rows_;
-  std::optional<ExternalSort> docno_hashes_;
-  CodedBits bits_;
-  std::uint64_t postings_ = 0, tokens_ = 0;
-  float quantize_top_ = 0;
+  AssemblyPlan plan_;
+  IndexListWriter writer_;
 };
 
 }  // namespace quern

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_writer.hpp"
 #include "quern/index/list_source.hpp"
 #include "quern/index/top_impacts.hpp"
 

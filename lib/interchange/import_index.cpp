@@ -48,7 +48,8 @@ class IndexImport : public InvertedSink {
 
   void begin(const InvertedCounts& counts) override {
     counts_ = counts;
-    assembly_ = std::make_unique<IndexAssembly>(counts.documents, options_.build, resources_, out_);
+    assembly_ = std::make_unique<IndexAssembly>(AssemblyPlan{counts.documents, options_.build, resources_, out_});
+    documents_.emplace(assembly_->plan());
     lists_.emplace(options_.source, resources_.tmp_folder, assembly_->working_bytes() / 4);
     sums_.resize(counts.documents);
     resources_.progress->start("read lists", counts.lists, "lists");
@@ -74,7 +75,7 @@ class IndexImport : public InvertedSink {
     const auto docid = static_cast<docid_t>(lengths_.size());
     exact_ = exact_ && length == sums_[docid];
     lengths_.push_back(length);
-    assembly_->add_document(docid, docno, {}, {});
+    documents_->add(docid, docno, {}, {});
     hash_.add(as_bytes(docno));
     hash_.add_number(docno.size());
     hash_.add_number(length);
@@ -87,10 +88,11 @@ class IndexImport : public InvertedSink {
 
   BuildReport write_index() {
     const CollectionStatistics statistics = this->statistics();
-    assembly_->set_lengths(std::move(lengths_), statistics);
     lists_->sort();
-    assembly_->add_lists(*lists_->lists(), lists_->postings(), [&](term_t term) { return lists_->term_at(term); });
-    assembly_->end_documents();
+    AssembledLists lists = std::move(*assembly_)
+                               .write_lists(std::move(lengths_), statistics, *lists_->lists(), lists_->postings(),
+                                            [&](term_t term) { return lists_->term_at(term); });
+    AssembledDocuments documents = std::move(lists).write_documents(std::move(*documents_));
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
     manifest.analyzer.ascii = lists_->ascii();
@@ -98,7 +100,7 @@ class IndexImport : public InvertedSink {
     manifest.duplicates = duplicates_keep;
     manifest.lengths = exact_ ? lengths_exact : lengths_lossy;
     manifest.collection_hash = hash_text(hash_.value());
-    return assembly_->finish(std::move(manifest));
+    return std::move(documents).finish(std::move(manifest));
   }
 
  private:
@@ -114,6 +116,7 @@ class IndexImport : public InvertedSink {
   File& out_;
   InvertedCounts counts_;
   std::unique_ptr<IndexAssembly> assembly_;
+  std::optional<DocumentSort> documents_;
   std::optional<ListStore> lists_;
   std::vector<std::uint32_t> sums_, lengths_;
   ContentHash hash_;

@@ -58,7 +58,7 @@ class IndexSynthesis {
   IndexSynthesis(const SynthOptions& options, const Resources& resources, File& out)
       : options_(options),
         resources_(resources),
-        assembly_(options.table.documents, options.build, resources, out),
+        assembly_({options.table.documents, options.build, resources, out}),
         tree_(tree_options(options)),
         fields_(term_fields(options.table, options.clustering, options.seed, options.queries)) {}
 
@@ -70,11 +70,9 @@ class IndexSynthesis {
     if (options_.pagerank || options_.order_by_score) pagerank_ = synthetic_pagerank(tree_, options_.seed);
     if (!pagerank_.empty()) pagerank_scale_named(options_.scores.pagerank_scale).apply(pagerank_);
     if (options_.order_by_score) order_by_score(statistics);
-    assembly_.set_lengths(in_order(tree_.take_lengths(), documents_), statistics);
-    write_lists();
-    write_documents();
-    assembly_.add_scores(in_order(std::move(pagerank_), documents_), in_order(std::move(global_scores_), documents_));
-    return assembly_.finish(manifest());
+    AssembledDocuments written = write_documents(write_lists(statistics));
+    return std::move(written).finish(manifest(), in_order(std::move(pagerank_), documents_),
+                                     in_order(std::move(global_scores_), documents_));
   }
 
  private:
@@ -90,25 +88,26 @@ class IndexSynthesis {
     documents_ = documents_by(global_scores_);
   }
 
-  void write_lists() {
+  AssembledLists write_lists(const CollectionStatistics& statistics) {
     std::vector<docid_t> docids(documents_.size());
     for (docid_t docid = 0; docid < documents_.size(); ++docid) docids[documents_[docid]] = docid;
     const std::uint64_t list_bytes = assembly_.working_bytes() / 4 / assembly_.jobs_in_flight();
     SynthLists lists(tree_, fields_, docids, list_bytes, resources_.tmp_folder);
-    assembly_.add_lists(lists, options_.table.postings(),
-                        [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });
+    return std::move(assembly_).write_lists(
+        in_order(tree_.take_lengths(), documents_), statistics, lists, options_.table.postings(),
+        [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });
   }
 
-  void write_documents() {
+  AssembledDocuments write_documents(AssembledLists lists) {
     resources_.progress->start("documents", tree_.documents(), "documents");
     const DocumentNames names(tree_);
-    for (docid_t docid = 0; docid < tree_.documents(); ++docid) {
+    AssembledDocuments written = std::move(lists).write_documents([&](docid_t docid) {
       const docid_t document = documents_.empty() ? docid : documents_[docid];
-      assembly_.write_document(docid, {DocumentNames::docno(document), names.url(document), {}});
       if (docid % 65536 == 0) resources_.progress->add(65536);
-    }
-    assembly_.end_documents();
+      return IndexedDocument{DocumentNames::docno(document), names.url(document), {}};
+    });
     resources_.progress->finish();
+    return written;
   }
 
   IndexManifest manifest() const {

@@ -1,0 +1,96 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "quern/formats/index_file.hpp"
+#include "quern/io/file.hpp"
+
+/// Writes an index in stages. Each stage is a type of its own, and ending it gives the next one, so that sections can
+/// only come in the order of index.md: lists, quantized impacts, documents, docno look-up, scores and manifest.
+namespace quern {
+
+/// A list as the encoder hands it to the writer.
+struct EncodedList {
+  std::uint64_t df = 0, cf = 0;
+  ByteView short_list;                  ///< coded postings of a list of at most max_short_list; else empty
+  WordView words;                       ///< list header and blocks; empty for short lists
+  std::span<const docid_t> block_last;  ///< empty for single-block lists, like the next two
+  std::span<const std::uint32_t> block_offset;
+  std::span<const std::uint16_t> block_max;
+  float max_impact = 0;
+  std::array<float, 4> kth_impact = {};  ///< at stored_ranks
+};
+
+/// What the stages hand on: the file, the spools of sections to come, and counts.
+class IndexWriting {
+ protected:
+  struct State;
+  explicit IndexWriting(std::unique_ptr<State> state);
+  IndexWriting(IndexWriting&&) noexcept;
+  ~IndexWriting();
+  std::unique_ptr<State> state_;
+};
+
+/// The last stage: scores and the manifest.
+class IndexEndWriter : IndexWriting {
+ public:
+  /// Writes the documents' scores by docID, where there are any, and the manifest, whose counts of lists and of their
+  /// bytes come from the writer; ends the file.
+  void finish(IndexManifest manifest, std::span<const float> pagerank, std::span<const float> global_scores) &&;
+
+ private:
+  friend class IndexDocnoWriter;
+  using IndexWriting::IndexWriting;
+};
+
+/// The look-up of documents by docno.
+class IndexDocnoWriter : IndexWriting {
+ public:
+  /// docIDs sorted by (hash of the docno, docID), in pieces.
+  void add_docids(std::span<const docid_t> docids);
+  IndexEndWriter end() &&;
+
+ private:
+  friend class IndexDocumentWriter;
+  using IndexWriting::IndexWriting;
+};
+
+/// The documents, in docID order.
+class IndexDocumentWriter : IndexWriting {
+ public:
+  void add_document(std::string_view docno, std::string_view url, std::string_view title);
+  IndexDocnoWriter end(std::span<const std::uint32_t> lengths) &&;
+
+ private:
+  friend class IndexImpactWriter;
+  using IndexWriting::IndexWriting;
+};
+
+/// The quantized impacts of the lists of more than max_short_list postings, in the order of the lists. An index without
+/// them goes through this stage without adding any.
+class IndexImpactWriter : IndexWriting {
+ public:
+  /// Where the section with the postings begins. All lists can be read from the file now.
+  std::uint64_t postings_offset() const;
+  /// A list's impacts, packed by put_impacts(). The index must have been begun `with_impacts`.
+  void add_impacts(unsigned width, WordView words);
+  IndexDocumentWriter end() &&;
+
+ private:
+  friend class IndexListWriter;
+  using IndexWriting::IndexWriting;
+};
+
+/// The first stage: lists in the order of their terms. Throws IoError, as all stages do.
+class IndexListWriter : IndexWriting {
+ public:
+  /// `with_impacts`: the lists' quantized impacts will follow.
+  IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts);
+  void add_list(std::string_view term, const EncodedList& list);
+  IndexImpactWriter end() &&;
+};
+
+}  // namespace quern
