@@ -61,10 +61,10 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"));
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
-    const auto& statistics = json.at("statistics");
-    statistics.at("documents").get_to(manifest.statistics.documents);
-    statistics.at("tokens").get_to(manifest.statistics.tokens);
-    statistics.at("docid_base").get_to(manifest.docid_base);
+    const auto& collection = json.at("statistics");
+    collection.at("documents").get_to(manifest.statistics.documents);
+    collection.at("tokens").get_to(manifest.statistics.tokens);
+    collection.at("docid_base").get_to(manifest.docid_base);
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);
     counts.at("empty_documents").get_to(manifest.empty_documents);
