@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 
 /// What the subcommands share. Each file beside this one adds one subcommand: it parses options, calls the library
@@ -46,13 +47,6 @@ CLI::Validator range_validator(Number least, Number greatest) {
   return CLI::Range(least, greatest).description("");
 }
 
-/// The names and descriptions of a registry of pointers, as help texts show them.
-template <class Registry>
-std::vector<std::string> names_of(const Registry& registry) {
-  std::vector<std::string> names;
-  for (const auto& entry : registry) names.emplace_back(entry->name());
-  return names;
-}
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& names);
 

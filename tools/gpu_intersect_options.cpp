@@ -3,24 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace quern::tools {
 namespace {
 
 using gpu::ResultTransfer;
 
-constexpr std::array<std::pair<const char*, ResultTransfer>, 3> transfers = {
-    {{"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}}};
+constexpr NamedValue<ResultTransfer> transfers[] = {
+    {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
 
 }  // namespace
 
-std::vector<std::string> gpu_method_names() {
-  std::vector<std::string> names;
-  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) names.emplace_back(method.name);
-  return names;
-}
+std::vector<std::string> gpu_method_names() { return names_of(all_gpu_intersection_methods()); }
 
 std::string gpu_method_help() {
   std::string help;
@@ -29,22 +23,12 @@ std::string gpu_method_help() {
   return help;
 }
 
-std::vector<std::string> transfer_names() {
-  std::vector<std::string> names;
-  for (const auto& transfer : transfers) names.emplace_back(transfer.first);
-  return names;
-}
+std::vector<std::string> transfer_names() { return names_of(transfers); }
 
-std::string transfer_name(ResultTransfer transfer) {
-  const auto* found =
-      std::find_if(transfers.begin(), transfers.end(), [&](const auto& named) { return named.second == transfer; });
-  return found->first;
-}
+std::string transfer_name(ResultTransfer transfer) { return std::string(name_of_value(transfers, transfer)); }
 
 ResultTransfer transfer_named(const std::string& name) {
-  for (const auto& transfer : transfers)
-    if (transfer.first == name) return transfer.second;
-  throw InvalidArgument("results are not transferred '" + name + "'; there are " + joined(transfer_names()));
+  return find_named(transfers, name, "transfer of results").value;
 }
 
 Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {

@@ -34,17 +34,10 @@ struct IntersectArguments {
 
 using Documents = std::span<const docid_t>;
 
-/// Whether it is among a registry's methods; the default is in each.
-template <class Registry>
-bool is_of(const Registry& methods, const std::string& name) {
-  return name.empty() ||
-         std::any_of(methods.begin(), methods.end(), [&](const auto& each) { return each.name == name; });
-}
-
 /// The CPU's method; its first one where the CPU stands in for a GPU that has a method of another name.
 const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
   const bool its_own = arguments.method.empty() ||
-                       (arguments.device != cpu_device && !is_of(all_intersection_methods(), arguments.method));
+                       (arguments.device != cpu_device && !has_named(all_intersection_methods(), arguments.method));
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
 }
 

@@ -68,7 +68,7 @@ void add_plan_command(CLI::App& program) {
       ->capture_default_str();
   std::string policies = "What is kept:";
   for (const CachePolicy* policy : all_cache_policies())
-    policies += fmt::format("\n  {}: {}", policy->name(), policy->description);
+    policies += fmt::format("\n  {}: {}", policy->name, policy->description);
   command->add_option("--policy", arguments->plan.policy, policies)
       ->type_name("NAME")
       ->check(name_validator(names_of(all_cache_policies())))

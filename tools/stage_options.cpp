@@ -74,7 +74,7 @@ void add_pagerank_file_options(CLI::App& command, PagerankFiles& files) {
 void add_pagerank_scale_option(CLI::App& command, std::string& scale) {
   std::string help = "How PageRank becomes a part of scores in [0, 1]:";
   for (const PagerankScale* known : all_pagerank_scales())
-    help += fmt::format("\n  {}: {}", known->name(), known->description);
+    help += fmt::format("\n  {}: {}", known->name, known->description);
   command.add_option("--pagerank-scale", scale, help)
       ->type_name("NAME")
       ->check(name_validator(names_of(all_pagerank_scales())))

@@ -3,11 +3,7 @@
 namespace quern::tools {
 namespace {
 
-std::vector<std::string> strategy_names() {
-  std::vector<std::string> names;
-  for (const gpu::Strategy& strategy : gpu::all_strategies()) names.emplace_back(strategy.name);
-  return names;
-}
+std::vector<std::string> strategy_names() { return names_of(gpu::all_strategies()); }
 
 void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
   command

@@ -1,6 +1,9 @@
 #include "quern/formats/corpus/corpus_format.hpp"
 
-#include "quern/core/error.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "quern/core/named.hpp"
 #include "quern/formats/corpus/jsonl.hpp"
 #include "quern/formats/corpus/trectext.hpp"
 #include "quern/formats/corpus/trecweb.hpp"
@@ -8,15 +11,6 @@
 
 namespace quern {
 namespace {
-
-std::string format_names() {
-  std::string names;
-  for (const CorpusFormat* format : all_corpus_formats()) {
-    if (!names.empty()) names += ", ";
-    names += format->name();
-  }
-  return names;
-}
 
 /// Forms that a corpus is often found in but that are not read: better told than called unknown.
 struct KnownStranger {
@@ -43,10 +37,7 @@ const std::vector<const CorpusFormat*>& all_corpus_formats() {
 }
 
 const CorpusFormat& corpus_format_named(std::string_view name) {
-  for (const CorpusFormat* format : all_corpus_formats()) {
-    if (format->name() == name) return *format;
-  }
-  throw InvalidArgument("no corpus format is called '" + std::string(name) + "'; there are auto, " + format_names());
+  return find_named(all_corpus_formats(), name, "corpus format");
 }
 
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name) {
@@ -58,7 +49,8 @@ const CorpusFormat& detect_corpus_format(std::string_view head, const std::strin
       throw InvalidArgument(file_name + ": this is " + std::string(stranger.what));
     }
   }
-  throw InvalidArgument(file_name + ": this is no corpus of a known format (" + format_names() +
+  throw InvalidArgument(file_name + ": this is no corpus of a known format (" +
+                        fmt::format("{}", fmt::join(names_of(all_corpus_formats()), ", ")) +
                         "); if it is one all the same, say which with --format, else leave it out");
 }
 

@@ -46,14 +46,12 @@ class CacheAdmission {
 };
 
 struct CachePolicy {
-  std::string_view called;
+  std::string_view name;
   /// One line for help texts.
   std::string_view description;
   /// Admits blocks of the index's lists. First what the log asks for; then the rest, which costs nothing as long as
   /// there is room.
   void (*admit)(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) = nullptr;
-
-  std::string_view name() const { return called; }
 };
 
 /// All policies, in the order in which help texts show them; the first is the default. The one place to add one.

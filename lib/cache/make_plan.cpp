@@ -1,16 +1,19 @@
 #include "quern/cache/make_plan.hpp"
 
+#include "quern/core/named.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
 
-std::string_view visit_kind_name(VisitKind kind) { return kind == VisitKind::visited ? "visited" : "probed"; }
+namespace {
 
-VisitKind visit_kind_named(std::string_view name) {
-  if (name == visit_kind_name(VisitKind::probed)) return VisitKind::probed;
-  if (name == visit_kind_name(VisitKind::visited)) return VisitKind::visited;
-  throw InvalidArgument("blocks are counted as visited or probed, not '" + std::string(name) + "'");
-}
+constexpr NamedValue<VisitKind> visit_kinds[] = {{"visited", VisitKind::visited}, {"probed", VisitKind::probed}};
+
+}  // namespace
+
+std::string_view visit_kind_name(VisitKind kind) { return name_of_value(visit_kinds, kind); }
+
+VisitKind visit_kind_named(std::string_view name) { return find_named(visit_kinds, name, "way to count blocks").value; }
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options) {

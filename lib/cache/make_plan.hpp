@@ -5,7 +5,7 @@
 namespace quern {
 
 struct PlanOptions {
-  std::string policy{all_cache_policies().front()->name()};
+  std::string policy{all_cache_policies().front()->name};
   std::uint64_t budget_bytes = 0;
   double max_admission = 1;
   DemandOptions demand;

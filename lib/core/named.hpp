@@ -1,22 +1,75 @@
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "quern/core/error.hpp"
 
+/// Registries: codecs, orders, algorithms, formats and whatever else a user chooses by name. A registry is a function
+/// all_things() that returns a sequence of entries, or of pointers to entries, in the order in which help texts show
+/// them. An entry's name is its member `name`, a datum or a function. thing_named() is find_named() on that sequence.
 namespace quern {
 
-/// The member of a registry (pointers to objects with a name()) that is called `name`. Throws InvalidArgument, with
-/// `kind` and the names there are, where none is.
+/// The name of a registry's entry.
+template <class Entry>
+std::string_view name_of_entry(const Entry& entry) {
+  if constexpr (std::is_pointer_v<Entry>) {
+    return name_of_entry(*entry);
+  } else if constexpr (requires { entry.name(); }) {
+    return entry.name();
+  } else {
+    return entry.name;
+  }
+}
+
+/// The names of all entries, in the registry's order.
+template <class Registry>
+std::vector<std::string> names_of(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const auto& entry : registry) names.emplace_back(name_of_entry(entry));
+  return names;
+}
+
+/// Whether an entry has that name.
+template <class Registry>
+bool has_named(const Registry& registry, std::string_view name) {
+  return std::any_of(std::begin(registry), std::end(registry),
+                     [&](const auto& entry) { return name_of_entry(entry) == name; });
+}
+
+/// The entry called `name`. Throws InvalidArgument, with `kind` (what the entries are) and all names, if there is none.
 template <class Registry>
 const auto& find_named(const Registry& registry, std::string_view name, std::string_view kind) {
-  std::string names;
-  for (const auto* entry : registry) {
-    if (entry->name() == name) return *entry;
-    names += names.empty() ? "" : ", ";
-    names += entry->name();
+  const auto found = std::find_if(std::begin(registry), std::end(registry),
+                                  [&](const auto& entry) { return name_of_entry(entry) == name; });
+  if (found == std::end(registry)) {
+    std::string message = "unknown " + std::string(kind) + " '" + std::string(name) + "': use one of ";
+    for (const std::string& known : names_of(registry)) message += known + ", ";
+    message.resize(message.size() - 2);
+    throw InvalidArgument(message);
   }
-  throw InvalidArgument("no " + std::string(kind) + " is called '" + std::string(name) + "'; there are " + names);
+  if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(*found)>>) {
+    return **found;
+  } else {
+    return *found;
+  }
+}
+
+/// An enum's value and its name in options and files. A constexpr array of them, one per enum, is a registry too.
+template <class Enum>
+struct NamedValue {
+  std::string_view name;
+  Enum value;
+};
+
+/// The name of an enum's value, which must be in the table.
+template <class Table, class Enum>
+constexpr std::string_view name_of_value(const Table& table, Enum value) {
+  for (const auto& entry : table)
+    if (entry.value == value) return entry.name;
+  return {};
 }
 
 }  // namespace quern

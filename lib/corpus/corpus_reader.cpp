@@ -21,7 +21,7 @@ void clear_text(std::string& text, std::uint64_t usual_bytes) {
   text.clear();
 }
 
-std::vector<std::string> names_of(const std::vector<CorpusFile>& files) {
+std::vector<std::string> file_names(const std::vector<CorpusFile>& files) {
   std::vector<std::string> names;
   for (const CorpusFile& file : files) names.push_back(file.path == "-" ? "standard input" : file.path);
   return names;
@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const std::vector<CorpusFile>& files) {
 }  // namespace
 
 CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options)
-    : options_(std::move(options)), names_(names_of(files)) {
+    : options_(std::move(options)), names_(file_names(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
   if (options_.batch_bytes == 0) throw InvalidArgument("a batch of 0 bytes can't be read; 1 is the least");
   if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; 1 is the least");

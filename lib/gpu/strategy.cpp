@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {
@@ -30,14 +30,7 @@ const std::vector<Strategy>& all_strategies() {
   return strategies;
 }
 
-const Strategy& strategy_named(std::string_view name) {
-  std::string names;
-  for (const Strategy& strategy : all_strategies()) {
-    if (strategy.name == name) return strategy;
-    names += (names.empty() ? "" : ", ") + std::string(strategy.name);
-  }
-  throw InvalidArgument(fmt::format("no strategy is called '{}'; there are {}", name, names));
-}
+const Strategy& strategy_named(std::string_view name) { return find_named(all_strategies(), name, "GPU strategy"); }
 
 std::string strategies_help() {
   std::string help;

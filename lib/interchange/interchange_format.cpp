@@ -64,15 +64,15 @@ class Ds2i : public InterchangeFormat {
 
 }  // namespace
 
-std::span<const InterchangeFormat* const> all_interchange_formats() {
+const std::vector<const InterchangeFormat*>& all_interchange_formats() {
   static const Ciff ciff;
   static const Ds2i ds2i;
-  static const std::array<const InterchangeFormat*, 2> all = {&ciff, &ds2i};
+  static const std::vector<const InterchangeFormat*> all = {&ciff, &ds2i};
   return all;
 }
 
 const InterchangeFormat& interchange_format_named(std::string_view name) {
-  return find_named(all_interchange_formats(), name, "form of inverted files");
+  return find_named(all_interchange_formats(), name, "format of inverted files");
 }
 
 const InterchangeFormat& detect_interchange_format(const std::string& path) {

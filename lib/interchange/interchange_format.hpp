@@ -1,7 +1,7 @@
 #pragma once
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
@@ -27,7 +27,8 @@ class InterchangeFormat {
                      const Resources& resources) const = 0;
 };
 
-std::span<const InterchangeFormat* const> all_interchange_formats();
+/// All forms, in the order in which help texts show them.
+const std::vector<const InterchangeFormat*>& all_interchange_formats();
 /// Throws InvalidArgument with the names that there are.
 const InterchangeFormat& interchange_format_named(std::string_view name);
 /// The form of what is at a path. Throws InvalidArgument where none fits.

@@ -1,6 +1,4 @@
-#include <string>
-
-#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 #include "quern/intersect/method.hpp"
 
 namespace quern {
@@ -19,12 +17,7 @@ const std::vector<IntersectionMethod>& all_intersection_methods() {
 }
 
 const IntersectionMethod& intersection_method_named(std::string_view name) {
-  std::string names;
-  for (const IntersectionMethod& method : all_intersection_methods()) {
-    if (method.name == name) return method;
-    names += (names.empty() ? "" : ", ") + std::string(method.name);
-  }
-  throw InvalidArgument("no method is called '" + std::string(name) + "'; there are " + names);
+  return find_named(all_intersection_methods(), name, "method of intersection");
 }
 
 }  // namespace quern

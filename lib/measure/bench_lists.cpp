@@ -1,12 +1,11 @@
 #include "quern/measure/bench_lists.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <random>
 
 #include "quern/codec/short_list.hpp"
-#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/query/posting_cursor.hpp"
 
@@ -57,24 +56,15 @@ BenchLists clustered_lists(std::size_t postings, std::size_t length, double mean
   return lists;
 }
 
-std::vector<std::string> length_groupings() {
-  std::vector<std::string> names;
-  for (const Grouping& grouping : all_groupings()) names.emplace_back(grouping.name);
-  return names;
-}
+std::vector<std::string> length_groupings() { return names_of(all_groupings()); }
 
 std::vector<LengthGroup> length_groups(std::string_view name) {
-  for (const Grouping& grouping : all_groupings()) {
-    if (grouping.name != name) continue;
-    std::vector<LengthGroup> groups;
-    for (const std::uint64_t start : grouping.starts) {
-      if (!groups.empty()) groups.back().to = start;
-      groups.push_back({start, 0, {}});
-    }
-    return groups;
+  std::vector<LengthGroup> groups;
+  for (const std::uint64_t start : find_named(all_groupings(), name, "grouping of lists").starts) {
+    if (!groups.empty()) groups.back().to = start;
+    groups.push_back({start, 0, {}});
   }
-  throw InvalidArgument(
-      fmt::format("no grouping of lists is called '{}'; there are {}", name, fmt::join(length_groupings(), ", ")));
+  return groups;
 }
 
 void fill_groups(const IndexReader& index, std::uint64_t max_postings, std::span<LengthGroup> groups) {

@@ -8,13 +8,11 @@ namespace quern {
 /// How PageRank, which sums to 1 over all documents, becomes a part of scores in [0, 1]. The greatest becomes 1. Wang
 /// et al. only say that both parts of a score come into one space; which way decides how early a query may stop.
 struct PagerankScale {
-  std::string_view called;
+  std::string_view name;
   /// One line for help texts.
   std::string_view description;
   /// Replaces each rank, finite and at least 0, by its scaled value.
   void (*apply)(std::span<float> ranks) = nullptr;
-
-  std::string_view name() const { return called; }
 };
 
 /// All scales, in the order in which help texts show them. The one place to add one.

@@ -1,8 +1,6 @@
 #include "quern/query/algorithm.hpp"
 
-#include <fmt/format.h>
-
-#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 
 namespace quern {
 
@@ -21,12 +19,7 @@ const std::vector<QueryAlgorithm>& all_algorithms() {
 }
 
 const QueryAlgorithm& algorithm_named(std::string_view name) {
-  std::string names;
-  for (const QueryAlgorithm& algorithm : all_algorithms()) {
-    if (algorithm.name == name) return algorithm;
-    names += (names.empty() ? "" : ", ") + std::string(algorithm.name);
-  }
-  throw InvalidArgument(fmt::format("no algorithm is called '{}'; there are {}", name, names));
+  return find_named(all_algorithms(), name, "query algorithm");
 }
 
 }  // namespace quern

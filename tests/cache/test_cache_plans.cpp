@@ -216,7 +216,7 @@ TEST_CASE("policies admit what their definitions say, within the budget", "[cach
   for (const double lambda : {1.0, 0.6, 0.01}) {
     for (const std::uint64_t budget : {std::uint64_t{0}, whole / 50, whole / 7, whole / 2, whole, 2 * whole}) {
       for (const CachePolicy* policy : all_cache_policies()) {
-        INFO(policy->name() << ", budget " << budget << ", lambda " << lambda);
+        INFO(policy->name << ", budget " << budget << ", lambda " << lambda);
         CacheAdmission admission(blocks, budget, lambda);
         policy->admit(pages.index, demand, admission);
         const auto limit = [&](const PostingList& list) {
@@ -225,7 +225,7 @@ TEST_CASE("policies admit what their definitions say, within the budget", "[cach
         };
         std::map<term_t, std::uint64_t> wanted;
         std::uint64_t room = budget;
-        if (policy->name() == "vfb") {
+        if (policy->name == "vfb") {
           // (visits, f_t) descending, (term, block) ascending.
           using Key = std::tuple<std::uint64_t, std::uint64_t, term_t, std::uint64_t>;
           std::vector<Key> keys;
@@ -249,7 +249,7 @@ TEST_CASE("policies admit what their definitions say, within the budget", "[cach
         } else {
           std::vector<PostingList> sorted = all;
           std::stable_sort(sorted.begin(), sorted.end(), [&](const PostingList& a, const PostingList& b) {
-            if (policy->name() == "qtf") return queries_of(a) > queries_of(b);
+            if (policy->name == "qtf") return queries_of(a) > queries_of(b);
             return queries_of(a) * b.df > queries_of(b) * a.df;
           });
           for (const PostingList& list : sorted) {

@@ -89,7 +89,7 @@ TEST_CASE("Scores of a file are taken as they are, missing ones as 0", "[order][
   CHECK(made.report.unknown == 1);
   CHECK(made.report.missing == 1);
   for (const PagerankScale* scale : all_pagerank_scales()) {
-    const Made scaled = make(collection, folder, "score", {"", file}, std::string(scale->name()));
+    const Made scaled = make(collection, folder, "score", {"", file}, std::string(scale->name));
     CHECK(*std::max_element(scaled.order.pagerank.begin(), scaled.order.pagerank.end()) == 1);
   }
 }

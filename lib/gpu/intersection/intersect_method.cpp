@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 
 namespace quern {
 
@@ -29,12 +29,7 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
 }
 
 const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name) {
-  std::string names;
-  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
-    if (method.name == name) return method;
-    names += (names.empty() ? "" : ", ") + std::string(method.name);
-  }
-  throw InvalidArgument("no method of the GPU is called '" + std::string(name) + "'; there are " + names);
+  return find_named(all_gpu_intersection_methods(), name, "GPU method of intersection");
 }
 
 void check_transfer(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
