@@ -66,3 +66,13 @@ set(all_flags ${CMAKE_CXX_FLAGS_${build_type}} ${host_flags} ${sanitizer_flags})
 list(JOIN all_flags " " build_flags)
 set_source_files_properties(lib/measure/environment.cpp PROPERTIES COMPILE_DEFINITIONS
     "QUERN_BUILD=\"${CMAKE_BUILD_TYPE} ${build_flags}\"")
+# What manifests say about libstemmer, which does not tell its version itself: that of the Debian package.
+if(NOT QUERN_LIBSTEMMER_VERSION)
+  execute_process(COMMAND dpkg-query -W "-f=\${Version}" libstemmer-dev
+                  OUTPUT_VARIABLE QUERN_LIBSTEMMER_VERSION RESULT_VARIABLE no_package ERROR_QUIET)
+  if(no_package OR NOT QUERN_LIBSTEMMER_VERSION)
+    set(QUERN_LIBSTEMMER_VERSION unknown)
+  endif()
+endif()
+set_source_files_properties(lib/text/stemmer.cpp PROPERTIES COMPILE_DEFINITIONS
+    "QUERN_LIBSTEMMER_VERSION=\"${QUERN_LIBSTEMMER_VERSION}\"")

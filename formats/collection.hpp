@@ -1,13 +1,16 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
+#include "quern/text/document_text.hpp"
 
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
 namespace quern {
@@ -17,6 +20,7 @@ inline constexpr std::uint32_t collection_version = 1;
 /// What a collection says of itself.
 struct CollectionManifest {
   AnalyzerOptions analyzer;
+  TextLibraries libraries;  ///< that made the terms
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
   std::string duplicates;
@@ -59,39 +63,10 @@ struct PackedChunk {
 /// Appends one piece of a chunk to `packed`, compressed; pieces in their order.
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
 
-/// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
-class CollectionWriter {
- public:
-  CollectionWriter(File& file, const std::string& tmp_folder);
-  void add_chunk(const PackedChunk& chunk);
-  /// Ends the chunks and begins the lexicon.
-  void begin_lexicon();
-  void add_term(std::string_view term, std::uint64_t df, std::uint64_t cf);
-  /// Ends the lexicon and begins the chunks' terms.
-  void begin_chunk_terms();
-  /// The lexicon numbers of the next chunk's terms.
-  void add_chunk_terms(std::span<const term_t> terms);
-  void finish(const CollectionManifest& manifest);
-
- private:
-  ContainerWriter out_;
-  ZstdCompressor zstd_;
-  Spool lengths_;
-  DictionaryWriter dictionary_;
-  std::vector<ChunkRow> rows_;
-  std::size_t next_chunk_terms_ = 0;
-  std::uint64_t terms_offset_ = 0;
-};
-
 /// A document of a chunk; views into the chunk's buffers.
 struct DocumentRow {
   std::string_view docno, url, title;
   std::uint32_t tokens = 0;  ///< of title and body
-};
-
-/// A document's streams: tokens as varints of (chunk term + 1); 0 is a phrase end.
-struct ForwardRow {
-  ByteView title, body, url;
 };
 
 /// Reads a forward stream, token after token. Throws CorruptFile where a number has no end.
@@ -118,6 +93,53 @@ class TokenCursor {
   const std::uint8_t* end_;
 };
 
+/// Codes the documents of a chunk. Of each document: the tokens and phrase ends of its title, body and URL, each stream
+/// followed by end_stream(), then end_document(). Ends with pack(). One per thread.
+class ChunkEncoder {
+ public:
+  /// Begins a new chunk.
+  void clear();
+  void add_token(std::uint32_t chunk_term) { put_varint(streams_, chunk_term + 1); }
+  void add_phrase_end() { streams_.push_back(TokenCursor::phrase_end_token); }
+  void end_stream();
+  void end_document(const DocumentRow& row, std::span<const Link> links);
+  /// Appends the chunk's pieces, compressed; sets their sizes.
+  void pack(ZstdCompressor& zstd, PackedChunk& packed);
+
+ private:
+  Bytes documents_, stream_sizes_, streams_, links_;
+  std::size_t stream_begin_ = 0;
+};
+
+/// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
+class CollectionWriter {
+ public:
+  CollectionWriter(File& file, const std::string& tmp_folder);
+  void add_chunk(const PackedChunk& chunk);
+  /// Ends the chunks and begins the lexicon.
+  void begin_lexicon();
+  void add_term(std::string_view term, std::uint64_t df, std::uint64_t cf);
+  /// Ends the lexicon and begins the chunks' terms.
+  void begin_chunk_terms();
+  /// The lexicon numbers of the next chunk's terms.
+  void add_chunk_terms(std::span<const term_t> terms);
+  void finish(const CollectionManifest& manifest);
+
+ private:
+  ContainerWriter out_;
+  ZstdCompressor zstd_;
+  Spool lengths_;
+  DictionaryWriter dictionary_;
+  std::vector<ChunkRow> rows_;
+  std::size_t next_chunk_terms_ = 0;
+  std::uint64_t terms_offset_ = 0;
+};
+
+/// A document's streams: tokens as varints of (chunk term + 1); 0 is a phrase end.
+struct ForwardRow {
+  ByteView title, body, url;
+};
+
 /// What one thread needs to read chunks.
 struct ChunkBuffers {
   ZstdDecompressor zstd;
@@ -126,6 +148,27 @@ struct ChunkBuffers {
   std::vector<DocumentRow> documents;
   std::vector<ForwardRow> forward;
   std::vector<term_t> terms;
+};
+
+/// A term of a collection's lexicon.
+struct LexiconEntry {
+  std::string_view term;  ///< valid until the next entry
+  std::uint64_t df = 0;   ///< documents with the term in title or body
+  std::uint64_t cf = 0;   ///< its tokens in titles and bodies
+};
+
+/// Reads a lexicon in the order of its terms. Throws CorruptFile.
+class LexiconScan {
+ public:
+  LexiconScan(const ContainerReader& container, std::uint64_t num_terms)
+      : scan_(container, "lexicon", num_terms), what_(container.name() + ": section 'lexicon'") {}
+  /// False at the end.
+  bool next(LexiconEntry& entry);
+  std::uint64_t size() const { return scan_.size(); }
+
+ private:
+  DictionaryScan scan_;
+  std::string what_;
 };
 
 /// Reads a collection piece by piece: nothing is mapped, so memory stays with the buffers. Thread-safe where each
@@ -153,7 +196,7 @@ class CollectionReader {
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
   /// Tokens of title and body, for each document.
   std::vector<std::uint32_t> lengths() const;
-  DictionaryScan lexicon() const { return DictionaryScan(container_, "lexicon", manifest_.terms); }
+  LexiconScan lexicon() const { return LexiconScan(container_, manifest_.terms); }
 
   /// Beyond the sums: decodes every piece and compares it with the others' counts.
   void verify_contents(const Resources& resources) const;

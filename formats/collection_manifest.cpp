@@ -4,6 +4,22 @@
 
 namespace quern {
 
+void put_libraries(ManifestJson& json, const TextLibraries& libraries) {
+  if (libraries == TextLibraries()) return;
+  json["libraries"] = {{"unicode", libraries.unicode}, {"utf8proc", libraries.utf8proc}};
+  if (!libraries.libstemmer.empty()) json["libraries"]["libstemmer"] = libraries.libstemmer;
+}
+
+TextLibraries read_libraries(const ManifestJson& json) {
+  TextLibraries libraries;
+  if (!json.contains("libraries")) return libraries;
+  const auto& names = json.at("libraries");
+  names.at("unicode").get_to(libraries.unicode);
+  names.at("utf8proc").get_to(libraries.utf8proc);
+  if (names.contains("libstemmer")) names.at("libstemmer").get_to(libraries.libstemmer);
+  return libraries;
+}
+
 std::string CollectionManifest::to_json() const {
   ManifestJson json;
   json["kind"] = "collection";
@@ -12,6 +28,7 @@ std::string CollectionManifest::to_json() const {
                       {"format", corpus_format},
                       {"max_document_bytes", max_document_bytes},
                       {"duplicates", duplicates}};
+  put_libraries(json, libraries);
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
                     {"documents_without_url", documents_without_url},
@@ -31,6 +48,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     settings.at("format").get_to(manifest.corpus_format);
     settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
     settings.at("duplicates").get_to(manifest.duplicates);
+    manifest.libraries = read_libraries(json);
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);
     counts.at("empty_documents").get_to(manifest.empty_documents);

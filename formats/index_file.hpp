@@ -28,6 +28,7 @@ inline constexpr const char* lengths_lossy = "lossy";
 /// What an index says of itself: all that shaped its bytes, and what it is scored with.
 struct IndexManifest {
   AnalyzerOptions analyzer;
+  TextLibraries libraries;  ///< that made the terms; unknown where another program did
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
   std::string duplicates;
@@ -142,6 +143,8 @@ class IndexReader {
   std::string_view docno(docid_t docid) const;
   /// The docID of a docno; where several documents share it, the lowest.
   std::optional<docid_t> find_docno(std::string_view wanted) const;
+  /// All docIDs, sorted by docno_hash() of their docnos, then by docID; values are not checked.
+  std::span<const docid_t> docno_lookup() const { return docno_lookup_; }
   std::uint32_t length(docid_t docid) const { return lengths_[docid]; }
   std::span<const std::uint32_t> lengths() const { return lengths_; }
   /// PageRank of each document as scores use it, in [0, 1]; empty where the index has none.

@@ -1,3 +1,4 @@
+#include "quern/codec/rpfd.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/manifest_json.hpp"
@@ -16,16 +17,17 @@ std::string IndexManifest::to_json() const {
                       {"order", order},
                       {"seed", order_seed},
                       {"codec", codec},
-                      {"block_size", codec_options.block_size},
-                      {"recursion", codec_options.recursion},
-                      {"k1", bm25.k1},
-                      {"b", bm25.b}};
+                      {"block_size", codec_options.block_size}};
+  if (codec == rpfd_codec().name()) json["settings"]["recursion"] = codec_options.recursion;
+  json["settings"]["k1"] = bm25.k1;
+  json["settings"]["b"] = bm25.b;
   if (scores) json["settings"]["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0) {
     json["settings"]["quantize_bits"] = quantize_bits;
     // A float32 as a double, which is written with as many digits as it takes: exact.
     json["settings"]["quantize_top"] = static_cast<double>(quantize_top);
   }
+  put_libraries(json, libraries);
   json["statistics"] = {{"documents", statistics.documents}, {"tokens", statistics.tokens}, {"docid_base", docid_base}};
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
@@ -55,12 +57,13 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     settings.at("seed").get_to(manifest.order_seed);
     settings.at("codec").get_to(manifest.codec);
     settings.at("block_size").get_to(manifest.codec_options.block_size);
-    settings.at("recursion").get_to(manifest.codec_options.recursion);
+    if (manifest.codec == rpfd_codec().name()) settings.at("recursion").get_to(manifest.codec_options.recursion);
     settings.at("k1").get_to(manifest.bm25.k1);
     settings.at("b").get_to(manifest.bm25.b);
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"));
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
+    manifest.libraries = read_libraries(json);
     const auto& collection = json.at("statistics");
     collection.at("documents").get_to(manifest.statistics.documents);
     collection.at("tokens").get_to(manifest.statistics.tokens);

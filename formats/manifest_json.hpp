@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/core/error.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 
@@ -31,5 +32,9 @@ void read_manifest(const std::string& text, const std::string& what, Read&& read
     throw CorruptFile(what + ": section 'manifest': " + error.what());
   }
 }
+
+/// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.
+void put_libraries(ManifestJson& json, const TextLibraries& libraries);
+TextLibraries read_libraries(const ManifestJson& json);
 
 }  // namespace quern

@@ -15,10 +15,6 @@ std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) 
   return text.substr(0, end);
 }
 
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 /// The title on one line, white space and phrase ends run together to single spaces.
 std::string_view one_line(std::string_view text, std::string& buffer) {
   buffer.clear();
@@ -45,13 +41,11 @@ void ParsedChunk::clear() {
   cf.clear();
   docno_hashes.clear();
   bad.clear();
-  ascii = true;
   records = skipped = empty = links = without_url = repaired_utf8 = cut_terms = input_hash = bytes = compressed_bytes =
       0;
 }
 
-std::uint32_t ChunkBuilder::add_stream(std::string_view text, bool counted, ParsedChunk& chunk) {
-  const std::size_t before = forward_.size();
+void ChunkBuilder::add_stream(std::string_view text, bool counted, ParsedChunk& chunk) {
   const std::uint32_t document = static_cast<std::uint32_t>(chunk.packed.lengths.size()) + 1;
   analyzer_.analyze(
       text,
@@ -61,7 +55,6 @@ std::uint32_t ChunkBuilder::add_stream(std::string_view text, bool counted, Pars
           chunk.df.push_back(0);
           chunk.cf.push_back(0);
           last_document_.push_back(0);
-          chunk.ascii = chunk.ascii && is_ascii(token);
         }
         if (counted) {
           ++tokens_;
@@ -69,53 +62,30 @@ std::uint32_t ChunkBuilder::add_stream(std::string_view text, bool counted, Pars
           chunk.df[term] += last_document_[term] != document;
           last_document_[term] = document;
         }
-        put_varint(forward_, term + 1);
+        encoder_.add_token(term);
       },
-      [&] { forward_.push_back(TokenCursor::phrase_end_token); });
-  return static_cast<std::uint32_t>(forward_.size() - before);
-}
-
-void ChunkBuilder::add_links(ParsedChunk& chunk) {
-  put_varint(links_, document_.links.size());
-  for (const Link& link : document_.links) {
-    put_string(links_, link.url);
-    put_string(links_, link.anchor);
-  }
-  chunk.links += document_.links.size();
+      [&] { encoder_.add_phrase_end(); });
+  encoder_.end_stream();
 }
 
 void ChunkBuilder::add_document(ParsedChunk& chunk) {
   tokens_ = 0;
-  const std::uint32_t title_bytes = add_stream(document_.title, true, chunk);
-  const std::uint32_t body_bytes = add_stream(document_.body, true, chunk);
-  const std::uint32_t url_bytes = add_stream(document_.url, false, chunk);
-  for (const std::uint32_t size : {title_bytes, body_bytes, url_bytes}) put_varint(forward_sizes_, size);
-
+  add_stream(document_.title, true, chunk);
+  add_stream(document_.body, true, chunk);
+  add_stream(document_.url, false, chunk);
   std::string buffer;
-  put_string(rows_, document_.docno);
-  put_string(rows_, document_.url);
-  put_string(rows_, one_line(document_.title, buffer));
-  put_varint(rows_, tokens_);
-  add_links(chunk);
+  encoder_.end_document({document_.docno, document_.url, one_line(document_.title, buffer), tokens_}, document_.links);
 
+  chunk.links += document_.links.size();
   chunk.packed.lengths.push_back(tokens_);
   chunk.docno_hashes.push_back(xxh3_128(as_bytes(document_.docno)));
   chunk.empty += tokens_ == 0;
   chunk.without_url += document_.url.empty();
 }
 
-void ChunkBuilder::pack(ParsedChunk& chunk) {
-  chunk.packed.row.documents = static_cast<std::uint32_t>(chunk.packed.lengths.size());
-  chunk.packed.row.terms = chunk.terms.size();
-  forward_sizes_.insert(forward_sizes_.end(), forward_.begin(), forward_.end());
-  pack_piece(ChunkPiece::documents, rows_, zstd_, chunk.packed);
-  pack_piece(ChunkPiece::forward, forward_sizes_, zstd_, chunk.packed);
-  pack_piece(ChunkPiece::links, links_, zstd_, chunk.packed);
-}
-
 void ChunkBuilder::build(const RecordBatch& batch, ParsedChunk& chunk) {
   chunk.clear();
-  for (Bytes* buffer : {&rows_, &forward_, &forward_sizes_, &links_}) buffer->clear();
+  encoder_.clear();
   last_document_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
 
@@ -137,7 +107,10 @@ void ChunkBuilder::build(const RecordBatch& batch, ParsedChunk& chunk) {
   chunk.cut_terms = analyzer_.cut_terms() - cut_before;
   chunk.compressed_bytes = batch.compressed_bytes;
   chunk.input_hash = xxh3(hashes);
-  pack(chunk);
+
+  chunk.packed.row.documents = static_cast<std::uint32_t>(chunk.packed.lengths.size());
+  chunk.packed.row.terms = chunk.terms.size();
+  encoder_.pack(zstd_, chunk.packed);
 }
 
 }  // namespace quern

@@ -28,7 +28,6 @@ struct ParsedChunk {
   std::vector<BadDocument> bad;
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
-  bool ascii = true;             ///< no token beyond ASCII
   std::uint64_t input_hash = 0;  ///< over the records' bytes
   std::uint64_t bytes = 0, compressed_bytes = 0;
 
@@ -45,15 +44,13 @@ class ChunkBuilder {
 
  private:
   void add_document(ParsedChunk& chunk);
-  std::uint32_t add_stream(std::string_view text, bool counted, ParsedChunk& chunk);
-  void add_links(ParsedChunk& chunk);
-  void pack(ParsedChunk& chunk);
+  void add_stream(std::string_view text, bool counted, ParsedChunk& chunk);
 
   Analyzer analyzer_;
   RecordScratch scratch_;
   DocumentText document_;
   ZstdCompressor zstd_{1};
-  Bytes rows_, forward_, forward_sizes_, links_;
+  ChunkEncoder encoder_;
   std::vector<std::uint32_t> last_document_;  ///< of each term, + 1: counts df
   std::uint32_t tokens_ = 0;                  ///< of the document at hand
 };

@@ -141,7 +141,6 @@ class CorpusParser {
     report_.repaired_utf8 += chunk.repaired_utf8;
     report_.cut_terms += chunk.cut_terms;
     without_url_ += chunk.without_url;
-    ascii_ = ascii_ && chunk.ascii;
     put_le(input_hashes_, chunk.input_hash);
     resources_.progress->add(chunk.compressed_bytes);
     if (chunk.packed.row.documents == 0) return;
@@ -210,7 +209,7 @@ class CorpusParser {
   CollectionManifest manifest() const {
     CollectionManifest manifest;
     manifest.analyzer = options_.analyzer;
-    manifest.analyzer.ascii = ascii_;
+    manifest.libraries = text_libraries(options_.analyzer);
     manifest.corpus_format = options_.reader.format;
     manifest.max_document_bytes = options_.reader.max_document_bytes;
     manifest.duplicates = options_.duplicates;
@@ -235,7 +234,6 @@ class CorpusParser {
   ExternalSort docnos_;  ///< hashes of docnos with the documents' numbers
   ParseReport report_;
   std::uint64_t without_url_ = 0;
-  bool ascii_ = true;
   Bytes input_hashes_;
 };
 

@@ -57,8 +57,8 @@ class IndexBuilder {
     invert(inverter);
     const auto lists = inverter.finish();
     spilled_runs_ = inverter.num_runs();
-    DictionaryScan lexicon = collection_.lexicon();
-    DictionaryEntry entry;
+    LexiconScan lexicon = collection_.lexicon();
+    LexiconEntry entry;
     std::uint64_t terms_read = 0;
     const CollectionStatistics statistics{collection_.num_documents(), collection_.manifest().tokens};
     return std::move(assembly_).write_lists(
@@ -107,6 +107,7 @@ class IndexBuilder {
       throw CorruptFile(collection_.name() + ": holds other postings than its manifest says");
     IndexManifest manifest;
     manifest.analyzer = from.analyzer;
+    manifest.libraries = from.libraries;
     manifest.corpus_format = from.corpus_format;
     manifest.max_document_bytes = from.max_document_bytes;
     manifest.duplicates = from.duplicates;

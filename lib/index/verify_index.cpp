@@ -215,7 +215,7 @@ class IndexCheck {
 
   void check_documents() const {
     const docid_t documents = index_.num_documents();
-    const auto lookup = index_.container().array<docid_t>("docno_lookup");
+    const std::span<const docid_t> lookup = index_.docno_lookup();
     const auto key_at = [&](docid_t place) {
       if (lookup[place] >= documents) fail("docno_lookup", "holds an unknown docID");
       return std::pair(docno_hash(index_.docno(lookup[place])), lookup[place]);

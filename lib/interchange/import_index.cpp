@@ -95,7 +95,6 @@ class IndexImport : public InvertedSink {
     AssembledDocuments documents = std::move(lists).write_documents(std::move(*documents_));
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
-    manifest.analyzer.ascii = lists_->ascii();
     manifest.corpus_format = options_.format;
     manifest.duplicates = duplicates_keep;
     manifest.lengths = exact_ ? lengths_exact : lengths_lossy;

@@ -5,14 +5,6 @@
 #include "quern/core/bytes.hpp"
 
 namespace quern {
-namespace {
-
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-}  // namespace
-
 class ListStore::Source : public ListSource {
  public:
   explicit Source(const ListStore& store) : store_(store), rows_(store.rows_) {}
@@ -64,7 +56,6 @@ void ListStore::end_list(std::string_view term) {
   put_le(payload, list_begin_);
   put_le(payload, postings() - list_begin_);
   sorted_terms_.add(term, payload);
-  ascii_ = ascii_ && is_ascii(term);
   list_begin_ = postings();
 }
 

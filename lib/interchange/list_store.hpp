@@ -25,8 +25,6 @@ class ListStore {
   void sort();
 
   std::uint64_t postings() const { return postings_->count(); }
-  /// No term has a byte beyond ASCII.
-  bool ascii() const { return ascii_; }
 
   /// The lists in the order of their terms, numbered from 0. The store must outlive it.
   std::unique_ptr<ListSource> lists() const;
@@ -49,7 +47,6 @@ class ListStore {
   RecordSpool<Row> rows_;
   Spool terms_;  ///< in order, one after another
   std::uint64_t list_begin_ = 0;
-  bool ascii_ = true;
   std::optional<RecordSpool<Row>::Reader> term_rows_;
   std::uint64_t term_begin_ = 0;
   std::string term_;

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "quern/collection/forward_postings.hpp"
-#include "quern/core/bytes.hpp"
 
 namespace quern {
 namespace {
@@ -39,13 +38,11 @@ std::uint64_t DocumentTerms::needed_bytes(const CollectionManifest& collection) 
 }
 
 void DocumentTerms::number_terms(const CollectionReader& collection) {
-  DictionaryScan lexicon = collection.lexicon();
+  LexiconScan lexicon = collection.lexicon();
   numbers_.assign(lexicon.size(), left_out);
-  DictionaryEntry entry;
-  for (std::uint64_t term = 0; lexicon.next(entry); ++term) {
-    const std::uint64_t df = ByteReader(entry.payload, collection.name() + ": section 'lexicon'").varint();
-    if (df >= 2 && df < collection.num_documents()) numbers_[term] = num_terms_++;
-  }
+  LexiconEntry entry;
+  for (std::uint64_t term = 0; lexicon.next(entry); ++term)
+    if (entry.df >= 2 && entry.df < collection.num_documents()) numbers_[term] = num_terms_++;
 }
 
 void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t chunk,

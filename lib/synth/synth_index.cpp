@@ -113,11 +113,6 @@ class IndexSynthesis {
   IndexManifest manifest() const {
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
-    manifest.analyzer.ascii =
-        std::all_of(options_.table.terms.begin(), options_.table.terms.end(), [](const auto& entry) {
-          return std::all_of(entry.term.begin(), entry.term.end(),
-                             [](char c) { return static_cast<signed char>(c) >= 0; });
-        });
     manifest.corpus_format = "synth";
     manifest.duplicates = duplicates_keep;
     manifest.lengths = lengths_lossy;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utf8proc.h>
 
 #include <algorithm>
 
@@ -46,10 +47,8 @@ AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::str
 
 std::string analyzer_to_json(const AnalyzerOptions& options) {
   // nlohmann::json orders names by their bytes, so the text depends on the options alone.
-  return nlohmann::json{{"stemmer", options.stemmer},
-                        {"stopwords", options.stopwords},
-                        {"stopwords_name", options.stopwords_name},
-                        {"ascii", options.ascii}}
+  return nlohmann::json{
+      {"stemmer", options.stemmer}, {"stopwords", options.stopwords}, {"stopwords_name", options.stopwords_name}}
       .dump();
 }
 
@@ -60,7 +59,6 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
     parsed.at("stemmer").get_to(options.stemmer);
     parsed.at("stopwords").get_to(options.stopwords);
     parsed.at("stopwords_name").get_to(options.stopwords_name);
-    parsed.at("ascii").get_to(options.ascii);
   } catch (const nlohmann::json::exception& error) {
     refuse(what, error.what());
   }
@@ -73,18 +71,19 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
   return options;
 }
 
+TextLibraries text_libraries(const AnalyzerOptions& options) {
+  const bool stems = !Stemmer(options.stemmer).changes_nothing();
+  return {utf8proc_unicode_version(), utf8proc_version(), stems ? libstemmer_version() : ""};
+}
+
 Analyzer::Analyzer(const AnalyzerOptions& options)
     : stemmer_(options.stemmer),
       stopwords_(options.stopwords.begin(), options.stopwords.end()),
-      plain_(stopwords_.empty() && stemmer_.changes_nothing()),
-      ascii_(options.ascii) {}
+      plain_(stopwords_.empty() && stemmer_.changes_nothing()) {}
 
 std::vector<std::string> Analyzer::terms(std::string_view text) {
   std::string repaired;
   repair_utf8(text, repaired);
-  if (ascii_)
-    std::replace_if(
-        repaired.begin(), repaired.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, ' ');
   std::vector<std::string> all;
   analyze(
       repaired, [&](std::string_view term) { all.emplace_back(term); }, [] {});

@@ -17,9 +17,6 @@ struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()
   std::vector<std::string> stopwords;   ///< tokens to drop, sorted, each once
   std::string stopwords_name = "none";  ///< how messages call them: "none", "english" or "file"
-  /// The collection has no token beyond ASCII, so its tokens are runs of [a-z0-9]; and its queries' tokens are too:
-  /// Analyzer::terms() cuts at all other characters. Found when a corpus is parsed, not chosen.
-  bool ascii = false;
   bool operator==(const AnalyzerOptions&) const = default;
 };
 
@@ -35,7 +32,20 @@ std::string analyzer_to_json(const AnalyzerOptions& options);
 /// where it names a stemmer that this program lacks.
 AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what);
 
-/// Turns text into terms; one a thread.
+/// Versions of the libraries that make terms, since other versions may make others (formats/analyzer.md). Empty texts:
+/// unknown, as in files of older programs, or not used.
+struct TextLibraries {
+  std::string unicode;   ///< the standard's version that utf8proc implements, as in "14.0.0"
+  std::string utf8proc;  ///< found at run time
+  std::string
+      libstemmer;  ///< found when the program was built, since libstemmer does not say it; only of stemmed terms
+  bool operator==(const TextLibraries&) const = default;
+};
+
+/// The libraries with which this program makes terms.
+TextLibraries text_libraries(const AnalyzerOptions& options);
+
+/// Turns text into terms; one per thread.
 class Analyzer {
  public:
   /// Throws InvalidArgument for an unknown stemmer.
@@ -71,7 +81,6 @@ class Analyzer {
   Stemmer stemmer_;
   std::unordered_set<std::string, HashToken, std::equal_to<>> stopwords_;
   bool plain_;
-  bool ascii_;
 };
 
 }  // namespace quern

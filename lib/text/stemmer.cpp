@@ -9,6 +9,10 @@
 
 #include "quern/core/error.hpp"
 
+#ifndef QUERN_LIBSTEMMER_VERSION
+#define QUERN_LIBSTEMMER_VERSION "unknown"
+#endif
+
 namespace quern {
 namespace {
 
@@ -29,6 +33,8 @@ const std::vector<std::string>& stemmer_names() {
   }();
   return names;
 }
+
+const char* libstemmer_version() { return QUERN_LIBSTEMMER_VERSION; }
 
 Stemmer::Stemmer(std::string_view name) {
   const auto* found =

@@ -10,6 +10,10 @@ namespace quern {
 /// Names that --stemmer takes, the default ("none") first. The one place to add a stemmer is the table in stemmer.cpp.
 const std::vector<std::string>& stemmer_names();
 
+/// The version of libstemmer that this program was built with: that of its Debian package, as in "2.2.0-2", or
+/// "unknown". The library itself does not say.
+const char* libstemmer_version();
+
 /// Reduces words to stems; one a thread.
 class Stemmer {
  public:

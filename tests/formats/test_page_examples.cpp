@@ -12,6 +12,8 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
+#include "quern/text/analyzer.hpp"
+#include "quern/text/stopwords.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
@@ -38,6 +40,16 @@ std::map<std::string, std::string> example_of(const std::string& page) {
     }
   }
   REQUIRE_FALSE(fields.empty());
+  return fields;
+}
+
+/// The lines "name: text" of a block.
+std::map<std::string, std::string> fields_of(const std::string& block) {
+  std::istringstream in(block);
+  std::map<std::string, std::string> fields;
+  for (std::string line; std::getline(in, line);)
+    if (const std::size_t colon = line.find(": "); colon != line.npos)
+      fields[line.substr(0, colon)] = line.substr(colon + 2);
   return fields;
 }
 
@@ -136,6 +148,25 @@ TEST_CASE("The worked example of the plan's page holds", "[format][plan]") {
   CHECK(wanted["settings"]["policy"] == "vfb");
   CHECK(reader.manifest().max_admission == 0.5);
   CHECK(reader.manifest().index_bytes == 9000);
+}
+
+TEST_CASE("The worked example of the analyzer's page holds", "[format][text]") {
+  const auto analyzed = [](std::string text, const char* stemmer, const char* stopwords) {
+    const std::string symbol = "\xE2\x90\x9E";
+    for (std::size_t at; (at = text.find(symbol)) != std::string::npos;) text.replace(at, symbol.size(), 1, phrase_end);
+    std::string terms;
+    const auto add = [&](std::string_view term) { terms.append(terms.empty() ? "" : " ").append(term); };
+    Analyzer(make_analyzer_options(stemmer, stopwords)).analyze(text, add, [&] { add("|"); });
+    return terms;
+  };
+  auto example = fields_of(testing::page_block("analyzer.md", "analyzer"));
+  const std::string text = example["text"];
+  CHECK(analyzed(text, "none", "none") == example["tokens"]);
+  CHECK(analyzed(text, "porter2", "none") == example["terms, porter2"]);
+  CHECK(analyzed(text, "porter2", "english") == example["terms, porter2 and english"]);
+
+  std::istringstream words(testing::page_block("analyzer.md", "stopwords"));
+  CHECK(std::vector<std::string>{std::istream_iterator<std::string>(words), {}} == english_stopwords());
 }
 
 TEST_CASE("The worked example of the short lists' page holds", "[format][codec]") {

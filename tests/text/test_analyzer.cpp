@@ -1,3 +1,5 @@
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -88,29 +90,38 @@ TEST_CASE("Options survive as text", "[text][format]") {
     CHECK(analyzer_to_json(analyzer_from_json(text, "test")) == text);
   }
   CHECK(analyzer_to_json({"none", {"a", "\xC3\xA9"}, "file"}) ==
-        "{\"ascii\":false,\"stemmer\":\"none\",\"stopwords\":[\"a\",\"\xC3\xA9\"],\"stopwords_name\":\"file\"}");
+        "{\"stemmer\":\"none\",\"stopwords\":[\"a\",\"\xC3\xA9\"],\"stopwords_name\":\"file\"}");
 }
 
 TEST_CASE("Damaged options are refused", "[text][format]") {
-  for (const char* text :
-       {"", "{", "[]", "null", "{}", "{\"stemmer\":1,\"stopwords\":[],\"ascii\":false,\"stopwords_name\":\"none\"}",
-        "{\"stemmer\":\"none\",\"stopwords\":{},\"ascii\":false,\"stopwords_name\":\"none\"}",
-        "{\"stemmer\":\"none\",\"stopwords\":[\"b\",\"a\"],\"ascii\":false,\"stopwords_name\":\"file\"}",
-        "{\"stemmer\":\"none\",\"stopwords\":[\"a\",\"a\"],\"ascii\":false,\"stopwords_name\":\"file\"}",
-        "{\"stemmer\":\"none\",\"stopwords\":[\"\xFF\"],\"ascii\":false,\"stopwords_name\":\"file\"}"}) {
+  for (const char* text : {"", "{", "[]", "null", "{}", "{\"stemmer\":1,\"stopwords\":[],\"stopwords_name\":\"none\"}",
+                           "{\"stemmer\":\"none\",\"stopwords\":{},\"stopwords_name\":\"none\"}",
+                           "{\"stemmer\":\"none\",\"stopwords\":[\"b\",\"a\"],\"stopwords_name\":\"file\"}",
+                           "{\"stemmer\":\"none\",\"stopwords\":[\"a\",\"a\"],\"stopwords_name\":\"file\"}",
+                           "{\"stemmer\":\"none\",\"stopwords\":[\"\xFF\"],\"stopwords_name\":\"file\"}"}) {
     INFO(text);
     CHECK_THROWS_AS(analyzer_from_json(text, "test"), CorruptFile);
   }
-  CHECK_THROWS_AS(
-      analyzer_from_json("{\"stemmer\":\"new\",\"stopwords\":[],\"ascii\":false,\"stopwords_name\":\"none\"}", "test"),
-      UnsupportedVersion);
+  CHECK_THROWS_AS(analyzer_from_json("{\"stemmer\":\"new\",\"stopwords\":[],\"stopwords_name\":\"none\"}", "test"),
+                  UnsupportedVersion);
 }
 
-TEST_CASE("Where no token of a collection goes beyond ASCII its queries are cut there too", "[text]") {
-  AnalyzerOptions options;
-  CHECK(Analyzer(options).terms("Na\xC3\xAFve caf\xC3\xA9") == std::vector<std::string>{"na\xC3\xAFve", "caf\xC3\xA9"});
-  options.ascii = true;
-  CHECK(Analyzer(options).terms("Na\xC3\xAFve caf\xC3\xA9 tea") == std::vector<std::string>{"na", "ve", "caf", "tea"});
+TEST_CASE("Options of older files, which have the key ascii, are read and the key is ignored", "[text][format]") {
+  for (const char* ascii : {"true", "false"}) {
+    const std::string text =
+        std::string("{\"ascii\":") + ascii + ",\"stemmer\":\"none\",\"stopwords\":[],\"stopwords_name\":\"none\"}";
+    const AnalyzerOptions options = analyzer_from_json(text, "test");
+    CHECK(options == AnalyzerOptions());
+    CHECK(Analyzer(options).terms("Na\xC3\xAFve caf\xC3\xA9 tea") == Terms{"na\xC3\xAFve", "caf\xC3\xA9", "tea"});
+  }
+}
+
+TEST_CASE("The libraries that make terms are named with their versions", "[text]") {
+  const TextLibraries plain = text_libraries(make_analyzer_options("none", "english"));
+  CHECK(plain.utf8proc == utf8proc_version());
+  CHECK(plain.unicode == utf8proc_unicode_version());
+  CHECK(plain.libstemmer.empty());
+  CHECK_FALSE(text_libraries(make_analyzer_options("porter2", "none")).libstemmer.empty());
 }
 
 TEST_CASE("Stop words can be given themselves", "[text]") {

@@ -1,29 +1,14 @@
-#include "quern/formats/collection.hpp"
-
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include "quern/core/error.hpp"
+#include "quern/formats/collection.hpp"
 
 namespace quern {
 namespace {
 
-constexpr std::uint64_t row_bytes = 56;
-/// Frames larger than this are not written, and not believed.
-constexpr std::uint64_t max_piece_bytes = std::uint64_t{4} << 30;
-
-void put_row(Bytes& out, const ChunkRow& row) {
-  put_le(out, row.documents);
-  put_le(out, row.terms);
-  put_le(out, row.offset);
-  for (const std::uint32_t size : row.sizes) put_le(out, size);
-  for (const std::uint32_t size : row.raw_sizes) put_le(out, size);
-  put_le(out, row.terms_offset);
-  put_le(out, row.terms_size);
-  put_le(out, std::uint32_t{0});
-}
-
+constexpr std::uint64_t chunk_row_bytes = 56;
 ChunkRow get_row(ByteReader& reader) {
   ChunkRow row;
   row.documents = reader.le<std::uint32_t>();
@@ -43,72 +28,14 @@ bool fits(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
 
 }  // namespace
 
-void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
-  if (raw.size() >= max_piece_bytes) throw InvalidArgument("a chunk of 4 GiB and more; use a smaller --max-document");
-  const std::size_t before = packed.frames.size();
-  zstd.append(raw, packed.frames);
-  const auto i = static_cast<std::size_t>(piece);
-  packed.row.sizes[i] = static_cast<std::uint32_t>(packed.frames.size() - before);
-  packed.row.raw_sizes[i] = static_cast<std::uint32_t>(raw.size());
-}
-
-CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)
-    : out_(file, FileKind::collection, collection_version),
-      zstd_(1),
-      lengths_(tmp_folder),
-      dictionary_([this](ByteView bytes) { out_.write(bytes); }) {
-  out_.begin_section("chunk_data");
-}
-
-void CollectionWriter::add_chunk(const PackedChunk& chunk) {
-  rows_.push_back(chunk.row);
-  rows_.back().offset = out_.section_size();
-  out_.write(chunk.frames);
-  lengths_.append_array(std::span(chunk.lengths));
-}
-
-void CollectionWriter::begin_lexicon() {
-  out_.end_section();
-  out_.add_section("lengths", lengths_);
-  out_.begin_section("lexicon");
-}
-
-void CollectionWriter::add_term(std::string_view term, std::uint64_t df, std::uint64_t cf) {
-  Bytes payload;
-  put_varint(payload, df);
-  put_varint(payload, cf);
-  dictionary_.add(term, payload);
-}
-
-void CollectionWriter::begin_chunk_terms() {
-  const auto offsets = dictionary_.finish();
-  out_.end_section();
-  out_.begin_section("lexicon_blocks");
-  out_.write_array(offsets);
-  out_.end_section();
-  out_.begin_section("chunk_terms");
-}
-
-void CollectionWriter::add_chunk_terms(std::span<const term_t> terms) {
-  Bytes frame;
-  zstd_.append({reinterpret_cast<const std::uint8_t*>(terms.data()), terms.size_bytes()}, frame);
-  ChunkRow& row = rows_.at(next_chunk_terms_++);
-  row.terms_offset = out_.section_size();
-  row.terms_size = static_cast<std::uint32_t>(frame.size());
-  out_.write(frame);
-}
-
-void CollectionWriter::finish(const CollectionManifest& manifest) {
-  out_.end_section();
-  out_.begin_section("chunks");
-  for (const ChunkRow& row : rows_) {
-    Bytes bytes;
-    put_row(bytes, row);
-    out_.write(bytes);
-  }
-  out_.end_section();
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+bool LexiconScan::next(LexiconEntry& entry) {
+  DictionaryEntry row;
+  if (!scan_.next(row)) return false;
+  ByteReader payload(row.payload, what_);
+  entry.term = row.term;
+  entry.df = payload.varint();
+  entry.cf = payload.varint();
+  return true;
 }
 
 CollectionReader CollectionReader::open(const std::string& path) {
@@ -128,7 +55,7 @@ void CollectionReader::read_rows() {
   const SectionInfo& section = container_.find("chunks");
   const std::uint64_t data_size = container_.find("chunk_data").size;
   const std::uint64_t terms_size = container_.find("chunk_terms").size;
-  if (section.size % row_bytes != 0) container_.fail("chunks", "has an impossible size");
+  if (section.size % chunk_row_bytes != 0) container_.fail("chunks", "has an impossible size");
   Bytes bytes(section.size);
   container_.file().read_at(section.offset, bytes);
   ByteReader reader(bytes, container_.name());
@@ -266,14 +193,13 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     const ChunkRow& row = rows_[chunk];
     resources.progress->add(std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]);
   });
-  DictionaryScan scan = lexicon();
-  DictionaryEntry entry;
+  LexiconScan scan = lexicon();
+  LexiconEntry entry;
   std::string last;
   std::uint64_t count = 0, postings = 0, tokens = 0;
   while (scan.next(entry)) {
-    ByteReader payload(entry.payload, name());
-    postings += payload.varint();
-    tokens += payload.varint();
+    postings += entry.df;
+    tokens += entry.cf;
     if (count > 0 && entry.term <= last) container_.fail("lexicon", "terms out of order");
     last = entry.term;
     ++count;

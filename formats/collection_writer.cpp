@@ -1,0 +1,122 @@
+#include <span>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/collection.hpp"
+
+namespace quern {
+namespace {
+
+/// Larger pieces are not written.
+constexpr std::uint64_t max_piece_bytes = std::uint64_t{4} << 30;
+
+void put_row(Bytes& out, const ChunkRow& row) {
+  put_le(out, row.documents);
+  put_le(out, row.terms);
+  put_le(out, row.offset);
+  for (const std::uint32_t size : row.sizes) put_le(out, size);
+  for (const std::uint32_t size : row.raw_sizes) put_le(out, size);
+  put_le(out, row.terms_offset);
+  put_le(out, row.terms_size);
+  put_le(out, std::uint32_t{0});
+}
+
+}  // namespace
+
+void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
+  if (raw.size() >= max_piece_bytes) throw InvalidArgument("a chunk of 4 GiB and more; use a smaller --max-document");
+  const std::size_t before = packed.frames.size();
+  zstd.append(raw, packed.frames);
+  const auto i = static_cast<std::size_t>(piece);
+  packed.row.sizes[i] = static_cast<std::uint32_t>(packed.frames.size() - before);
+  packed.row.raw_sizes[i] = static_cast<std::uint32_t>(raw.size());
+}
+
+void ChunkEncoder::clear() {
+  for (Bytes* piece : {&documents_, &stream_sizes_, &streams_, &links_}) piece->clear();
+  stream_begin_ = 0;
+}
+
+void ChunkEncoder::end_stream() {
+  put_varint(stream_sizes_, streams_.size() - stream_begin_);
+  stream_begin_ = streams_.size();
+}
+
+void ChunkEncoder::end_document(const DocumentRow& row, std::span<const Link> links) {
+  put_string(documents_, row.docno);
+  put_string(documents_, row.url);
+  put_string(documents_, row.title);
+  put_varint(documents_, row.tokens);
+  put_varint(links_, links.size());
+  for (const Link& link : links) {
+    put_string(links_, link.url);
+    put_string(links_, link.anchor);
+  }
+}
+
+void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
+  stream_sizes_.insert(stream_sizes_.end(), streams_.begin(), streams_.end());
+  pack_piece(ChunkPiece::documents, documents_, zstd, packed);
+  pack_piece(ChunkPiece::forward, stream_sizes_, zstd, packed);
+  pack_piece(ChunkPiece::links, links_, zstd, packed);
+}
+
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)
+    : out_(file, FileKind::collection, collection_version),
+      zstd_(1),
+      lengths_(tmp_folder),
+      dictionary_([this](ByteView bytes) { out_.write(bytes); }) {
+  out_.begin_section("chunk_data");
+}
+
+void CollectionWriter::add_chunk(const PackedChunk& chunk) {
+  rows_.push_back(chunk.row);
+  rows_.back().offset = out_.section_size();
+  out_.write(chunk.frames);
+  lengths_.append_array(std::span(chunk.lengths));
+}
+
+void CollectionWriter::begin_lexicon() {
+  out_.end_section();
+  out_.add_section("lengths", lengths_);
+  out_.begin_section("lexicon");
+}
+
+void CollectionWriter::add_term(std::string_view term, std::uint64_t df, std::uint64_t cf) {
+  Bytes payload;
+  put_varint(payload, df);
+  put_varint(payload, cf);
+  dictionary_.add(term, payload);
+}
+
+void CollectionWriter::begin_chunk_terms() {
+  const auto offsets = dictionary_.finish();
+  out_.end_section();
+  out_.begin_section("lexicon_blocks");
+  out_.write_array(offsets);
+  out_.end_section();
+  out_.begin_section("chunk_terms");
+}
+
+void CollectionWriter::add_chunk_terms(std::span<const term_t> terms) {
+  Bytes frame;
+  zstd_.append({reinterpret_cast<const std::uint8_t*>(terms.data()), terms.size_bytes()}, frame);
+  ChunkRow& row = rows_.at(next_chunk_terms_++);
+  row.terms_offset = out_.section_size();
+  row.terms_size = static_cast<std::uint32_t>(frame.size());
+  out_.write(frame);
+}
+
+void CollectionWriter::finish(const CollectionManifest& manifest) {
+  out_.end_section();
+  out_.begin_section("chunks");
+  for (const ChunkRow& row : rows_) {
+    Bytes bytes;
+    put_row(bytes, row);
+    out_.write(bytes);
+  }
+  out_.end_section();
+  out_.add_section("manifest", as_bytes(manifest.to_json()));
+  out_.finish();
+}
+
+}  // namespace quern
