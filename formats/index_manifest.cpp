@@ -1,4 +1,4 @@
-#include "quern/codec/rpfd.hpp"
+#include "quern/codec/codecs.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/manifest_json.hpp"

@@ -8,8 +8,7 @@
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/simple16_cuts.hpp"
-#include "quern/codec/unary.hpp"
+#include "quern/codec/kernel_parts.hpp"
 
 namespace quern {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/simple16_cuts.hpp"
+#include "quern/codec/kernel_parts.hpp"
 
 /// Every function here but the tables' makers is compiled for processors that may not be the one it runs on.
 #define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))

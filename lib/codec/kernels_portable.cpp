@@ -2,10 +2,8 @@
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/codec/patches.hpp"
-#include "quern/codec/simple16_cuts.hpp"
-#include "quern/codec/unary.hpp"
 
 namespace quern {
 namespace {

@@ -1,9 +1,9 @@
 #include <array>
 #include <string>
 
-#include "quern/codec/newpfd.hpp"
+#include "quern/codec/codecs.hpp"
+#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/newpfd_layout.hpp"
-#include "quern/codec/patches.hpp"
 #include "quern/codec/simple16.hpp"
 #include "quern/core/error.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "quern/codec/block_order.hpp"
 #include "quern/codec/byte_lanes.hpp"
-#include "quern/codec/newpfd.hpp"
+#include "quern/codec/codecs.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/simple16.hpp"
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "quern/codec/block_order.hpp"
-#include "quern/codec/rice.hpp"
+#include "quern/codec/codecs.hpp"
 #include "quern/codec/rice_layout.hpp"
 
 namespace quern::rice {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <string>
 
+#include "quern/codec/codecs.hpp"
+#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/codec/patches.hpp"
-#include "quern/codec/rpfd.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/error.hpp"
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "quern/codec/block_order.hpp"
-#include "quern/codec/rpfd.hpp"
+#include "quern/codec/codecs.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/codec/rpfd_widths.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "quern/codec/byte_lanes.hpp"
-#include "quern/codec/simple16_cuts.hpp"
+#include "quern/codec/kernel_parts.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/simd_level.hpp"
+#include "quern/codec/kernels.hpp"
 #include "quern/measure/bench_lists.hpp"
 #include "quern/measure/peers/peer_codec.hpp"
 

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <thread>
 
-#include "quern/codec/simd_level.hpp"
+#include "quern/codec/kernels.hpp"
 #include "quern/core/version.hpp"
 
 namespace quern {

@@ -1,5 +1,5 @@
 #include "quern/codec/codec.hpp"
-#include "quern/codec/simd_level.hpp"
+#include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"

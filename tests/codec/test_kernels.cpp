@@ -1,6 +1,6 @@
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/codec/patches.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"

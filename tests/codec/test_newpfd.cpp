@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "quern/codec/newpfd.hpp"
+#include "quern/codec/codecs.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/simple16.hpp"
 #include "quern/core/error.hpp"

@@ -1,4 +1,4 @@
-#include "quern/codec/rpfd.hpp"
+#include "quern/codec/codecs.hpp"
 
 #include "fuzz_block_decoder.hpp"
 

@@ -1,9 +1,20 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <cstring>
 
-/// Unary numbers in a bit string, low bits first: q ones and then a zero, the number's terminator.
+#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/simple16.hpp"
+
+/// What the kernels of all SIMD levels share.
 namespace quern {
+
+/// What an exception adds to the low part in its slot. `high` is its high part less one.
+constexpr std::uint32_t patch_of(std::uint32_t high, unsigned width) {
+  return static_cast<std::uint32_t>((std::uint64_t{high} + 1) << width);
+}
+
+// Unary numbers in a bit string, low bits first: q ones, then a zero, the number's terminator.
 
 /// Positions behind the n asked for that Kernels::find_terminators may write.
 inline constexpr unsigned unary_slack = 72;
@@ -29,5 +40,34 @@ bool search_terminators(const std::uint32_t* words, std::uint64_t bit_offset, st
   }
   return found >= n && positions[n - 1] < bits;
 }
+
+namespace simple16 {
+
+/// For each way and value: where the value stands in the word, and its mask. Values that a way doesn't hold come out
+/// as 0.
+struct Cuts {
+  alignas(64) std::array<std::array<std::uint32_t, 32>, 16> shifts{};
+  alignas(64) std::array<std::array<std::uint32_t, 32>, 16> masks{};
+};
+
+constexpr Cuts make_cuts() {
+  Cuts made;
+  for (unsigned way = 0; way < 16; ++way) {
+    unsigned i = 0, bit = 0;
+    for (const Run& run : ways[way])
+      for (unsigned j = 0; j < run.count; ++j, ++i, bit += run.width) {
+        made.shifts[way][i] = bit;
+        made.masks[way][i] = low_mask(run.width);
+      }
+  }
+  return made;
+}
+
+inline constexpr Cuts cuts = make_cuts();
+
+/// Decoders take so many words at a time, whether or not all are needed: a branch for each costs more.
+inline constexpr unsigned words_at_a_time = 4;
+
+}  // namespace simple16
 
 }  // namespace quern

@@ -1,10 +1,9 @@
-#include "quern/codec/simd_level.hpp"
+#include "quern/codec/kernels.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <string>
 
-#include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
