@@ -74,5 +74,5 @@ if(NOT QUERN_LIBSTEMMER_VERSION)
     set(QUERN_LIBSTEMMER_VERSION unknown)
   endif()
 endif()
-set_source_files_properties(lib/text/stemmer.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(lib/text/analyzer.cpp PROPERTIES COMPILE_DEFINITIONS
     "QUERN_LIBSTEMMER_VERSION=\"${QUERN_LIBSTEMMER_VERSION}\"")

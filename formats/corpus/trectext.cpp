@@ -6,6 +6,7 @@
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/trec_record_finder.hpp"
+#include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
 #include "quern/text/utf8.hpp"
 

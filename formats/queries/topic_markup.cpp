@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "quern/formats/tables/text_lines.hpp"
+#include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
 
 namespace quern {

@@ -1,19 +1,12 @@
 #include "quern/collection/chunk_builder.hpp"
 
-#include <algorithm>
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
 
 /// Titles are kept for people to read; what goes past this is indexed, but not shown.
 constexpr std::size_t max_title_bytes = 1000;
-
-std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
-  if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 /// The title on one line, white space and phrase ends run together to single spaces.
 std::string_view one_line(std::string_view text, std::string& buffer) {

@@ -1,17 +1,44 @@
 #include "quern/text/analyzer.hpp"
 
 #include <fmt/format.h>
+#include <libstemmer.h>
 #include <nlohmann/json.hpp>
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 
-#include "quern/core/error.hpp"
-#include "quern/text/stopwords.hpp"
+#include "quern/core/named.hpp"
+#include "quern/io/file.hpp"
 #include "quern/text/utf8.hpp"
+
+#ifndef QUERN_LIBSTEMMER_VERSION
+#define QUERN_LIBSTEMMER_VERSION "unknown"
+#endif
 
 namespace quern {
 namespace {
+
+constexpr std::string_view english_words =
+    "a an the this that these those "
+    "i me my mine myself we us our ours ourselves you your yours yourself yourselves "
+    "he him his himself she her hers herself it its itself they them their theirs themselves "
+    "who whom whose which what when where why how "
+    "am is are was were be been being have has had having do does did doing "
+    "will would shall should can could may might must "
+    "and or but nor so yet if because as until while although though than whether "
+    "of at by for with about against between into through during before after above below to from up down in out "
+    "on off over under upon within without among across along toward towards since per via "
+    "again further then once here there all any both each few more most other some such no not only own same too "
+    "very just also ever every either neither "
+    "s t d ll m re ve don didn doesn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn mustn ain";
+
+struct NamedStemmer {
+  const char* name;
+  const char* algorithm;  ///< libstemmer's name, or null where tokens stay as they are
+};
+
+constexpr std::array stemmers = {NamedStemmer{"none", nullptr}, NamedStemmer{"porter2", "english"}};
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
   throw CorruptFile(fmt::format("{}: the analyzer's options are damaged: {}", what, why));
@@ -22,6 +49,66 @@ bool is_strictly_sorted(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& english_stopwords() {
+  static const std::vector<std::string> words = parse_stopwords(english_words);
+  return words;
+}
+
+std::vector<std::string> parse_stopwords(std::string_view text) {
+  std::string line;
+  std::vector<std::string> words;
+  TokenBuffer buffer;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view whole = text.substr(at, end - at);
+    repair_utf8(whole.substr(0, whole.find('#')), line);
+    tokenize(
+        line, buffer, [&](std::string_view token) { words.emplace_back(token); }, [] {});
+    at = end + 1;
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words;
+}
+
+std::vector<std::string> read_stopwords(const std::string& path) {
+  const File file = File::open_for_reading(path);
+  Bytes bytes;
+  constexpr std::size_t step_bytes = 64 << 10;
+  for (std::size_t size = 0;;) {
+    bytes.resize(size + step_bytes);
+    const std::size_t read = file.read_some(size, std::span(bytes).subspan(size));
+    size += read;
+    if (read == 0) {
+      return parse_stopwords({reinterpret_cast<const char*>(bytes.data()), size});
+    }
+  }
+}
+
+const std::vector<std::string>& stemmer_names() {
+  static const std::vector<std::string> names = names_of(stemmers);
+  return names;
+}
+
+const char* libstemmer_version() { return QUERN_LIBSTEMMER_VERSION; }
+
+Stemmer::Stemmer(std::string_view name) {
+  const char* const algorithm = find_named(stemmers, name, "stemmer").algorithm;
+  if (algorithm == nullptr) return;
+  stemmer_ = sb_stemmer_new(algorithm, "UTF_8");
+  if (stemmer_ == nullptr) throw Error(fmt::format("libstemmer can't make its stemmer \"{}\"", algorithm));
+}
+
+Stemmer::~Stemmer() { sb_stemmer_delete(stemmer_); }
+
+std::string_view Stemmer::stem(std::string_view token) {
+  if (stemmer_ == nullptr) return token;
+  const auto* stem =
+      sb_stemmer_stem(stemmer_, reinterpret_cast<const sb_symbol*>(token.data()), static_cast<int>(token.size()));
+  if (stem == nullptr) throw Error("libstemmer ran out of memory");
+  return {reinterpret_cast<const char*>(stem), static_cast<std::size_t>(sb_stemmer_length(stemmer_))};
+}
 
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords) {
   const Stemmer check(stemmer);
@@ -63,8 +150,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
     refuse(what, error.what());
   }
   if (!is_strictly_sorted(options.stopwords)) refuse(what, "stop words out of order");
-  const auto& names = stemmer_names();
-  if (std::find(names.begin(), names.end(), options.stemmer) == names.end()) {
+  if (!has_named(stemmers, options.stemmer)) {
     throw UnsupportedVersion(
         fmt::format("{}: made with the stemmer \"{}\", which this program lacks", what, options.stemmer));
   }

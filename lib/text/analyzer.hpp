@@ -6,12 +6,48 @@
 #include <unordered_set>
 #include <vector>
 
-#include "quern/text/stemmer.hpp"
 #include "quern/text/tokenizer.hpp"
+
+struct sb_stemmer;
 
 /// From text to terms: tokens, without stop words, stemmed. An index stores its analyzer's options whole, so that its
 /// queries are treated as its documents were.
 namespace quern {
+
+/// Function words of English, and what is left of their contractions ("don", "ll"); sorted, as tokens.
+const std::vector<std::string>& english_stopwords();
+
+/// Tokens of a list of stop words: a word a line, what follows a # is a comment; sorted, each once. A line of several
+/// tokens ("don't") gives each of them.
+std::vector<std::string> parse_stopwords(std::string_view text);
+
+/// parse_stopwords of a file. Throws IoError where it can't be read.
+std::vector<std::string> read_stopwords(const std::string& path);
+
+/// Names that --stemmer takes, the default ("none") first. The one place to add a stemmer is the table in analyzer.cpp.
+const std::vector<std::string>& stemmer_names();
+
+/// The version of libstemmer that this program was built with: that of its Debian package, as in "2.2.0-2", or
+/// "unknown". The library itself does not say.
+const char* libstemmer_version();
+
+/// Reduces words to stems; one a thread.
+class Stemmer {
+ public:
+  /// Throws InvalidArgument, with the names there are, where no stemmer is called so.
+  explicit Stemmer(std::string_view name);
+  ~Stemmer();
+  Stemmer(const Stemmer&) = delete;
+  Stemmer& operator=(const Stemmer&) = delete;
+
+  /// True where stem() gives each token back as it is.
+  bool changes_nothing() const { return stemmer_ == nullptr; }
+  /// The stem of a folded token, never empty and never longer than the token; holds until the next call.
+  std::string_view stem(std::string_view token);
+
+ private:
+  sb_stemmer* stemmer_ = nullptr;
+};
 
 struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()

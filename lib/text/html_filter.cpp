@@ -4,8 +4,7 @@
 #include <array>
 
 #include "quern/core/ascii_text.hpp"
-#include "quern/text/html_entities.hpp"
-#include "quern/text/html_tags.hpp"
+#include "quern/text/references.hpp"
 
 namespace quern {
 namespace {

@@ -1,8 +1,8 @@
-#include "quern/text/html_tags.hpp"
-
 #include <algorithm>
 #include <array>
 #include <iterator>
+
+#include "quern/text/html_filter.hpp"
 
 namespace quern {
 namespace {

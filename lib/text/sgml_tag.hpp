@@ -33,8 +33,4 @@ class SgmlTagScanner {
 /// The value of an attribute, with or without quotes; empty where it isn't there.
 std::string_view sgml_attribute(std::string_view attributes, std::string_view lower_case_name);
 
-/// Appends `text` with its character references (&amp; &#233; &#xE9; and HTML 4's names, and the older "&blank;" and
-/// "&hyph;") resolved; what is none stays as it is. Control characters become spaces.
-void append_without_references(std::string_view text, std::string& out);
-
 }  // namespace quern

@@ -33,13 +33,6 @@ bool is_token_point(char32_t point) {
   }
 }
 
-/// The greatest length of at most `limit` that cuts `text` between characters.
-std::size_t cut_length(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return text.size();
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
-  return limit;
-}
-
 }  // namespace
 
 TokenBuffer::TokenBuffer() : points_(2 * folded_prefix_bytes) {}
@@ -73,7 +66,7 @@ std::size_t TokenBuffer::cut_run(std::string_view text, std::size_t at) {
 std::size_t TokenBuffer::fold_run(std::string_view text, std::size_t begin, std::size_t known) {
   const std::size_t end = run_end(text, known);
   const std::string_view run = text.substr(begin, end - begin);
-  const std::string_view prefix = run.substr(0, cut_length(run, folded_prefix_bytes));
+  const std::string_view prefix = cut_at_character(run, folded_prefix_bytes);
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_COMPOSE | UTF8PROC_STABLE);
   const auto decompose = [&] {
     return utf8proc_decompose(reinterpret_cast<const utf8proc_uint8_t*>(prefix.data()),
@@ -89,7 +82,7 @@ std::size_t TokenBuffer::fold_run(std::string_view text, std::size_t begin, std:
   const utf8proc_ssize_t size = count < 0 ? count : utf8proc_reencode(points_.data(), count, options);
   if (size < 0) throw Error(std::string("can't fold a word's case: ") + utf8proc_errmsg(size));
   const std::string_view folded(reinterpret_cast<const char*>(points_.data()), static_cast<std::size_t>(size));
-  size_ = cut_length(folded, max_term_bytes);
+  size_ = cut_at_character(folded, max_term_bytes).size();
   std::memcpy(bytes_.data(), folded.data(), size_);
   cut_terms_ += size_ < folded.size() || prefix.size() < run.size();
   return end;

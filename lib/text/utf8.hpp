@@ -18,6 +18,13 @@ bool is_valid_utf8(std::string_view text);
 /// mark at the start goes. Returns how many U+FFFD were put in.
 std::size_t repair_utf8(std::string_view in, std::string& out);
 
+/// The longest prefix of at most `max_bytes` bytes that ends between characters.
+inline std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xC0) == 0x80) --max_bytes;
+  return text.substr(0, max_bytes);
+}
+
 /// One code point of well-formed UTF-8 and how many bytes it took.
 struct DecodedPoint {
   char32_t point;

@@ -13,7 +13,6 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/text/analyzer.hpp"
-#include "quern/text/stopwords.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

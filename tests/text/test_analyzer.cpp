@@ -8,7 +8,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/text/analyzer.hpp"
-#include "quern/text/stopwords.hpp"
 
 #include "catch.hpp"
 

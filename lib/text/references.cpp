@@ -1,11 +1,15 @@
-#include "quern/text/html_entities.hpp"
+#include "quern/text/references.hpp"
 
 #include <libxml/HTMLparser.h>
+#include <utf8proc.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <vector>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -63,6 +67,42 @@ std::size_t reference_length(std::string_view text) {
   return whole ? length : bare_name_length(text.substr(0, length));
 }
 
+/// The longest name in HTML 4's table has 8 characters; "&" and ";" aside, nothing longer is looked up.
+constexpr std::size_t max_reference_bytes = 16;
+
+void append_point(std::uint32_t point, std::string& out) {
+  const bool is_control = point < 0x20 && point != '\t' && point != '\n';
+  if (is_control) point = ' ';
+  utf8proc_uint8_t bytes[4];
+  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) {
+    out += replacement_character;
+    return;
+  }
+  const utf8proc_ssize_t size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+}
+
+/// Of what stands between "&" and ";". False where that is no reference.
+bool resolve_reference(std::string_view reference, std::uint32_t& point) {
+  if (reference.size() >= 2 && reference[0] == '#') {
+    const bool is_hexadecimal = ascii_lower(reference[1]) == 'x';
+    const std::string_view digits = reference.substr(is_hexadecimal ? 2 : 1);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), point, is_hexadecimal ? 16 : 10);
+    return error == std::errc() && end == digits.data() + digits.size();
+  }
+  const std::string name(reference);
+  if (const htmlEntityDesc* entity = htmlEntityLookup(reinterpret_cast<const xmlChar*>(name.c_str()))) {
+    point = entity->value;
+    return true;
+  }
+  // XML's own, which HTML 4 lacks, and two of the Federal Register's.
+  if (name == "apos") return point = '\'', true;
+  if (name == "blank") return point = ' ', true;
+  if (name == "hyph") return point = '-', true;
+  return false;
+}
+
 }  // namespace
 
 void append_with_whole_references(std::string_view text, std::string& out) {
@@ -79,6 +119,23 @@ void append_with_whole_references(std::string_view text, std::string& out) {
       out.append(text.data(), 1 + length) += ';';
       text.remove_prefix(1 + length);
       if (!text.empty() && text[0] == ';') text.remove_prefix(1);
+    }
+  }
+}
+
+void append_without_references(std::string_view text, std::string& out) {
+  while (!text.empty()) {
+    const std::size_t ampersand = text.find('&');
+    out += text.substr(0, ampersand);
+    if (ampersand == std::string_view::npos) return;
+    text.remove_prefix(ampersand + 1);
+    const std::size_t semicolon = text.substr(0, max_reference_bytes).find(';');
+    std::uint32_t point = 0;
+    if (semicolon != std::string_view::npos && resolve_reference(text.substr(0, semicolon), point)) {
+      append_point(point, out);
+      text.remove_prefix(semicolon + 1);
+    } else {
+      out += '&';
     }
   }
 }
