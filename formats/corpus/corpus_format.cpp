@@ -4,27 +4,23 @@
 #include <fmt/ranges.h>
 
 #include "quern/core/named.hpp"
-#include "quern/formats/corpus/jsonl.hpp"
-#include "quern/formats/corpus/trectext.hpp"
-#include "quern/formats/corpus/trecweb.hpp"
-#include "quern/formats/corpus/warc.hpp"
 
 namespace quern {
 namespace {
 
-/// Forms that a corpus is often found in but that are not read: better told than called unknown.
-struct KnownStranger {
+/// Formats that corpora come in but that Quern does not read; messages name them and the remedy.
+struct UnreadableFormat {
   std::string_view magic;
-  std::string_view what;
+  std::string_view message;
 };
-constexpr KnownStranger known_strangers[] = {
-    {"filedesc://", "an ARC file, which is not read; convert it to WARC first"},
-    {"\x1f\x9d", "compressed by compress (.Z), which is not read; unpack it first, as with gzip -d"},
-    {"BZh", "compressed by bzip2, which is not read; unpack it first, or pack it with gzip or zstd"},
+constexpr UnreadableFormat unreadable_formats[] = {
+    {"filedesc://", "an ARC file, which Quern does not read; convert it to WARC first"},
+    {"\x1f\x9d", "compressed by compress (.Z), which Quern does not read; unpack it first, as with gzip -d"},
+    {"BZh", "compressed by bzip2, which Quern does not read; unpack it, or compress it with gzip or zstd instead"},
     {"\xfd"
      "7zXZ",
-     "compressed by xz, which is not read; unpack it first, or pack it with gzip or zstd"},
-    {"PK\x03\x04", "a zip archive, which is not read; unpack it first"},
+     "compressed by xz, which Quern does not read; unpack it, or compress it with gzip or zstd instead"},
+    {"PK\x03\x04", "a zip archive, which Quern does not read; unpack it first"},
 };
 
 }  // namespace
@@ -44,14 +40,14 @@ const CorpusFormat& detect_corpus_format(std::string_view head, const std::strin
   for (const CorpusFormat* format : all_corpus_formats()) {
     if (format->detect(head)) return *format;
   }
-  for (const KnownStranger& stranger : known_strangers) {
-    if (head.substr(0, stranger.magic.size()) == stranger.magic) {
-      throw InvalidArgument(file_name + ": this is " + std::string(stranger.what));
-    }
+  for (const UnreadableFormat& format : unreadable_formats) {
+    if (head.substr(0, format.magic.size()) == format.magic)
+      throw InvalidArgument(fmt::format("{} is {}", file_name, format.message));
   }
-  throw InvalidArgument(file_name + ": this is no corpus of a known format (" +
-                        fmt::format("{}", fmt::join(names_of(all_corpus_formats()), ", ")) +
-                        "); if it is one all the same, say which with --format, else leave it out");
+  throw InvalidArgument(
+      fmt::format("{}: unknown corpus format: it looks like none of {}; name its format with --format, "
+                  "or leave the file out",
+                  file_name, fmt::join(names_of(all_corpus_formats()), ", ")));
 }
 
 }  // namespace quern

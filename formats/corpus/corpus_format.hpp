@@ -6,10 +6,27 @@
 #include <vector>
 
 #include "quern/formats/corpus/record_finder.hpp"
-#include "quern/formats/corpus/record_scratch.hpp"
 #include "quern/text/document_text.hpp"
+#include "quern/text/html.hpp"
 
 namespace quern {
+
+struct JsonParser;
+
+/// What parsing records needs again and again: buffers, parsers, counters. One a thread.
+struct RecordScratch {
+  /// No document may have more bytes than this once its transfer and content encodings are undone.
+  std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
+  /// Invalid UTF-8 sequences that were replaced, over all records so far.
+  std::uint64_t repaired_utf8 = 0;
+
+  HtmlExtractor html;
+  std::string text;                  ///< repaired text
+  std::string converted;             ///< text brought to UTF-8
+  std::string unchunked;             ///< an HTTP body without its chunks' sizes
+  std::string decoded;               ///< an HTTP body without its content encoding
+  std::shared_ptr<JsonParser> json;  ///< made by the JSONL format when it is first used
+};
 
 /// What becomes of a record.
 enum class RecordKind {
@@ -43,6 +60,15 @@ class CorpusFormat {
 
 /// How much of a file detect() looks at.
 inline constexpr std::size_t detection_bytes = 64 << 10;
+
+/// Records <DOC> with a web page and its HTTP header in DOCHDR: WT10g, .GOV, GOV2; see trecweb.md.
+const CorpusFormat& trecweb_format();
+/// Records <DOC> with sections of text: news and abstracts as TREC distributed them; see trectext.md.
+const CorpusFormat& trectext_format();
+/// WARC 0.18 and 1.x, of which response records are documents: ClueWeb, Common Crawl; see warc.md.
+const CorpusFormat& warc_format();
+/// JSON objects, one per line, over several lines, or in an array: the corpora of Anserini and BEIR; see jsonl.md.
+const CorpusFormat& jsonl_format();
 
 /// All forms, in the order in which detection tries them. The one place to add a form.
 const std::vector<const CorpusFormat*>& all_corpus_formats();

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace quern {
@@ -71,5 +72,12 @@ class RecordFinder {
   std::size_t scanned_ = 0;
   std::uint64_t record_offset_ = 0;
 };
+
+/// Cuts TRECTEXT and TRECWEB files into records, <DOC> to </DOC>, in any case; trectext.md has the rules.
+std::unique_ptr<RecordFinder> make_trec_record_finder(std::uint64_t max_record_bytes);
+
+/// Whether a file that begins with `head` begins with a TREC record, after white space, a byte order mark, comments,
+/// declarations and the start tags of enclosing elements.
+bool begins_with_trec_record(std::string_view head);
 
 }  // namespace quern

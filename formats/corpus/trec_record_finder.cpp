@@ -1,9 +1,8 @@
-#include "quern/formats/corpus/trec_record_finder.hpp"
-
 #include <cstring>
 #include <string>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/sgml_tag.hpp"
 
 namespace quern {

@@ -1,11 +1,10 @@
-#include "quern/formats/corpus/trecweb.hpp"
-
 #include <algorithm>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/http_message.hpp"
-#include "quern/formats/corpus/trec_record_finder.hpp"
+#include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/sgml_tag.hpp"
 
 namespace quern {

@@ -1,7 +1,6 @@
 #include <string>
 
-#include "quern/formats/corpus/trectext.hpp"
-#include "quern/formats/corpus/trecweb.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 
 #include "../corpus/record_cutting.hpp"
 #include "catch.hpp"

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/formats/corpus/warc.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 
 #include "../corpus/compressing.hpp"
 #include "../corpus/record_cutting.hpp"

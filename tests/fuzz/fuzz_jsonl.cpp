@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "quern/formats/corpus/jsonl.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 
 #include "corpus_format_fuzzing.hpp"
 
