@@ -5,6 +5,7 @@
 #include "quern/core/bytes.hpp"
 
 namespace quern {
+
 class ListStore::Source : public ListSource {
  public:
   explicit Source(const ListStore& store) : store_(store), rows_(store.rows_) {}
