@@ -17,7 +17,7 @@ namespace quern {
 
 inline constexpr std::uint32_t collection_version = 1;
 
-/// What a collection says of itself.
+/// Settings and counts of a collection.
 struct CollectionManifest {
   AnalyzerOptions analyzer;
   TextLibraries libraries;  ///< that made the terms
@@ -42,10 +42,10 @@ struct CollectionManifest {
 enum class ChunkPiece { documents, forward, links };
 inline constexpr int num_chunk_pieces = 3;
 
-/// Where a chunk lies and what it holds: a row of the section "chunks".
+/// Place and contents of a chunk: a row of the section "chunks".
 struct ChunkRow {
   std::uint32_t documents = 0;
-  std::uint32_t terms = 0;   ///< distinct, numbered from 0 in the order of their first coming
+  std::uint32_t terms = 0;   ///< distinct, numbered from 0 in the order in which they first occur
   std::uint64_t offset = 0;  ///< of its three zstd frames in "chunk_data"
   std::uint32_t sizes[num_chunk_pieces] = {};
   std::uint32_t raw_sizes[num_chunk_pieces] = {};
@@ -69,7 +69,7 @@ struct DocumentRow {
   std::uint32_t tokens = 0;  ///< of title and body
 };
 
-/// Reads a forward stream, token after token. Throws CorruptFile where a number has no end.
+/// Reads a forward stream, token after token. Throws CorruptFile if a number has no end.
 class TokenCursor {
  public:
   static constexpr std::uint32_t phrase_end_token = 0;
@@ -171,8 +171,8 @@ class LexiconScan {
   std::string what_;
 };
 
-/// Reads a collection piece by piece: nothing is mapped, so memory stays with the buffers. Thread-safe where each
-/// thread brings its own buffers. All throw CorruptFile where the pieces contradict each other.
+/// Reads a collection piece by piece: nothing is mapped, so it takes no memory but the buffers. Thread-safe where each
+/// thread brings its own buffers. All throw CorruptFile if the pieces contradict each other.
 class CollectionReader {
  public:
   static CollectionReader open(const std::string& path);

@@ -87,12 +87,12 @@ class ContainerReader {
   const std::string& name() const { return file_->name(); }
   const std::vector<SectionInfo>& sections() const { return sections_; }
   bool has(std::string_view section) const;
-  /// Throws CorruptFile where there is no such section.
+  /// Throws CorruptFile if there is no such section.
   const SectionInfo& find(std::string_view section) const;
 
   /// A section's bytes, mapped.
   ByteView view(std::string_view section) const;
-  /// A section as an array of little-endian numbers, mapped. CorruptFile where the size is no multiple of
+  /// A section as an array of little-endian numbers, mapped. CorruptFile if the size is no multiple of
   /// theirs.
   template <class Number>
   std::span<const Number> array(std::string_view section) const {
@@ -141,11 +141,11 @@ class ContainerReader {
 /// An index is a folder with this file in it; the others are files.
 inline constexpr const char* index_member = "index.quern";
 
-/// The file behind a path that a user gave: of an index's folder the file in it, else the path itself. Throws
-/// InvalidArgument where a folder is no index's.
+/// The file that a user's path means: for an index's folder the file in it, else the path itself. Throws
+/// InvalidArgument if a folder is not an index.
 std::string quern_file(const std::string& path);
 
-/// The kind of a Quern file (or folder), told from its header. Throws CorruptFile where it is none.
+/// The kind of a Quern file (or folder), told from its header. Throws CorruptFile if it is none.
 FileKind kind_of_file(const std::string& path);
 
 }  // namespace quern

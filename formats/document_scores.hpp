@@ -7,9 +7,9 @@
 
 namespace quern {
 
-/// Where documents' PageRank came from. The names of `from` stand in manifests.
+/// Where documents' PageRank came from. Manifests have the names in `from`.
 struct PagerankOrigin {
-  std::string from;       ///< one of those below; empty where nothing says
+  std::string from;       ///< one of those below; empty if nothing says
   std::string file_hash;  ///< of the file's bytes, decompressed: hash_text() of their XXH3-64; empty without a file
 
   bool operator==(const PagerankOrigin&) const = default;
@@ -19,7 +19,7 @@ inline constexpr const char* pagerank_from_link_file = "link file";    ///< Page
 inline constexpr const char* pagerank_from_score_file = "score file";  ///< taken from a file
 inline constexpr const char* pagerank_uniform = "uniform";             ///< all documents have the same
 
-/// What made the scores that documents have by themselves: PageRank as scores use it, and global scores. Stands in the
+/// What made the scores that documents have by themselves: PageRank as scores use it, and global scores. Stored in the
 /// manifests of orders and indexes that hold such scores.
 struct DocumentScoreSettings {
   std::string pagerank_scale = "rank";  ///< how PageRank was mapped to [0, 1]; see order/pagerank_scale.hpp

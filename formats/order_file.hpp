@@ -22,8 +22,8 @@ struct OrderOptions {
 /// A docID order, and scores of documents where it has them.
 struct DocumentOrder {
   std::vector<docid_t> documents;    ///< at each docID: the document's number in the collection
-  std::vector<float> pagerank;       ///< by docID, in [0, 1]; empty where the order has none
-  std::vector<float> global_scores;  ///< by docID, none greater than the one before; empty where the order has none
+  std::vector<float> pagerank;       ///< by docID, in [0, 1]; empty if the order has none
+  std::vector<float> global_scores;  ///< by docID, none greater than the one before; empty if the order has none
   PagerankOrigin pagerank_origin = {};
 };
 
@@ -51,9 +51,9 @@ class OrderReader {
   const OrderManifest& manifest() const { return manifest_; }
   const ContainerReader& container() const { return container_; }
   const std::string& name() const { return container_.name(); }
-  /// Throws InvalidArgument where the order is of another collection.
+  /// Throws InvalidArgument if the order is of another collection.
   void check_belongs_to(const CollectionReader& collection) const;
-  /// Throws CorruptFile where the documents are no permutation.
+  /// Throws CorruptFile if the documents are no permutation.
   DocumentOrder load() const;
 
  private:

@@ -45,7 +45,7 @@ struct PlanManifest {
   std::uint64_t index_bytes = 0;       ///< what all lists would take on the GPU
 
   std::string to_json() const;
-  /// Throws CorruptFile, with `what` in front, where something is missing, of another type or impossible.
+  /// Throws CorruptFile, with `what` in front, if something is missing, of another type or impossible.
   static PlanManifest from_json(const std::string& text, const std::string& what);
 };
 
@@ -68,12 +68,12 @@ class PlanReader {
   const PlanManifest& manifest() const { return manifest_; }
   const ContainerReader& container() const { return container_; }
   const std::string& name() const { return container_.name(); }
-  /// Throws InvalidArgument where the plan is of another index.
+  /// Throws InvalidArgument if the plan is of another index.
   void check_belongs_to(const IndexReader& index) const;
   /// All lists. Throws CorruptFile unless terms rise, each list has a block, and the manifest's sums are those of the
   /// lists.
   CachePlan load() const;
-  /// The same of a plan for `index`. Throws InvalidArgument where it is of another one, CorruptFile besides where a
+  /// The same of a plan for `index`. Throws InvalidArgument if it is of another one, CorruptFile besides where a
   /// term is none of the index's, or has fewer blocks than are to be cached.
   CachePlan load_for(const IndexReader& index) const;
 

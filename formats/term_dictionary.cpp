@@ -23,7 +23,7 @@ std::size_t shared_prefix(std::string_view a, std::string_view b) {
       std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(limit), b.begin()).first - a.begin());
 }
 
-/// How many blocks so many terms take.
+/// How many blocks this many terms take.
 std::uint64_t blocks_of(std::uint64_t num_terms) {
   return num_terms / terms_per_block + (num_terms % terms_per_block != 0);
 }
@@ -37,7 +37,7 @@ std::string dictionary_name(const ContainerReader& container, std::string_view n
   return container.name() + ": section '" + std::string(name) + "'";
 }
 
-/// Throws unless offsets rise, stay within the section and leave room for what they promise.
+/// Throws unless offsets rise, stay within the section and leave space for what they promise.
 void check_offsets(const ContainerReader& container, std::string_view name, std::span<const std::uint64_t> offsets,
                    std::uint64_t size) {
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i)

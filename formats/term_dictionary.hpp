@@ -19,7 +19,7 @@ class DictionaryWriter {
   using Sink = std::function<void(ByteView)>;
   explicit DictionaryWriter(Sink sink) : sink_(std::move(sink)) {}
 
-  /// True where the next term opens a block: its payload then begins with what the owner stores once a block.
+  /// True if the next term opens a block: its payload then begins with what the owner stores once per block.
   bool at_block_start() const { return count_ % terms_per_block == 0; }
   /// Throws Error unless `term` is greater than the one before.
   void add(std::string_view term, ByteView payload);
@@ -49,7 +49,7 @@ class DictionaryBlock {
       : reader_(block, what), left_(num_terms) {}
   bool next(DictionaryEntry& entry);
   /// The payload of `term`, or nothing; pass(payload) sees those of the terms before it. For a block from its front.
-  /// Terms are not put together: what each shares with the one before says how it compares.
+  /// Terms are not decoded: the prefix that each shares with the one before decides how it compares.
   template <class Pass>
   std::optional<ByteView> find(std::string_view term, Pass&& pass);
 
@@ -95,7 +95,7 @@ class TermDictionary {
   std::uint64_t size() const { return size_; }
   std::uint64_t num_blocks() const { return offsets_.empty() ? 0 : offsets_.size() - 1; }
   DictionaryBlock block(std::uint64_t i) const;
-  /// The block in which `term` stands if it stands anywhere; nothing where it is less than all terms.
+  /// The block that has `term` if any has; nothing if it is less than all terms.
   std::optional<std::uint64_t> block_of(std::string_view term) const;
   const std::string& what() const { return what_; }
 
@@ -112,11 +112,11 @@ class TermDictionary {
   std::string what_;
 };
 
-/// Goes over a whole dictionary in order, reading a piece at a time: nothing is mapped.
+/// Reads a whole dictionary in order, a piece at a time; nothing is mapped.
 class DictionaryScan {
  public:
   DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms);
-  /// False at the end. The views hold until the next call.
+  /// False at the end. The views are valid until the next call.
   bool next(DictionaryEntry& entry);
   std::uint64_t size() const { return size_; }
 

@@ -13,7 +13,7 @@ namespace quern {
 
 struct JsonParser;
 
-/// What parsing records needs again and again: buffers, parsers, counters. One a thread.
+/// Buffers, parsers and counters that parsing reuses from record to record. One per thread.
 struct RecordScratch {
   /// No document may have more bytes than this once its transfer and content encodings are undone.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
@@ -40,7 +40,7 @@ struct ParsedRecord {
   std::string reason;  ///< of bad and skipped ones
 };
 
-/// A form of corpus: how to tell it, where its records end, what they say.
+/// A corpus format: how to detect it, where records end, and how to parse them.
 class CorpusFormat {
  public:
   virtual ~CorpusFormat() = default;
@@ -48,9 +48,9 @@ class CorpusFormat {
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether a file that begins with `head` (up to detection_bytes of it, decompressed) is of this form.
+  /// Whether a file that begins with `head` (up to detection_bytes of it, decompressed) has this format.
   virtual bool detect(std::string_view head) const = 0;
-  /// For one file. Records of more than `max_record_bytes` are passed over.
+  /// For one file. Records of more than `max_record_bytes` are skipped.
   virtual std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const = 0;
   /// Parses a record as the finder cut it. Replaces `out` (on skipped and bad ones what it holds means nothing).
   /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
@@ -58,7 +58,7 @@ class CorpusFormat {
   virtual ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const = 0;
 };
 
-/// How much of a file detect() looks at.
+/// How much of a file detect() reads.
 inline constexpr std::size_t detection_bytes = 64 << 10;
 
 /// Records <DOC> with a web page and its HTTP header in DOCHDR: WT10g, .GOV, GOV2; see trecweb.md.
@@ -70,13 +70,13 @@ const CorpusFormat& warc_format();
 /// JSON objects, one per line, over several lines, or in an array: the corpora of Anserini and BEIR; see jsonl.md.
 const CorpusFormat& jsonl_format();
 
-/// All forms, in the order in which detection tries them. The one place to add a form.
+/// All formats, in the order in which detection tries them. The one place to add one.
 const std::vector<const CorpusFormat*>& all_corpus_formats();
 
-/// Throws InvalidArgument, with the names there are, where no form is called so.
+/// Throws InvalidArgument, with all names, if no format has that name.
 const CorpusFormat& corpus_format_named(std::string_view name);
 
-/// The form of a file that begins with `head`. Throws InvalidArgument, with the file's name and the remedy, where none
+/// The format of a file that begins with `head`. Throws InvalidArgument, with the file's name and the remedy, if none
 /// fits.
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name);
 

@@ -17,7 +17,7 @@ ParsedRecord skipped_record(std::string reason);
 /// holds a control character (a run is lines).
 bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out, ParsedRecord& problem);
 
-/// Sets out.url, trimmed and repaired; leaves it empty where the URL is longer than max_field_bytes or holds a control
+/// Sets out.url, trimmed and repaired; leaves it empty if the URL is longer than max_field_bytes or holds a control
 /// character.
 void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out);
 

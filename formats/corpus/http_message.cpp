@@ -26,7 +26,7 @@ void read_header_lines(std::string_view& rest, HttpResponse& response) {
   }
 }
 
-/// The status of "HTTP/1.1 200 OK"; 0 where the line is none.
+/// The status of "HTTP/1.1 200 OK"; 0 if the line is none.
 int status_of(std::string_view line) {
   if (!starts_with_ignoring_case(line, "http/")) return 0;
   const std::size_t space = line.find(' ');
@@ -44,7 +44,7 @@ bool is_header(std::string_view line) {
          });
 }
 
-/// Reads a chunk's size line; false where it is none.
+/// Reads a chunk's size line; false if it is none.
 bool take_chunk_size(std::string_view& rest, std::uint64_t& size) {
   std::string_view line = take_line(rest);
   line = trim(line.substr(0, line.find(';')));

@@ -8,7 +8,7 @@ namespace quern {
 /// Takes the first line off `rest`, without its line end ("\r\n" or "\n"). The last line may lack one.
 std::string_view take_line(std::string_view& rest);
 
-/// Splits "Name: value", both trimmed; false where there is no colon or no name.
+/// Splits "Name: value", both trimmed; false if there is no colon or no name.
 bool split_header(std::string_view line, std::string_view& name, std::string_view& value);
 
 /// A stored HTTP response (RFC 9112), as views of its bytes. Parts that are missing are empty.
@@ -20,7 +20,7 @@ struct HttpResponse {
   std::string_view body;
 };
 
-/// Reads header lines up to the empty line, whatever their line ends, and passes over what is no header. A block that
+/// Reads header lines up to the empty line, whatever their line ends, and skips what is no header. A block that
 /// doesn't begin with a status line or a header is all body.
 HttpResponse parse_http_response(std::string_view block);
 

@@ -16,7 +16,7 @@ namespace quern {
 /// A parser with its buffers, kept from record to record.
 struct JsonParser {
   simdjson::dom::parser parser;
-  std::string padded;  ///< the record, with the room behind it that simdjson reads
+  std::string padded;  ///< the record, with the room after it that simdjson reads
 };
 
 namespace {
@@ -29,7 +29,7 @@ std::uint64_t bytes_equal(std::uint64_t word, std::uint8_t byte) {
   return (difference - each_byte(0x01)) & ~difference & each_byte(0x80);
 }
 
-/// The first quote, backslash or line end at or behind `at`; the size where there is none. Eight bytes a step, since
+/// The first quote, backslash or line end at or after `at`; the size where there is none. Eight bytes per step, since
 /// nearly all of a corpus lies in strings.
 std::size_t find_in_string(std::string_view text, std::size_t at) {
   for (; at + 8 <= text.size(); at += 8) {
@@ -106,7 +106,7 @@ class JsonlRecordFinder : public RecordFinder {
     return {Step::ran_out, std::min(at, window.size()), 0, nullptr};
   }
 
-  /// Whether JSON allows an object behind what stands before. The outermost level is an object, where it must be a
+  /// Whether JSON allows an object after what precedes. The outermost level is an object, where it must be a
   /// member's value.
   bool may_open_object() const { return previous_ == ':' || (depth_ > 1 && (previous_ == ',' || previous_ == '[')); }
 
@@ -154,7 +154,7 @@ std::string number_text(const Element& value) {
   return std::string(digits, result.ptr);
 }
 
-/// Appends a string, or the strings of an array as phrases; false where the value is something else.
+/// Appends a string, or the strings of an array as phrases; false if the value is something else.
 bool append_strings(const Element& value, RecordScratch& scratch, std::string& out) {
   std::string_view text;
   if (value.get_string().get(text) == simdjson::SUCCESS) {

@@ -5,10 +5,10 @@
 
 namespace quern {
 
-/// Says where the records of one file begin and end, in a window over the file that grows at its back and shrinks at
-/// its front. Made for one file, called from front to back. It never looks at a byte twice, but for short
+/// Finds where the records of one file begin and end, in a window over the file that grows at its back and shrinks at
+/// its front. Made for one file, called from front to back. It never reads a byte twice, except for short
 /// look-aheads and a WARC record whose length is wrong, so a file takes linear time; and it never asks for more than
-/// the largest record allowed, so memory is bounded: a larger record is passed over without being held.
+/// the largest record allowed, so memory is bounded: a larger record is skipped without being held.
 class RecordFinder {
  public:
   explicit RecordFinder(std::uint64_t max_record_bytes) : max_record_bytes_(max_record_bytes) {}
@@ -23,7 +23,7 @@ class RecordFinder {
     } kind = need_more;
     std::size_t begin = 0;
     std::size_t size = 0;
-    /// Bytes at the window's front that are done with: the next call's window begins behind them.
+    /// Bytes at the window's front that are done with: the next call's window begins after them.
     std::size_t consumed = 0;
     /// Of a bad one: its place in the file, and why.
     std::uint64_t offset = 0;
@@ -49,14 +49,14 @@ class RecordFinder {
   };
 
   /// Searches from window[from] for the next begin, end or junk. The byte before `from` is there too (unless the file
-  /// begins there); in a record that is not passed over, all from record_begin() on. With `last`, ran_out means that
+  /// begins there); in a record that is not skipped, all from record_begin() on. With `last`, ran_out means that
   /// the file ends, and with it a record that is open.
   virtual Step scan(std::string_view window, std::size_t from, bool last) = 0;
 
   bool in_record() const { return in_record_; }
-  /// Where the open record begins in the window. Not known while a record is passed over: don't use it then.
+  /// Where the open record begins in the window. Not known while a record is skipped: don't use it then.
   std::size_t record_begin() const { return begin_; }
-  bool passing_over() const { return passing_over_; }
+  bool skipping() const { return skipping_; }
   std::uint64_t max_record_bytes() const { return max_record_bytes_; }
   /// No scan may look further ahead than this before it decides.
   static constexpr std::size_t max_look_ahead_bytes = 128;
@@ -67,7 +67,7 @@ class RecordFinder {
 
   std::uint64_t max_record_bytes_;
   bool in_record_ = false;
-  bool passing_over_ = false;
+  bool skipping_ = false;
   std::size_t begin_ = 0;
   std::size_t scanned_ = 0;
   std::uint64_t record_offset_ = 0;

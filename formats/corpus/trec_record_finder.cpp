@@ -11,7 +11,7 @@ namespace {
 /// The longest thing that must be there whole to be told: "</DOC>", or "<DOC" and what follows.
 constexpr std::size_t max_mark_bytes = 6;
 
-/// How far behind "</DOC>" blanks are looked over for what follows.
+/// How far after "</DOC>" blanks are looked over for what follows.
 constexpr std::size_t max_blanks = 64;
 
 bool is_doc_start(std::string_view text) {
@@ -58,7 +58,7 @@ class TrecRecordFinder : public RecordFinder {
     return here.size() < 3 || (here[1] | 0x20) == 'd' || here[1] == '/' || here[1] == '!';
   }
 
-  /// A page may hold "</DOC>" too; a record's own has nothing behind it on its line but the next record or a comment.
+  /// A page may hold "</DOC>" too; a record's own has nothing after it on its line but the next record or a comment.
   static bool ends_record(std::string_view behind) {
     std::size_t at = 0;
     while (at < behind.size() && at < max_blanks - max_mark_bytes && (behind[at] == ' ' || behind[at] == '\t')) ++at;
@@ -66,7 +66,7 @@ class TrecRecordFinder : public RecordFinder {
     return next.empty() || is_ascii_space(next[0]) || is_doc_start(next) || next.substr(0, 4) == "<!--";
   }
 
-  /// Sets in_comment_ to false where the comment ends in the window.
+  /// Sets in_comment_ to false if the comment ends in the window.
   std::size_t behind_comment(std::string_view window, std::size_t from) {
     const std::size_t end = window.find("-->", from);
     in_comment_ = end == std::string_view::npos;
@@ -97,7 +97,7 @@ bool begins_with_trec_record(std::string_view head) {
   for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
     if (!trim(head.substr(at, tag.begin - at)).empty()) return false;
     if (equals_ignoring_case(tag.name, "doc") && !tag.closing) return true;
-    // An element around all records is passed over; a page of HTML is not one.
+    // An element around all records is skipped; a page of HTML is not one.
     if (tag.closing || equals_ignoring_case(tag.name, "html")) return false;
   }
   return false;

@@ -18,7 +18,7 @@ struct Parts {
   std::string_view page;
 };
 
-/// Parts what stands behind <DOCHDR> into header and page. A header without its end tag ends before the line that
+/// Parts what follows <DOCHDR> into header and page. A header without its end tag ends before the line that
 /// begins with a tag.
 void split_behind_dochdr(std::string_view record, std::size_t begin, SgmlTagScanner& tags, Parts& parts) {
   std::size_t end = std::min(record.find("\n<", begin), record.size());
@@ -64,7 +64,7 @@ Parts split_trecweb(std::string_view record) {
 }
 
 /// The first word of the first line that is not empty, where it is an address: WT10g puts IP address, date, type and
-/// size behind it.
+/// size after it.
 std::string_view url_of(std::string_view& header) {
   std::string_view line;
   while (line.empty() && !header.empty()) line = trim(take_line(header));

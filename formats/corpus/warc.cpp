@@ -12,7 +12,7 @@ namespace {
 /// A version line is shorter than this.
 constexpr std::size_t max_version_line = 16;
 
-/// So much white space is looked over behind a block for the next record.
+/// White space after a block in which the next record is searched, at most.
 constexpr std::size_t max_gap = 64;
 
 /// A header line that is longer is none.
@@ -60,11 +60,11 @@ class WarcRecordFinder : public RecordFinder {
  private:
   enum class Place {
     header,
-    block,  ///< behind a header whose Content-Length may be right
+    block,  ///< after a header whose Content-Length may be right
     lost    ///< the next version line ends the record
   };
 
-  /// Between records there should be line ends only. Lines that are something else are told once and passed over.
+  /// Between records there should be line ends only. Other lines are reported once and skipped.
   Step find_record(std::string_view window, std::size_t at, bool last) {
     for (;;) {
       if (in_junk_line_) {
@@ -117,9 +117,9 @@ class WarcRecordFinder : public RecordFinder {
 
   Step enter_block(std::string_view window, std::size_t at, bool last) {
     place_ = Place::lost;
-    if (has_length_ && !passing_over()) {
+    if (has_length_ && !skipping()) {
       const std::uint64_t header_length = at - record_begin();
-      // A length beyond the limit can't be checked without holding so much: it is not believed.
+      // A length beyond the limit can't be checked without holding that much: it is ignored.
       if (header_length <= max_record_bytes() && promised_bytes_ <= max_record_bytes() - header_length) {
         place_ = Place::block;
         promised_end_ = header_length + promised_bytes_;

@@ -15,7 +15,7 @@ struct Judgement {
 };
 
 /// The judgements of a file, in its order: TREC's "qid 0 docno rel", or BEIR's three columns with a heading line.
-/// Throws CorruptFile, with the line, where columns are missing or the relevance is not a whole number.
+/// Throws CorruptFile, with the line, if columns are missing or the relevance is not a whole number.
 std::vector<Judgement> parse_qrels(std::string_view bytes, std::string_view name);
 
 }  // namespace quern

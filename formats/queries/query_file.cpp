@@ -48,16 +48,16 @@ bool split_nothing(std::string_view line, LineParts& parts) {
   return true;
 }
 
-/// Reports what one pass over a text has left behind.
-class LeftBehind {
+/// Reports the text that one pass over it no longer needs, in pieces.
+class ReleasedText {
  public:
-  LeftBehind(std::string_view text, const TextLeft& left) : text_(text), left_(left) {}
+  ReleasedText(std::string_view text, const TextRelease& release) : text_(text), release_(release) {}
 
-  /// The pass has come to `place` in the text.
-  void come_to(const char* place) {
+  /// The pass no longer needs the text before `place`.
+  void advance_to(const char* place) {
     const auto passed = static_cast<std::size_t>(place - text_.data());
-    if (passed - reported_ < piece_bytes || !left_) return;
-    left_(text_.substr(reported_, passed - reported_));
+    if (passed - reported_ < piece_bytes || !release_) return;
+    release_(text_.substr(reported_, passed - reported_));
     reported_ = passed;
   }
 
@@ -65,7 +65,7 @@ class LeftBehind {
   static constexpr std::size_t piece_bytes = std::size_t{8} << 20;
 
   std::string_view text_;
-  const TextLeft& left_;
+  const TextRelease& release_;
   std::size_t reported_ = 0;
 };
 
@@ -93,7 +93,7 @@ bool is_anything(const LineParts&) { return true; }
 /// A form with one query a line.
 struct LineForm {
   std::string_view name;
-  bool (*split)(std::string_view line, LineParts& parts);  ///< false where the line isn't of this form at all
+  bool (*split)(std::string_view line, LineParts& parts);  ///< false if the line isn't of this form at all
   bool (*likely)(const LineParts& parts);                  ///< what "auto" asks for beyond that
   std::string_view wanted;                                 ///< for messages
 };
@@ -118,13 +118,13 @@ bool fits(const LineForm& form, std::string_view line) {
 bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
 
 /// The first form that all lines have.
-const LineForm& detect_line_form(std::string_view text, std::string_view name, const TextLeft& left) {
+const LineForm& detect_line_form(std::string_view text, std::string_view name, const TextRelease& release) {
   std::uint64_t num_lines = 0;
   std::uint64_t fitting[num_line_forms] = {}, first_misfit[num_line_forms] = {};
   LineReader lines(text);
-  LeftBehind behind(text, left);
+  ReleasedText released(text, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
-    behind.come_to(line.data());
+    released.advance_to(line.data());
     for (std::size_t i = 0; i < num_line_forms; ++i) {
       if (fits(line_forms[i], line)) {
         ++fitting[i];
@@ -158,7 +158,7 @@ class JsonQueries {
  public:
   explicit JsonQueries(std::string_view name) : name_(name) {}
 
-  /// The query's id and text, which hold until the next call.
+  /// The query's id and text, which are valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
     simdjson::dom::object object;
     if (const auto error = parser_.parse(line.data(), line.size(), true).get(object)) {
@@ -191,7 +191,7 @@ class LineQueries {
  public:
   LineQueries(const LineForm& form, std::string_view name) : form_(form), name_(name), json_(name) {}
 
-  /// The query of a line that isn't blank; its id and text hold until the next call.
+  /// The query of a line that isn't blank; its id and text are valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
     LineParts parts;
     if (!form_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(form_.wanted));
@@ -213,12 +213,12 @@ class LineQueries {
 };
 
 void for_each_line(std::string_view text, const LineForm& form, std::string_view name, const QueryVisitor& visit,
-                   const TextLeft& left) {
+                   const TextRelease& release) {
   LineQueries queries(form, name);
   LineReader lines(text);
-  LeftBehind behind(text, left);
+  ReleasedText released(text, release);
   for (std::string_view line; lines.next(line);) {
-    behind.come_to(line.data());
+    released.advance_to(line.data());
     const LineParts query = queries.read(line, lines.number());
     visit(query.id, query.text);
   }
@@ -242,12 +242,12 @@ const LineForm* line_form_named(std::string_view form) {
                "holds a zero byte: not a text file, or one in UTF-16, which must be converted to UTF-8 first");
 }
 
-void check_is_text(std::string_view bytes, std::string_view name, const TextLeft& left) {
+void check_is_text(std::string_view bytes, std::string_view name, const TextRelease& release) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
-  LeftBehind behind(bytes, left);
+  ReleasedText released(bytes, release);
   std::size_t zero = std::string_view::npos;
   for (std::size_t from = 0; from < bytes.size() && zero == std::string_view::npos; from += at_once) {
-    behind.come_to(bytes.data() + from);
+    released.advance_to(bytes.data() + from);
     const std::size_t found = bytes.substr(from, at_once).find('\0');
     if (found != std::string_view::npos) zero = from + found;
   }
@@ -257,7 +257,7 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextLeft
 }
 
 [[noreturn]] void refuse_form(std::string_view form) {
-  std::string message = "there is no query file form '" + std::string(form) + "'; there are";
+  std::string message = "unknown query format '" + std::string(form) + "': use one of";
   for (const std::string_view known : query_file_forms()) message.append(" ").append(known);
   throw InvalidArgument(message);
 }
@@ -274,15 +274,15 @@ const std::vector<std::string_view>& query_file_forms() {
 }
 
 std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
-                                const QueryVisitor& visit, const TextLeft& left) {
+                                const QueryVisitor& visit, const TextRelease& release) {
   const bool automatic = form == "auto";
   const TopicMarkup* markup = markup_named(form);
   const LineForm* line_form = line_form_named(form);
   if (!automatic && markup == nullptr && line_form == nullptr) refuse_form(form);
-  check_is_text(bytes, name, left);
+  check_is_text(bytes, name, release);
   const std::string_view text = without_byte_order_mark(bytes);
   if (automatic) markup = detect_topic_markup(text);
-  if (automatic && markup == nullptr) line_form = &detect_line_form(text, name, left);
+  if (automatic && markup == nullptr) line_form = &detect_line_form(text, name, release);
 
   const std::string_view found_form = markup != nullptr ? markup->form : line_form->name;
   bool any = false;
@@ -293,7 +293,7 @@ std::string_view for_each_query(std::string_view bytes, std::string_view form, s
   if (markup != nullptr) {
     for_each_topic(text, *markup, name, visit_query);
   } else {
-    for_each_line(text, *line_form, name, visit_query, left);
+    for_each_line(text, *line_form, name, visit_query, release);
   }
   if (!any) {
     throw InvalidArgument(std::string(name) + ": holds no queries (read as " + std::string(found_form) +

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// Reads files of queries in all the forms that test collections and logs come in; see query_file.md.
+/// Reads query files in the formats of test collections and logs; see query_file.md.
 namespace quern {
 
 struct Query {
@@ -24,20 +24,20 @@ struct QueryFile {
 /// Names of the forms, as --queries-format takes them; "auto" comes first.
 const std::vector<std::string_view>& query_file_forms();
 
-/// Takes a query: its id and its text, as Query says. They hold during the call.
+/// Takes a query: its id and its text, as Query says. They are valid during the call.
 using QueryVisitor = std::function<void(std::string_view id, std::string_view text)>;
 
-/// Is told of text that a pass has left behind: a piece of the text's front, pieces in order. Another pass may come.
-using TextLeft = std::function<void(std::string_view piece)>;
+/// Called with text that a pass no longer needs: pieces from the front on, in order. Another pass may follow.
+using TextRelease = std::function<void(std::string_view piece)>;
 
 /// Calls visit(id, text) for the queries in `bytes`, the whole content of a file (decompressed), in the file's order;
 /// gives the form's name, never "auto". Memory does not grow with the number of queries. `form` is one of
 /// query_file_forms(); with "auto" it is found from all lines together, before the first call. `name` is what messages
-/// call the file. `left`, where there is one, is for who wants the text's memory back. Throws InvalidArgument for an
+/// call the file. `release`, if given, lets the caller free the text's memory. Throws InvalidArgument for an
 /// unknown form, for a file without queries, and where "auto" can't decide; CorruptFile, with the line, where the file
 /// contradicts its form, when the queries before have been visited.
 std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
-                                const QueryVisitor& visit, const TextLeft& left = {});
+                                const QueryVisitor& visit, const TextRelease& release = {});
 
 /// The same queries all at once.
 QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name);
@@ -51,7 +51,7 @@ class QueryLineParser {
   QueryLineParser(QueryLineParser&&) noexcept;
   ~QueryLineParser();
 
-  /// The query of the next line, which comes without its LF; none where it is blank. Throws CorruptFile, with the
+  /// The query of the next line, which comes without its LF; none if it is blank. Throws CorruptFile, with the
   /// line's number, where the line contradicts the form.
   std::optional<Query> next(std::string_view line);
 

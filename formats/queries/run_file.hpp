@@ -5,18 +5,18 @@
 #include <string_view>
 #include <vector>
 
-/// Ranked results as text: written in several forms, and TREC's read back; see run_file.md.
+/// Ranked results as text: written in several formats, and TREC's read back; see run_file.md.
 namespace quern {
 
 /// One result of a query; results are handed over in rank order, best first.
 struct RunResult {
   std::string_view docno;
   float score = 0;
-  std::string_view title;  ///< empty where there is none or the form doesn't show it
+  std::string_view title;  ///< empty if there is none or the format doesn't show it
   std::string_view url;
 };
 
-/// A form of output. begin(), then append() for each query, then end(): each adds to `out`, which the caller may write
+/// An output format. begin(), then append() for each query, then end(): each adds to `out`, which the caller may write
 /// away and clear in between. Formats hold no state, so one object serves all threads.
 class RunFormat {
  public:
@@ -24,21 +24,22 @@ class RunFormat {
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether append() looks at titles and URLs; where not, the caller need not fetch them.
+  /// Whether append() uses titles and URLs; if not, the caller need not fetch them.
   virtual bool shows_titles() const = 0;
   /// What comes before the first query.
   virtual void begin(std::string&) const {}
-  /// The lines of one query. `tag` names the run, for the forms that have a column for it.
+  /// The lines of one query. `tag` names the run, for the formats that have a column for it.
   virtual void append(std::string& out, std::string_view qid, std::string_view query_text,
                       std::span<const RunResult> results, std::string_view tag) const = 0;
-  /// What comes behind the last query.
+  /// What comes after the last query.
   virtual void end(std::string&) const {}
 };
 
-/// All forms, in the order in which help texts show them; the first, "trec", is the default. The one place to add one.
+/// All formats, in the order in which help texts show them; the first, "trec", is the default. The one place to add
+/// one.
 const std::vector<const RunFormat*>& all_run_formats();
 
-/// Throws InvalidArgument, with the names there are, where no form is called so.
+/// Throws InvalidArgument, with all names, if no format has that name.
 const RunFormat& run_format_named(std::string_view name);
 
 /// A line of a TREC run.
@@ -52,7 +53,7 @@ struct RunLine {
 };
 
 /// The lines of a TREC run, in the file's order: columns parted by any white space, the second one ignored.
-/// Throws CorruptFile, with the line, where columns are missing or rank or score is not a number.
+/// Throws CorruptFile, with the line, if columns are missing or rank or score is not a number.
 std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name);
 
 }  // namespace quern

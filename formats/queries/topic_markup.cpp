@@ -130,7 +130,7 @@ class TopicReader {
   const QueryVisitor& visit_;
   bool inside_ = false;
   std::size_t begin_ = 0;       ///< of the topic
-  std::size_t text_begin_ = 0;  ///< of the text behind the last tag
+  std::size_t text_begin_ = 0;  ///< of the text after the last tag
   std::string field_;           ///< text of the open field so far
   std::string id_;
   std::optional<std::string> id_text_;

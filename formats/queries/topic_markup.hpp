@@ -13,7 +13,7 @@ struct TopicMarkup {
   std::string_view form;
   std::string_view topic_tag;
   std::string_view id_tag;
-  std::vector<std::string_view> id_attributes;   ///< of topic_tag; none where the id stands in id_tag alone
+  std::vector<std::string_view> id_attributes;   ///< of topic_tag; none if the id is in id_tag alone
   std::vector<std::string_view> query_tags;      ///< the first of these that a topic has holds its query
   std::vector<std::string_view> leading_labels;  ///< in lower case: with a colon, they may open a field
 };
@@ -23,10 +23,10 @@ const TopicMarkup& trec_markup();
 /// Web track: <topic number="1"> <query>...</query>
 const TopicMarkup& webtrack_markup();
 
-/// The markup of a file that begins with a tag and has topics; null where it is neither.
+/// The markup of a file that begins with a tag and has topics; null if it is neither.
 const TopicMarkup* detect_topic_markup(std::string_view bytes);
 
-/// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, where a topic has no id.
+/// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, if a topic has no id.
 void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name,
                     const QueryVisitor& visit);
 

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// The text up to the next comma; moves `line` behind it.
+/// The text up to the next comma; moves `line` after it.
 std::string_view next_field(std::string_view& line) {
   const std::size_t comma = std::min(line.find(','), line.size());
   const std::string_view field = trim(line.substr(0, comma));

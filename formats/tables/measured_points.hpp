@@ -15,7 +15,7 @@ struct MeasuredPoints {
   std::vector<MeasuredPoint> transfer_bytes;        ///< dq: bytes transferred for a query, by bytes of the cache
 };
 
-/// Reads lines `function,x,y`. `name` is what messages call the file. Throws CorruptFile, with the line, where one is
+/// Reads lines `function,x,y`. `name` is what messages call the file. Throws CorruptFile, with the line, if one is
 /// none; InvalidArgument for a file without points.
 MeasuredPoints parse_measured_points(std::string_view text, std::string_view name);
 

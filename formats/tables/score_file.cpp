@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// Why `word` is no score; empty where it is one.
+/// Why `word` is no score; empty if it is one.
 std::string parse_score(std::string_view word, float& score) {
   const std::string_view digits = word.front() == '+' ? word.substr(1) : word;
   double value = 0;

@@ -14,7 +14,7 @@ struct ScoreLine {
 };
 
 /// Reads lines `document score` (score_file.md) from front to back and calls visit for each; the view holds during the
-/// call. Throws CorruptFile, with file and line, where one is malformed or its score is negative or not finite.
+/// call. Throws CorruptFile, with file and line, if one is malformed or its score is negative or not finite.
 void read_scores(ByteSource& source, const std::function<void(const ScoreLine&)>& visit);
 
 }  // namespace quern

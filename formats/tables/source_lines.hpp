@@ -8,7 +8,7 @@
 namespace quern {
 
 /// Calls visit(line, number) for the lines of a source that are not blank, counting all from 1: without their ends, the
-/// first without a byte-order mark. For text files of any size. Throws CorruptFile where a line has more than 1 MiB.
+/// first without a byte-order mark. For text files of any size. Throws CorruptFile if a line has more than 1 MiB.
 template <class Visit>
 void for_each_source_line(ByteSource& source, Visit&& visit) {
   SourceBytes bytes(source);

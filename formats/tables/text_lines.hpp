@@ -19,7 +19,7 @@ class LineReader {
  public:
   explicit LineReader(std::string_view text) : rest_(text) {}
 
-  /// False behind the last line.
+  /// False after the last line.
   bool next(std::string_view& line) {
     while (!rest_.empty()) {
       const std::size_t end = rest_.find('\n');
@@ -40,7 +40,7 @@ class LineReader {
   std::uint64_t number_ = 0;
 };
 
-/// Cuts the first word off the front of `rest`; empty where there is none.
+/// Cuts the first word off the front of `rest`; empty if there is none.
 std::string_view next_word(std::string_view& rest);
 
 /// Throws CorruptFile "NAME, line N: WHY".

@@ -7,7 +7,7 @@
 /// words. A run of values may begin at any bit. It is the one layout of slots in all codecs, on CPU and GPU.
 namespace quern {
 
-/// Words that hold so many bits.
+/// Words that `bits` bits take.
 constexpr std::uint64_t words_of_bits(std::uint64_t bits) { return (bits + 31) / 32; }
 
 /// The low `width` bits, width 0 to 32.
@@ -20,11 +20,11 @@ inline std::uint32_t unpack_one(const std::uint32_t* words, std::uint64_t bit_of
   return static_cast<std::uint32_t>(window >> (bit_offset % 8)) & low_mask(width);
 }
 
-/// Words behind the last written one that pack() and BitAppender may overwrite (with zeros).
+/// Words after the last written one that pack() and BitAppender may overwrite (with zeros).
 inline constexpr std::size_t pack_slack_words = 2;
 
-/// Writes bits one after another from any bit on. Keeps what stands before; the bits behind become zero or stay, up
-/// to pack_slack_words words, so write runs in ascending order.
+/// Writes bits one after another from any bit on. Keeps the bits before; overwrites up to pack_slack_words words after,
+/// or parts of them, with zeros. So write runs in ascending order.
 class BitAppender {
  public:
   BitAppender(std::uint32_t* words, std::uint64_t bit_offset)

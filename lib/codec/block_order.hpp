@@ -6,8 +6,8 @@
 
 namespace quern {
 
-/// Holds an encoder's caller to the contract of ListEncoder: full blocks, then perhaps one shorter, the same number
-/// of postings in both passes. One a pass.
+/// Checks that an encoder's caller keeps the contract of ListEncoder: full blocks, then perhaps one shorter, with the
+/// same number of postings in both passes. One per pass.
 class BlockOrder {
  public:
   explicit BlockOrder(unsigned block_size) : block_size_(block_size) {}

@@ -9,14 +9,14 @@
 
 /// The contract between codecs and the rest: a posting list is coded as a list header and then blocks of block_size
 /// postings (the last one may be shorter), all in little-endian 32-bit words. A block holds its docIDs and frequencies
-/// and decodes from three things alone: the list header, its own words, and the greatest docID of the block before.
+/// and decodes from the list header, its own words and the largest docID of the block before.
 namespace quern {
 
 using Words = std::vector<std::uint32_t>;
 using WordView = std::span<const std::uint32_t>;
 
-/// Decoders may read so many bytes past the end of a list's words, and write so many values past the postings of a
-/// block: whoever owns the memory keeps that room (zeros behind the words).
+/// Decoders may read this many bytes past the end of a list's words, and write this many values past the postings of a
+/// block: the owner of the memory provides that space (zeros after the words).
 inline constexpr std::size_t over_read_bytes = 64;
 inline constexpr std::size_t over_write_values = 32;
 /// Blocks of less than 64 postings pay for nothing: they let few postings make many blocks, as tests want it.
@@ -66,7 +66,7 @@ class ListEncoder {
 class ListDecoder {
  public:
   virtual ~ListDecoder() = default;
-  /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the greatest docID of the block before, or
+  /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the largest docID of the block before, or
   /// 0xffffffff (-1) for the first. `block` reaches from the block's first word to the end of the list, or to the
   /// block's own end.
   virtual void decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
@@ -74,7 +74,7 @@ class ListDecoder {
   virtual std::size_t block_words(WordView block, unsigned n) const = 0;
   /// Writes the n frequencies of a block (at least 1 each).
   virtual void decode_freqs(WordView block, unsigned n, freq_t* out) const = 0;
-  /// The frequency of posting i < n of a block, without decoding the others where the codec has fixed slots (D5).
+  /// The frequency of posting i < n of a block, without decoding the others if the codec has fixed slots.
   virtual freq_t freq_at(WordView block, unsigned n, unsigned i) const = 0;
 };
 
@@ -85,16 +85,16 @@ class Codec {
   /// One line for help texts.
   virtual std::string_view description() const = 0;
   virtual std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const = 0;
-  /// Reads the list header at the front of `list`. Throws CorruptFile where it is not one.
+  /// Reads the list header at the front of `list`. Throws CorruptFile if it is not one.
   virtual std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) const = 0;
-  /// Words of the list header: the first block begins behind them.
+  /// Words of the list header: the first block begins after them.
   virtual std::size_t header_words(const CodecOptions& options) const = 0;
 };
 
 /// All codecs, in the order in which help texts show them; the first is the default. The one place to add a codec.
 const std::vector<const Codec*>& all_codecs();
 
-/// Throws InvalidArgument, with the names there are, where no codec is called so.
+/// Throws InvalidArgument, with all names, if no codec has that name.
 const Codec& codec_named(std::string_view name);
 
 /// Throws InvalidArgument unless block size and recursion are among those allowed.

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/codec/codec.hpp"
 
-/// The codecs, and the encoders and decoders behind them.
+/// The codecs with their encoders and decoders.
 namespace quern {
 
 /// NewPFD (Yan, Ding, Suel: Inverted Index Compression and Query Processing with Optimized Document Ordering, WWW

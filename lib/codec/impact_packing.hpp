@@ -10,7 +10,7 @@
 /// of its own on. So the values of any block lie where a multiplication says.
 namespace quern {
 
-/// Bits of a list whose greatest impact this is.
+/// Bits of a list whose largest impact this is.
 constexpr unsigned impact_width_of(std::uint32_t greatest) { return static_cast<unsigned>(std::bit_width(greatest)); }
 
 /// Words of a block of n impacts.

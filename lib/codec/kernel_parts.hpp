@@ -16,7 +16,7 @@ constexpr std::uint32_t patch_of(std::uint32_t high, unsigned width) {
 
 // Unary numbers in a bit string, low bits first: q ones, then a zero, the number's terminator.
 
-/// Positions behind the n asked for that Kernels::find_terminators may write.
+/// Positions after the n asked for that Kernels::find_terminators may write.
 inline constexpr unsigned unary_slack = 72;
 
 /// Lists where the ones of a word stand, counted from `base`; returns how many there are.
@@ -43,7 +43,7 @@ bool search_terminators(const std::uint32_t* words, std::uint64_t bit_offset, st
 
 namespace simple16 {
 
-/// For each way and value: where the value stands in the word, and its mask. Values that a way doesn't hold come out
+/// For each way and value: where the value is in the word, and its mask. Values that a way doesn't hold come out
 /// as 0.
 struct Cuts {
   alignas(64) std::array<std::array<std::uint32_t, 32>, 16> shifts{};
@@ -65,7 +65,7 @@ constexpr Cuts make_cuts() {
 
 inline constexpr Cuts cuts = make_cuts();
 
-/// Decoders take so many words at a time, whether or not all are needed: a branch for each costs more.
+/// Words that decoders take at a time, whether or not all are needed: a branch for each would cost more.
 inline constexpr unsigned words_at_a_time = 4;
 
 }  // namespace simple16

@@ -37,10 +37,10 @@ class Exceptions {
     simple16_decode(kernels, from, 2 * count, values_.data());
   }
 
-  /// Throws CorruptFile where a position isn't below n.
+  /// Throws CorruptFile if a position isn't below n.
   void place(const Kernels& kernels, unsigned width, unsigned n, std::uint32_t* out) const {
     if (!kernels.place_patches(values_.data(), values_.data() + count_, count_, width, n, out))
-      throw_corrupt("has an exception behind its last value");
+      throw_corrupt("has an exception after its last value");
   }
 
   /// What is to be added to value i.

@@ -11,7 +11,7 @@
 namespace quern::newpfd {
 namespace {
 
-/// Exact sizes are computed for so many widths of a stream, those of the least estimates.
+/// The widths of a stream with the smallest estimates, for which exact sizes are computed.
 constexpr unsigned max_candidates = 2;
 
 /// One way to code the values of a stream.

@@ -36,7 +36,7 @@ struct Header {
   /// Bits of the header that tell of docIDs, and of frequencies.
   static constexpr unsigned docid_bits = 20, freq_bits = 12;
 
-  /// The docIDs' slots begin behind the header word; counted from the block's first bit, as all offsets here.
+  /// The docIDs' slots begin after the header word; counted from the block's first bit, as all offsets here.
   static constexpr std::uint64_t docid_slots_bit() { return 32; }
   constexpr std::uint64_t freq_slots_bit(unsigned n) const {
     return docid_slots_bit() + std::uint64_t{n} * docid_width;

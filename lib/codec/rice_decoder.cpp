@@ -16,7 +16,7 @@ namespace {
 
 using Positions = std::array<std::uint32_t, max_block_size + unary_slack>;
 
-/// The lengths in a block's header. Throws CorruptFile where they are not all there, or can't hold n terminators.
+/// The lengths in a block's header. Throws CorruptFile if they are not all there, or can't hold n terminators.
 UnaryBits read_lengths(WordView block, unsigned n) {
   if (block.empty() || block.size() < header_words(block[0])) throw_corrupt("block ends too early");
   UnaryBits lengths{block[0] & 0xffff, block[0] >> 16};

@@ -43,7 +43,7 @@ class BitCounts {
   std::array<std::uint64_t, 32> counts_{};
 };
 
-/// Bits of the values in unary code. Throws InvalidArgument where no length field could name them.
+/// Bits of the values in unary code. Throws InvalidArgument if no length field could name them.
 std::uint32_t unary_bits(std::span<const std::uint32_t> values, unsigned width) {
   std::uint64_t bits = values.size();
   for (const std::uint32_t value : values) bits += value >> width;

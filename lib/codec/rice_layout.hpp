@@ -10,7 +10,7 @@ namespace quern::rice {
 /// Remainders, and unary bits, from one base sum to the next.
 inline constexpr unsigned sum_distance = 128;
 inline constexpr unsigned max_width = 31;
-/// A half of the block header that says: the length stands in a word of its own.
+/// This value in a half of the block header means that the length is in a word of its own.
 inline constexpr std::uint32_t long_length = 0xffff;
 
 /// Bits of a remainder, for the whole list: the list header.

@@ -35,7 +35,7 @@ class CountReader {
     return count;
   }
 
-  /// Behind the counts taken.
+  /// After the counts taken.
   std::uint32_t bit() const { return bit_; }
 
  private:
@@ -98,7 +98,7 @@ class Block {
 
  private:
   static constexpr const Shape& shape = shapes[recursion];
-  /// Room for unpacking to write over.
+  /// Space for unpacking to write over.
   using Values = std::array<std::uint32_t, max_block_size + over_write_values>;
 
   /// Puts a stream's exceptions where they belong in `out`, with zeros between; false if there are none.
@@ -112,7 +112,7 @@ class Block {
     return true;
   }
 
-  [[noreturn]] static void throw_behind() { throw_corrupt("block has an exception behind its last value"); }
+  [[noreturn]] static void throw_behind() { throw_corrupt("block has an exception after its last value"); }
 
   /// All values of a nested array, its exceptions in place. At most max_recursion deep.
   void decode(const Stream& stream, const Widths& widths, unsigned array, std::uint32_t* out) const {

@@ -118,7 +118,7 @@ class RpfdEncoder final : public ListEncoder {
   CodedBits bits() const override { return bits_; }
 
  private:
-  /// From the front to the back, since packing may clear bits behind.
+  /// Writes from front to back, since packing may clear the bits that follow.
   void write(std::uint32_t* block) const {
     BitAppender to(block, 0);
     write_counts(layout_.docids, docid_widths_, to);

@@ -98,7 +98,7 @@ struct Layout {
   std::uint32_t slots_end_bit = 0;
   std::uint32_t words = 0;
 
-  /// Finds where each array's slots begin, given the bit behind the counts: the docIDs' own slots, the frequencies'
+  /// Finds where each array's slots begin, given the bit after the counts: the docIDs' own slots, the frequencies'
   /// own, then all other arrays; then, from a word on, raw exceptions.
   constexpr void place(const Shape& shape, const Widths& docid_widths, const Widths& freq_widths,
                        std::uint32_t counts_end_bit) {

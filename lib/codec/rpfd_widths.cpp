@@ -20,7 +20,7 @@ unsigned width_of(std::uint32_t value) { return static_cast<unsigned>(std::bit_w
 /// The least slot width there is a code for.
 unsigned slot_width(unsigned width) { return width == 31 ? 32 : width; }
 
-/// The greatest bit width that any value has; 0 where there are no values.
+/// The largest bit width that any value has; 0 if there are no values.
 unsigned max_of(const std::array<std::uint64_t, 33>& widths) {
   unsigned greatest = 32;
   while (greatest > 0 && widths[greatest] == 0) --greatest;

@@ -4,11 +4,11 @@
 #include "quern/codec/codec.hpp"
 #include "quern/core/types.hpp"
 
-/// The code of very short posting lists, which most lists of a web collection are: they stand in the lexicon itself,
-/// whatever the index's codec, so that looking a term up brings its postings. See formats/short_list.md.
+/// The code of very short posting lists, which are the majority in a web collection. They are stored in the lexicon
+/// itself, whatever the index's codec, so that looking up a term also gives its postings. See formats/short_list.md.
 namespace quern {
 
-/// Lists of up to so many postings are coded this way.
+/// Longer lists are coded by the index's codec.
 inline constexpr std::uint32_t max_short_list = 16;
 
 /// Appends the list: docIDs by binary interpolative coding (Moffat, Stuiver: Binary Interpolative Coding for Effective

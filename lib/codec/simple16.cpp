@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// For each way and value: the greatest width that fits. Values that a way doesn't hold fit anything.
+/// For each way and value: the largest width that fits. Values that a way doesn't hold fit anything.
 constexpr auto make_max_widths() {
   std::array<std::array<std::uint8_t, 32>, 16> max_widths{};
   for (unsigned way = 0; way < 16; ++way) {

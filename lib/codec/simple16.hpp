@@ -17,7 +17,7 @@ inline constexpr unsigned simple16_decode_slack = 128;
 
 namespace simple16 {
 
-/// So many values of so many bits.
+/// `count` values of `width` bits each.
 struct Run {
   std::uint8_t count = 0, width = 0;
 };
@@ -53,14 +53,14 @@ inline constexpr std::array<std::uint8_t, 16> counts = make_counts();
 
 }  // namespace simple16
 
-/// Picks the way of each word for values of these bit widths (each at most 28), behind which stand simple16_slack
-/// zeros. `ways` has room for `count`. Returns how many words there are.
+/// Picks the way of each word for values of these bit widths (each at most 28), followed by simple16_slack
+/// zeros. `ways` has space for `count`. Returns how many words there are.
 unsigned simple16_plan(const std::uint8_t* widths, unsigned count, std::uint8_t* ways);
 
 /// Writes the words of values that were planned so.
 void simple16_encode(const std::uint32_t* values, unsigned count, const std::uint8_t* ways, std::uint32_t* to);
 
-/// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile where `from` ends before.
+/// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile if `from` ends before.
 std::size_t simple16_skip(WordView from, unsigned count);
 
 /// Writes `count` values and up to simple16_decode_slack more; returns the words that they take. Throws CorruptFile

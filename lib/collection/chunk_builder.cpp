@@ -5,7 +5,7 @@
 namespace quern {
 namespace {
 
-/// Titles are kept for people to read; what goes past this is indexed, but not shown.
+/// Titles are stored for display. Longer ones are indexed whole, but stored cut.
 constexpr std::size_t max_title_bytes = 1000;
 
 /// The title on one line, white space and phrase ends run together to single spaces.

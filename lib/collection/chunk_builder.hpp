@@ -11,7 +11,7 @@
 
 namespace quern {
 
-/// A record that could not be used: where it stands and why.
+/// A record that could not be used: its place and the reason.
 struct BadDocument {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
@@ -34,7 +34,7 @@ struct ParsedChunk {
   void clear();
 };
 
-/// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One a thread.
+/// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One per thread.
 class ChunkBuilder {
  public:
   ChunkBuilder(const AnalyzerOptions& options, std::uint64_t max_document_bytes) : analyzer_(options) {

@@ -6,7 +6,7 @@
 
 namespace quern {
 
-/// Counts the terms of a chunk's documents, in title and body together. One a thread.
+/// Counts the terms of a chunk's documents, in title and body together. One per thread.
 class ForwardPostings {
  public:
   /// Postings of the chunk, document after document; docids[d] is the docID of the collection's document d.
@@ -21,7 +21,7 @@ class ForwardPostings {
 
   ChunkBuffers buffers_;
   std::vector<freq_t> counts_;          ///< of each chunk term, in the document at hand
-  std::vector<std::uint32_t> counted_;  ///< chunk terms of the document at hand, in the order of their first coming
+  std::vector<std::uint32_t> counted_;  ///< chunk terms of the document at hand, in the order in which they first occur
 };
 
 }  // namespace quern

@@ -19,7 +19,7 @@ namespace quern {
 namespace {
 
 constexpr std::size_t max_reported_bad = 100;
-/// What one batch in flight takes at most, in batches: its bytes, text, tokens, terms and frames.
+/// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames.
 constexpr std::uint64_t batch_growth = 6;
 
 /// A batch on its way through the pipeline.
@@ -28,7 +28,7 @@ struct Job {
   ParsedChunk chunk;
 };
 
-/// Jobs are used again, so that their buffers are.
+/// Reuses jobs and with them their buffers.
 class JobPool {
  public:
   std::unique_ptr<Job> take() {
@@ -92,7 +92,7 @@ class CorpusParser {
       if (record.size <= resources_.memory_bytes / document_growth) continue;
       throw InvalidArgument(
           fmt::format("{}: byte {}: a document of {} needs about {} of memory; raise --memory, or lower "
-                      "--max-document to pass it over",
+                      "--max-document to skip it",
                       reader_.file_name(record.file), record.file_offset, size_text(record.size),
                       size_text(record.size * document_growth)));
     }
@@ -175,7 +175,7 @@ class CorpusParser {
     throw InvalidArgument(text + "; name another corpus, or give its --format");
   }
 
-  /// Counts documents whose docno came before; returns some of them.
+  /// Counts documents whose docno an earlier one has; returns some of them.
   std::vector<docid_t> count_duplicates() {
     std::vector<docid_t> examples;
     std::string last;  // empty before the first
@@ -201,8 +201,8 @@ class CorpusParser {
       }
     }
     throw InvalidArgument(
-        fmt::format("{}: {} documents have a docno that came before, such as{}; mend the corpus, or "
-                    "allow them by --duplicates keep",
+        fmt::format("{}: {} documents have the docno of an earlier one, such as{}; mend the corpus, or "
+                    "allow them with --duplicates keep",
                     files_.front().path, report_.duplicates, names));
   }
 

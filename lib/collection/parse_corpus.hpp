@@ -9,7 +9,7 @@
 
 namespace quern {
 
-/// What to do with documents whose docno came before.
+/// What to do with documents whose docno an earlier document has.
 inline constexpr const char* duplicates_keep = "keep";      ///< count them, keep all
 inline constexpr const char* duplicates_refuse = "refuse";  ///< fail
 
@@ -17,18 +17,18 @@ struct ParseOptions {
   std::vector<std::string> corpus;  ///< files, folders, or "-"
   CorpusOptions reader;
   AnalyzerOptions analyzer;
-  std::uint64_t max_errors = 1000;  ///< more bad documents than this end the run
+  std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
   std::string duplicates = duplicates_keep;
 };
 
-/// What parsing met.
+/// What parsing found.
 struct ParseReport {
   std::uint64_t read = 0;     ///< records of any kind
   std::uint64_t indexed = 0;  ///< documents, empty ones included
   std::uint64_t empty = 0;    ///< documents without a token
   std::uint64_t skipped = 0;  ///< records that are no documents
   std::uint64_t bad = 0;
-  std::uint64_t duplicates = 0;  ///< documents whose docno came before
+  std::uint64_t duplicates = 0;  ///< documents whose docno an earlier one has
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t bytes = 0;  ///< of records, decompressed
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;
@@ -36,7 +36,7 @@ struct ParseReport {
 };
 
 /// Parses a corpus into a collection file, in parallel, within the memory budget. The bytes written depend on corpus
-/// and options alone. Throws InvalidArgument where there is nothing to index, and what the readers throw.
+/// and options alone. Throws InvalidArgument if there is nothing to index, and what the readers throw.
 ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out);
 
 }  // namespace quern

@@ -7,8 +7,8 @@
 
 namespace quern {
 
-/// A hash table from terms to numbers 0, 1, 2 … in the order of their first coming. Open addressing over one array;
-/// term bytes lie one behind the other in a single buffer.
+/// A hash table from terms to numbers 0, 1, 2 … in the order in which they first occur. Open addressing over one array;
+/// a single buffer holds the bytes of all terms.
 class TermTable {
  public:
   TermTable() { rehash(1024); }

@@ -4,7 +4,7 @@
 
 namespace quern {
 
-/// The few ASCII operations that headers, tags and URLs ask for, whatever the locale.
+/// ASCII operations for headers, tags and URLs, independent of the locale.
 
 constexpr bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 /// HTML's white space, which the vertical tab is not.

@@ -5,10 +5,11 @@
 
 #include "quern/core/types.hpp"
 
-/// BM25, in the one form whose bits all paths share (Robertson, Walker: Some Simple Effective Approximations to the
-/// 2-Poisson Model, SIGIR 1994). The part of term t in document d is w_t * (f / (K_d + f)), each operation rounded once
-/// to float32; K_d and w_t are computed in double and rounded once. A score is the float32 sum of the parts, terms in
-/// order of increasing df, ties by lexicon number. Compiled without contraction.
+/// BM25 with one defined order of float operations, so that all paths give the same bits (Robertson, Walker: Some
+/// Simple Effective Approximations to the 2-Poisson Model, SIGIR 1994). The contribution of term t to document d is w_t
+/// * (f / (K_d + f)), each operation rounded once to float32; K_d and w_t are computed in double and rounded once. A
+/// score is the float32 sum of the contributions, terms in order of increasing df, ties by lexicon number. Compiled
+/// without contraction.
 namespace quern {
 
 struct Bm25Parameters {
@@ -33,7 +34,7 @@ inline float document_constant(std::uint32_t length, double average_length, cons
   return static_cast<float>(parameters.k1 * (1.0 - parameters.b + parameters.b * ratio));
 }
 
-/// f / (K_d + f): the part without weight, in (0, 1].
+/// f / (K_d + f): the contribution without the weight w_t, in (0, 1].
 inline float impact(freq_t freq, float constant) {
   const float f = static_cast<float>(freq);
   return f / (constant + f);
@@ -49,7 +50,7 @@ inline double inverse_document_frequency(Idf idf, std::uint64_t documents, std::
   return std::max(1e-6, std::log(odds));
 }
 
-/// w_t of a term that stands `count` times in the query.
+/// w_t of a term that occurs `count` times in the query.
 inline float term_weight(unsigned count, double idf, const Bm25Parameters& parameters) {
   return static_cast<float>(static_cast<double>(count) * idf * (parameters.k1 + 1.0));
 }

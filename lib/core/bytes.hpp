@@ -101,7 +101,7 @@ class ByteReader {
     return bytes;
   }
 
-  /// A varint length and so many bytes, not copied.
+  /// A varint length and the bytes that it counts, not copied.
   std::string_view string() { return as_text(take(varint())); }
 
   [[noreturn]] void fail(std::string_view why) const {

@@ -4,7 +4,7 @@
 
 namespace quern {
 
-/// What the library throws, and nothing else; the text names file, place and remedy.
+/// Base of the library's exceptions. The text says what is wrong, in which file and where, and what to do.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

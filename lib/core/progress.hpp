@@ -4,16 +4,16 @@
 
 namespace quern {
 
-/// Where long work reports how far it is. The library never prints: a tool hands in what shows it.
+/// Receives the progress of long work. The library never prints: a tool passes in an object that shows it.
 /// add() may be called from any thread.
 class Progress {
  public:
   virtual ~Progress() = default;
-  /// A stage begins: `total` units of `unit` ("bytes", "postings", "documents"); 0 where it isn't known.
+  /// A stage begins: `total` units of `unit` ("bytes", "postings", "documents"); 0 if it isn't known.
   virtual void start(const std::string& stage, std::uint64_t total, const std::string& unit) = 0;
   virtual void add(std::uint64_t units) = 0;
   virtual void finish() = 0;
-  /// Something the user should know though the work goes on.
+  /// Reports something that the user should know although the work goes on.
   virtual void warn(const std::string& message) = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace quern {
 
-/// What a stage may use. None of it shapes the bytes that the stage writes.
+/// Threads, memory and folder that a stage may use. The bytes that it writes do not depend on them.
 struct Resources {
   unsigned threads = 1;
   /// Budget for buffers and tables; the process itself (code, stacks, libraries) may take 64 MB more.

@@ -9,7 +9,7 @@ namespace quern {
 /// Throws InvalidArgument.
 std::uint64_t parse_size(std::string_view text);
 
-/// The shortest exact form ("64M"), else one decimal ("1.4G").
+/// The size in the largest unit that gives a whole number ("64M"), else with one decimal ("1.4G").
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace quern

@@ -11,10 +11,10 @@ namespace quern {
 using docid_t = std::uint32_t;
 /// Number of a term: its place in the lexicon, which is sorted by bytes.
 using term_t = std::uint32_t;
-/// How often a term stands in a document; at least 1 in a posting.
+/// How often a term occurs in a document; at least 1 in a posting.
 using freq_t = std::uint32_t;
 
-/// What a cursor's docid() gives behind its last posting. No document bears this number.
+/// What a cursor's docid() gives after its last posting. No document has this number.
 inline constexpr docid_t end_docid = std::numeric_limits<docid_t>::max();
 
 using Bytes = std::vector<std::uint8_t>;

@@ -35,7 +35,7 @@ class ChunkStream {
  private:
   void run();
   void read_file(std::uint32_t file);
-  /// Hands a chunk over and gets a used one for it; false where the stream is being stopped.
+  /// Hands a chunk over and gets a used one for it; false if the stream is being stopped.
   bool put(Chunk& chunk);
 
   static constexpr std::size_t max_ready = 4;

@@ -13,7 +13,7 @@
 namespace quern {
 namespace {
 
-/// What tells a folder from all others, whatever path leads to it.
+/// Identifies a folder, whatever path leads to it.
 using FolderIdentity = std::pair<dev_t, ino_t>;
 
 struct stat status_of(const std::string& path) {
@@ -51,7 +51,8 @@ class FileFinder {
     const std::size_t before = files.size();
     add_folder(path, status);
     if (files.size() == before) {
-      throw InvalidArgument(path + ": this folder holds no file that is not hidden; a corpus is wanted here");
+      throw InvalidArgument(path +
+                            ": the folder has no files that are not hidden; name a folder or file with documents");
     }
   }
 
@@ -83,8 +84,7 @@ class FileFinder {
 }  // namespace
 
 std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments) {
-  if (arguments.empty())
-    throw InvalidArgument("no corpus is given; name its files or folders, or - for standard input");
+  if (arguments.empty()) throw InvalidArgument("no corpus given; name its files or folders, or - for standard input");
   FileFinder finder;
   for (const std::string& argument : arguments) finder.add(argument);
   return std::move(finder.files);

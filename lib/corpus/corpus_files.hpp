@@ -5,7 +5,7 @@
 
 namespace quern {
 
-/// A file of a corpus, as it is opened; "-" is standard input. `size_bytes` is its stored size, 0 where that isn't
+/// A file of a corpus, as it is opened; "-" is standard input. `size_bytes` is its stored size, 0 if that isn't
 /// known.
 struct CorpusFile {
   std::string path;
@@ -13,9 +13,9 @@ struct CorpusFile {
 };
 
 /// The files that the arguments name, in their order: files as given (twice where given twice), folders recursively in
-/// byte order of the names, "-" as it is. In folders hidden entries are passed over, links are followed unless they
-/// lead back into a folder that is being read. Throws IoError, with the path, where something is missing or
-/// unreadable, and InvalidArgument where a folder holds no file or nothing is given.
+/// byte order of the names, "-" as it is. In folders hidden entries are skipped, links are followed unless they
+/// lead back into a folder that is being read. Throws IoError, with the path, if something is missing or
+/// unreadable, and InvalidArgument if a folder holds no file or nothing is given.
 std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments);
 
 }  // namespace quern

@@ -32,10 +32,10 @@ std::vector<std::string> file_names(const std::vector<CorpusFile>& files) {
 CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options)
     : options_(std::move(options)), names_(file_names(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
-  if (options_.batch_bytes == 0) throw InvalidArgument("a batch of 0 bytes can't be read; 1 is the least");
-  if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; 1 is the least");
+  if (options_.batch_bytes == 0) throw InvalidArgument("a batch of 0 bytes can't be read; use at least 1");
+  if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; use at least 1");
   if (options_.max_document_bytes > std::uint64_t{4} << 30) {
-    throw InvalidArgument("--max-document allows 4G at the most");
+    throw InvalidArgument("--max-document is at most 4G");
   }
   if (files.size() > std::numeric_limits<std::uint32_t>::max()) throw InvalidArgument("more than 2^32 corpus files");
   chunks_ = std::make_unique<ChunkStream>(std::move(files));
@@ -99,10 +99,10 @@ void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
   }
 }
 
-void CorpusReader::make_room(std::string& bytes, std::size_t more_bytes) const {
+void CorpusReader::reserve(std::string& bytes, std::size_t more_bytes) const {
   if (bytes.size() + more_bytes <= bytes.capacity()) return;
-  // To copy a large record while it grows would hold it twice; so the step to the largest size that can be needed is
-  // taken while little is held. Room that is not written to costs nothing.
+  // To copy a large record while it grows would hold it twice; so the capacity grows to the
+  // maximum while the text is still small. Memory that is not written to costs nothing.
   const std::size_t largest = window_begin_ + options_.max_document_bytes + 2 * ChunkStream::chunk_bytes;
   const std::size_t next = 4 * bytes.capacity();
   bytes.reserve(std::max(bytes.size() + more_bytes, next < largest / 2 ? next : largest));
@@ -110,7 +110,7 @@ void CorpusReader::make_room(std::string& bytes, std::size_t more_bytes) const {
 
 bool CorpusReader::read_chunk(RecordBatch& batch) {
   if (!chunks_->next(chunk_)) return false;
-  make_room(batch.bytes, chunk_.bytes.size());
+  reserve(batch.bytes, chunk_.bytes.size());
   batch.bytes.append(chunk_.bytes);
   batch.compressed_bytes += chunk_.compressed_bytes;
   file_ = chunk_.file;

@@ -11,11 +11,11 @@
 namespace quern {
 
 struct CorpusOptions {
-  /// A name that corpus_format_named() knows, or "auto": told from the content, file by file.
+  /// A name that corpus_format_named() knows, or "auto": detected from the content, file by file.
   std::string format = "auto";
-  /// Larger records are passed over and counted as bad.
+  /// Larger records are skipped and counted as bad.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
-  /// A batch ends behind the record that brings it to so many bytes of the corpus.
+  /// A batch ends after the record with which it has at least this many bytes of the corpus.
   std::uint64_t batch_bytes = std::uint64_t{2} << 20;
 };
 
@@ -49,17 +49,17 @@ struct RecordBatch {
   }
 };
 
-/// Goes over all files of a corpus and hands out batches of records for parallel parsing. A thread of its own reads
-/// and decompresses ahead. The batches depend on the corpus and the options alone, never on timing.
+/// Reads all files of a corpus and returns batches of records for parallel parsing. A thread of its own reads ahead
+/// and decompresses. The batches depend on the corpus and the options alone, never on timing.
 class CorpusReader {
  public:
-  /// Throws InvalidArgument where the format's name is unknown or an option is out of its range.
+  /// Throws InvalidArgument if the format's name is unknown or an option is out of its range.
   CorpusReader(std::vector<CorpusFile> files, CorpusOptions options);
   ~CorpusReader();
 
   /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have bad
   /// records only, or none at all, and is as large as its largest record asks for. Throws CorruptFile and IoError as
-  /// ByteSource does, and InvalidArgument where a file is of no known form.
+  /// ByteSource does, and InvalidArgument if no format fits a file.
   bool next(RecordBatch& batch);
 
   const std::string& file_name(std::uint32_t file) const { return names_[file]; }
@@ -68,7 +68,7 @@ class CorpusReader {
 
  private:
   bool read_chunk(RecordBatch& batch);
-  void make_room(std::string& bytes, std::size_t more_bytes) const;
+  void reserve(std::string& bytes, std::size_t more_bytes) const;
   void begin_file(RecordBatch& batch);
   void take(const RecordFinder::Found& found, RecordBatch& batch);
   void advance(std::size_t consumed) { window_begin_ += consumed, window_offset_ += consumed; }

@@ -35,7 +35,7 @@ constexpr std::string_view english_words =
 
 struct NamedStemmer {
   const char* name;
-  const char* algorithm;  ///< libstemmer's name, or null where tokens stay as they are
+  const char* algorithm;  ///< libstemmer's name, or null if tokens stay as they are
 };
 
 constexpr std::array stemmers = {NamedStemmer{"none", nullptr}, NamedStemmer{"porter2", "english"}};

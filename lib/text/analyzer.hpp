@@ -10,18 +10,18 @@
 
 struct sb_stemmer;
 
-/// From text to terms: tokens, without stop words, stemmed. An index stores its analyzer's options whole, so that its
-/// queries are treated as its documents were.
+/// From text to terms: tokens, without stop words, stemmed (formats/analyzer.md). An index stores all options of its
+/// analyzer, so that its queries become terms as its documents did.
 namespace quern {
 
-/// Function words of English, and what is left of their contractions ("don", "ll"); sorted, as tokens.
+/// Function words of English and the tokens of their contractions ("don", "ll"), sorted.
 const std::vector<std::string>& english_stopwords();
 
-/// Tokens of a list of stop words: a word a line, what follows a # is a comment; sorted, each once. A line of several
+/// Tokens of a list of stop words with one word per line and comments from # on; sorted, each once. A line of several
 /// tokens ("don't") gives each of them.
 std::vector<std::string> parse_stopwords(std::string_view text);
 
-/// parse_stopwords of a file. Throws IoError where it can't be read.
+/// parse_stopwords of a file. Throws IoError if it can't be read.
 std::vector<std::string> read_stopwords(const std::string& path);
 
 /// Names that --stemmer takes, the default ("none") first. The one place to add a stemmer is the table in analyzer.cpp.
@@ -31,18 +31,18 @@ const std::vector<std::string>& stemmer_names();
 /// "unknown". The library itself does not say.
 const char* libstemmer_version();
 
-/// Reduces words to stems; one a thread.
+/// Reduces words to stems; one per thread.
 class Stemmer {
  public:
-  /// Throws InvalidArgument, with the names there are, where no stemmer is called so.
+  /// Throws InvalidArgument, with all names, if no stemmer has that name.
   explicit Stemmer(std::string_view name);
   ~Stemmer();
   Stemmer(const Stemmer&) = delete;
   Stemmer& operator=(const Stemmer&) = delete;
 
-  /// True where stem() gives each token back as it is.
+  /// True if stem() gives each token back as it is.
   bool changes_nothing() const { return stemmer_ == nullptr; }
-  /// The stem of a folded token, never empty and never longer than the token; holds until the next call.
+  /// The stem of a folded token, never empty and never longer than the token; valid until the next call.
   std::string_view stem(std::string_view token);
 
  private:
@@ -52,7 +52,7 @@ class Stemmer {
 struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()
   std::vector<std::string> stopwords;   ///< tokens to drop, sorted, each once
-  std::string stopwords_name = "none";  ///< how messages call them: "none", "english" or "file"
+  std::string stopwords_name = "none";  ///< their name in messages: "none", "english" or "file"
   bool operator==(const AnalyzerOptions&) const = default;
 };
 
@@ -64,7 +64,7 @@ AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::str
 /// The options as one line of JSON, stop words included; the same options give the same bytes.
 std::string analyzer_to_json(const AnalyzerOptions& options);
 
-/// Reads analyzer_to_json's text. Throws CorruptFile, with `what`, where it isn't such a text, and UnsupportedVersion
+/// Reads analyzer_to_json's text. Throws CorruptFile, with `what`, if it isn't such a text, and UnsupportedVersion
 /// where it names a stemmer that this program lacks.
 AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what);
 
@@ -88,7 +88,7 @@ class Analyzer {
   explicit Analyzer(const AnalyzerOptions& options);
 
   /// Calls on_term(std::string_view) for each term of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
-  /// each `phrase_end`, in order. A term's bytes hold until the next. Terms have 1 to max_term_bytes bytes.
+  /// each `phrase_end`, in order. A term's bytes are valid until the next. Terms have 1 to max_term_bytes bytes.
   template <class OnTerm, class OnPhraseEnd>
   void analyze(std::string_view utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
     if (plain_) {

@@ -39,7 +39,7 @@ std::string canonical(std::string_view written) {
   return found == aliases.end() ? name : std::string(found->meant);
 }
 
-/// What follows "charset" and "=" in lower-case text, quoted or not; nothing where there is no such pair.
+/// What follows "charset" and "=" in lower-case text, quoted or not; nothing if there is no such pair.
 std::optional<std::string> charset_in(std::string_view text) {
   constexpr std::string_view word = "charset";
   const auto skip_blanks = [&](std::size_t at) {
@@ -61,7 +61,7 @@ std::optional<std::string> charset_in(std::string_view text) {
   return {};
 }
 
-/// The charset of the first <meta> that names one, comments passed over.
+/// The charset of the first <meta> that names one, comments skipped.
 std::optional<std::string> charset_of_meta(std::string_view html) {
   const std::string head = ascii_lowered(html.substr(0, prescan_bytes));
   const std::string_view text = head;
@@ -98,7 +98,7 @@ class Converter {
 
   bool known() const { return descriptor_ != reinterpret_cast<iconv_t>(-1); }
 
-  /// Converts what it can of `in` and takes it off, appending to `out`. False where it met bytes that mean nothing.
+  /// Converts what it can of `in` and takes it off, appending to `out`. False if it met bytes that mean nothing.
   bool convert(std::string_view& in, std::string& out) const {
     std::array<char, 16 << 10> buffer;
     while (!in.empty()) {
@@ -126,7 +126,7 @@ bool is_charset_name(std::string_view name) {
   return !name.empty() && name.size() <= max_charset_name && std::all_of(name.begin(), name.end(), allowed);
 }
 
-/// How many bytes to pass over after a failure: a whole unit, so that the next ones stay in step.
+/// How many bytes to skip after a failure: a whole unit, so that the next ones stay in step.
 std::size_t unit_bytes(std::string_view charset) {
   if (starts_with(charset, "utf-16")) return 2;
   return starts_with(charset, "utf-32") ? 4 : 1;

@@ -19,7 +19,7 @@ struct Link {
 /// What there is to index in one document: valid UTF-8, entities resolved, no tags.
 struct DocumentText {
   std::string docno;
-  std::string url;  ///< empty where the document has none
+  std::string url;  ///< empty if the document has none
   std::string title;
   std::string body;
   std::vector<Link> links;

@@ -18,7 +18,7 @@ namespace {
 /// Names that the parser's dictionary gathers over pages before it is made anew.
 constexpr int max_dictionary_names = 4096;
 
-/// Memory that a page leaves behind for the next one; more is given back.
+/// Memory that is kept from one page to the next; more is freed.
 constexpr std::size_t kept_bytes = std::size_t{1} << 20;
 
 bool is_white_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
@@ -125,7 +125,7 @@ void HtmlExtractor::Parser::start_context() {
   if (xmlCtxtResetPush(context_, filtered_.data(), static_cast<int>(filtered_.size()), nullptr, nullptr) != 0) {
     throw Error("libxml2 can't start on a page of " + std::to_string(filtered_.size()) + " bytes");
   }
-  // A reset leaves behind an XML parser of unknown encoding.
+  // A reset leaves an XML parser of unknown encoding.
   context_->html = 1;
   xmlSwitchEncoding(context_, XML_CHAR_ENCODING_UTF8);
   htmlCtxtUseOptions(context_, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |

@@ -8,8 +8,9 @@
 
 namespace quern {
 
-/// Takes the text and the links out of HTML pages, with libxml2's push parser and no tree. One a thread, for any number
-/// of pages. Time is linear in the page's size and memory bounded by a small multiple of it, whatever the page holds.
+/// Takes the text and the links out of HTML pages, with libxml2's push parser and no tree. One per thread, for any
+/// number of pages. Time is linear in the page's size and memory bounded by a small multiple of it, whatever the page
+/// holds.
 ///
 /// - title: the first <title> that isn't a picture's (in <svg>).
 /// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags separate
@@ -28,8 +29,8 @@ class HtmlExtractor {
   HtmlExtractor(const HtmlExtractor&) = delete;
   HtmlExtractor& operator=(const HtmlExtractor&) = delete;
 
-  /// Sets out.title, out.body and out.links, leaves the rest. `html` is what repair_utf8 gives; whatever the page says
-  /// of its charset is passed over. `url` is the page's own address, or empty. Throws Error where libxml2 fails.
+  /// Sets out.title, out.body and out.links, leaves the rest. `html` is the output of repair_utf8; a charset that the
+  /// page declares is ignored. `url` is the page's own address, or empty. Throws Error if libxml2 fails.
   void extract(std::string_view html, std::string_view url, DocumentText& out);
 
   /// Links dropped so far because their page had too many.

@@ -26,7 +26,7 @@ constexpr std::array<unsigned char, 256> kinds = byte_kinds();
 
 bool is(char c, ByteKind kind) { return (kinds[static_cast<unsigned char>(c)] & kind) != 0; }
 
-/// True where the two names differ in case at most: a bit of a letter's byte is its case.
+/// True if the two names differ in case at most: a bit of a letter's byte is its case.
 bool same_name(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) { return (x | 0x20) == (y | 0x20); };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
@@ -87,7 +87,7 @@ class Filter {
     in_link_ = false;
   }
 
-  /// Goes behind the next `end`, or to the end of the page where there is none.
+  /// Goes after the next `end`, or to the end of the page where there is none.
   void skip_past(std::string_view end, std::size_t from) {
     const std::size_t found = from < html_.size() ? html_.find(end, from) : std::string_view::npos;
     at_ = found == std::string_view::npos ? html_.size() : found + end.size();
@@ -104,7 +104,7 @@ class Filter {
     } else if (next == '!' || next == '?' || next == '/') {
       skip_past(">", at_ + 2);
     } else {
-      // Not as it is: with markup dropped behind it, it might begin a tag.
+      // Not as it is: with markup dropped after it, it might begin a tag.
       out_ += "&lt;";
       ending_ = Ending::text;
       ++at_;
@@ -173,7 +173,7 @@ class Filter {
     return true;
   }
 
-  /// Copies the page's title, passes over others; tags in a title are text. A title without an end tag has none: what
+  /// Copies the page's title, skips others; tags in a title are text. A title without an end tag has none: what
   /// follows is taken for the page's text.
   void pass_title(std::string_view name) {
     if (titles_end_) return;
@@ -190,7 +190,7 @@ class Filter {
     }
   }
 
-  /// Goes behind the end tag of an element that nothing else ends; gives where that tag begins, the end of the page
+  /// Goes after the end tag of an element that nothing else ends; gives where that tag begins, the end of the page
   /// where it is missing.
   std::size_t skip_raw_text(std::string_view name) {
     while (at_ < html_.size()) {
@@ -206,7 +206,7 @@ class Filter {
     return html_.size();
   }
 
-  /// Goes behind a tag's opening, "<" or "</", and its name.
+  /// Goes after a tag's opening, "<" or "</", and its name.
   std::string_view skip_name(std::size_t opening) {
     const std::size_t begin = at_ + opening;
     at_ = begin;
@@ -215,11 +215,11 @@ class Filter {
   }
 
   struct Attributes {
-    std::string_view href;  ///< the first href, name and value as written; empty where there is none
+    std::string_view href;  ///< the first href, name and value as written; empty if there is none
     bool empty = false;     ///< the tag ends in "/>"
   };
 
-  /// Goes behind the tag's ">".
+  /// Goes after the tag's ">".
   Attributes skip_attributes() {
     Attributes found;
     while (at_ < html_.size()) {
@@ -245,7 +245,7 @@ class Filter {
     while (at_ < html_.size() && is_html_blank(html_[at_])) ++at_;
   }
 
-  /// Goes behind an attribute and gives its name; a value whose quote isn't closed takes the rest of the page.
+  /// Goes after an attribute and gives its name; a value whose quote isn't closed takes the rest of the page.
   std::string_view skip_attribute() {
     const std::size_t begin = at_++;
     while (at_ < html_.size() && !is(html_[at_], ends_attribute)) ++at_;

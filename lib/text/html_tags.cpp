@@ -50,7 +50,7 @@ constexpr std::size_t slot_of(std::uint64_t bytes) {
   return static_cast<std::size_t>(bytes * 0x9E3779B97F4A7C15u >> (64 - table_bits));
 }
 
-/// Open addressing: a name stands in its slot or in the next free one after it.
+/// Open addressing: a name is in its slot or in the next free one after it.
 struct TagTable {
   std::array<std::uint64_t, std::size_t{1} << table_bits> keys{};
   std::array<std::uint8_t, std::size_t{1} << table_bits> tags{};

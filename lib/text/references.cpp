@@ -33,7 +33,7 @@ const std::vector<std::string>& bare_names() {
   return names;
 }
 
-/// Length of the longest bare name that `text` begins with; 0 where there is none.
+/// Length of the longest bare name that `text` begins with; 0 if there is none.
 std::size_t bare_name_length(std::string_view text) {
   const auto& names = bare_names();
   for (std::size_t length = std::min(text.size(), max_bare_name); length > 1; --length) {
@@ -49,7 +49,7 @@ std::size_t run_length(std::string_view text, Allowed allowed) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), allowed) - text.begin());
 }
 
-/// Length of the number in a reference like "&#233" or "&#xE9", from the # on; 0 where it isn't one.
+/// Length of the number in a reference like "&#233" or "&#xE9", from the # on; 0 if it isn't one.
 std::size_t number_length(std::string_view text) {
   if (text.empty() || text[0] != '#') return 0;
   const bool hex = text.size() > 1 && (text[1] == 'x' || text[1] == 'X');
@@ -82,7 +82,7 @@ void append_point(std::uint32_t point, std::string& out) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-/// Of what stands between "&" and ";". False where that is no reference.
+/// Of what stands between "&" and ";". False if that is no reference.
 bool resolve_reference(std::string_view reference, std::uint32_t& point) {
   if (reference.size() >= 2 && reference[0] == '#') {
     const bool is_hexadecimal = ascii_lower(reference[1]) == 'x';

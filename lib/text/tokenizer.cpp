@@ -78,7 +78,7 @@ std::size_t TokenBuffer::fold_run(std::string_view text, std::size_t begin, std:
     points_.resize(static_cast<std::size_t>(count) + 1);
     count = decompose();
   }
-  // Turns code points into bytes in place; one element more than there are points is its room for a final zero.
+  // Turns code points into bytes in place; one element more than there are points is its space for a final zero.
   const utf8proc_ssize_t size = count < 0 ? count : utf8proc_reencode(points_.data(), count, options);
   if (size < 0) throw Error(std::string("can't fold a word's case: ") + utf8proc_errmsg(size));
   const std::string_view folded(reinterpret_cast<const char*>(points_.data()), static_cast<std::size_t>(size));

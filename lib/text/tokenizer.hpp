@@ -8,8 +8,9 @@
 #include "quern/text/document_text.hpp"
 
 /// From text to tokens. A token is a maximal run of Unicode letters (L*), marks (M*) and decimal digits (Nd), with full
-/// case folding and then composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All else separates.
-/// A token of more than max_term_bytes is cut there, at a character's end, and the rest of its run is dropped.
+/// case folding and then composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All other characters
+/// separate tokens. A token of more than max_term_bytes is cut there, at a character's end, and the rest of its run is
+/// dropped.
 namespace quern {
 
 inline constexpr std::size_t max_term_bytes = 255;
@@ -34,7 +35,7 @@ inline constexpr std::array<std::uint8_t, 256> classes = byte_classes();
 
 }  // namespace tokenizing
 
-/// Room for one token and a count; one a thread.
+/// Space for one token, and a count of cut tokens; one per thread.
 class TokenBuffer {
  public:
   TokenBuffer();
@@ -45,7 +46,7 @@ class TokenBuffer {
   template <class OnToken, class OnPhraseEnd>
   friend void tokenize(std::string_view, TokenBuffer&, OnToken&&, OnPhraseEnd&&);
 
-  /// Length in bytes of the letter, mark or digit that begins at text[at], a byte beyond ASCII; 0 where what begins
+  /// Length in bytes of the letter, mark or digit that begins at text[at], a byte beyond ASCII; 0 if what begins
   /// there separates. Its length is in `skip` either way.
   static std::size_t token_character(std::string_view text, std::size_t at, std::size_t& skip);
   /// Folds the run that begins at text[begin] and holds something beyond ASCII, whose bytes before `known` are of the
@@ -63,7 +64,7 @@ class TokenBuffer {
 };
 
 /// Calls on_token(std::string_view) for each token of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
-/// each `phrase_end`, in order. A token's bytes hold until the next.
+/// each `phrase_end`, in order. A token's bytes are valid until the next.
 template <class OnToken, class OnPhraseEnd>
 void tokenize(std::string_view utf8, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
   using namespace tokenizing;

@@ -46,7 +46,7 @@ UrlParts split(std::string_view url) {
   return parts;
 }
 
-/// An authority's parts: what stands before and with the @, the host, what follows its colon.
+/// An authority's parts: the user with its @, the host, and the port after the colon.
 struct Authority {
   std::string_view user, host, port;
 };
@@ -107,7 +107,7 @@ bool is_sound(const Authority& authority) {
 
 bool is_control_or_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
-/// A reference as it stands in an attribute: white space around it and line breaks in it mean nothing.
+/// A reference as attributes have it: white space around it and line breaks in it are dropped.
 std::string clean(std::string_view href) {
   while (!href.empty() && is_control_or_space(href.front())) href.remove_prefix(1);
   while (!href.empty() && is_control_or_space(href.back())) href.remove_suffix(1);

@@ -14,7 +14,7 @@ constexpr bool is_unwanted_control(unsigned char c) {
 }
 static_assert(is_unwanted_control(static_cast<unsigned char>(phrase_end)));
 
-/// True where a whole block is ASCII without unwanted controls; no branch inside, so that compilers vectorize it.
+/// True if a whole block is ASCII without unwanted controls; no branch inside, so that compilers vectorize it.
 bool is_plain_block(const char* block) {
   unsigned char bad = 0;
   for (std::size_t i = 0; i < block_bytes; ++i) {
