@@ -7,6 +7,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
@@ -23,7 +24,7 @@ struct CollectionManifest {
   TextLibraries libraries;  ///< that made the terms
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
-  std::string duplicates;
+  Duplicates duplicates = Duplicates::keep;
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;
   std::uint64_t terms = 0;     ///< of all streams

@@ -4,22 +4,6 @@
 
 namespace quern {
 
-void put_libraries(ManifestJson& json, const TextLibraries& libraries) {
-  if (libraries == TextLibraries()) return;
-  json["libraries"] = {{"unicode", libraries.unicode}, {"utf8proc", libraries.utf8proc}};
-  if (!libraries.libstemmer.empty()) json["libraries"]["libstemmer"] = libraries.libstemmer;
-}
-
-TextLibraries read_libraries(const ManifestJson& json) {
-  TextLibraries libraries;
-  if (!json.contains("libraries")) return libraries;
-  const auto& names = json.at("libraries");
-  names.at("unicode").get_to(libraries.unicode);
-  names.at("utf8proc").get_to(libraries.utf8proc);
-  if (names.contains("libstemmer")) names.at("libstemmer").get_to(libraries.libstemmer);
-  return libraries;
-}
-
 std::string CollectionManifest::to_json() const {
   ManifestJson json;
   json["kind"] = "collection";
@@ -27,7 +11,7 @@ std::string CollectionManifest::to_json() const {
   json["settings"] = {{"analyzer", ManifestJson::parse(analyzer_to_json(analyzer))},
                       {"format", corpus_format},
                       {"max_document_bytes", max_document_bytes},
-                      {"duplicates", duplicates}};
+                      {"duplicates", name_of_value(duplicates_names, duplicates)}};
   put_libraries(json, libraries);
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
@@ -47,7 +31,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
     settings.at("format").get_to(manifest.corpus_format);
     settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
-    settings.at("duplicates").get_to(manifest.duplicates);
+    manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
     manifest.libraries = read_libraries(json);
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);

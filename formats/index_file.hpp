@@ -8,7 +8,7 @@
 #include "quern/core/bm25.hpp"
 #include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
-#include "quern/formats/document_scores.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
@@ -21,18 +21,14 @@ inline constexpr std::uint32_t index_version = 1;
 /// The ranks whose parts a list keeps: the k-th best f / (K_d + f) of its postings, for thresholds.
 inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
 
-/// What documents' lengths are: the sums of their frequencies, or something else that an imported file gave.
-inline constexpr const char* lengths_exact = "exact";
-inline constexpr const char* lengths_lossy = "lossy";
-
 /// What an index says of itself: all that shaped its bytes, and what it is scored with.
 struct IndexManifest {
   AnalyzerOptions analyzer;
   TextLibraries libraries;  ///< that made the terms; unknown where another program did
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
-  std::string duplicates;
-  std::string lengths = lengths_exact;
+  Duplicates duplicates = Duplicates::keep;
+  Lengths lengths = Lengths::exact;
   std::string order = "natural";
   std::uint64_t order_seed = 1;
   std::optional<DocumentScoreSettings> scores;  ///< where the index has PageRank or global scores

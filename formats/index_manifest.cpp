@@ -12,8 +12,8 @@ std::string IndexManifest::to_json() const {
   json["settings"] = {{"analyzer", ManifestJson::parse(analyzer_to_json(analyzer))},
                       {"format", corpus_format},
                       {"max_document_bytes", max_document_bytes},
-                      {"duplicates", duplicates},
-                      {"lengths", lengths},
+                      {"duplicates", name_of_value(duplicates_names, duplicates)},
+                      {"lengths", name_of_value(lengths_names, lengths)},
                       {"order", order},
                       {"seed", order_seed},
                       {"codec", codec},
@@ -51,8 +51,8 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
     settings.at("format").get_to(manifest.corpus_format);
     settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
-    settings.at("duplicates").get_to(manifest.duplicates);
-    manifest.lengths = settings.value("lengths", std::string(lengths_exact));
+    manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
+    if (settings.contains("lengths")) manifest.lengths = named_value(settings.at("lengths"), lengths_names, what);
     settings.at("order").get_to(manifest.order);
     settings.at("seed").get_to(manifest.order_seed);
     settings.at("codec").get_to(manifest.codec);

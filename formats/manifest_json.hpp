@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {
@@ -23,7 +23,8 @@ void read_manifest(const std::string& text, const std::string& what, Read&& read
   std::size_t keys = 0;
   const auto check = [&](int depth, ManifestJson::parse_event_t event, ManifestJson&) {
     keys += event == ManifestJson::parse_event_t::key;
-    if (depth > max_depth || keys > max_keys) throw CorruptFile(what + ": section 'manifest': is no manifest of ours");
+    if (depth > max_depth || keys > max_keys)
+      throw CorruptFile(what + ": section 'manifest': is not a manifest of Quern's");
     return true;
   };
   try {
@@ -31,6 +32,14 @@ void read_manifest(const std::string& text, const std::string& what, Read&& read
   } catch (const nlohmann::json::exception& error) {
     throw CorruptFile(what + ": section 'manifest': " + error.what());
   }
+}
+
+/// The value that `json`, a text, names in the table of an enum. Throws CorruptFile, with `what`, if it names none.
+template <class Enum, std::size_t n>
+Enum named_value(const ManifestJson& json, const NamedValue<Enum> (&names)[n], const std::string& what) {
+  const auto name = json.get<std::string>();
+  if (!has_named(names, name)) throw CorruptFile(what + ": section 'manifest': unknown setting '" + name + "'");
+  return find_named(names, name, "setting").value;
 }
 
 /// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.

@@ -5,7 +5,7 @@
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
-#include "quern/formats/document_scores.hpp"
+#include "quern/formats/manifest_settings.hpp"
 
 /// The order file: a docID order of one collection. See order.md.
 namespace quern {

@@ -26,7 +26,7 @@ void run(const ExportArguments& arguments) {
                        {"documents", manifest.documents},
                        {"terms", manifest.terms},
                        {"postings", manifest.postings},
-                       {"lengths", manifest.lengths}};
+                       {"lengths", name_of_value(lengths_names, manifest.lengths)}};
     print(json.dump(1) + "\n");
   }
 }

@@ -33,7 +33,7 @@ void run(const ImportArguments& arguments) {
       import_index([&](InvertedSink& sink) { format.read(arguments.path, sink); }, options, resources, out.file());
   out.commit();
   say_report(arguments.common, report, arguments.output);
-  if (report.manifest.lengths != lengths_exact)
+  if (report.manifest.lengths != Lengths::exact)
     say(arguments.common, "quern: documents' lengths are not the sums of their frequencies: the index says so");
   if (arguments.common.json) print(to_json(report).dump(1) + "\n");
 }

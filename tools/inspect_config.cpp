@@ -28,8 +28,9 @@ std::string config_text(const IndexManifest& manifest) {
       "format = {}\nmax-document = {}\nstemmer = {}\nstopwords = {}\nduplicates = {}\n"
       "order = {}\nseed = {}\ncodec = {}\nblock-size = {}\nrecursion = {}\nk1 = {}\nb = {}\n",
       manifest.corpus_format, manifest.max_document_bytes, manifest.analyzer.stemmer,
-      stopwords_setting(manifest.analyzer), manifest.duplicates, manifest.order, manifest.order_seed, manifest.codec,
-      manifest.codec_options.block_size, manifest.codec_options.recursion, manifest.bm25.k1, manifest.bm25.b);
+      stopwords_setting(manifest.analyzer), name_of_value(duplicates_names, manifest.duplicates), manifest.order,
+      manifest.order_seed, manifest.codec, manifest.codec_options.block_size, manifest.codec_options.recursion,
+      manifest.bm25.k1, manifest.bm25.b);
   if (manifest.quantize_bits > 0) text += fmt::format("quantize = {}\n", manifest.quantize_bits);
   if (manifest.scores) text += score_settings(*manifest.scores);
   return text;

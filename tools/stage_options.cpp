@@ -41,7 +41,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   add_analyzer_options(command, arguments.analyzer);
   command.add_option("--duplicates", arguments.duplicates, "Documents with a docno that came before: keep, refuse")
       ->type_name("NAME")
-      ->check(name_validator({duplicates_keep, duplicates_refuse}))
+      ->check(name_validator(names_of(duplicates_names)))
       ->capture_default_str();
   command.add_option("--max-errors", arguments.max_errors, "Bad documents to pass over before giving up")
       ->type_name("N")
@@ -55,7 +55,7 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.reader.format = arguments.format;
   options.reader.max_document_bytes = parse_size(arguments.max_document);
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
-  options.duplicates = arguments.duplicates;
+  options.duplicates = find_named(duplicates_names, arguments.duplicates, "way to treat duplicates").value;
   options.max_errors = arguments.max_errors;
   return options;
 }

@@ -24,7 +24,7 @@ struct ParseArguments {
   std::string format = "auto";
   std::string max_document = "64M";
   AnalyzerArguments analyzer;
-  std::string duplicates = duplicates_keep;
+  std::string duplicates{duplicates_names[0].name};
   std::uint64_t max_errors = ParseOptions().max_errors;
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);

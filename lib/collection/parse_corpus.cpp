@@ -71,7 +71,7 @@ class CorpusParser {
     report_.postings = counts.postings;
     const std::vector<docid_t> examples = count_duplicates();
     writer_.finish(manifest());
-    if (report_.duplicates > 0 && options_.duplicates == duplicates_refuse) refuse_duplicates(examples);
+    if (report_.duplicates > 0 && options_.duplicates == Duplicates::refuse) refuse_duplicates(examples);
     resources_.progress->finish();
     return report_;
   }
@@ -240,8 +240,6 @@ class CorpusParser {
 }  // namespace
 
 ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out) {
-  if (options.duplicates != duplicates_keep && options.duplicates != duplicates_refuse)
-    throw InvalidArgument("--duplicates is 'keep' or 'refuse', not '" + options.duplicates + "'");
   return CorpusParser(options, resources, out).run();
 }
 

@@ -4,21 +4,18 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_reader.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/file.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {
-
-/// What to do with documents whose docno an earlier document has.
-inline constexpr const char* duplicates_keep = "keep";      ///< count them, keep all
-inline constexpr const char* duplicates_refuse = "refuse";  ///< fail
 
 struct ParseOptions {
   std::vector<std::string> corpus;  ///< files, folders, or "-"
   CorpusOptions reader;
   AnalyzerOptions analyzer;
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
-  std::string duplicates = duplicates_keep;
+  Duplicates duplicates = Duplicates::keep;
 };
 
 /// What parsing found.

@@ -202,7 +202,7 @@ class IndexCheck {
   }
 
   void check_lengths() const {
-    const bool exact = index_.manifest().lengths == lengths_exact;
+    const bool exact = index_.manifest().lengths == Lengths::exact;
     std::uint64_t empty = 0;
     for (docid_t docid = 0; docid < index_.num_documents(); ++docid) {
       if (exact && lengths_[docid] != index_.length(docid))

@@ -96,8 +96,7 @@ class IndexImport : public InvertedSink {
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
     manifest.corpus_format = options_.format;
-    manifest.duplicates = duplicates_keep;
-    manifest.lengths = exact_ ? lengths_exact : lengths_lossy;
+    manifest.lengths = exact_ ? Lengths::exact : Lengths::lossy;
     manifest.collection_hash = hash_text(hash_.value());
     return std::move(documents).finish(std::move(manifest));
   }

@@ -4,7 +4,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/formats/document_scores.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/order/page_links.hpp"
 
 namespace quern {

@@ -114,8 +114,7 @@ class IndexSynthesis {
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
     manifest.corpus_format = "synth";
-    manifest.duplicates = duplicates_keep;
-    manifest.lengths = lengths_lossy;
+    manifest.lengths = Lengths::lossy;
     manifest.order = options_.order_by_score ? "score" : "url";
     manifest.order_seed = options_.seed;
     if (options_.pagerank || options_.order_by_score) {

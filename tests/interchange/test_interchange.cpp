@@ -59,7 +59,7 @@ TEST_CASE("an index made of lists in any order gives them back in the order of t
       build.codec_options.block_size = 64;
       const IndexReader index = Pipeline::open_index(import_model(pipeline, model, build));
       CHECK_NOTHROW(verify_index(index, pipeline.resources));
-      CHECK(index.manifest().lengths == lengths_exact);
+      CHECK(index.manifest().lengths == Lengths::exact);
       check_same(exported(pipeline, index), model);
     }
   }
@@ -147,7 +147,7 @@ TEST_CASE("lengths that are not the sums of frequencies are kept and declared", 
   model.documents[49].second += 1;
   model.counts.total_tokens = 0;  // not said: the sum of the lengths
   const IndexReader index = Pipeline::open_index(import_model(pipeline, model));
-  CHECK(index.manifest().lengths == lengths_lossy);
+  CHECK(index.manifest().lengths == Lengths::lossy);
   CHECK(index.length(49) == model.documents[49].second);
   CHECK(index.manifest().statistics.tokens == index.manifest().tokens + 1);
   CHECK_NOTHROW(verify_index(index, pipeline.resources));

@@ -30,7 +30,7 @@ TEST_CASE("a made-up index has the table's terms and passes verification", "[syn
       CHECK(index.num_documents() == documents);
       CHECK(index.manifest().terms == options.table.terms.size());
       CHECK(index.manifest().postings == options.table.postings());
-      CHECK(index.manifest().lengths == lengths_lossy);
+      CHECK(index.manifest().lengths == Lengths::lossy);
       CHECK(index.manifest().order == (by_score ? "score" : "url"));
       for (const DfEntry& entry : options.table.terms) REQUIRE(docids_of(index, entry.term).size() == entry.df);
     }

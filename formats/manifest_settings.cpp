@@ -1,4 +1,4 @@
-#include "quern/formats/document_scores.hpp"
+#include "quern/formats/manifest_settings.hpp"
 
 #include "quern/formats/manifest_json.hpp"
 
@@ -23,6 +23,22 @@ DocumentScoreSettings document_score_settings(const ManifestJson& json) {
   if (json.contains("pagerank_from")) json.at("pagerank_from").get_to(settings.origin.from);
   if (json.contains("pagerank_file_hash")) json.at("pagerank_file_hash").get_to(settings.origin.file_hash);
   return settings;
+}
+
+void put_libraries(ManifestJson& json, const TextLibraries& libraries) {
+  if (libraries == TextLibraries()) return;
+  json["libraries"] = {{"unicode", libraries.unicode}, {"utf8proc", libraries.utf8proc}};
+  if (!libraries.libstemmer.empty()) json["libraries"]["libstemmer"] = libraries.libstemmer;
+}
+
+TextLibraries read_libraries(const ManifestJson& json) {
+  TextLibraries libraries;
+  if (!json.contains("libraries")) return libraries;
+  const auto& names = json.at("libraries");
+  names.at("unicode").get_to(libraries.unicode);
+  names.at("utf8proc").get_to(libraries.utf8proc);
+  if (names.contains("libstemmer")) names.at("libstemmer").get_to(libraries.libstemmer);
+  return libraries;
 }
 
 }  // namespace quern

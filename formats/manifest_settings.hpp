@@ -4,8 +4,25 @@
 #include <string>
 
 #include "quern/core/bm25.hpp"
+#include "quern/core/named.hpp"
 
+/// Settings that the manifests of several kinds of files share.
 namespace quern {
+
+/// What parsing does with documents whose docno an earlier document has.
+enum class Duplicates {
+  keep,   ///< count them, keep all
+  refuse  ///< fail
+};
+inline constexpr NamedValue<Duplicates> duplicates_names[] = {{"keep", Duplicates::keep},
+                                                              {"refuse", Duplicates::refuse}};
+
+/// What an index's document lengths are.
+enum class Lengths {
+  exact,  ///< the sums of the documents' frequencies
+  lossy   ///< numbers that came from an imported file, or from a generator, and may differ from the sums
+};
+inline constexpr NamedValue<Lengths> lengths_names[] = {{"exact", Lengths::exact}, {"lossy", Lengths::lossy}};
 
 /// Where documents' PageRank came from. Manifests have the names in `from`.
 struct PagerankOrigin {
