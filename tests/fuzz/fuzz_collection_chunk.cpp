@@ -6,6 +6,8 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/collection.hpp"
 
+#include "ignore_corruption.hpp"
+
 /// Changed bytes seldom survive decompression, so here a sound collection of one chunk is written around three hostile
 /// pieces: bytes 0 and 1 are the numbers of documents and terms, bytes 2 to 5 the sizes of the first two pieces.
 namespace {
@@ -45,14 +47,6 @@ CollectionReader collection_of(ByteView input) {
   return CollectionReader(std::make_shared<const File>(std::move(file)));
 }
 
-template <class Read>
-void survive(Read&& read) {
-  try {
-    read();
-  } catch (const CorruptFile&) {
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -63,27 +57,27 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto touch = [&](std::string_view text) {
     for (const char c : text) sum += static_cast<unsigned char>(c);
   };
-  survive([&] {
+  fuzz::ignore_corruption([&] {
     const auto documents = collection.documents(0, buffers);
     if (documents.size() != data[0]) std::abort();
     for (const DocumentRow& row : documents)
       for (const std::string_view text : {row.docno, row.url, row.title}) touch(text);
   });
-  survive([&] {
+  fuzz::ignore_corruption([&] {
     const auto documents = collection.forward(0, buffers);
     if (documents.size() != data[0]) std::abort();
     for (const ForwardRow& row : documents)
       for (const ByteView stream : {row.title, row.body, row.url})
         for (TokenCursor cursor(stream); !cursor.done();) sum += cursor.next();
   });
-  survive([&] {
+  fuzz::ignore_corruption([&] {
     collection.links(0, buffers, [&](std::uint32_t document, std::string_view url, std::string_view anchor) {
       if (document >= data[0]) std::abort();
       touch(url);
       touch(anchor);
     });
   });
-  survive([&] { collection.verify_contents(default_resources()); });
+  fuzz::ignore_corruption([&] { collection.verify_contents(default_resources()); });
   [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
   return 0;
 }

@@ -9,18 +9,11 @@
 #include "quern/query/posting_cursor.hpp"
 
 #include "container_fuzzing.hpp"
+#include "ignore_corruption.hpp"
 
 namespace {
 
 using namespace quern;
-
-template <class Read>
-void survive(Read&& read) {
-  try {
-    read();
-  } catch (const CorruptFile&) {
-  }
-}
 
 /// Steps through a list, or leaps; every docID is one of the index's.
 void read_list(const IndexReader& index, const PostingList& list, docid_t leap) {
@@ -57,10 +50,10 @@ void read_impacts(const IndexReader& index, const PostingList& list) {
 
 void read_lists(const IndexReader& index) {
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
-    survive([&] {
+    fuzz::ignore_corruption([&] {
       index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
-        for (const docid_t leap : {0u, 1u, 100u}) survive([&] { read_list(index, list, leap); });
-        survive([&] { index.find(term); });
+        for (const docid_t leap : {0u, 1u, 100u}) fuzz::ignore_corruption([&] { read_list(index, list, leap); });
+        fuzz::ignore_corruption([&] { index.find(term); });
         read_impacts(index, list);
       });
     });
@@ -70,12 +63,12 @@ void read_lists(const IndexReader& index) {
 void read_documents(const IndexReader& index) {
   std::uint64_t sum = 0;
   for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
-    survive([&] {
+    fuzz::ignore_corruption([&] {
       for (const char c : index.docno(docid)) sum += static_cast<unsigned char>(c);
       const auto found = index.find_docno(index.docno(docid));
       if (found && *found >= index.num_documents()) std::abort();
     });
-    if (docid % 16 == 0) survive([&] { sum += index.text(docid).url.size(); });
+    if (docid % 16 == 0) fuzz::ignore_corruption([&] { sum += index.text(docid).url.size(); });
     sum += index.length(docid);
   }
   for (const auto scores : {index.pagerank(), index.global_scores()})
@@ -93,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                         FileKind::index, index_version));
     read_lists(index);
     read_documents(index);
-    for (const char* docno : {"", "d0", "unknown"}) survive([&] { index.find_docno(docno); });
+    for (const char* docno : {"", "d0", "unknown"}) fuzz::ignore_corruption([&] { index.find_docno(docno); });
     verify_index(index, default_resources());
   } catch (const Error&) {
   }

@@ -1,23 +1,25 @@
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "fuzz_targets.hpp"
 
-// Hands every file of a folder to a fuzz target once: what libFuzzer does first, without libFuzzer.
+/// Runs a fuzz target once on every file of a folder, as libFuzzer does first, but without libFuzzer.
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+  const auto target = argc == 3 ? quern::fuzz::find_fuzz_target(argv[1]) : nullptr;
+  if (target == nullptr) {
+    std::fprintf(stderr, "usage: %s TARGET FOLDER, where TARGET is one of\n", argv[0]);
+    for (const auto& known : quern::fuzz::fuzz_targets())
+      std::fprintf(stderr, "  %.*s\n", static_cast<int>(known.name.size()), known.name.data());
     return 2;
   }
   int seeds = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
+  for (const auto& entry : std::filesystem::directory_iterator(argv[2])) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    target(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     ++seeds;
   }
   std::printf("%d seeds\n", seeds);
