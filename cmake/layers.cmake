@@ -37,6 +37,10 @@ endfunction()
 add_layer(core
   FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries TOP_FOLDERS formats
   LIBRARIES ${QUERN_DEPENDENCIES})
+# Scores are computed in headers too (core/bm25.hpp). A program that uses the installed library gets the same bits only
+# without fused multiply-add.
+target_compile_options(quern_core INTERFACE
+  "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>>")
 add_layer(build
   FOLDERS lib/corpus lib/collection lib/order lib/index lib/interchange formats/corpus formats/exchange
   LIBRARIES quern_core)
