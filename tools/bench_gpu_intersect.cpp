@@ -23,7 +23,7 @@ struct BenchGpuIntersectArguments {
   std::vector<std::string> bucketing, transfers;
   std::vector<std::size_t> batches = {GpuIntersectionOptions().batch_queries};
   std::vector<unsigned> levels = {GpuIntersectionOptions().levels};
-  unsigned gpu = 0, repeats = 3;
+  unsigned gpu = 0, gpus = 1, repeats = 3;
 };
 
 /// Each method with all that it knows of what is asked for; its own way where nothing is.
@@ -42,6 +42,7 @@ std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& argu
           for (const std::string& transfer : transfers) {
             GpuIntersectionOptions options;
             options.gpu = arguments.gpu;
+            options.gpus = arguments.gpus;
             options.batch_queries = batch;
             options.levels = level;
             options.bucketing = order == switch_on;
@@ -174,6 +175,10 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(name_validator(transfer_names()));
   add_gpu_option(*command, arguments->gpu);
+  command->add_option("--gpus", arguments->gpus, "Number of GPUs to use, or all")
+      ->type_name("N")
+      ->transform(gpus_validator())
+      ->capture_default_str();
   add_repeats_option(*command, arguments->repeats, "Times are the median of so many passes");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);

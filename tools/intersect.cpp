@@ -176,6 +176,10 @@ void add_intersect_command(CLI::App& program) {
       ->capture_default_str();
   add_device_option(*command, arguments->device);
   add_gpu_option(*command, arguments->gpu.gpu);
+  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, or all")
+      ->type_name("N")
+      ->transform(gpus_validator())
+      ->capture_default_str();
   command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))

@@ -45,16 +45,12 @@ QueryDevice query_device_named(std::string_view name) {
   throw InvalidArgument("no device is called '" + std::string(name) + "'; there are cpu, gpu, auto");
 }
 
-void require_gpu(unsigned gpu) {
-  GpuOptions options;
-  options.gpu = gpu;
-  GpuEngine::numbers_of(options);
-}
+void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 
 FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
                                Progress& progress, FailoverNotice notice)
     : engine_(engine), device_(device), notice_(std::move(notice)) {
-  if (device != QueryDevice::cpu && !list_gpus().empty()) GpuEngine::numbers_of(options);
+  if (device != QueryDevice::cpu && !list_gpus().empty()) gpu::gpu_numbers(options.gpu, options.gpus);
   gpu_ = make_unless_on_cpu(device, notice_, [&] { return std::make_unique<GpuEngine>(engine, options, progress); });
 }
 
@@ -104,7 +100,6 @@ FailoverIntersection::FailoverIntersection(const Intersection& cpu, QueryDevice 
                                            FailoverNotice notice)
     : cpu_(cpu), device_(device), notice_(std::move(notice)) {
   gpu_ = make_unless_on_cpu(device, notice_, [&] {
-    require_gpu(options.gpu);
     const GpuIntersectionMethod& method =
         gpu_method.empty() ? all_gpu_intersection_methods().front() : gpu_intersection_method_named(gpu_method);
     return std::make_unique<GpuIntersection>(cpu.index(), method, options, progress);
@@ -145,6 +140,7 @@ std::size_t FailoverIntersection::run_on_gpu(std::span<const std::string_view> t
       notice_(continuing_on_cpu(error));
       return done;
     }
+    for (const std::string& failed : counted.failed_gpus) notice_(failed);
     steps.count_gpu(counted, us_since(begun + taking));
     for (const std::vector<docid_t>& documents : kept) steps.take(done++, documents);
   }

@@ -19,7 +19,14 @@ namespace {
 }  // namespace
 
 struct DeviceIndex::Device {};
-DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress&) : engine_(engine), gpu_(gpu) { fail(); }
+DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine*, unsigned gpu, Progress&)
+    : index_(index), gpu_(gpu) {
+  fail();
+}
+DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, Progress& progress)
+    : DeviceIndex(index, nullptr, gpu, progress) {}
+DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress)
+    : DeviceIndex(engine.index(), &engine, gpu, progress) {}
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
@@ -60,6 +67,7 @@ void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const U
   fail();
 }
 std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
+void IntersectRunner::abandon() noexcept {}
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
 }  // namespace gpu

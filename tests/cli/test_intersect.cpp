@@ -120,6 +120,12 @@ TEST_CASE("intersections run on the CPU where there is no GPU, if that may be", 
   CHECK(contains(on_gpu.err, "--device cpu"));
   CHECK(ask({"--method", "merge-find"}).exit_status == 1);  // which is no method of the CPU
   CHECK(ask({"--levels", "5"}).exit_status == 2);
+  for (const std::string gpus : {"1", "2", "all"}) {
+    const RunOutcome on_any = ask({"--device", "auto", "--gpus", gpus});
+    CHECK(on_any.exit_status == 0);
+    CHECK(on_any.out == documents);
+  }
+  CHECK(ask({"--gpus", "some"}).exit_status == 2);
   CHECK(ask({"--bucketing", "perhaps"}).exit_status == 2);
 }
 

@@ -148,6 +148,32 @@ TEST_CASE("the GPU intersects as the CPU does, over blocks of 2 to 16 postings",
     }
 }
 
+TEST_CASE("several GPUs find the documents that one finds, in the same order", "[gpu][intersect][property]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  const IntersectCorpus corpus(pipeline, 83, {3000, 200, 30, false});
+  const Queries queries(draw_queries(31, corpus.model, 200));
+  const IndexReader index = corpus.index(pipeline, {});
+  NoProgress progress;
+  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
+    INFO(method.name);
+    const auto answers_of = [&](unsigned gpus) {
+      GpuIntersectionOptions options;
+      options.gpus = gpus;
+      options.batch_queries = 16;
+      GpuIntersection gpu(index, method, options, progress);
+      CHECK(gpu.gpus() == (gpus == 0 ? list_gpus().size() : gpus));
+      std::vector<std::pair<std::size_t, std::vector<docid_t>>> answers;
+      for (int i = 0; i < 2; ++i)
+        gpu.run(queries.views, [&](std::size_t query, std::span<const docid_t> documents) {
+          answers.emplace_back(query, std::vector<docid_t>(documents.begin(), documents.end()));
+        });
+      return answers;
+    };
+    CHECK(answers_of(0) == answers_of(1));
+  }
+}
+
 TEST_CASE("queries of 64 terms and more are intersected on the GPU", "[gpu][intersect]") {
   SKIP_WITHOUT_GPU();
   Pipeline pipeline;

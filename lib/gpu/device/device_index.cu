@@ -89,23 +89,32 @@ void check_room(const IndexReader& index, std::uint64_t bytes, const cudaDeviceP
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
+DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, Progress& progress)
+    : DeviceIndex(index, nullptr, gpu, progress) {}
 DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress)
-    : engine_(engine), gpu_(gpu), device_(std::make_unique<Device>()) {
+    : DeviceIndex(engine.index(), &engine, gpu, progress) {}
+
+DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu, Progress& progress)
+    : index_(index), gpu_(gpu), device_(std::make_unique<Device>()) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
-  const IndexReader& index = engine.index();
   Device& device = *device_;
   device.coding = coding_of(index);
-  device.quantized = engine.quantizer() != nullptr;
+  device.quantized = scores != nullptr && scores->quantizer() != nullptr;
 
   const ContainerReader& file = index.container();
   const auto postings = file.array<std::uint32_t>("postings");
   const auto block_last = file.array<std::uint32_t>("block_last");
   const auto block_offset = file.array<std::uint32_t>("block_offset");
   const auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
-  const auto constants = engine.constants();
-  const ScoringContext context = engine.scoring_context();
-  const std::vector<float> range_static_score = max_of_ranges(context.static_scores),
-                           range_upper_bounds = max_of_ranges(context.upper_bounds);
+  std::span<const float> constants, static_scores, upper_bounds;
+  if (scores != nullptr) {
+    const ScoringContext context = scores->scoring_context();
+    static_scores = context.static_scores;
+    upper_bounds = context.upper_bounds;
+    if (!device.quantized) constants = scores->constants();
+  }
+  const std::vector<float> range_static_score = max_of_ranges(static_scores),
+                           range_upper_bounds = max_of_ranges(upper_bounds);
 
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
@@ -113,9 +122,8 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
     device.scratch_words =
         std::uint64_t{rpfd_scratch_words(index.manifest().codec_options.recursion, index.block_size())} *
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
-  const std::uint64_t constant_bytes = constants.size() * (device.quantized ? 0 : sizeof(float));
   bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
-           constant_bytes + context.static_scores.size_bytes();
+           constants.size_bytes() + static_scores.size_bytes();
   check_room(index, bytes_, properties);
 
   progress.start("copy to the GPU", bytes_, "bytes");
@@ -124,8 +132,8 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
   device.block_last = uploader.upload(block_last);
   device.block_offset = uploader.upload(block_offset);
   device.impacts = uploader.upload(impacts, over_read_words);
-  if (!device.quantized) device.constants = uploader.upload(constants);
-  device.static_scores = uploader.upload(context.static_scores);
+  device.constants = uploader.upload(constants);
+  device.static_scores = uploader.upload(static_scores);
   device.range_static_score = uploader.upload(std::span<const float>(range_static_score));
   device.range_upper_bounds = uploader.upload(std::span<const float>(range_upper_bounds));
   uploader.wait();
@@ -146,12 +154,12 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
 
 void DeviceIndex::hold_block_maxima(Progress& progress) {
   Device& device = *device_;
-  const auto block_max = engine_.index().container().array<std::uint16_t>("block_max");
+  const auto block_max = index_.container().array<std::uint16_t>("block_max");
   if (device.block_max.size() > 0 || block_max.empty()) return;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu_)));
-  check_room(engine_.index(), block_max.size_bytes(), properties);
+  check_room(index_, block_max.size_bytes(), properties);
   progress.start("copy block maxima to the GPU", block_max.size_bytes(), "bytes");
   Uploader uploader(progress);
   device.block_max = uploader.upload(block_max);

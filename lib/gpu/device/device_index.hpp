@@ -12,8 +12,10 @@ class DeviceIndex {
  public:
   struct Device;  ///< what kernels see; of CUDA sources alone
 
-  /// Copies what answering needs to the GPU of that number: postings, block rows and impacts as they stand in the file,
-  /// and a constant for each document. Says before how much memory that takes; throws CudaError where the GPU has less.
+  /// Copies what decoding needs to the GPU of that number: postings and block rows, as they are in the file. Checks the
+  /// memory that this takes first; throws CudaError if the GPU has less.
+  DeviceIndex(const IndexReader& index, unsigned gpu, Progress& progress);
+  /// Copies what scores need too: impacts or a constant for each document, and static scores.
   DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress);
   DeviceIndex(DeviceIndex&&) noexcept;
   ~DeviceIndex();
@@ -21,7 +23,7 @@ class DeviceIndex {
   /// Copies the index's block maxima to the GPU too, unless they are there.
   void hold_block_maxima(Progress& progress);
 
-  const QueryEngine& engine() const { return engine_; }
+  const IndexReader& index() const { return index_; }
   unsigned gpu() const { return gpu_; }
   /// Taken of the GPU's memory.
   std::uint64_t bytes() const { return bytes_; }
@@ -30,7 +32,9 @@ class DeviceIndex {
   const Device& device() const { return *device_; }
 
  private:
-  const QueryEngine& engine_;
+  DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu, Progress& progress);
+
+  const IndexReader& index_;
   unsigned gpu_;
   std::uint64_t bytes_ = 0, free_bytes_ = 0;
   std::unique_ptr<Device> device_;

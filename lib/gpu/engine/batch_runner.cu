@@ -140,7 +140,7 @@ void BatchRunner::wait() {
   state.times.total_us = state.ended.us_since(state.begun);
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
     throw CorruptFile(
-        state.index.engine().index().name() + ": " + std::to_string(damaged) +
+        state.index.index().name() + ": " + std::to_string(damaged) +
         " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
         "or restore a copy");
 }

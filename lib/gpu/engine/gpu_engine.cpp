@@ -1,16 +1,12 @@
 #include "quern/gpu/engine/gpu_engine.hpp"
 
-#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <exception>
-#include <thread>
+#include <memory>
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/common/tuning.hpp"
-#include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/engine/copy_progress.hpp"
 #include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
@@ -25,56 +21,20 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
-/// Calls work(i) for 0 <= i < count, each in a thread of its own but for the first, and waits for all. What each threw,
-/// or null.
-template <class Do>
-std::vector<std::exception_ptr> in_threads(std::size_t count, const Do& work) {
-  std::vector<std::exception_ptr> thrown(count);
-  const auto run = [&](std::size_t i) {
-    try {
-      work(i);
-    } catch (...) {
-      thrown[i] = std::current_exception();
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(run, i);
-  if (count > 0) run(0);
-  threads.clear();
-  return thrown;
-}
-
 }  // namespace
 
-std::vector<unsigned> GpuEngine::numbers_of(const GpuOptions& options) {
-  if (!built_with_cuda())
-    throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for --device cpu");
-  const std::size_t there = list_gpus().size();
-  if (there == 0) throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
-  const std::size_t end = options.gpus == 0 ? there : std::size_t{options.gpu} + options.gpus;
-  if (options.gpu >= there || end > there)
-    throw InvalidArgument(fmt::format("there is no GPU {}: this machine has {}, counted from 0",
-                                      std::max<std::size_t>(options.gpu, there), there));
-  std::vector<unsigned> numbers;
-  for (unsigned number = options.gpu; number < end; ++number) numbers.push_back(number);
-  return numbers;
-}
-
 GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress)
-    : engine_(engine), options_(options), analyzers_([&engine] { return engine.make_analyzer(); }) {
-  const std::vector<unsigned> numbers = numbers_of(options);
-  shares_.resize(numbers.size());
-  CopyProgress all(progress, numbers.size());
-  const auto copy = [&](std::size_t i) {
-    shares_[i] = std::make_unique<GpuShare>(engine, numbers[i], *options.strategy, options.of_strategy, all);
-  };
-  for (const std::exception_ptr& error : in_threads(numbers.size(), copy))
-    if (error) std::rethrow_exception(error);
-  used_ = shares_.size();
-}
+    : engine_(engine),
+      options_(options),
+      analyzers_([&engine] { return engine.make_analyzer(); }),
+      shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
+              [&](unsigned gpu, Progress& all) {
+                return std::make_unique<RankingShare>(engine, gpu, *options.strategy, options.of_strategy, all);
+              }),
+      used_(shares_.size()) {}
 
 void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
-  for (const std::unique_ptr<GpuShare>& share : shares_) share->set_strategy(strategy, options, progress);
+  shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); });
 }
 
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
@@ -141,35 +101,21 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
   for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
     QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
-    queries = run_shares(queue, work, statistics);
+    queries = process(queue, work, statistics);
     if (run == 0) statistics.run_again += queries.size();
   }
   for (GpuQuery* query : queries) query->on_cpu = true;
 }
 
-std::vector<GpuQuery*> GpuEngine::run_shares(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics) {
+std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics) {
   std::vector<GpuQuery*> again;
-  // Once more where a GPU failed when the others had ended.
-  while (!queue.empty()) {
-    if (shares_.empty()) throw CudaError("no GPU is left that has not failed; ask for --device cpu");
-    const std::size_t busy = std::min({used_, shares_.size(), queue.batches()});
-    std::vector<ShareOutcome> outcomes(busy);
-    const auto thrown = in_threads(busy, [&](std::size_t i) { shares_[i]->answer(queue, work, outcomes[i]); });
-    for (ShareOutcome& outcome : outcomes) {
-      statistics += outcome.statistics;
-      again.insert(again.end(), outcome.again.begin(), outcome.again.end());
-    }
-    for (std::size_t i = busy; i-- > 0;) {
-      if (!thrown[i]) continue;
-      try {
-        std::rethrow_exception(thrown[i]);
-      } catch (const CudaError& error) {
-        statistics.failed_gpus.push_back(fmt::format("GPU {} is left out: {}", shares_[i]->gpu(), error.what()));
-        shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
-        if (shares_.empty()) throw;
-      }
-    }
-  }
+  shares_.for_each([&](RankingShare& share) { share.set_work(work); });
+  const auto collect = [&](RankingShare& share) {
+    const RankingOutcome outcome = share.take_outcome();
+    statistics += outcome.statistics;
+    again.insert(again.end(), outcome.again.begin(), outcome.again.end());
+  };
+  shares_.process(queue, std::min(used_, queue.batches()), collect, statistics.failed_gpus);
   return again;
 }
 

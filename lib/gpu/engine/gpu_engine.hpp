@@ -1,13 +1,12 @@
 #pragma once
 #include <tbb/enumerable_thread_specific.h>
 
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "quern/core/progress.hpp"
-#include "quern/gpu/engine/gpu_share.hpp"
+#include "quern/gpu/engine/ranking_share.hpp"
 #include "quern/query/query_engine.hpp"
 
 namespace quern {
@@ -15,24 +14,20 @@ namespace quern {
 /// How queries go to GPUs.
 struct GpuOptions {
   unsigned gpu = 0;
-  std::size_t batch_queries = 16384;  ///< at most so many at a time, on each GPU
-  unsigned gpus = 1;                  ///< so many, from number `gpu` on; 0: all that there are
+  std::size_t batch_queries = 16384;  ///< at most, on each GPU
+  unsigned gpus = 1;                  ///< GPUs from number `gpu` on; 0: all
   const gpu::Strategy* strategy = &gpu::all_strategies().front();
   gpu::StrategyOptions of_strategy = {};
 };
 
-/// Answers queries on one or several GPUs, with the very results of QueryEngine. Each GPU holds the whole index; a
-/// thread for each takes batches from one queue. A GPU that fails is left out from then on, and the others answer what
-/// it had; where none is left, search() throws what the last one said. One thread at a time uses an engine.
+/// Answers queries on one or several GPUs, with the very results of QueryEngine. Each GPU has the whole index; a thread
+/// for each takes batches from one queue. A GPU that fails is left out from then on, and the others answer what it had;
+/// if none is left, search() throws its error. One thread at a time uses an engine.
 class GpuEngine {
  public:
-  /// Copies the index to the GPUs, to all at a time. Throws CudaError where there is none, or too little memory on one;
-  /// InvalidArgument where there are not so many, or where they don't know the index's codec.
+  /// Copies the index to the GPUs, to all at a time. Throws CudaError if there is none, or too little memory on one;
+  /// InvalidArgument if there are fewer, or if there is no decoder for the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
-
-  /// The numbers of the GPUs that the options ask for. Throws CudaError where this machine, or this build, has none;
-  /// InvalidArgument, with how many there are, where it has not all of them.
-  static std::vector<unsigned> numbers_of(const GpuOptions& options);
 
   /// The k best documents of each query, best first. Throws CudaError where no GPU is left, CorruptFile where lists
   /// don't decode.
@@ -48,22 +43,22 @@ class GpuEngine {
   /// GPUs that have not failed.
   std::size_t gpus() const { return shares_.size(); }
   /// Taken of each GPU's memory.
-  std::uint64_t device_bytes() const { return shares_.front()->device_bytes(); }
+  std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
 
  private:
   std::vector<GpuQuery> prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                                 std::size_t k);
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// All GPUs answer what is in the queue. Returns the queries that must run again.
-  std::vector<GpuQuery*> run_shares(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics);
+  std::vector<GpuQuery*> process(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics);
   void answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
                      const QueryAlgorithm& algorithm, std::size_t k);
 
   const QueryEngine& engine_;
   GpuOptions options_;
   tbb::enumerable_thread_specific<Analyzer> analyzers_;
-  std::vector<std::unique_ptr<GpuShare>> shares_;
-  std::size_t used_ = 0;  ///< the first so many of them
+  gpu::GpuShares<RankingShare> shares_;
+  std::size_t used_ = 0;  ///< the first of them, this many
 };
 
 }  // namespace quern

@@ -3,7 +3,6 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "quern/gpu/common/tuning.hpp"
@@ -11,50 +10,25 @@
 namespace quern {
 
 QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
-                       std::uint64_t fixed_cost)
-    : fixed_cost_(fixed_cost), waiting_(std::move(queries)) {
-  tbb::parallel_sort(waiting_.begin(), waiting_.end(), [](const GpuQuery* a, const GpuQuery* b) {
-    return std::tie(a->postings, b->number) < std::tie(b->postings, a->number);
+                       std::uint64_t fixed_cost) {
+  tbb::parallel_sort(queries.begin(), queries.end(), [](const GpuQuery* a, const GpuQuery* b) {
+    return std::tie(b->postings, a->number) < std::tie(a->postings, b->number);
   });
-  const std::size_t count = waiting_.size();
+  const std::size_t count = queries.size();
   if (count == 0) return;
   batches_ = (count + max_queries - 1) / max_queries;
+  gpu::BatchLimits<GpuQuery> limits;
   if (gpus <= 1) {
-    batch_queries_ = (count + batches_ - 1) / batches_;
-    batch_cost_ = std::numeric_limits<std::uint64_t>::max();
-    return;
+    limits.items = (count + batches_ - 1) / batches_;
+  } else {
+    batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
+    limits.items = max_queries;
+    limits.cost_of = [fixed_cost](const GpuQuery& query) { return query.postings + fixed_cost; };
+    std::uint64_t cost = 0;
+    for (const GpuQuery* query : queries) cost += limits.cost_of(*query);
+    limits.cost = cost / batches_ + 1;
   }
-  batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
-  std::uint64_t cost = 0;
-  for (const GpuQuery* query : waiting_) cost += cost_of(*query);
-  batch_queries_ = max_queries;
-  batch_cost_ = cost / batches_ + 1;
-}
-
-std::vector<GpuQuery*> QueryQueue::take() {
-  const std::lock_guard lock(mutex_);
-  std::vector<GpuQuery*> batch;
-  for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < batch_queries_ && cost < batch_cost_;) {
-    batch.push_back(waiting_.back());
-    waiting_.pop_back();
-    cost += cost_of(*batch.back());
-  }
-  return batch;
-}
-
-void QueryQueue::give_back(std::span<GpuQuery* const> queries) {
-  const std::lock_guard lock(mutex_);
-  waiting_.insert(waiting_.end(), queries.rbegin(), queries.rend());
-}
-
-void QueryQueue::stop() {
-  const std::lock_guard lock(mutex_);
-  waiting_.clear();
-}
-
-bool QueryQueue::empty() const {
-  const std::lock_guard lock(mutex_);
-  return waiting_.empty();
+  start(std::move(queries), std::move(limits));
 }
 
 }  // namespace quern

@@ -49,7 +49,8 @@ struct GpuIntersectionMethod {
 
 struct GpuIntersectionOptions {
   unsigned gpu = 0;
-  std::size_t batch_queries = 4096;             ///< at most so many at a time
+  unsigned gpus = 1;                            ///< GPUs from number `gpu` on; 0: all
+  std::size_t batch_queries = 4096;             ///< at most, on each GPU
   unsigned levels = 3;                          ///< merge-find alone: levels of splitters, up to max_merge_find_levels
   std::optional<bool> bucketing;                ///< the method's own where nothing is said
   std::optional<gpu::ResultTransfer> transfer;  ///< likewise

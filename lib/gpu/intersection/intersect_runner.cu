@@ -153,7 +153,6 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
                             const IntersectRunner* after) {
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
-  state.stream.wait();  // after an error, for a batch whose answers nobody took
   state.work = work;
   state.upload(batch);
   state.make_room(batch);
@@ -206,12 +205,19 @@ std::vector<std::span<const docid_t>> IntersectRunner::State::take_from_rooms() 
   return answers;
 }
 
+void IntersectRunner::abandon() noexcept {
+  if (!state_) return;
+  cudaStreamSynchronize(state_->stream);
+  cudaGetLastError();  // or the next call would report it again
+}
+
 std::vector<std::span<const docid_t>> IntersectRunner::wait() {
   State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.ended.wait();
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), 0); damaged > 0)
     throw CorruptFile(
-        state.index.engine().index().name() + ": " + std::to_string(damaged) +
+        state.index.index().name() + ": " + std::to_string(damaged) +
         " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
         "or restore a copy");
   auto answers = state.work.transfer == ResultTransfer::packed ? state.take_packed() : state.take_from_rooms();

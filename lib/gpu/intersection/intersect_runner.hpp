@@ -65,6 +65,8 @@ class IntersectRunner {
              const IntersectRunner* after = nullptr);
   /// The documents of the batch's queries, in its kernels' order, until the next start().
   std::vector<std::span<const docid_t>> wait();
+  /// Waits for what is under way and forgets it, failures too: the runner may start again if the GPU can.
+  void abandon() noexcept;
   const IntersectTimes& times() const;
 
  private:

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "quern/gpu/engine/pipeline.hpp"
+
+#include "catch.hpp"
+
+/// Batches in flight on GPUs that need no GPU to be tested.
+namespace quern {
+namespace {
+
+struct Work {
+  std::size_t number = 0;
+  std::atomic<int> done = 0;
+};
+
+using Queue = gpu::WorkQueue<Work>;
+
+std::vector<Work*> pointers_to(std::vector<Work>& items) {
+  std::vector<Work*> pointers;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].number = i;
+    pointers.push_back(&items[i]);
+  }
+  return pointers;
+}
+
+std::vector<std::size_t> numbers_of(const std::vector<Work*>& items) {
+  std::vector<std::size_t> numbers;
+  for (const Work* item : items) numbers.push_back(item->number);
+  return numbers;
+}
+
+/// Processes items by counting them; fails where it is told to.
+class FakeShare final : public gpu::GpuShare<Work> {
+ public:
+  enum class Failure { none, at_launch, at_landing, damage };
+
+  explicit FakeShare(unsigned gpu, std::size_t max_items = 3) : gpu_(gpu), max_items_(max_items) {}
+  unsigned gpu() const override { return gpu_; }
+  void fail(Failure failure, int after) { failure_ = failure, left_ = after; }
+
+  std::vector<std::size_t> landed;
+  unsigned in_flight = 0, max_in_flight = 0;
+  bool abandoned = false;
+
+ private:
+  std::size_t launch(unsigned, std::span<Work* const> items) override {
+    if (failure_ == Failure::at_launch && left_-- == 0) throw CudaError("launch failed");
+    max_in_flight = std::max(max_in_flight, ++in_flight);
+    return std::min(items.size(), max_items_);
+  }
+  void land(unsigned, std::span<Work* const> items) override {
+    if (failure_ == Failure::at_landing && left_-- == 0) throw CudaError("landing failed");
+    if (failure_ == Failure::damage && left_-- == 0) throw CorruptFile("damaged");
+    --in_flight;
+    for (Work* item : items) {
+      ++item->done;
+      landed.push_back(item->number);
+    }
+  }
+  void abandon() noexcept override { abandoned = true; }
+
+  unsigned gpu_;
+  std::size_t max_items_;
+  Failure failure_ = Failure::none;
+  int left_ = 0;
+};
+
+gpu::GpuShares<FakeShare> shares_of(unsigned count) {
+  std::vector<unsigned> gpus(count);
+  std::iota(gpus.begin(), gpus.end(), 0u);
+  NoProgress progress;
+  return {gpus, progress, [](unsigned gpu, Progress&) { return std::make_unique<FakeShare>(gpu); }};
+}
+
+bool all_done_once(const std::vector<Work>& items) {
+  return std::all_of(items.begin(), items.end(), [](const Work& item) { return item.done == 1; });
+}
+
+}  // namespace
+
+TEST_CASE("a share has two batches in flight and lands them in order", "[gpu_pipeline]") {
+  std::vector<Work> items(20);
+  Queue queue(pointers_to(items), {7});
+  FakeShare share(0);
+  share.process(queue);
+  CHECK(queue.empty());
+  CHECK(all_done_once(items));
+  CHECK(std::is_sorted(share.landed.begin(), share.landed.end()));
+  CHECK(share.max_in_flight == 2);
+  CHECK(share.in_flight == 0);
+}
+
+TEST_CASE("a GPU that fails gives back what it has not finished, in order", "[gpu_pipeline]") {
+  using Failure = FakeShare::Failure;
+  for (const Failure failure : {Failure::at_launch, Failure::at_landing})
+    for (const int after : {0, 1, 2, 3, 4}) {
+      std::vector<Work> items(20);
+      Queue queue(pointers_to(items), {7});
+      FakeShare share(0);
+      share.fail(failure, after);
+      CHECK_THROWS_AS(share.process(queue), CudaError);
+      CHECK(share.abandoned);
+      FakeShare other(1);
+      other.process(queue);
+      CHECK(all_done_once(items));
+      CHECK(share.landed.size() + other.landed.size() == items.size());
+      CHECK(std::is_sorted(other.landed.begin(), other.landed.end()));
+    }
+}
+
+TEST_CASE("other errors stop the queue", "[gpu_pipeline]") {
+  std::vector<Work> items(20);
+  Queue queue(pointers_to(items), {7});
+  FakeShare share(0);
+  share.fail(FakeShare::Failure::damage, 1);
+  CHECK_THROWS_AS(share.process(queue), CorruptFile);
+  CHECK(queue.empty());
+}
+
+TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pipeline]") {
+  auto shares = shares_of(3);
+  std::vector<Work> items(200);
+  Queue queue(pointers_to(items), {5});
+  shares.for_each([](FakeShare& share) {
+    if (share.gpu() != 1) share.fail(FakeShare::Failure::at_landing, static_cast<int>(share.gpu()));
+  });
+  std::size_t landed = 0;
+  std::vector<std::string> failed;
+  const auto after = [&](FakeShare& share) { landed += std::exchange(share.landed, {}).size(); };
+  shares.process(queue, 3, after, failed);
+  CHECK(all_done_once(items));
+  CHECK(landed == items.size());
+  CHECK(shares.size() + failed.size() == 3);
+  for (const std::string& text : failed) CHECK(text.find("is left out: landing failed") != std::string::npos);
+
+  std::vector<Work> more(50);
+  Queue next(pointers_to(more), {5});
+  shares.for_each([](FakeShare& share) { share.fail(FakeShare::Failure::at_launch, 0); });
+  CHECK_THROWS_WITH(shares.process(next, 3, after, failed), "launch failed");
+  CHECK(shares.size() == 0);
+  CHECK_THROWS_WITH(shares.process(next, 3, after, failed), Catch::Contains("no GPU is left"));
+}
+
+TEST_CASE("no more shares work than are asked for", "[gpu_pipeline]") {
+  auto shares = shares_of(4);
+  std::vector<Work> items(40);
+  Queue queue(pointers_to(items), {5});
+  std::size_t worked = 0;
+  std::vector<std::string> failed;
+  shares.process(
+      queue, 2, [&](FakeShare&) { ++worked; }, failed);
+  CHECK(worked == 2);
+  CHECK(all_done_once(items));
+}
+
+TEST_CASE("a queue ends batches by number and by cost", "[gpu_pipeline]") {
+  std::vector<Work> items(10);
+  Queue by_number(pointers_to(items), {4});
+  CHECK(numbers_of(by_number.take()) == std::vector<std::size_t>{0, 1, 2, 3});
+  Queue by_cost(pointers_to(items), {100, 5, [](const Work& item) { return item.number; }});
+  CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{0, 1, 2, 3});
+  CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{4, 5});
+  const auto batch = by_cost.take();
+  by_cost.give_back(batch);
+  CHECK(by_cost.take() == batch);
+}
+
+TEST_CASE("results that come in any order are handed on in order, by the thread that asks", "[gpu_pipeline]") {
+  constexpr std::size_t count = 500;
+  gpu::ResultsInOrder<std::vector<std::size_t>> results(count);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 3; ++t)
+    threads.emplace_back([&results, t] {
+      for (std::size_t i = t; i < count; i += 3) results.put(i, {i, i + 1});
+    });
+  std::size_t next = 0;
+  results.hand_on([&](std::size_t place, const std::vector<std::size_t>& result) {
+    CHECK(place == next++);
+    CHECK(result == std::vector<std::size_t>{place, place + 1});
+  });
+  CHECK(next == count);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("results after one that never comes are not handed on", "[gpu_pipeline]") {
+  gpu::ResultsInOrder<int> results(4);
+  results.put(0, 10);
+  results.put(2, 12);
+  std::thread thread([&] {
+    results.put(3, 13);
+    results.end();
+  });
+  std::vector<int> handed;
+  results.hand_on([&](std::size_t, int result) { handed.push_back(result); });
+  thread.join();
+  CHECK(handed == std::vector<int>{10});
+}
+
+}  // namespace quern
