@@ -1,16 +1,16 @@
-# Flags that every target shares. Results are the same bits everywhere, so floating point is never contracted.
+# Flags that all targets share. Floating point is never contracted, so that results have the same bits everywhere.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  # The sloppiness lets it cache files that use the tests' precompiled header.
+  # This sloppiness lets ccache store objects that use the tests' precompiled header.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
 endif()
 
 set(host_flags -ffp-contract=off -Wall -Wextra -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC warns of overlaps and overruns in std::string and std::vector that can't be (bug 105651 and its like).
+  # GCC warns of overlaps and overruns in std::string and std::vector that can't happen (GCC bug 105651 and similar ones).
   list(APPEND host_flags -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-alloc-size-larger-than)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -30,7 +30,7 @@ if(QUERN_SANITIZE)
   list(JOIN QUERN_SANITIZE "," sanitizers)
   set(sanitizer_flags -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND sanitizer_flags -Wno-maybe-uninitialized)  # it takes instrumented library code for such
+    list(APPEND sanitizer_flags -Wno-maybe-uninitialized)  # false alarms in instrumented standard library code
   endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${sanitizer_flags}>")
   add_link_options(-fsanitize=${sanitizers})
@@ -39,8 +39,8 @@ if(QUERN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 
-# Where CMAKE_UNITY_BUILD is on, as in the presets that are only checked with, each folder is compiled as one source:
-# headers are read once for all of it. Names in a folder's unnamed namespaces differ for that.
+# With CMAKE_UNITY_BUILD, as in the presets that only check code, each folder is compiled as one source, so that headers are
+# read once per folder. Names in the unnamed namespaces of a folder must differ for that.
 function(compile_folders_as_one target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
@@ -52,5 +52,5 @@ function(compile_folders_as_one target)
   endforeach()
 endfunction()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # takes unnamed namespaces for a header's
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # it takes unnamed namespaces of sources for those of headers
 endif()

@@ -1,4 +1,4 @@
-# The layers of the library, lowest first. A layer may use those above it in this list; which folders may include which
+# The layers of the library, lowest first. A layer may use those that come before it in this list; which folders may include which
 # is the table in ARCHITECTURE.md, which scripts/lint checks.
 include(cmake/include_tree.cmake)
 
@@ -46,7 +46,7 @@ add_layer(build
   LIBRARIES quern_core)
 add_layer(search FOLDERS lib/query lib/intersect lib/cache LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
-# Measurements and made-up data: for the executable and the tests, not installed.
+# Measurements and synthetic data: for the executable and the tests, not installed.
 add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
   compile_cuda_sources(quern_gpu quern_lab)
