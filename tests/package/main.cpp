@@ -5,8 +5,8 @@
 #include "quern/core/version.hpp"
 #include "quern/io/zstd_frame.hpp"
 
-/// Whether x * x - y is rounded after the multiplication: for these numbers the difference is 0 then, else 2^-60. Scores, which
-/// core/bm25.hpp computes in the including program, have the library's bits only so.
+/// Whether x * x - y is rounded after the multiplication: for these numbers the difference is 0 then, else 2^-60.
+/// Scores, which core/bm25.hpp computes in the including program, have the library's bits only so.
 bool multiplications_are_rounded() {
   volatile double x = 1 + 0x1p-30, y = 1 + 0x1p-29;
   const double a = x, b = y;
