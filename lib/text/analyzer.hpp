@@ -71,10 +71,9 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 /// Versions of the libraries that make terms, since other versions may make others (formats/analyzer.md). Empty texts:
 /// unknown, as in files of older programs, or not used.
 struct TextLibraries {
-  std::string unicode;   ///< the standard's version that utf8proc implements, as in "14.0.0"
-  std::string utf8proc;  ///< found at run time
-  std::string
-      libstemmer;  ///< found when the program was built, since libstemmer does not say it; only of stemmed terms
+  std::string unicode;     ///< version of the standard that utf8proc implements, as in "15.0.0"
+  std::string utf8proc;    ///< version at run time
+  std::string libstemmer;  ///< version at build time (the library does not say it); empty without a stemmer
   bool operator==(const TextLibraries&) const = default;
 };
 
