@@ -19,11 +19,11 @@ const std::vector<Strategy>& all_strategies() {
       {"range", "batches, range of documents by range: each list is decoded once for all of its queries",
        range_batch_bytes, make_range},
       {"ding",
-       "each query with the whole GPU, term after term; a union has an accumulator a document, and wand, bmw and "
-       "maxscore are answered as or is (Ding et al. 2009)",
+       "one term after another, with an accumulator per document for unions; wand, bmw and maxscore run as or "
+       "(Ding et al. 2009)",
        result_bytes, make_ding},
       {"partition",
-       "a thread block a query, each of its threads a range of documents by itself; maxscore is answered as bmw is "
+       "a thread block per query, each thread with a range of documents of its own; maxscore runs as bmw "
        "(Huang et al. 2017)",
        result_bytes, make_partition, true},
   };

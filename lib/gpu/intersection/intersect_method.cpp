@@ -14,15 +14,15 @@ using gpu::Unpacking;
 const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
   static const std::vector<GpuIntersectionMethod> methods = {
       {"adaptive",
-       "unpacks lists that are asked for often, to bits or buckets; of others decodes only blocks that matter",
+       "unpacks lists that queries ask for often, to bits or buckets; decodes only the needed blocks of the others",
        IntersectKernels::warps, Unpacking::often_asked},
-      {"block-skipping", "decodes only blocks that a document of the shorter lists may lie in; a block a warp",
+      {"block-skipping", "decodes only blocks that may contain a document of the shorter lists; a block per warp",
        IntersectKernels::warps, Unpacking::none},
-      {"merge-find", "finds these blocks by levels of splitters, a list after another (Ding et al.)",
+      {"merge-find", "finds these blocks by levels of splitters, one list after another (Ding et al. 2009)",
        IntersectKernels::merge_find, Unpacking::none, false, ResultTransfer::packed, false, true},
-      {"hash-segments", "unpacks all; each document is searched for in one bucket of each list (Wang et al.)",
+      {"hash-segments", "unpacks all lists; searches for each document in one bucket of each list (Wang et al. 2017)",
        IntersectKernels::hash_segments, Unpacking::buckets, false, ResultTransfer::packed, true},
-      {"batched", "unpacks all; binary search, scan and compaction, a query a thread block (Wu et al.)",
+      {"batched", "unpacks all lists; binary search, scan and compaction, a query per thread block (Wu et al. 2009)",
        IntersectKernels::batched, Unpacking::documents, true, ResultTransfer::whole, true},
   };
   return methods;

@@ -6,26 +6,26 @@
 
 #include "quern/gpu/intersection/merge_find.hpp"
 
-/// Ways to intersect posting lists on a GPU, without scores. Those of the papers stand beside our own.
+/// Methods of intersecting posting lists on a GPU, without scores: Quern's own, and those of papers to compare with.
 namespace quern {
 namespace gpu {
 
 /// The kernels that answer a batch.
 enum class IntersectKernels : std::uint8_t { warps, merge_find, hash_segments, batched };
 
-/// Which lists stand unpacked in the GPU's memory, from the first batch that asks for them on.
+/// Which lists are unpacked into the GPU's memory by the first batch that needs them.
 enum class Unpacking : std::uint8_t {
   none,
-  often_asked,  ///< once it is cheaper: dense ones as a bit for each document, others as docIDs in buckets
+  often_asked,  ///< once that is cheaper: dense ones as a bit per document, others as docIDs in buckets
   documents,    ///< all, as docIDs
   buckets,      ///< all, as docIDs with a directory of buckets
 };
 
 /// How the documents of a batch come from the GPU.
 enum class ResultTransfer : std::uint8_t {
-  packed,  ///< moved together on the GPU, then in one copy
-  whole,   ///< in one copy of all room that the queries had, as many documents as their shortest lists
-  single,  ///< in one copy for each query
+  packed,  ///< compacted on the GPU, then in one copy
+  whole,   ///< in one copy of the queries' whole capacity: the lengths of their shortest lists
+  single,  ///< in one copy per query
 };
 
 }  // namespace gpu
@@ -37,13 +37,13 @@ struct GpuIntersectionMethod {
   std::string_view description;
   gpu::IntersectKernels kernels;
   gpu::Unpacking unpacking;
-  /// Batches are made of queries with shortest lists of like length, if nothing else is asked for.
+  /// Default of GpuIntersectionOptions::bucketing: whether a batch has queries with shortest lists of similar length.
   bool bucketing = false;
-  /// How results come back, if nothing else is asked for.
+  /// Default of GpuIntersectionOptions::transfer.
   gpu::ResultTransfer transfer = gpu::ResultTransfer::packed;
-  /// A query's documents stand together in its room, so that all ways to transfer them can be had.
+  /// Whether a query's documents are contiguous before packing, so that every transfer is possible.
   bool any_transfer = false;
-  /// Whether GpuIntersectionOptions::levels counts for it.
+  /// Whether it uses GpuIntersectionOptions::levels.
   bool uses_levels = false;
 };
 
@@ -52,18 +52,18 @@ struct GpuIntersectionOptions {
   unsigned gpus = 1;                            ///< GPUs from number `gpu` on; 0: all
   std::size_t batch_queries = 4096;             ///< at most, on each GPU
   unsigned levels = 3;                          ///< merge-find alone: levels of splitters, up to max_merge_find_levels
-  std::optional<bool> bucketing;                ///< the method's own where nothing is said
-  std::optional<gpu::ResultTransfer> transfer;  ///< likewise
-  std::uint64_t unpacked_bytes = 0;  ///< of the GPU's memory for unpacked lists, at most; 0: half of what is free
+  std::optional<bool> bucketing;                ///< default: the method's own
+  std::optional<gpu::ResultTransfer> transfer;  ///< default: the method's own
+  std::uint64_t unpacked_bytes = 0;             ///< limit of GPU memory for unpacked lists; 0: half of what is free
 };
 
 /// All methods, in the order in which help texts show them; the first is the default. The one place to add one.
 const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods();
 
-/// Throws InvalidArgument, with the names there are, where no method is called so.
+/// Throws InvalidArgument, with all names, if no method has this name.
 const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name);
 
-/// Throws InvalidArgument where the method can't transfer results that way.
+/// Throws InvalidArgument if the method can't transfer results that way.
 void check_transfer(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options);
 
 /// The bucket of a query (Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection, ISPAN 2009,

@@ -37,10 +37,10 @@ struct IntersectTimes {
   }
 };
 
-/// Memory of the index's GPU for unpacked lists, which all runners share. Throws CudaError where there is not so much.
+/// Memory on the index's GPU for unpacked lists, which all runners share. Throws CudaError if there is not enough.
 class UnpackedMemory {
  public:
-  struct Device;  ///< of CUDA sources alone
+  struct Device;  ///< only in CUDA sources
 
   UnpackedMemory(const DeviceIndex& index, std::uint64_t words);
   UnpackedMemory(UnpackedMemory&&) noexcept;
@@ -52,15 +52,15 @@ class UnpackedMemory {
   std::unique_ptr<Device> device_;
 };
 
-/// One batch at a time, in a stream of its own: with two of them one is copied while the other is answered. Throws
-/// CudaError where the GPU fails, CorruptFile where blocks don't decode; the unpacked lists are unsound then.
+/// Runs one batch at a time, in a stream of its own: with two runners one batch is copied while the other is answered.
+/// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode; unpacked lists must not be used after that.
 class IntersectRunner {
  public:
   explicit IntersectRunner(const DeviceIndex& index);
   IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
-  /// Returns as soon as all is on its way. Kernels wait for those of `after`, where it is given.
+  /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given.
   void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
   /// The documents of the batch's queries, in its kernels' order, until the next start().

@@ -5,7 +5,7 @@
 #include "quern/core/types.hpp"
 #include "quern/gpu/intersection/intersect_method.hpp"
 
-/// Which posting lists stand unpacked in a GPU's memory, and where. Host code: nothing is copied here.
+/// Which posting lists are unpacked in a GPU's memory, and where. Host code: nothing is copied here.
 namespace quern::gpu {
 
 /// How kernels find a list's documents.
@@ -16,7 +16,7 @@ enum class ListForm : std::uint8_t {
   bits,       ///< a bit for each document of the collection
 };
 
-/// Where a list stands in the memory for unpacked lists, in words of 32 bits.
+/// A list's place in the memory for unpacked lists, in words of 32 bits.
 struct UnpackedPlace {
   ListForm form = ListForm::coded;
   std::uint8_t bucket_shift = 0;
@@ -24,35 +24,35 @@ struct UnpackedPlace {
   std::uint64_t first_bucket = 0;  ///< of the directory
 };
 
-/// Words of a list's bits, for a collection of so many documents: a multiple of what a warp reads at a time.
+/// Words of a list's bits in a collection of `num_documents`: a multiple of what a warp reads at a time.
 constexpr std::uint32_t bit_words(std::uint32_t num_documents) { return (num_documents / 32 / 128 + 1) * 128; }
 
-/// A list is unpacked when it was asked for so often that its blocks would have been decoded this many times over: no
-/// more than that factor is lost against knowing beforehand, whatever is asked.
+/// A list is unpacked once queries would have decoded its blocks this many times over. Whatever the queries are, that
+/// costs at most this factor more than knowing them in advance.
 inline constexpr std::uint64_t decodings_before_unpacking = 2;
-/// Lists with a posting for so many documents, or fewer, are unpacked to bits: as large as docIDs at most.
+/// Lists with at least one posting per this many documents are unpacked to bits, which take no more than docIDs.
 inline constexpr std::uint64_t documents_a_dense_posting = 32;
 
-/// What is known of a list.
+/// A list's state.
 struct ListState {
   UnpackedPlace place;
   std::uint64_t asked = 0;  ///< postings of it that would have been decoded
 };
 
-/// Lists come one behind the other until there is no room; then all are forgotten.
+/// Places lists one after another. When the memory is full the owner clears it, and all are forgotten.
 class UnpackedLists {
  public:
   UnpackedLists(docid_t num_documents, std::uint64_t words) : num_documents_(num_documents), words_(words) {}
 
   /// A list's state, which stays where it is until clear().
   ListState& state_of(term_t number) { return states_[number]; }
-  /// Notes that about so many postings of a list would be decoded. True once that is enough to unpack it.
+  /// Counts about `postings` of a list that would be decoded. Returns true once the list should be unpacked.
   static bool ask(ListState& state, std::uint64_t df, std::uint64_t postings) {
     return (state.asked += postings) >= decodings_before_unpacking * df;
   }
-  /// Gives a list of so many postings, which has none, a place; false where there is no room.
+  /// Gives a list of `df` postings a place, which it must not have yet; false if the memory is full.
   bool add(std::uint32_t df, Unpacking unpacking, ListState& state);
-  /// Words behind the last list: those that lists get until the next call of clear() have greater places.
+  /// The first free word.
   std::uint64_t end() const { return end_; }
   void clear();
 
