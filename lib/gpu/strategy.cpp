@@ -16,7 +16,7 @@ std::uint64_t result_bytes(const QueryBatch& batch, std::size_t k) {
 
 const std::vector<Strategy>& all_strategies() {
   static const std::vector<Strategy> strategies = {
-      {"range", "batches, range of documents by range: each list is decoded once for all of its queries",
+      {"range", "many queries together, one range of docIDs after another; each list is decoded once for all queries",
        range_batch_bytes, make_range},
       {"ding",
        "one term after another, with an accumulator per document for unions; wand, bmw and maxscore run as or "
