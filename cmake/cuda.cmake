@@ -10,9 +10,13 @@ endif()
 if(NOT QUERN_WITH_CUDA)
   return()
 endif()
+option(QUERN_CUDA_LINEINFO "Source lines in the kernels, for profilers: more than doubles the executable" OFF)
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   # Machine code for Ampere and Hopper, and Hopper's PTX for what comes after.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPU architectures to build for")
+endif()
+if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
@@ -22,10 +26,34 @@ endif()
 
 # No fused multiply-add: scores are the same bits as on the CPU.
 list(JOIN host_flags "," nvcc_host_flags)
-set(cuda_flags --expt-relaxed-constexpr -fmad=false -lineinfo -Xcompiler=${nvcc_host_flags})
+set(cuda_flags --expt-relaxed-constexpr -fmad=false -Xcompiler=${nvcc_host_flags})
+if(QUERN_CUDA_LINEINFO)
+  list(APPEND cuda_flags -lineinfo)
+endif()
 if(QUERN_WERROR)
   list(APPEND cuda_flags -Werror=all-warnings)
 endif()
+
+# The codings, from the one list of them; read again whenever it changes.
+set(coding_header "${CMAKE_SOURCE_DIR}/lib/gpu/device/coding.hpp")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${coding_header}")
+file(READ "${coding_header}" coding_text)
+string(REGEX MATCHALL "each\\([a-z0-9_]+\\)" gpu_codings "${coding_text}")
+list(TRANSFORM gpu_codings REPLACE "each\\((.*)\\)" "\\1")
+
+# Kernels that decode lists are templates by coding: a struct of launches for each family of them. Gives a target a source
+# for each coding, so that they compile side by side.
+function(add_kernel_family target header family)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
+  set(family_header "${header}")
+  foreach(coding IN LISTS gpu_codings)
+    if(NOT coding IN_LIST arg_WITHOUT)
+      set(source "${CMAKE_BINARY_DIR}/kernels/${family}_${coding}.cu")
+      configure_file("${CMAKE_SOURCE_DIR}/cmake/kernels_of_coding.cu.in" "${source}" @ONLY)
+      target_sources(${target} PRIVATE "${source}")
+    endif()
+  endforeach()
+endfunction()
 
 # For layers with CUDA sources.
 function(compile_cuda_sources)

@@ -49,6 +49,10 @@ add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # Measurements and synthetic data: for the executable and the tests, not installed.
 add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
+  add_kernel_family(quern_gpu range/kernels.cuh Kernels)
+  add_kernel_family(quern_gpu intersection/intersect_launches.cuh IntersectLaunches)
+  add_kernel_family(quern_gpu ding/ding_kernels.cuh DingKernels)
+  add_kernel_family(quern_gpu partition/partition_kernels.cuh PartitionKernels WITHOUT rpfd_once)  # serial_coding()
   compile_cuda_sources(quern_gpu quern_lab)
 endif()
 

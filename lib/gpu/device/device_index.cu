@@ -18,10 +18,12 @@ constexpr std::size_t piece_bytes = std::size_t{32} << 20;
 constexpr std::size_t over_read_words = 4096;
 
 Coding coding_of(const IndexReader& index) {
-  const std::string_view name = index.codec().name();
-  if (name == "newpfd") return Coding::newpfd;
-  if (name == "rpfd") return index.manifest().codec_options.recursion == 1 ? Coding::rpfd_once : Coding::rpfd;
-  if (name == "rice") return Coding::rice;
+  const std::string_view codec = index.codec().name();
+  if (codec == "rpfd" && index.manifest().codec_options.recursion == 1) return Coding::rpfd_once;
+#define QUERN_GPU_CODING(name) \
+  if (codec == #name) return Coding::name;
+  QUERN_GPU_CODINGS(QUERN_GPU_CODING)
+#undef QUERN_GPU_CODING
   throw InvalidArgument(index.name() + ": its codec has no decoder for GPUs; build it with newpfd, rpfd or rice");
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 #include <cstdint>
 
+#include "quern/gpu/device/coding.hpp"
+
 /// What kernels see of an index: its own sections, copied unchanged, and where a list stands in them.
 namespace quern::gpu {
-
-/// How lists are coded: rpfd_once is rpfd of recursion 1, the usual one.
-enum class Coding : std::uint8_t { newpfd, rpfd, rpfd_once, rice };
 
 struct IndexView {
   const std::uint32_t* postings = nullptr;  ///< sections of formats/index.md

@@ -6,7 +6,6 @@
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/ding/ding_kernels.hpp"
 #include "quern/gpu/ding/max_tree.cuh"
-#include "quern/gpu/range/kernels.hpp"
 
 namespace quern::gpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "quern/gpu/ding/ding_view.cuh"
 
-/// Launches of the strategy `ding` that read lists, one source file a coding.
+/// Launches of the strategy `ding` that read lists, one source per coding.
 namespace quern::gpu {
 
 template <Coding coding>
@@ -18,10 +18,5 @@ struct DingKernels {
   static void intersect_term(const IndexView& index, const BatchView& batch, const Wave& wave, std::uint32_t t,
                              bool quantized, cudaStream_t stream);
 };
-
-extern template struct DingKernels<Coding::newpfd>;
-extern template struct DingKernels<Coding::rpfd>;
-extern template struct DingKernels<Coding::rpfd_once>;
-extern template struct DingKernels<Coding::rice>;
 
 }  // namespace quern::gpu

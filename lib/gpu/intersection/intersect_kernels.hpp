@@ -7,7 +7,7 @@
 /// Launches of intersections without scores. CUDA sources alone include this.
 namespace quern::gpu {
 
-/// Those that decode blocks, one source file a coding.
+/// Those that decode blocks, one source per coding.
 template <Coding coding>
 struct IntersectLaunches {
   /// Unpacks the lists of the batch's tasks.
@@ -28,10 +28,5 @@ void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream);
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream);
 /// Words of IntersectView::tile_sums.
 std::uint32_t tiles_of(std::uint32_t parts);
-
-extern template struct IntersectLaunches<Coding::newpfd>;
-extern template struct IntersectLaunches<Coding::rpfd>;
-extern template struct IntersectLaunches<Coding::rpfd_once>;
-extern template struct IntersectLaunches<Coding::rice>;
 
 }  // namespace quern::gpu

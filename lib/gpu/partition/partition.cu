@@ -5,7 +5,6 @@
 #include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/partition/partition_kernels.hpp"
-#include "quern/gpu/range/kernels.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -15,9 +14,6 @@ PartitionMethod method_of(const BatchWork& work) {
   if (work.pruning == Pruning::none) return PartitionMethod::unite;
   return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
 }
-
-/// One thread decodes rpfd of any recursion in the same way.
-Coding serial_coding(Coding coding) { return coding == Coding::rpfd_once ? Coding::rpfd : coding; }
 
 /// Huang et al.'s way. As many thread blocks as run at a time, and have room, take query after query.
 class PartitionRun final : public StrategyRun {
@@ -30,7 +26,7 @@ class PartitionRun final : public StrategyRun {
     if (!are_partitions(threads_))
       throw InvalidArgument("the strategy 'partition' takes 32 to 512 partitions, a multiple of 32");
     with_coding(coding_, [&]<Coding coding>() {
-      if constexpr (coding != Coding::rpfd_once) resident_ = PartitionKernels<coding>::resident(threads_, quantized_);
+      resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, quantized_);
     });
   }
 
@@ -53,8 +49,7 @@ class PartitionRun final : public StrategyRun {
     room_.reserve(blocks * of.layout.words);
     of.room = room_.data();
     with_coding(coding_, [&]<Coding coding>() {
-      if constexpr (coding != Coding::rpfd_once)
-        PartitionKernels<coding>::run(index, view, of, blocks, quantized_, stream);
+      PartitionKernels<serial_coding(coding)>::run(index, view, of, blocks, quantized_, stream);
     });
   }
 

@@ -4,7 +4,7 @@
 #include "quern/gpu/engine/batch_view.cuh"
 #include "quern/gpu/partition/partition_layout.hpp"
 
-/// Launches of the strategy `partition`, one source file a coding.
+/// Launches of the strategy `partition`, one source per coding.
 namespace quern::gpu {
 
 struct PartitionWork {
@@ -22,9 +22,5 @@ struct PartitionKernels {
   static void run(const IndexView& index, const BatchView& batch, const PartitionWork& work, unsigned blocks,
                   bool quantized, cudaStream_t stream);
 };
-
-extern template struct PartitionKernels<Coding::newpfd>;
-extern template struct PartitionKernels<Coding::rpfd>;
-extern template struct PartitionKernels<Coding::rice>;
 
 }  // namespace quern::gpu

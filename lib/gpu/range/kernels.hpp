@@ -4,7 +4,7 @@
 #include "quern/gpu/decode/decode_output.hpp"
 #include "quern/gpu/range/range_view.cuh"
 
-/// Launches, one source file a coding. What they need of the device is in the views.
+/// Launches, one source per coding. What they need of the device is in the views.
 namespace quern::gpu {
 
 template <Coding coding>
@@ -21,25 +21,5 @@ struct Kernels {
   static void decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists, const DecodeOutput& out,
                      cudaStream_t stream);
 };
-
-extern template struct Kernels<Coding::newpfd>;
-extern template struct Kernels<Coding::rpfd>;
-extern template struct Kernels<Coding::rpfd_once>;
-extern template struct Kernels<Coding::rice>;
-
-/// Calls with.operator()<coding>().
-template <class With>
-void with_coding(Coding coding, With&& with) {
-  switch (coding) {
-    case Coding::newpfd:
-      return with.template operator()<Coding::newpfd>();
-    case Coding::rpfd:
-      return with.template operator()<Coding::rpfd>();
-    case Coding::rpfd_once:
-      return with.template operator()<Coding::rpfd_once>();
-    case Coding::rice:
-      return with.template operator()<Coding::rice>();
-  }
-}
 
 }  // namespace quern::gpu

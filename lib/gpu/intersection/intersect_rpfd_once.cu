@@ -1,7 +1,0 @@
-#include "quern/gpu/intersection/intersect_launches.cuh"
-
-namespace quern::gpu {
-
-template struct IntersectLaunches<Coding::rpfd_once>;
-
-}  // namespace quern::gpu

@@ -1,7 +1,0 @@
-#include "quern/gpu/partition/partition_kernels.cuh"
-
-namespace quern::gpu {
-
-template struct PartitionKernels<Coding::rice>;
-
-}  // namespace quern::gpu

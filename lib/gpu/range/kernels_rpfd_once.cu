@@ -1,7 +1,0 @@
-#include "quern/gpu/range/kernels.cuh"
-
-namespace quern::gpu {
-
-template struct Kernels<Coding::rpfd_once>;
-
-}  // namespace quern::gpu
