@@ -48,7 +48,7 @@ class HostIndex {
     view.recursion = index.manifest().codec_options.recursion;
     view.damaged = &damaged_;
     const ScoringContext context = engine.scoring_context();
-    view.first_parts = context.static_scores.empty() ? nullptr : context.static_scores.data();
+    view.static_scores = context.static_scores.empty() ? nullptr : context.static_scores.data();
     range_static_score_ = max_of_ranges(context.static_scores);
     range_upper_bounds_ = max_of_ranges(context.upper_bounds);
     scratch_.resize(1 << 20);
@@ -68,7 +68,7 @@ class HostIndex {
     }
   }
   void set(gpu::RangeView& batch) const {
-    batch.static_scores = view.first_parts;
+    batch.static_scores = view.static_scores;
     batch.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
     batch.range_upper_bounds = range_upper_bounds_.empty() ? nullptr : range_upper_bounds_.data();
   }
@@ -187,7 +187,7 @@ void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
   if (score) run(1, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
   // As finish_queries() does, whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
-  static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpRoom<V>::size];
+  static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpBuffer<V>::size];
   run(1, gpu::finish_threads, [&] {
     gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, rooms);
     for (std::uint32_t number = 0; number < of.num_queries; ++number) {
@@ -281,7 +281,7 @@ void check_decoding(const HostIndex& index) {
   out.first_block = first_block.data();
   out.end_block = first_block.back();
   const auto num_lists = static_cast<std::uint32_t>(lists.size());
-  gpu::with_lanes_a_block<coding>(index.view.block_size, [&]<int V, int L>() {
+  gpu::with_lanes_per_block<coding>(index.view.block_size, [&]<int V, int L>() {
     emulated::run(2, gpu::plain_threads, [&] {
       if (index.view.block_size == V * L)
         gpu::decode_own_blocks<coding, V, L, true>(index.view, views.data(), num_lists, out);

@@ -42,7 +42,7 @@ class SerialList {
     place.before = before;
     return place;
   }
-  gpu::SerialMeans means() {
+  gpu::SerialContext means() {
     return {&table, &rpfd::shapes[options_.recursion], nested_.data(), options_.block_size, num_documents};
   }
   std::unique_ptr<ListDecoder> host_decoder() const { return codec_.make_decoder(options_, coded_.words); }
@@ -73,8 +73,8 @@ void check_sound(SerialList& list) {
     REQUIRE(std::equal(docids.begin(), docids.end(), expected.begin()));
     host->decode_freqs(words, place.n, expected.data());
     REQUIRE(std::equal(freqs.begin(), freqs.end(), expected.begin()));
-    if (decoder.has_single_freqs())
-      for (std::uint32_t i = 0; i < place.n; ++i) REQUIRE(decoder.single_freq(i) == freqs[i]);
+    if (decoder.has_separate_freqs())
+      for (std::uint32_t i = 0; i < place.n; ++i) REQUIRE(decoder.separate_freq(i) == freqs[i]);
     before = docids.back();
   }
 }

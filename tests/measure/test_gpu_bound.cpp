@@ -7,7 +7,7 @@
 namespace quern {
 
 TEST_CASE("a batch's bound is the time of what takes longest", "[gpu_bound]") {
-  const GpuCeilings upper_bounds{4e12, 1e12};
+  const GpuLimits upper_bounds{4e12, 1e12};
   CHECK_FALSE(bound_of({}, upper_bounds));
   // 1 GB of lists and 4 GB of entries that are written.
   const auto pruned = bound_of({1000000000, 1000000000, 0}, upper_bounds);

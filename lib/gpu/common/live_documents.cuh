@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
 
-/// Documents of a query's shortest list that are in all lists so far, V of them in each lane of a warp, in any order.
+/// Documents of a query's shortest list that all lists so far contain: at most V in each lane of a warp, in any order.
 namespace quern::gpu {
 
 template <Coding coding, int V>
@@ -9,8 +9,8 @@ class LiveDocuments {
  public:
   using Decoder = typename DecoderOf<coding, V>::Type;
 
-  __device__ LiveDocuments(const IndexView& index, std::uint32_t* room)
-      : index_(index), room_{room}, decoder_(index, room_) {}
+  __device__ LiveDocuments(const IndexView& index, std::uint32_t* buffer)
+      : index_(index), buffer_{buffer}, decoder_(index, buffer_) {}
 
   __device__ std::uint32_t docid(int i) const { return docids_[i]; }
   __device__ bool alive(int i) const { return alive_ >> i & 1; }
@@ -20,15 +20,15 @@ class LiveDocuments {
     docids_[i] = docid;
     alive_ |= 1u << i;
   }
-  /// Of this lane's documents those of these bits.
+  /// Keeps those of this lane's documents whose bits are set.
   __device__ void keep(unsigned bits) { alive_ &= bits; }
-  /// Bits of this lane's documents.
+  /// A bit per document of this lane.
   __device__ unsigned alive() const { return alive_; }
-  /// Whether any lane has one.
+  /// Whether any lane has a document.
   __device__ bool any() const { return __any_sync(all_lanes, alive_ != 0); }
   __device__ const Decoder& decoder() const { return decoder_; }
 
-  /// Begins with a list's block. False where it does not decode.
+  /// Begins with the documents of a block. False if it is damaged.
   __device__ bool take_block(const BlockPlace& place) {
     alive_ = 0;
     if (!decode_docids<V>(index_, decoder_, place, docids_)) return false;
@@ -37,7 +37,7 @@ class LiveDocuments {
       if (lane_id() * V + i < place.n && docids_[i] < index_.num_documents) alive_ |= 1u << i;
     return true;
   }
-  /// Begins with up to V * 32 docIDs.
+  /// Begins with at most V * 32 docIDs.
   __device__ void take(const std::uint32_t* docids, std::uint32_t count) {
     alive_ = 0;
 #pragma unroll
@@ -48,7 +48,7 @@ class LiveDocuments {
     }
   }
 
-  /// Keeps those for which has(docid), asked by each lane by itself.
+  /// Keeps those for which has(docid) is true; each lane calls it by itself.
   template <class Has>
   __device__ void keep_if(Has&& has) {
 #pragma unroll
@@ -56,9 +56,9 @@ class LiveDocuments {
       if (alive(i) && !has(docids_[i])) drop(i);
   }
 
-  /// Keeps those that a list has; of its blocks only those are decoded that may hold one. Where a block does, the warp
-  /// calls found(block, place of the block, places): of this lane's documents that are in it their places there, else
-  /// the block's size. The decoder still has the block then.
+  /// Keeps the documents that a list contains, and decodes only blocks that may contain one. For each block that does,
+  /// the warp calls found(block, place of the block, places), where places[i] is the place of document i in the block,
+  /// or the block's size if it isn't there. The decoder still has the block open then.
   template <class Found>
   __device__ void look_up(const ListView& list, Found&& found) {
     std::uint32_t rows[V];
@@ -76,22 +76,22 @@ class LiveDocuments {
   }
 
  private:
-  /// The block that each document may be in, by the blocks' greatest docIDs (D3).
+  /// Finds the block that may contain each document, by the blocks' maximum docIDs.
   __device__ void find_rows(const ListView& list, std::uint32_t (&rows)[V]) {
     const std::uint32_t* last = index_.block_last + list.first_row;
-    std::uint32_t least = 0xffffffffu, greatest = 0;
+    std::uint32_t lowest = 0xffffffffu, highest = 0;
 #pragma unroll
     for (int i = 0; i < V; ++i)
       if (alive(i)) {
-        least = min(least, docids_[i]);
-        greatest = max(greatest, docids_[i]);
+        lowest = min(lowest, docids_[i]);
+        highest = max(highest, docids_[i]);
       }
-    least = __reduce_min_sync(all_lanes, least);
-    greatest = warp_max(greatest);
-    const std::uint32_t begin = first_not_below(last, list.rows, least);
-    // A single document is searched for once.
+    lowest = __reduce_min_sync(all_lanes, lowest);
+    highest = warp_max(highest);
+    const std::uint32_t begin = first_not_below(last, list.rows, lowest);
+    // One search is enough for a single document.
     const std::uint32_t end =
-        least == greatest ? begin : begin + first_not_below(last + begin, list.rows - begin, greatest);
+        lowest == highest ? begin : begin + first_not_below(last + begin, list.rows - begin, highest);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       rows[i] = list.rows;
@@ -107,7 +107,7 @@ class LiveDocuments {
     std::uint32_t docids[V];
     const bool sound = decode_docids<V>(index_, decoder_, place, docids);
     __syncwarp();
-    for (int i = 0; i < V; ++i) room_.values[lane_id() * V + i] = docids[i];
+    for (int i = 0; i < V; ++i) buffer_.values[lane_id() * V + i] = docids[i];
     __syncwarp();
     bool any = false;
     std::uint32_t places[V];
@@ -115,8 +115,8 @@ class LiveDocuments {
     for (int i = 0; i < V; ++i) {
       places[i] = place.n;
       if (!alive(i) || rows[i] != row) continue;
-      const std::uint32_t at = lower_bound(room_.values, 0, place.n, docids_[i]);
-      if (sound && at < place.n && room_.values[at] == docids_[i]) {
+      const std::uint32_t at = lower_bound(buffer_.values, 0, place.n, docids_[i]);
+      if (sound && at < place.n && buffer_.values[at] == docids_[i]) {
         places[i] = at;
         any = true;
       } else {
@@ -127,7 +127,7 @@ class LiveDocuments {
   }
 
   const IndexView& index_;
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
   Decoder decoder_;
   std::uint32_t docids_[V];
   unsigned alive_ = 0;

@@ -1,12 +1,12 @@
 #pragma once
-#include "quern/gpu/common/rising_docids.hpp"
 #include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
 
-/// Searches in lists by a warp, and the exact parts of scores.
+/// Searches in lists by a warp, and exact term scores.
 namespace quern::gpu {
 
-/// The first of rising docIDs that is not below `docid`: 32 probes at a time. `count` where there is none.
+/// The first of rising docIDs that is not below `docid`, found with 32 probes at a time; `count` if there is none.
 __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std::uint32_t count, std::uint32_t docid) {
   std::uint32_t begin = 0, end = count;
   while (begin < end) {
@@ -29,21 +29,21 @@ __device__ inline const std::uint32_t* impact_words_of(const IndexView& index, c
   return index.impacts + list.first_impact_word + std::uint64_t{block} * words;
 }
 
-/// What a document's score begins with.
-__device__ inline float first_part(const IndexView& index, std::uint32_t docid) {
-  return index.first_parts == nullptr ? 0 : index.first_parts[docid];
+/// The static score, which a document's score begins with.
+__device__ inline float static_score_of(const IndexView& index, std::uint32_t docid) {
+  return index.static_scores == nullptr ? 0 : index.static_scores[docid];
 }
 
-/// A posting's part of its document's score: the same bits as on the CPU.
+/// The term score of a posting, with the same bits as on the CPU.
 template <bool quantized>
-__device__ inline float exact_part(const IndexView& index, float weight, std::uint32_t docid, std::uint32_t value) {
+__device__ inline float term_score(const IndexView& index, float weight, std::uint32_t docid, std::uint32_t value) {
   const float number = __uint2float_rn(value);
   if constexpr (quantized) return __fmul_rn(weight, number);
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
-/// This lane's frequencies (quantized: impacts) of a block that the decoder has. False, and counted, where they are
-/// damaged. By a whole warp.
+/// This lane's frequencies (quantized: impacts) of the block that the decoder has open. If they are damaged, counts
+/// that and returns false. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_values(const IndexView& index, const Decoder& decoder, const ListView& list,
                                    std::uint32_t block, const BlockPlace& place, std::uint32_t (&values)[V]) {
@@ -56,8 +56,8 @@ __device__ inline bool read_values(const IndexView& index, const Decoder& decode
   return true;
 }
 
-/// This lane's postings of a block with a row: docIDs and frequencies (quantized: impacts). False, and counted, where
-/// they are damaged. By a whole warp.
+/// This lane's postings of a block with a row: docIDs and frequencies (quantized: impacts). If they are damaged, counts
+/// that and returns false. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, const ListView& list,
                                      std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
@@ -66,7 +66,7 @@ __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, c
          read_values<quantized, V>(index, decoder, list, block, place, values);
 }
 
-/// The frequency (quantized: impact) of a document in a list; false where it is not in it. By a whole warp.
+/// The frequency (quantized: impact) of a document in a list; false if the list doesn't contain it. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool find_value(const IndexView& index, const BatchView& batch, Decoder& decoder,
                                   const ListView& list, std::uint32_t docid, std::uint32_t& value) {

@@ -4,24 +4,24 @@
 
 namespace quern::gpu {
 
-/// The address, which the compiler then takes as it is instead of adding up its parts anew wherever it is used.
+/// Keeps the compiler from recomputing the address wherever it is used.
 __device__ inline const std::uint32_t* as_it_is(const std::uint32_t* address) {
   asm("" : "+l"(address));
   __builtin_assume(__isGlobal(address));
   return address;
 }
 
-/// Has the line of memory there brought near, to be read soon.
+/// Prefetches the line at the address into the L2 cache.
 __device__ inline void prefetch([[maybe_unused]] const std::uint32_t* address) {
 #ifdef __CUDACC__
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 #endif
 }
 
-/// Rows of up to 32 neighbouring blocks of a list that has rows, one a lane, so that they come in whole lines.
+/// Rows of at most 32 neighbouring blocks of a list with rows, one per lane, so that whole lines are read.
 class BlockRows {
  public:
-  /// From block `first` on, which is below `end`, at most the list's rows.
+  /// Rows [first, end) of the list; not empty.
   __device__ BlockRows(const IndexView& index, const ListView& list, std::uint32_t first, std::uint32_t end)
       : list_(as_it_is(index.postings + list.first_word)), blocks_(min(end - first, lanes_per_warp)) {
     const std::uint32_t block = first + min(lane_id(), blocks_ - 1);
@@ -39,7 +39,7 @@ class BlockRows {
 
   __device__ std::uint32_t blocks() const { return blocks_; }
 
-  /// The place of the i-th, i below 32; i may differ from lane to lane. Without postings where there is no such block.
+  /// The place of block first + i, i below 32; i may differ from lane to lane. No postings if there is no such block.
   __device__ BlockPlace place(std::uint32_t i) const {
     BlockPlace place;
     place.list = list_;
@@ -58,8 +58,8 @@ class BlockRows {
   std::uint32_t begin_, size_, before_, last_, n_;  ///< of the lane's block
 };
 
-/// From distances (docid[i] - docid[i - 1], a gap and 1) to docIDs: a sum over the lane's values, one over the lanes of
-/// the block (D2's localized prefix sum).
+/// Sums distances (docid[i] - docid[i - 1], a gap plus 1) up to docIDs: over the lane's values first, then over the
+/// lanes of the block.
 template <int V, int L = lanes_per_warp>
 __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) {
   std::uint32_t sum = 0;
@@ -70,23 +70,23 @@ __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) 
   for (int i = 0; i < V; ++i) values[i] += others;
 }
 
-/// A warp's room in shared memory, made of `size` words of which it takes as many as can be read four at a time: one
-/// number for each posting of its block, or blocks, a table, and the values of streams of exceptions.
+/// A warp's buffer in shared memory, aligned within `size` words for reads of four words: a number for each posting of
+/// its block or blocks, a table, and the values of a stream of exceptions.
 template <int V>
-struct WarpRoom {
+struct WarpBuffer {
   static constexpr unsigned postings = V * lanes_per_warp, table_words = 256;
-  /// Values of streams that may be written at a time; up to 63 are written behind them.
+  /// Values of a stream that may be written at a time; at most 63 more are written after them.
   static constexpr unsigned max_values = 256;
   static constexpr unsigned size = postings + table_words + max_values + 64 + 4;
   std::uint32_t* values;
 
-  __device__ explicit WarpRoom(std::uint32_t* words)
+  __device__ explicit WarpBuffer(std::uint32_t* words)
       : values(words + (-(reinterpret_cast<std::uintptr_t>(words) / sizeof *words) & 3)) {}
 
   __device__ std::uint32_t* table() const { return values + postings; }
   __device__ std::uint32_t* stream() const { return table() + table_words; }
 
-  /// Sets all postings to 1: what a slot without an exception lacks to its distance, or frequency.
+  /// Sets the numbers of all postings to 1, which distances and frequencies have more than their slots.
   __device__ void set_to_one() const {
     __syncwarp();
 #pragma unroll
@@ -94,7 +94,7 @@ struct WarpRoom {
       reinterpret_cast<uint4*>(values)[i * lanes_per_warp + lane_id()] = make_uint4(1, 1, 1, 1);
     __syncwarp();
   }
-  /// Adds to each of the lane's values what stands at its place.
+  /// Adds the numbers of the lane's postings to their values.
   __device__ void add_to(std::uint32_t (&out)[V]) const {
     __syncwarp();
 #pragma unroll
@@ -108,22 +108,22 @@ struct WarpRoom {
   }
 };
 
-/// Writes a warp's values by whole lines of memory: stores of half a line take more than twice the time.
+/// Writes a warp's values by whole lines of memory: stores of half a line take more than twice as long.
 template <int V>
 class LineWriter {
  public:
-  __device__ explicit LineWriter(const WarpRoom<V>& room)
-      : fours_(reinterpret_cast<uint4*>(room.values)), own_(place(lane_id() * V / 4)), line_(place(lane_id())) {}
+  __device__ explicit LineWriter(const WarpBuffer<V>& buffer)
+      : fours_(reinterpret_cast<uint4*>(buffer.values)), own_(place(lane_id() * V / 4)), line_(place(lane_id())) {}
 
-  /// Writes the first `count` of all lanes' values, lane by lane, to `to`, which is a multiple of 16 bytes. Overwrites
-  /// the room.
+  /// Writes the first `count` of all lanes' values, lane by lane, to `to`, which is aligned to 16 bytes. Overwrites the
+  /// buffer.
   __device__ void write(const std::uint32_t (&own)[V], std::uint32_t count, std::uint32_t* to) const {
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < V / 4; ++i)
       fours_[own_ ^ i] = make_uint4(own[4 * i], own[4 * i + 1], own[4 * i + 2], own[4 * i + 3]);
     __syncwarp();
-    if (count == WarpRoom<V>::postings) {
+    if (count == WarpBuffer<V>::postings) {
 #pragma unroll
       for (int i = 0; i < V / 4; ++i)
         __stcs(reinterpret_cast<uint4*>(to) + i * lanes_per_warp + lane_id(), fours_[i * lanes_per_warp + line_]);
@@ -136,8 +136,8 @@ class LineWriter {
   }
 
  private:
-  /// Where four values stand, so that neither lanes that write theirs nor lanes that read neighbouring ones meet in a
-  /// bank.
+  /// Where four values are stored, so that neither writes of a lane's own values nor reads of neighbouring ones
+  /// conflict in a bank.
   __device__ static unsigned place(unsigned four) { return V == 4 ? four : four ^ (four / 8 % (V / 4)); }
 
   uint4* fours_;

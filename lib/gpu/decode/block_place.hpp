@@ -1,21 +1,21 @@
 #pragma once
 #include "quern/gpu/device/index_view.hpp"
 
-/// Where blocks stand. What is constexpr runs on host and device alike.
+/// Where blocks are stored, and where their postings go. What is constexpr runs on host and device.
 namespace quern::gpu {
 
-/// A block of a list, as its row says.
+/// A block of a list, according to its row.
 struct BlockPlace {
   const std::uint32_t* words = nullptr;
   const std::uint32_t* list = nullptr;  ///< the list's first word: its header
-  std::uint32_t size = 0;               ///< in words, frequencies included; 0 where the row is damaged
+  std::uint32_t size = 0;               ///< in words, frequencies included; 0 if the row is damaged
   std::uint32_t n = 0;                  ///< postings
-  std::uint32_t before = 0;             ///< greatest docID of the block before; -1 for the first
-  std::uint32_t last = 0;               ///< its own greatest docID, where has_row
+  std::uint32_t before = 0;             ///< maximum docID of the block before; -1 for the first
+  std::uint32_t last = 0;               ///< maximum docID of the block, if has_row
   bool has_row = false;
 };
 
-/// A block's place. Rows are not trusted: a block lies within its list, or has size 0.
+/// A block's place. Rows are not trusted: a block is within its list, or has size 0.
 constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std::uint32_t block) {
   BlockPlace place;
   place.list = index.postings + list.first_word;
@@ -39,9 +39,19 @@ constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std:
   return place;
 }
 
-/// What an exception adds to its slot's value.
-constexpr std::uint32_t exception_part(std::uint32_t high, unsigned width) {
+/// What an exception adds to the value in its slot.
+constexpr std::uint32_t exception_addend(std::uint32_t high, unsigned width) {
   return width < 32 ? (high + 1) << width : 0;
 }
+
+/// Where decoded postings go: list after list.
+struct DecodeOutput {
+  std::uint32_t* docids = nullptr;
+  std::uint32_t* freqs = nullptr;                ///< null: docIDs only
+  const std::uint64_t* first_posting = nullptr;  ///< per list, its place in the output
+  const std::uint64_t* first_block = nullptr;    ///< per list, its place among all blocks; then the end of the last
+  std::uint64_t end_block = 0;                   ///< after the last block to decode
+  std::uint64_t begin_block = 0;                 ///< the first list's first block
+};
 
 }  // namespace quern::gpu

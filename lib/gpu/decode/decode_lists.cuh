@@ -1,19 +1,19 @@
 #pragma once
-#include "quern/gpu/common/tuning.hpp"
-#include "quern/gpu/decode/decode_output.hpp"
+#include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
 
-/// Decodes lists to memory by a warp; L lanes take a block. `packed`: blocks are of V * L postings, so that those of
-/// neighbouring groups stand side by side.
-template <Coding coding, int V, int L, bool packed>
+/// Decodes lists to memory by a warp, a block per L lanes. `contiguous`: blocks have V * L postings, so that the
+/// postings of neighbouring groups are contiguous.
+template <Coding coding, int V, int L, bool contiguous>
 class ListDecode {
  public:
-  __device__ ListDecode(const IndexView& index, const DecodeOutput& out, std::uint32_t* room)
-      : index_(index), out_(out), room_{room}, lines_(room_), decoder_(index, room_) {}
+  __device__ ListDecode(const IndexView& index, const DecodeOutput& out, std::uint32_t* buffer)
+      : index_(index), out_(out), buffer_{buffer}, lines_(buffer_), decoder_(index, buffer_) {}
 
-  /// Blocks [block, end) of a list whose postings go to `first_posting` on.
+  /// Decodes blocks [block, end) of a list whose postings go to `first_posting` and on.
   __device__ void decode(const ListView& list, std::uint32_t block, std::uint32_t end, std::uint64_t first_posting) {
     for (; block < end; block += lanes_per_warp) {
       const BlockRows rows(index_, list, block, end);
@@ -26,13 +26,13 @@ class ListDecode {
  private:
   static constexpr unsigned groups = lanes_per_warp / L;
 
-  /// A block for each group.
+  /// Decodes a block per group.
   __device__ void decode(const BlockPlace& place, std::uint64_t to) {
     std::uint32_t values[V];
     const bool opened = decoder_.open(place);
     const unsigned last = place.n - 1;
     const bool has_last = lane_of_group<L>() == last / V;
-    // Groups go on together, whichever of them have a sound block.
+    // All groups continue, even those with a damaged block.
     if (groups == 1 && !opened) return report(has_last);
     const bool sound = decoder_.docids(values) && opened;
     const bool differs = value_of_lane<V>(values, last % V) != place.last;
@@ -48,7 +48,7 @@ class ListDecode {
   }
 
   __device__ void put(const std::uint32_t (&values)[V], std::uint32_t n, std::uint32_t* to) const {
-    if constexpr (packed) {
+    if constexpr (contiguous) {
       lines_.write(values, groups == 1 ? n : warp_sum(n) / L, to);
     } else {
       const unsigned first = lane_of_group<L>() * V;
@@ -67,48 +67,43 @@ class ListDecode {
 
   const IndexView& index_;
   const DecodeOutput& out_;
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
   LineWriter<V> lines_;
   typename DecoderOf<coding, V, L>::Type decoder_;
 };
 
-/// Thread blocks that share a multiprocessor at least: what registers are kept free for.
+/// Minimum number of thread blocks per multiprocessor, which limits registers.
 template <Coding coding>
 inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
                                           : coding == Coding::rpfd_once ? 4
                                                                         : 1;
 
-/// Each warp's share of all blocks: a run of neighbouring ones.
-template <Coding coding, int V, int L, bool packed>
+/// Decodes the warp's share of all blocks, a run of neighbours.
+template <Coding coding, int V, int L, bool contiguous>
 __device__ inline void decode_own_blocks(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                                          const DecodeOutput& out) {
   constexpr unsigned warps = plain_threads / lanes_per_warp;
-  __shared__ std::uint32_t rooms[warps * WarpRoom<V>::size];
+  __shared__ std::uint32_t buffers[warps * WarpBuffer<V>::size];
   const unsigned warp = uniform(threadIdx.x / lanes_per_warp);
-  ListDecode<coding, V, L, packed> list_decode(index, out, rooms + warp * WarpRoom<V>::size);
+  ListDecode<coding, V, L, contiguous> list_decode(index, out, buffers + warp * WarpBuffer<V>::size);
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;
   const std::uint64_t blocks = out.end_block - out.begin_block;
   std::uint64_t begin = out.begin_block + blocks * own / all;
   const std::uint64_t end = out.begin_block + blocks * (own + 1) / all;
-  std::uint32_t number = 0;
-  for (std::uint32_t count = num_lists; count > 1;) {
-    const std::uint32_t half = count / 2;
-    if (out.first_block[number + half] <= begin) number += half;
-    count -= half;
-  }
+  std::uint32_t number = last_not_above(num_lists, begin, [&](std::uint32_t i) { return out.first_block[i]; });
   for (; begin < end; ++number) {
-    const std::uint64_t first = out.first_block[number], behind = min(end, out.first_block[number + 1]);
+    const std::uint64_t first = out.first_block[number], list_end = min(end, out.first_block[number + 1]);
     list_decode.decode(lists[number], uniform(static_cast<std::uint32_t>(begin - first)),
-                       uniform(static_cast<std::uint32_t>(behind - first)), out.first_posting[number]);
-    begin = behind;
+                       uniform(static_cast<std::uint32_t>(list_end - first)), out.first_posting[number]);
+    begin = list_end;
   }
 }
 
-template <Coding coding, int V, int L, bool packed>
+template <Coding coding, int V, int L, bool contiguous>
 __global__ void __launch_bounds__(plain_threads, decode_blocks<coding>)
     decode_lists(const __grid_constant__ IndexView index, const ListView* lists, std::uint32_t num_lists,
                  const __grid_constant__ DecodeOutput out) {
-  decode_own_blocks<coding, V, L, packed>(index, lists, num_lists, out);
+  decode_own_blocks<coding, V, L, contiguous>(index, lists, num_lists, out);
 }
 
 }  // namespace quern::gpu

@@ -4,7 +4,7 @@
 #include "quern/gpu/decode/rpfd.cuh"
 #include "quern/gpu/decode/rpfd_once.cuh"
 
-/// The decoder of each coding: what kernels take as a template argument.
+/// The decoder of each coding, and the variants of kernels by block size.
 namespace quern::gpu {
 
 template <Coding coding, int V, int L = lanes_per_warp>
@@ -26,12 +26,12 @@ struct DecoderOf<Coding::rice, V> {
   using Type = RiceDecoder<V>;
 };
 
-/// Counts a block that does not decode, once a warp.
+/// Counts a damaged block, once per warp.
 __device__ inline void report_damage(const IndexView& index) {
   if (lane_id() == 0) atomicAdd(index.damaged, 1u);
 }
 
-/// One of a lane's values.
+/// A lane's value number i.
 template <int V>
 __device__ inline std::uint32_t value_of_lane(const std::uint32_t (&values)[V], unsigned i) {
   std::uint32_t value = values[V - 1];
@@ -58,7 +58,7 @@ __device__ inline bool decode_docids(const IndexView& index, Decoder& decoder, c
 
 /// Calls with.operator()<V>() for the fewest values a lane that hold blocks of that size.
 template <class With>
-void with_values_a_lane(unsigned block_size, With&& with) {
+void with_values_per_lane(unsigned block_size, With&& with) {
   if (block_size <= 4 * lanes_per_warp) return with.template operator()<4>();
   if (block_size <= 8 * lanes_per_warp) return with.template operator()<8>();
   with.template operator()<16>();
@@ -67,15 +67,26 @@ void with_values_a_lane(unsigned block_size, With&& with) {
 /// The same with the lanes that decode a block, for kernels whose warps can decode several blocks at a time:
 /// with.operator()<V, L>().
 template <Coding coding, class With>
-void with_lanes_a_block(unsigned block_size, With&& with) {
+void with_lanes_per_block(unsigned block_size, With&& with) {
   if constexpr (coding == Coding::rpfd || coding == Coding::rice) {
-    with_values_a_lane(block_size, [&]<int V>() { with.template operator()<V, lanes_per_warp>(); });
+    with_values_per_lane(block_size, [&]<int V>() { with.template operator()<V, lanes_per_warp>(); });
   } else {
     if (block_size <= 64) return with.template operator()<8, 8>();
     if (block_size <= 128) return with.template operator()<8, 16>();
     if (block_size <= 256) return with.template operator()<8, 32>();
     with.template operator()<16, 32>();
   }
+}
+
+/// Calls with.operator()<V, quantized>() for the index's block size.
+template <class With>
+void with_variant(const IndexView& index, bool quantized, With&& with) {
+  with_values_per_lane(index.block_size, [&]<int V>() {
+    if (quantized)
+      with.template operator()<V, true>();
+    else
+      with.template operator()<V, false>();
+  });
 }
 
 }  // namespace quern::gpu

@@ -3,16 +3,16 @@
 #include "quern/gpu/decode/exceptions.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
-/// NewPFD blocks, decoded by a group of L lanes each, V postings a lane; formats/newpfd.md is the page.
+/// NewPFD blocks, each decoded by a group of L lanes with V postings per lane; formats/newpfd.md describes them.
 namespace quern::gpu {
 
-/// Where its groups decode different blocks, all lanes of a warp call together.
+/// If its groups decode different blocks, all lanes of a warp call together.
 template <int V, int L = lanes_per_warp>
 class NewPfdDecoder {
  public:
-  __device__ NewPfdDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) { make_table<V>(room); }
+  __device__ NewPfdDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) { make_table<V>(buffer); }
 
-  /// Takes a block. False where its parts don't lie within it.
+  /// Opens a block. False if its parts are not within it.
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
     if (place.size == 0) return close();
@@ -39,16 +39,16 @@ class NewPfdDecoder {
                   32 + place_.n * header_.docid_width, out);
   }
 
-  /// Each frequency can be read by itself (D5): none of the block's is an exception.
-  __device__ bool has_single_freqs() const { return header_.freq_exceptions == 0; }
-  /// Posting i's frequency; i may differ from lane to lane.
-  __device__ std::uint32_t single_freq(std::uint32_t i) const {
+  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
+  __device__ bool has_separate_freqs() const { return header_.freq_exceptions == 0; }
+  /// The frequency of posting i, which may differ from lane to lane.
+  __device__ std::uint32_t separate_freq(std::uint32_t i) const {
     const std::uint32_t first = 32 + place_.n * header_.docid_width, width = header_.freq_width;
     return value_at(place_.words, first + i * width, width) + 1;
   }
 
  private:
-  /// A group without a sound block goes on with the others, as if all of its values were 0.
+  /// A group with a damaged block continues with the others, as if all of its values were 0.
   __device__ bool close() {
     if (L < lanes_per_warp) header_ = newpfd::Header();
     return false;
@@ -57,13 +57,13 @@ class NewPfdDecoder {
   /// Distances, or frequencies.
   __device__ bool values(const Exceptions& exceptions, std::uint32_t slots_bit, std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, slots_bit, exceptions.width, place_.n);
-    const bool sound = put_exceptions<V, L>(exceptions, room_);
+    const bool sound = put_exceptions<V, L>(exceptions, buffer_);
     slots.take(out);
-    room_.add_to(out);
+    buffer_.add_to(out);
     return sound;
   }
 
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
   BlockPlace place_;
   newpfd::Header header_;
   std::uint32_t docid_exceptions_word_ = 0, freq_exceptions_word_ = 0;

@@ -3,13 +3,13 @@
 #include "quern/gpu/decode/rice_parts.hpp"
 #include "quern/gpu/decode/slots.cuh"
 
-/// Rice-coded blocks, decoded by a warp each; formats/rice.md is the page.
+/// Rice-coded blocks, decoded by one warp each; formats/rice.md describes them.
 namespace quern::gpu {
 
 template <int V>
 class RiceDecoder {
  public:
-  __device__ RiceDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) {}
+  __device__ RiceDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
@@ -24,7 +24,7 @@ class RiceDecoder {
     sum_up<V>(place_.before, out);
     const unsigned first = lane_id() * V;
 #pragma unroll
-    for (int i = 0; i < V; ++i) out[i] += (room_.values[first + i] - (first + i)) << parts_.docid_width;
+    for (int i = 0; i < V; ++i) out[i] += (buffer_.values[first + i] - (first + i)) << parts_.docid_width;
     return sound;
   }
 
@@ -33,22 +33,22 @@ class RiceDecoder {
     read_slots<V>(place_.words, parts_.remainders_bit + place_.n * parts_.docid_width, parts_.freq_width, place_.n,
                   out);
     const unsigned first = lane_id() * V;
-    std::uint32_t before = first == 0 ? 0xffffffffu : room_.values[first - 1];
+    std::uint32_t before = first == 0 ? 0xffffffffu : buffer_.values[first - 1];
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      const std::uint32_t terminator = room_.values[first + i];
+      const std::uint32_t terminator = buffer_.values[first + i];
       out[i] += ((terminator - before - 1) << parts_.freq_width) + 1;
       before = terminator;
     }
     return sound;
   }
 
-  /// A frequency's unary part is found by those before it.
-  __device__ bool has_single_freqs() const { return false; }
-  __device__ std::uint32_t single_freq(std::uint32_t) const { return 0; }
+  /// The unary part of a frequency is found only through those before it.
+  __device__ bool has_separate_freqs() const { return false; }
+  __device__ std::uint32_t separate_freq(std::uint32_t) const { return 0; }
 
  private:
-  /// Where the n terminators of a unary part stand, into the warp's room. False unless they fill the part to its end.
+  /// Writes the positions of the n terminators of a unary part to the warp's buffer. False unless the last one ends it.
   __device__ bool find_terminators(std::uint32_t first_bit, std::uint32_t bits) const {
     __syncwarp();
     std::uint32_t found = 0, at = 0;
@@ -63,15 +63,15 @@ class RiceDecoder {
       }
       const std::uint32_t count = __popc(zeros), end = inclusive_sum(count);
       for (std::uint32_t i = found + end - count; zeros != 0; zeros &= zeros - 1, ++i)
-        if (i < place_.n) room_.values[i] = begin + __ffs(zeros) - 1;
+        if (i < place_.n) buffer_.values[i] = begin + __ffs(zeros) - 1;
       found += last_lane(end);
       at += lanes_per_warp * share;
     }
     __syncwarp();
-    return found == place_.n && at >= bits && room_.values[place_.n - 1] == bits - 1;
+    return found == place_.n && at >= bits && buffer_.values[place_.n - 1] == bits - 1;
   }
 
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
   BlockPlace place_;
   RiceParts parts_;
 };

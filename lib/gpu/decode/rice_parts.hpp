@@ -4,13 +4,13 @@
 
 namespace quern::gpu {
 
-/// Where the parts of a Rice-coded block stand, for decoders on the device.
+/// Where the parts of a Rice-coded block are, for both decoders.
 struct RiceParts {
   std::uint32_t docid_width = 0, freq_width = 0;
   std::uint32_t docid_unary = 0, freq_unary = 0;  ///< lengths, in bits
   std::uint32_t remainders_bit = 0, docid_unary_bit = 0;
 
-  /// Reads them. False where they don't lie within the block.
+  /// Reads them. False if they are not within the block.
   constexpr bool open(const BlockPlace& place) {
     if (place.size == 0) return false;
     const rice::Widths widths = rice::Widths::of_word(place.list[0]);
@@ -29,7 +29,7 @@ struct RiceParts {
     const std::uint64_t unary = remainders + std::uint64_t{place.n} * (docid_width + freq_width);
     remainders_bit = static_cast<std::uint32_t>(remainders);
     docid_unary_bit = static_cast<std::uint32_t>(unary);
-    // Bits are counted in 32 bits here: a block of half a gigabyte is none that a writer makes.
+    // Bits are counted in 32 bits here: no writer makes blocks of half a gigabyte.
     const std::uint64_t end = unary + docid_unary + freq_unary;
     return end <= std::uint64_t{32} * place.size && end < 0xffffffffu;
   }

@@ -3,18 +3,18 @@
 #include "quern/gpu/decode/block_place.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
-/// Recursive PForDelta blocks, decoded by a warp each; formats/rpfd.md is the page.
+/// Recursive PForDelta blocks, decoded by one warp each; formats/rpfd.md describes them.
 namespace quern::gpu {
 
 static __device__ const rpfd::Shape rpfd_shapes[rpfd::max_recursion + 1] = {
     rpfd::Shape(0), rpfd::Shape(1), rpfd::Shape(2), rpfd::Shape(3), rpfd::Shape(4)};
 
-/// Words of IndexView::scratch that a warp decodes nested arrays in.
+/// Words of IndexView::scratch per warp, for nested arrays.
 constexpr std::uint32_t rpfd_scratch_words(unsigned recursion, unsigned block_size) {
   return rpfd::arrays_of(recursion) * block_size;
 }
 
-/// One stream of a block; lane i holds what is known of array i.
+/// One stream of a block; lane i has the numbers of array i.
 struct RpfdStream {
   std::uint32_t width = 0;
   std::uint32_t values = 0, exceptions = 0;
@@ -24,8 +24,8 @@ struct RpfdStream {
 template <int V>
 class RpfdDecoder {
  public:
-  __device__ RpfdDecoder(const IndexView& index, const WarpRoom<V>& room)
-      : room_(room),
+  __device__ RpfdDecoder(const IndexView& index, const WarpBuffer<V>& buffer)
+      : buffer_(buffer),
         shape_(rpfd_shapes + index.recursion),
         arrays_(rpfd::arrays_of(index.recursion)),
         block_size_(index.block_size) {
@@ -67,10 +67,10 @@ class RpfdDecoder {
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
-  /// Each frequency can be read by itself (D5): none of the block's is an exception.
-  __device__ bool has_single_freqs() const { return of(freqs_.exceptions, 0) == 0; }
-  /// Posting i's frequency; i may differ from lane to lane.
-  __device__ std::uint32_t single_freq(std::uint32_t i) const {
+  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
+  __device__ bool has_separate_freqs() const { return of(freqs_.exceptions, 0) == 0; }
+  /// The frequency of posting i, which may differ from lane to lane.
+  __device__ std::uint32_t separate_freq(std::uint32_t i) const {
     const std::uint32_t first = of(freqs_.slots_bit, 0), width = of(freqs_.width, 0);
     return value_at(place_.words, first + i * width, width) + 1;
   }
@@ -81,7 +81,7 @@ class RpfdDecoder {
     return __shfl_sync(all_lanes, value, array);
   }
 
-  /// Takes the counts of a stream's exceptions from `bit` on.
+  /// Reads the counts of a stream's exceptions from `bit` on.
   __device__ bool count(RpfdStream& stream, std::uint32_t& bit) const {
     bool sound = true;
     stream.values = stream.exceptions = 0;
@@ -122,13 +122,13 @@ class RpfdDecoder {
     }
     bool sound = true;
     for (unsigned array = arrays_ - 1; array > 0; --array) sound &= decode_nested(stream, array);
-    room_.set_to_one();
-    sound &= patch(stream, 0, room_.values);
-    room_.add_to(out);
+    buffer_.set_to_one();
+    sound &= patch(stream, 0, buffer_.values);
+    buffer_.add_to(out);
     return __all_sync(all_lanes, sound);
   }
 
-  /// All values of an array into its part of the scratch room, those of its children being there.
+  /// Decodes all values of an array to its part of the scratch buffer; those of its children are there already.
   __device__ bool decode_nested(const RpfdStream& stream, unsigned array) const {
     const std::uint32_t values = of(stream.values, array), width = of(stream.width, array);
     const std::uint32_t bit = of(stream.slots_bit, array);
@@ -156,7 +156,7 @@ class RpfdDecoder {
       begin = last_lane(end);
       if (i >= count) continue;
       if (end - 1 < values)
-        out[end - 1] += exception_part(highs[i], width);
+        out[end - 1] += exception_addend(highs[i], width);
       else
         sound = false;
     }
@@ -164,7 +164,7 @@ class RpfdDecoder {
     return sound;
   }
 
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
   const rpfd::Shape* shape_;
   unsigned arrays_, block_size_;
   std::uint32_t* scratch_;

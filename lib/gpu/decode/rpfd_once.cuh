@@ -3,8 +3,8 @@
 #include "quern/gpu/decode/exceptions.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
-/// PForDelta blocks of recursion 1, the usual one, decoded by a group of L lanes each, V postings a lane;
-/// formats/rpfd.md is the page. Exceptions of any number are put at their places 4 * L at a time.
+/// PForDelta blocks of recursion 1, the default, each decoded by a group of L lanes with V postings per lane;
+/// formats/rpfd.md describes them. Exceptions are put at their places 4 * L at a time, whatever their number.
 namespace quern::gpu {
 
 /// The high parts of a stream's exceptions, or their position gaps: an array whose own exceptions are whole words.
@@ -23,13 +23,13 @@ struct RpfdOnceStream {
   RpfdLeaf highs, gaps;
 };
 
-/// Where its groups decode different blocks, all lanes of a warp call together.
+/// If its groups decode different blocks, all lanes of a warp call together.
 template <int V, int L = lanes_per_warp>
 class RpfdOnceDecoder {
  public:
-  __device__ RpfdOnceDecoder(const IndexView&, const WarpRoom<V>& room) : room_(room) {}
+  __device__ RpfdOnceDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
-  /// Takes a block. False where its parts don't lie within it.
+  /// Opens a block. False if its parts are not within it.
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
     docids_ = freqs_ = RpfdOnceStream();
@@ -58,18 +58,18 @@ class RpfdOnceDecoder {
   /// This lane's frequencies.
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
-  /// Each frequency can be read by itself (D5): none of the block's is an exception.
-  __device__ bool has_single_freqs() const { return freqs_.exceptions == 0; }
-  /// Posting i's frequency; i may differ from lane to lane.
-  __device__ std::uint32_t single_freq(std::uint32_t i) const {
+  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
+  __device__ bool has_separate_freqs() const { return freqs_.exceptions == 0; }
+  /// The frequency of posting i, which may differ from lane to lane.
+  __device__ std::uint32_t separate_freq(std::uint32_t i) const {
     return value_at(place_.words, freqs_.slots_bit + i * freqs_.width, freqs_.width) + 1;
   }
 
  private:
-  /// Exceptions that are put at their places at a time, and numbers of a group's part of the warp's room.
+  /// Exceptions that are put at their places at a time, and size of a group's part of the warp's buffer.
   static constexpr unsigned part_exceptions = 4 * L, part_values = 2 * part_exceptions;
-  static_assert(lanes_per_warp / L * part_values <= WarpRoom<V>::max_values);
-  /// Stands for any position gap that leads out of a block, so that sums of gaps stay below 2^32.
+  static_assert(lanes_per_warp / L * part_values <= WarpBuffer<V>::max_values);
+  /// Replaces any position gap that leads out of a block, so that sums of gaps stay below 2^32.
   static constexpr std::uint32_t far = 1u << 20;
 
   __device__ static unsigned width_of(std::uint32_t codes, unsigned i) {
@@ -81,7 +81,7 @@ class RpfdOnceDecoder {
     stream.gaps.width = width_of(codes, 2);
   }
 
-  /// The next count of exceptions among so many values; `bit` counts the bits taken.
+  /// The next count of exceptions, among `values` values; advances `bit`.
   __device__ static std::uint32_t next_count(std::uint32_t values, unsigned width, std::uint64_t& window,
                                              std::uint32_t& bit) {
     const unsigned bits = width == 32 ? 0 : 32 - __clz(static_cast<int>(values));
@@ -98,7 +98,7 @@ class RpfdOnceDecoder {
     return max(stream.highs.exceptions, stream.gaps.exceptions) <= stream.exceptions;
   }
 
-  /// Where all parts stand, behind the counts; the words of the block.
+  /// Computes where all parts are, after the counts; returns the words of the block.
   __device__ std::uint32_t place_parts(std::uint32_t bit) {
     docids_.slots_bit = bit;
     freqs_.slots_bit = docids_.slots_bit + place_.n * docids_.width;
@@ -116,21 +116,21 @@ class RpfdOnceDecoder {
   /// Distances, or frequencies.
   __device__ bool values(const RpfdOnceStream& stream, std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, stream.slots_bit, stream.width, place_.n);
-    room_.set_to_one();
+    buffer_.set_to_one();
     bool sound = true;
     std::uint32_t before = 0xffffffffu;
     const unsigned most = max_of_groups<L>(stream.exceptions);
     for (unsigned first = 0; first < most; first += part_exceptions)
       sound &= put_part(stream, first, most - first, before);
     slots.take(out);
-    room_.add_to(out);
+    buffer_.add_to(out);
     return most == 0 || all_of_group<L>(sound);
   }
 
-  /// Exceptions from number `first` on, of which the group with the most has `most` left.
+  /// Puts exceptions from number `first` on; the group with the most has `most` left.
   __device__ bool put_part(const RpfdOnceStream& stream, unsigned first, unsigned most, std::uint32_t& before) const {
     const unsigned own = first < stream.exceptions ? min(stream.exceptions - first, part_exceptions) : 0;
-    std::uint32_t* gaps = room_.stream() + group_of_lane<L>() * part_values;
+    std::uint32_t* gaps = buffer_.stream() + group_of_lane<L>() * part_values;
     std::uint32_t* highs = gaps + own;
     __syncwarp();
     for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(most, part_exceptions); i += L) {
@@ -145,7 +145,7 @@ class RpfdOnceDecoder {
     of.count = own;
     of.width = stream.width;
     of.n = place_.n;
-    std::uint32_t* to = room_.values + group_of_lane<L>() * V * L;
+    std::uint32_t* to = buffer_.values + group_of_lane<L>() * V * L;
     const unsigned count = min(most, part_exceptions);
     const bool more = most > part_exceptions;
     if (count <= 2 * L) return put_parts<2, L>(gaps, count, of, to, before, more) && sound;
@@ -156,8 +156,8 @@ class RpfdOnceDecoder {
     return value_at(place_.words, leaf.slots_bit + i * leaf.width, leaf.width);
   }
 
-  /// Adds an array's exceptions to those of its values that stand in the room: `own` from number `first` on, of `size`.
-  /// What is greater than `most` becomes that.
+  /// Adds an array's exceptions to its `own` values in the buffer, from number `first` on, of `size`. Results are
+  /// limited to `most`.
   __device__ bool patch(const RpfdLeaf& leaf, std::uint32_t size, unsigned first, unsigned own, std::uint32_t* values,
                         std::uint32_t most) const {
     const std::uint32_t exceptions = max_of_groups<L>(leaf.exceptions);
@@ -175,12 +175,12 @@ class RpfdOnceDecoder {
       const std::uint32_t place = end - 1;
       sound &= place < size;
       if (place - first < own)
-        values[place - first] = min(values[place - first] + exception_part(highs[i], leaf.width), most);
+        values[place - first] = min(values[place - first] + exception_addend(highs[i], leaf.width), most);
     }
     return sound;
   }
 
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
   BlockPlace place_;
   RpfdOnceStream docids_, freqs_;
 };

@@ -7,13 +7,13 @@
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/decode/simple16_table.hpp"
 
-/// What the serial decoders share. They decode blocks by one thread each, into memory; all is constexpr, so that host
-/// and device run the same code. Blocks are not trusted: what isn't one comes out as false, and nothing beyond a block
-/// is read but 4,096 words behind it.
+/// What the serial decoders share. A serial decoder decodes a block by one thread, to memory. All of it is constexpr,
+/// so that host and device run the same code. Blocks are not trusted: decoders return false for a damaged one, and read
+/// at most 4,096 words after it.
 namespace quern::gpu {
 
-/// Tables that lie elsewhere on host and device, and room.
-struct SerialMeans {
+/// Tables, which have other addresses on host and device, and a buffer.
+struct SerialContext {
   const simple16::Table* simple16 = nullptr;  ///< of newpfd
   const rpfd::Shape* shape = nullptr;         ///< of rpfd, for the index's recursion
   std::uint32_t* nested = nullptr;            ///< of rpfd: shape->size * block_size numbers
@@ -21,26 +21,26 @@ struct SerialMeans {
   std::uint32_t num_documents = 0;
 };
 
-/// The value of `width` bits (0 to 32) at `bit`; reads the word behind the value's first.
+/// The value of `width` bits (0 to 32) at `bit`; also reads the word after the value's first.
 constexpr std::uint32_t serial_value(const std::uint32_t* words, std::uint64_t bit, unsigned width) {
   const std::uint32_t* word = words + (bit >> 5);
   const std::uint64_t window = std::uint64_t{word[1]} << 32 | word[0];
   return static_cast<std::uint32_t>(window >> (bit & 31)) & low_mask(width);
 }
 
-/// How many ones a number has from its lowest bit on. In device code std::countr_one() gives 32 for all numbers.
+/// The number of consecutive ones from the lowest bit. nvcc 13 with libstdc++ 12 compiles std::countr_one() to 32.
 constexpr std::uint32_t trailing_ones(std::uint32_t bits) {
   const std::uint32_t first_zero = ~bits & (bits + 1);
   return first_zero == 0 ? 32 : static_cast<std::uint32_t>(std::bit_width(first_zero)) - 1;
 }
 
-/// Makes docIDs of gaps; knows whether they rise and are below the number of documents.
-class DocidSum {
+/// Sums gaps up to docIDs, and checks that they rise and are below the number of documents.
+class RisingDocids {
  public:
-  constexpr DocidSum(std::uint32_t before, std::uint32_t num_documents)
+  constexpr RisingDocids(std::uint32_t before, std::uint32_t num_documents)
       : next_(before + 1), num_documents_(num_documents) {}
 
-  /// False where the docID is none.
+  /// False if the docID is not below the number of documents.
   constexpr bool add(std::uint32_t gap, std::uint32_t& docid) {
     docid = next_ + gap;
     if (docid < next_ || docid >= num_documents_) return false;
@@ -49,12 +49,12 @@ class DocidSum {
   }
 
  private:
-  std::uint32_t next_;  ///< the least docID that may come
+  std::uint32_t next_;  ///< the lowest docID that may follow
   std::uint32_t num_documents_;
 };
 
-/// What an array's exceptions add to its values, asked for in the order of the values. Gaps(gap) and Highs(high) give
-/// the next of those streams, or false.
+/// What an array's exceptions add to its values, in the order of the values. Gaps(gap) and Highs(high) read the next
+/// value of their streams; false if there is none.
 template <class Gaps, class Highs>
 class SerialPatches {
  public:
@@ -63,16 +63,16 @@ class SerialPatches {
     find_next(0);
   }
 
-  /// What is added to value i.
+  /// What the exceptions add to value i.
   constexpr std::uint32_t at(std::uint32_t i) {
     if (i != place_) return 0;
     std::uint32_t high = 0;
     sound_ &= highs_(high);
     --left_;
     find_next(i + 1);
-    return exception_part(high, width_);
+    return exception_addend(high, width_);
   }
-  /// All exceptions lay among the values that were asked for, and all of their streams' values were there.
+  /// Whether all exceptions were at values that at() was called for, and their streams were long enough.
   constexpr bool sound() const { return sound_ && left_ == 0; }
 
  private:

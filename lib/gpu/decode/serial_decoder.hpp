@@ -3,7 +3,7 @@
 #include "quern/gpu/decode/serial_rice.hpp"
 #include "quern/gpu/decode/serial_rpfd.hpp"
 
-/// The serial decoder of each coding.
+/// The serial decoder of each coding: a block by one thread.
 namespace quern::gpu {
 
 template <Coding coding>

@@ -2,24 +2,24 @@
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/gpu/decode/serial_bits.hpp"
 
-/// NewPFD blocks, decoded by a thread each; formats/newpfd.md is the page.
+/// NewPFD blocks, decoded by one thread; formats/newpfd.md describes them.
 namespace quern::gpu {
 
-/// Gives the values of a Simple16 stream one after another.
+/// Reads the values of a Simple16 stream one after another.
 class SerialSimple16 {
  public:
   constexpr SerialSimple16(const simple16::Table* table, const std::uint32_t* from, const std::uint32_t* end)
       : table_(table), next_(from), end_(end) {}
 
-  /// False where the words have ended.
+  /// False after the last word.
   constexpr bool operator()(std::uint32_t& value) {
     if (place_ == size_ && !load()) return false;
-    const unsigned entry = table_->entries[word_ >> 28][place_++];
-    value = word_ >> (entry & 31) & low_mask(entry >> 8);
+    const unsigned shifts = table_->cuts[word_ >> 28][place_++];
+    value = word_ << (shifts & 31) >> (shifts >> 8);
     return true;
   }
-  /// Passes over values, word by word.
-  constexpr bool pass(unsigned count) {
+  /// Skips values, word by word.
+  constexpr bool skip(unsigned count) {
     while (count > size_ - place_) {
       count -= size_ - place_;
       if (!load()) return false;
@@ -33,7 +33,7 @@ class SerialSimple16 {
     if (next_ >= end_) return false;
     word_ = *next_++;
     place_ = 0;
-    size_ = table_->entries[word_ >> 28][31];
+    size_ = table_->cuts[word_ >> 28][31];
     return true;
   }
 
@@ -45,9 +45,9 @@ class SerialSimple16 {
 
 class SerialNewPfd {
  public:
-  constexpr explicit SerialNewPfd(const SerialMeans& means) : means_(means) {}
+  constexpr explicit SerialNewPfd(const SerialContext& context) : context_(context) {}
 
-  /// Takes a block. False where its parts don't lie within it.
+  /// Opens a block. False if its parts are not within it.
   constexpr bool open(const BlockPlace& place) {
     place_ = place;
     if (place.size == 0) return false;
@@ -55,10 +55,10 @@ class SerialNewPfd {
     return header_.freq_exceptions_word(place.n) <= place.size;
   }
 
-  /// False where they aren't rising docIDs.
+  /// False if they are not rising docIDs.
   constexpr bool docids(std::uint32_t* out) const {
     const std::uint32_t* exceptions = place_.words + header_.docid_exceptions_word(place_.n);
-    DocidSum sum(place_.before, means_.num_documents);
+    RisingDocids sum(place_.before, context_.num_documents);
     return values(newpfd::Header::docid_slots_bit(), header_.docid_width, header_.docid_exceptions, exceptions,
                   exceptions + header_.docid_exception_words,
                   [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
@@ -73,9 +73,9 @@ class SerialNewPfd {
                   });
   }
 
-  /// Each frequency can be read by itself (D5): none of the block's is an exception.
-  constexpr bool has_single_freqs() const { return header_.freq_exceptions == 0; }
-  constexpr std::uint32_t single_freq(std::uint32_t i) const {
+  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
+  constexpr bool has_separate_freqs() const { return header_.freq_exceptions == 0; }
+  constexpr std::uint32_t separate_freq(std::uint32_t i) const {
     return serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * header_.freq_width, header_.freq_width) +
            1;
   }
@@ -85,16 +85,16 @@ class SerialNewPfd {
   template <class Take>
   constexpr bool values(std::uint64_t bit, unsigned width, unsigned exceptions, const std::uint32_t* from,
                         const std::uint32_t* end, Take&& take) const {
-    const SerialSimple16 gaps(means_.simple16, from, end);
+    const SerialSimple16 gaps(context_.simple16, from, end);
     SerialSimple16 highs = gaps;
-    if (!highs.pass(exceptions)) return false;
+    if (!highs.skip(exceptions)) return false;
     SerialPatches patches(gaps, highs, exceptions, width);
     for (std::uint32_t i = 0; i < place_.n; ++i, bit += width)
       if (!take(i, serial_value(place_.words, bit, width) + patches.at(i))) return false;
     return patches.sound();
   }
 
-  SerialMeans means_;
+  SerialContext context_;
   BlockPlace place_;
   newpfd::Header header_;
 };

@@ -2,22 +2,22 @@
 #include "quern/gpu/decode/rice_parts.hpp"
 #include "quern/gpu/decode/serial_bits.hpp"
 
-/// Rice-coded blocks, decoded by a thread each; formats/rice.md is the page.
+/// Rice-coded blocks, decoded by one thread; formats/rice.md describes them.
 namespace quern::gpu {
 
 class SerialRice {
  public:
-  constexpr explicit SerialRice(const SerialMeans& means) : means_(means) {}
+  constexpr explicit SerialRice(const SerialContext& context) : context_(context) {}
 
-  /// Takes a block. False where its parts don't lie within it.
+  /// Opens a block. False if its parts are not within it.
   constexpr bool open(const BlockPlace& place) {
     place_ = place;
     return parts_.open(place);
   }
 
-  /// False where they aren't rising docIDs.
+  /// False if they are not rising docIDs.
   constexpr bool docids(std::uint32_t* out) const {
-    DocidSum sum(place_.before, means_.num_documents);
+    RisingDocids sum(place_.before, context_.num_documents);
     return values(parts_.remainders_bit, parts_.docid_width, parts_.docid_unary_bit, parts_.docid_unary,
                   [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
   }
@@ -31,12 +31,12 @@ class SerialRice {
                   });
   }
 
-  /// A frequency's unary part is found by those before it.
-  constexpr bool has_single_freqs() const { return false; }
-  constexpr std::uint32_t single_freq(std::uint32_t) const { return 0; }
+  /// The unary part of a frequency is found only through those before it.
+  constexpr bool has_separate_freqs() const { return false; }
+  constexpr std::uint32_t separate_freq(std::uint32_t) const { return 0; }
 
  private:
-  /// Calls take(i, value) for the values of a stream until that returns false. False unless the unary part has just as
+  /// Calls take(i, value) for the values of a stream until it returns false. False unless the unary part has exactly as
   /// many terminators, the last one at its end.
   template <class Take>
   constexpr bool values(std::uint64_t bit, unsigned width, std::uint64_t unary_bit, std::uint32_t unary,
@@ -57,7 +57,7 @@ class SerialRice {
     return unary_bit == end;
   }
 
-  SerialMeans means_;
+  SerialContext context_;
   BlockPlace place_;
   RiceParts parts_;
 };

@@ -1,10 +1,10 @@
 #pragma once
 #include "quern/gpu/decode/serial_bits.hpp"
 
-/// Recursive PForDelta blocks, decoded by a thread each; formats/rpfd.md is the page.
+/// Recursive PForDelta blocks, decoded by one thread; formats/rpfd.md describes them.
 namespace quern::gpu {
 
-/// Gives numbers one after another.
+/// Reads numbers one after another.
 class SerialNumbers {
  public:
   constexpr explicit SerialNumbers(const std::uint32_t* from) : next_(from) {}
@@ -19,13 +19,13 @@ class SerialNumbers {
 
 class SerialRpfd {
  public:
-  constexpr explicit SerialRpfd(const SerialMeans& means) : means_(means) {}
+  constexpr explicit SerialRpfd(const SerialContext& context) : context_(context) {}
 
-  /// Takes a block. False where its parts don't lie within it.
+  /// Opens a block. False if its parts are not within it.
   constexpr bool open(const BlockPlace& place) {
     place_ = place;
     if (place.size == 0) return false;
-    const rpfd::Shape& shape = *means_.shape;
+    const rpfd::Shape& shape = *context_.shape;
     for (unsigned i = 0; i < shape.size; ++i) {
       docid_widths_[i] = width_of(place.list, i);
       freq_widths_[i] = width_of(place.list, shape.size + i);
@@ -44,9 +44,9 @@ class SerialRpfd {
     return sound && layout_.words <= place.size;
   }
 
-  /// False where they aren't rising docIDs.
+  /// False if they are not rising docIDs.
   constexpr bool docids(std::uint32_t* out) const {
-    DocidSum sum(place_.before, means_.num_documents);
+    RisingDocids sum(place_.before, context_.num_documents);
     return values(layout_.docids, docid_widths_,
                   [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
   }
@@ -58,9 +58,9 @@ class SerialRpfd {
     });
   }
 
-  /// Each frequency can be read by itself (D5): none of the block's is an exception.
-  constexpr bool has_single_freqs() const { return layout_.freqs.exceptions[0] == 0; }
-  constexpr std::uint32_t single_freq(std::uint32_t i) const {
+  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
+  constexpr bool has_separate_freqs() const { return layout_.freqs.exceptions[0] == 0; }
+  constexpr std::uint32_t separate_freq(std::uint32_t i) const {
     return serial_value(place_.words, layout_.freqs.slots_bit[0] + std::uint64_t{i} * freq_widths_[0],
                         freq_widths_[0]) +
            1;
@@ -76,8 +76,8 @@ class SerialRpfd {
   template <class Take>
   constexpr bool values(const rpfd::Stream& stream, const rpfd::Widths& widths, Take&& take) const {
     if (stream.exceptions[0] > 0)
-      for (unsigned array = means_.shape->size - 1; array > 0; --array) {
-        std::uint32_t* out = means_.nested + array * means_.block_size;
+      for (unsigned array = context_.shape->size - 1; array > 0; --array) {
+        std::uint32_t* out = context_.nested + array * context_.block_size;
         const auto keep = [&](std::uint32_t i, std::uint32_t value) {
           out[i] = value;
           return true;
@@ -90,11 +90,11 @@ class SerialRpfd {
   template <class Take>
   constexpr bool values_of(const rpfd::Stream& stream, const rpfd::Widths& widths, unsigned array, Take&& take) const {
     const unsigned width = widths[array], exceptions = stream.exceptions[array];
-    const rpfd::Shape::Array children = means_.shape->arrays[array];
+    const rpfd::Shape::Array children = context_.shape->arrays[array];
     const std::uint32_t* raw = place_.words + stream.raw_word[array];
     const bool nested = children.highs != 0;
-    const SerialNumbers highs(nested ? means_.nested + children.highs * means_.block_size : raw);
-    const SerialNumbers gaps(nested ? means_.nested + children.positions * means_.block_size : raw + exceptions);
+    const SerialNumbers highs(nested ? context_.nested + children.highs * context_.block_size : raw);
+    const SerialNumbers gaps(nested ? context_.nested + children.positions * context_.block_size : raw + exceptions);
     SerialPatches patches(gaps, highs, exceptions, width);
     std::uint64_t bit = stream.slots_bit[array];
     for (std::uint32_t i = 0; i < stream.values[array]; ++i, bit += width)
@@ -102,7 +102,7 @@ class SerialRpfd {
     return patches.sound();
   }
 
-  SerialMeans means_;
+  SerialContext context_;
   BlockPlace place_;
   rpfd::Widths docid_widths_{}, freq_widths_{};
   rpfd::Layout layout_{};

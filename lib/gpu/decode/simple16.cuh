@@ -1,45 +1,28 @@
 #pragma once
-#include "quern/codec/simple16.hpp"
+#include "quern/gpu/decode/simple16_table.hpp"
 #include "quern/gpu/device/warp.cuh"
 
-/// Simple16 words, cut by a warp; formats/simple16.md is the page.
+/// Simple16 words, cut by a warp; see formats/simple16.md.
 namespace quern::gpu::simple16 {
 
-/// For each way and value: by how much the word is shifted to the left, and then << 8 to the right, to leave the value.
-/// At place 31 of a way: how many values a word holds.
-struct WarpTable {
-  static constexpr unsigned words = 256;
-  std::uint16_t entries[2 * words];
-};
-constexpr WarpTable make_warp_table() {
-  WarpTable table{};
-  for (unsigned way = 0; way < 16; ++way) {
-    unsigned i = 0, bit = 0;
-    for (const quern::simple16::Run& run : quern::simple16::ways[way])
-      for (unsigned j = 0; j < run.count; ++j, bit += run.width)
-        table.entries[way * 32 + i++] = static_cast<std::uint16_t>((32 - bit - run.width) | (32 - run.width) << 8);
-    table.entries[way * 32 + 31] = quern::simple16::counts[way];
-  }
-  return table;
-}
-static __device__ const WarpTable table_of_ways = make_warp_table();
+static __device__ const Table device_table = make_table();
 
 /// Copies the table to a warp's shared memory, where lanes that look up different ways do so fastest.
 __device__ inline void copy_table(std::uint32_t* to) {
-  const auto* from = reinterpret_cast<const std::uint32_t*>(table_of_ways.entries);
-  for (unsigned i = lane_id(); i < WarpTable::words; i += lanes_per_warp) to[i] = from[i];
+  const auto* from = reinterpret_cast<const std::uint32_t*>(device_table.cuts);
+  for (unsigned i = lane_id(); i < Table::words; i += lanes_per_warp) to[i] = from[i];
   __syncwarp();
 }
 
-__device__ inline std::uint32_t cut(std::uint32_t word, unsigned entry) {
-  return __funnelshift_r(__funnelshift_l(0, word, entry), 0, entry >> 8);
+__device__ inline std::uint32_t cut(std::uint32_t word, unsigned shifts) {
+  return __funnelshift_r(__funnelshift_l(0, word, shifts), 0, shifts >> 8);
 }
 
-/// Up to 32 words, one a lane from the first on, whose values are counted through. Reads up to 64 bytes behind its
+/// At most 32 words, one per lane from the first on, whose values are numbered from 0. Reads up to 64 bytes after the
 /// warp's copy of the table.
 class WarpWords {
  public:
-  /// `table` is the warp's copy; `size` the words, 32 at most taken.
+  /// `table` is the warp's copy; of `size` words at most 32 are taken.
   __device__ WarpWords(const std::uint16_t* table, std::uint32_t word, std::uint32_t size)
       : table_(table), word_(word) {
     const std::uint32_t row = word >> 28 << 5;
@@ -50,16 +33,16 @@ class WarpWords {
     begin_ = there ? end_ - count : 0xffffffffu;
     row_ = static_cast<std::int32_t>(row - begin_);
   }
-  /// Values in all words; and the numbers of this lane's first value, and of the one behind its last.
+  /// Values in all words; the number of this lane's first value; the number after its last.
   __device__ std::uint32_t size() const { return size_; }
   __device__ std::uint32_t begin() const { return begin_; }
   __device__ std::uint32_t end() const { return end_; }
 
-  /// Writes the first `count` values, of which there are so many, and up to 63 more of anything. Two times 32 at a
-  /// time: each lane finds its values' words by counting those that begin before.
+  /// Writes the first `count` values, which exist, and up to 63 undefined ones after them. Works on 64 values at a
+  /// time: each lane finds the word of its value by counting the words that begin before it.
   __device__ void write(std::uint32_t count, std::uint32_t* out) const {
     const unsigned up_to_own = 0xffffffffu >> (31 - lane_id());
-    const std::uint16_t* entries = table_ + lane_id();
+    const std::uint16_t* cuts = table_ + lane_id();
     unsigned before = 0xffffffffu;
     std::uint32_t begin = begin_;
     out += lane_id();
@@ -74,10 +57,10 @@ class WarpWords {
       const std::int32_t far_row = __shfl_sync(all_lanes, row_, far_place);
       const std::uint32_t near_word = __shfl_sync(all_lanes, word_, near_place);
       const std::uint32_t far_word = __shfl_sync(all_lanes, word_, far_place);
-      out[0] = cut(near_word, entries[near_row]);
-      out[32] = cut(far_word, entries[far_row + 32]);
+      out[0] = cut(near_word, cuts[near_row]);
+      out[32] = cut(far_word, cuts[far_row + 32]);
       begin -= 64;
-      entries += 64;
+      cuts += 64;
       out += 64;
     }
   }
@@ -85,11 +68,11 @@ class WarpWords {
  private:
   const std::uint16_t* table_;
   std::uint32_t word_, begin_, end_, size_;
-  std::int32_t row_;  ///< a value's number and this make its place in the table
+  std::int32_t row_;  ///< plus a value's number: the value's place in the table
 };
 
-/// Writes the first `count` values of a stream of any length, and up to 63 more of anything. False where the words end
-/// before.
+/// Writes the first `count` values of a stream of any length, and up to 63 undefined ones after them. False if the
+/// words end earlier.
 __device__ inline bool write_values(const std::uint16_t* table, const std::uint32_t* from, std::uint32_t size,
                                     std::uint32_t count, std::uint32_t* out) {
   std::uint32_t done = 0;

@@ -4,21 +4,21 @@
 
 #include "quern/gpu/device/warp.cuh"
 
-/// Values packed as lib/codec/bit_packing.hpp says, read by a group of lanes: lane l takes the V values from l * V on.
+/// Slots packed as in lib/codec/bit_packing.hpp, read by a group of lanes: lane l takes the V values from l * V on.
 namespace quern::gpu {
 
 /// The low `width` bits, width 0 to 32.
 __device__ inline std::uint32_t mask_of(unsigned width) { return __funnelshift_lc(0, 1, width) - 1; }
 
-/// The value of `width` bits (0 to 32) at `bit`; reads the word behind the value's first.
+/// The value of `width` bits (0 to 32) at `bit`; also reads the word after the value's first.
 __device__ inline std::uint32_t value_at(const std::uint32_t* words, std::uint32_t bit, unsigned width) {
   const std::uint32_t* word = words + (bit >> 5);
   return __funnelshift_r(word[0], word[1], bit) & mask_of(width);
 }
 
-/// This lane's values of n, fetched at first and taken apart later, so that other work can be done in between. Reads at
-/// most two words past the last value of the group: the caller has made sure that n values are there. Values behind the
-/// n-th are whatever stands there.
+/// This lane's values of n, fetched first and unpacked later, so that other work can be done in between. The caller has
+/// checked that n values are there; at most two words after the last value of the group are read. Values from number n
+/// on are undefined.
 template <int V, int L = lanes_per_warp>
 class Slots {
  public:
@@ -80,7 +80,7 @@ class Slots {
   const std::uint32_t* words_;
   std::uint32_t first_bit_;
   unsigned width_, n_;
-  unsigned widest_;  ///< of all groups: they go the same way
+  unsigned widest_;  ///< of all groups, which take the same branch
   std::uint32_t fetched_[parts][3] = {};
 };
 

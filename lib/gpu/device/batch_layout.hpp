@@ -6,7 +6,7 @@
 
 namespace quern::gpu {
 
-/// Arrays of a batch behind one another, so that one copy takes them all.
+/// Arrays of a batch one after another, so that one copy takes them all.
 class Layout {
  public:
   template <class T>
@@ -21,13 +21,13 @@ class Layout {
   std::size_t bytes_ = 0;
 };
 
-/// Copies numbers to their offset in such a layout.
+/// Copies numbers to their offset in a layout.
 template <class T>
 void put(std::uint8_t* memory, std::size_t offset, const std::vector<T>& numbers) {
   if (!numbers.empty()) std::memcpy(memory + offset, numbers.data(), numbers.size() * sizeof(T));
 }
 
-/// What stands at an offset of such a layout.
+/// The array at an offset of a layout.
 template <class T>
 T* at(std::uint8_t* memory, std::size_t offset) {
   return reinterpret_cast<T*>(memory + offset);

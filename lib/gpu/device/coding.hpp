@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 
-/// The codings of posting lists that kernels decode, in one list: each is a codec's name, but rpfd of recursion 1, the
-/// usual one, is rpfd_once. cmake/cuda.cmake reads the names from here and makes a source of each family of kernels for
-/// each; with decoders in decode/decoder.cuh and decode/serial_decoder.hpp a new one is complete.
+/// The codings of posting lists that kernels decode. Each has the name of its codec, except rpfd_once: rpfd of
+/// recursion 1, which is the default. This is the only list: cmake/cuda.cmake reads it and generates one source per
+/// coding and family of kernels. A new coding also needs decoders in decode/decoder.cuh and decode/serial_decoder.hpp.
 #define QUERN_GPU_CODINGS(each) each(newpfd) each(rpfd) each(rpfd_once) each(rice)
 
 namespace quern::gpu {
@@ -14,7 +14,7 @@ enum class Coding : std::uint8_t {
 #undef QUERN_GPU_CODING
 };
 
-/// A thread by itself decodes rpfd of any recursion by one decoder.
+/// The serial decoder of rpfd takes any recursion.
 constexpr Coding serial_coding(Coding coding) { return coding == Coding::rpfd_once ? Coding::rpfd : coding; }
 
 /// Calls with.operator()<coding>().

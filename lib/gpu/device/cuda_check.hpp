@@ -5,13 +5,13 @@
 
 #include "quern/core/error.hpp"
 
-/// Only CUDA sources include this.
+/// For CUDA sources only.
 namespace quern {
 
 /// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success.
 inline void check_cuda(cudaError_t status, const char* call, const char* file, int line) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // or the next call would report this failure again
+  cudaGetLastError();  // otherwise the next call would report this failure again
   throw CudaError(std::string(call) + " failed at " + file + ":" + std::to_string(line) + ": " +
                   cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
 }

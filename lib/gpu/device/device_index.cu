@@ -5,16 +5,15 @@
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/common/tuning.hpp"
-#include "quern/gpu/decode/rpfd.cuh"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
 namespace {
 
-/// Copied at a time; two such pieces are under way.
+/// Bytes per copy; two copies overlap.
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
-/// Zeros behind what warps decode: a damaged block may name as much more than there is.
+/// Zeros after what warps decode: a damaged block may claim to be that much longer.
 constexpr std::size_t over_read_words = 4096;
 
 Coding coding_of(const IndexReader& index) {
@@ -24,10 +23,11 @@ Coding coding_of(const IndexReader& index) {
   if (codec == #name) return Coding::name;
   QUERN_GPU_CODINGS(QUERN_GPU_CODING)
 #undef QUERN_GPU_CODING
-  throw InvalidArgument(index.name() + ": its codec has no decoder for GPUs; build it with newpfd, rpfd or rice");
+  throw InvalidArgument(index.name() + ": codec " + std::string(codec) +
+                        " can't be decoded on GPUs; build the index with newpfd, rpfd or rice");
 }
 
-/// Copies arrays piece by piece through pinned memory, so that copying to it and from it overlap.
+/// Copies arrays piece by piece through pinned memory: one piece is filled while the other is copied.
 class Uploader {
  public:
   explicit Uploader(Progress& progress) : progress_(progress) {
@@ -35,8 +35,8 @@ class Uploader {
   }
 
   template <class T>
-  DeviceArray<T> upload(std::span<const T> from, std::size_t zeros_behind = 0) {
-    DeviceArray<T> to(from.size() + zeros_behind);
+  DeviceArray<T> upload(std::span<const T> from, std::size_t zeros_after = 0) {
+    DeviceArray<T> to(from.size() + zeros_after);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
     auto* target = reinterpret_cast<std::uint8_t*>(to.data());
     for (std::size_t at = 0; at < from.size_bytes(); at += piece_bytes) {
@@ -48,7 +48,7 @@ class Uploader {
       piece.done.record(stream_);
       progress_.add(size);
     }
-    fill_zero(to.data() + from.size(), zeros_behind, stream_);
+    fill_zero(to.data() + from.size(), zeros_after, stream_);
     return to;
   }
   void wait() const { stream_.wait(); }
@@ -64,14 +64,14 @@ class Uploader {
   std::size_t next_ = 0;
 };
 
-/// The greatest of each range's numbers; empty where there are no numbers.
+/// The maximum of the numbers of each range; empty if there are no numbers.
 std::vector<float> max_of_ranges(std::span<const float> of_documents) {
-  std::vector<float> greatest;
+  std::vector<float> maxima;
   for (std::size_t begin = 0; begin < of_documents.size(); begin += range_documents) {
     const auto range = of_documents.subspan(begin, std::min<std::size_t>(range_documents, of_documents.size() - begin));
-    greatest.push_back(*std::max_element(range.begin(), range.end()));
+    maxima.push_back(*std::max_element(range.begin(), range.end()));
   }
-  return greatest;
+  return maxima;
 }
 
 std::size_t free_bytes_now() {
@@ -82,8 +82,8 @@ std::size_t free_bytes_now() {
 
 void check_room(const IndexReader& index, std::uint64_t bytes, const cudaDeviceProp& gpu) {
   if (const std::size_t free_bytes = free_bytes_now(); bytes > free_bytes)
-    throw CudaError(index.name() + ": needs " + size_text(bytes) + " of GPU memory, and " + gpu.name + " has " +
-                    size_text(free_bytes) + " free; use a GPU with more memory, or --device cpu");
+    throw CudaError(index.name() + ": needs " + size_text(bytes) + " of GPU memory, but only " + size_text(free_bytes) +
+                    " are free on the " + gpu.name + "; use a GPU with more memory, or --device cpu");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
   if (device.coding == Coding::rpfd)
     device.scratch_words =
-        std::uint64_t{rpfd_scratch_words(index.manifest().codec_options.recursion, index.block_size())} *
+        std::uint64_t{rpfd::arrays_of(index.manifest().codec_options.recursion)} * index.block_size() *
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
   bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
            constants.size_bytes() + static_scores.size_bytes();
@@ -148,7 +148,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   view.block_offset = device.block_offset.data();
   view.impacts = device.impacts.data();
   view.constants = device.constants.data();
-  view.first_parts = device.static_scores.data();
+  view.static_scores = device.static_scores.data();
   view.num_documents = index.num_documents();
   view.block_size = index.block_size();
   view.recursion = index.manifest().codec_options.recursion;

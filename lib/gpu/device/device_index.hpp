@@ -5,12 +5,12 @@
 #include "quern/core/progress.hpp"
 #include "quern/query/query_engine.hpp"
 
-/// An index in a GPU's memory. Declared without CUDA: a build without it throws CudaError from the constructor.
+/// An index in a GPU's memory. Declared without CUDA: in a build without it, the constructor throws CudaError.
 namespace quern::gpu {
 
 class DeviceIndex {
  public:
-  struct Device;  ///< what kernels see; of CUDA sources alone
+  struct Device;  ///< what kernels see; for CUDA sources only
 
   /// Copies what decoding needs to the GPU of that number: postings and block rows, as they are in the file. Checks the
   /// memory that this takes first; throws CudaError if the GPU has less.
@@ -20,14 +20,14 @@ class DeviceIndex {
   DeviceIndex(DeviceIndex&&) noexcept;
   ~DeviceIndex();
 
-  /// Copies the index's block maxima to the GPU too, unless they are there.
+  /// Copies the index's block maxima to the GPU too, unless they are there already.
   void hold_block_maxima(Progress& progress);
 
   const IndexReader& index() const { return index_; }
   unsigned gpu() const { return gpu_; }
-  /// Taken of the GPU's memory.
+  /// Bytes of GPU memory in use.
   std::uint64_t bytes() const { return bytes_; }
-  /// Free on the GPU once the index was there.
+  /// Bytes free on the GPU after the last copy.
   std::uint64_t free_bytes() const { return free_bytes_; }
   const Device& device() const { return *device_; }
 

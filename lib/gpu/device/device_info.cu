@@ -9,7 +9,7 @@ bool built_with_cuda() { return true; }
 
 std::vector<GpuInfo> list_gpus() {
   int count = 0;
-  // Most machines have no GPU: that is no failure, nor is a driver that is missing or older than the runtime.
+  // Not failures: most machines have no GPU, and a driver may be missing or older than the runtime.
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return {};
   CUDA_CHECK(status);

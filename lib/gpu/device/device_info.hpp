@@ -11,16 +11,15 @@ struct GpuInfo {
   std::uint64_t memory_bytes = 0;
   unsigned multiprocessors = 0;
   unsigned compute_major = 0, compute_minor = 0;  ///< 9 and 0 for a Hopper GPU
-  unsigned clock_mhz = 0;                         ///< of its multiprocessors, at most
-  std::string pci_bus_id;                         ///< as other interfaces to it know it
+  unsigned clock_mhz = 0;                         ///< maximum of its multiprocessors
+  std::string pci_bus_id;                         ///< by which NVML finds it
 };
 
-/// Whether this library holds its GPU parts.
+/// Whether this library was built with CUDA.
 bool built_with_cuda();
 
-/// The CUDA devices, in the runtime's order (CUDA_VISIBLE_DEVICES applies). Empty without a GPU, without a
-/// driver that this program can use, and without built_with_cuda(). Throws CudaError where a device is there
-/// but can't be asked.
+/// The CUDA devices, in the runtime's order (CUDA_VISIBLE_DEVICES applies). Empty if there is no GPU or no usable
+/// driver, or the library was built without CUDA. Throws CudaError if a device can't be queried.
 std::vector<GpuInfo> list_gpus();
 
 }  // namespace quern

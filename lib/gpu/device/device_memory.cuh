@@ -7,10 +7,10 @@
 
 #include "quern/gpu/device/cuda_check.hpp"
 
-/// Owners of what the CUDA runtime hands out. Kernels take plain pointers.
+/// Owners of the CUDA runtime's resources. Kernels take plain pointers.
 namespace quern::gpu {
 
-/// Memory of the current device, for `size` elements; not initialised. Throws CudaError where there is none left.
+/// Memory of the current device for `size` elements, not initialised. Throws CudaError if there is not enough.
 template <class T>
 class DeviceArray {
  public:
@@ -30,7 +30,7 @@ class DeviceArray {
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
-  /// Makes room for `size` elements; what was there is lost where there was less.
+  /// Grows to at least `size` elements; the contents are lost if it grows.
   void reserve(std::size_t size) {
     if (size > size_) *this = DeviceArray(), *this = DeviceArray(size + size / 4);
   }
@@ -40,7 +40,7 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
-/// Host memory that the device copies from and to while the host goes on.
+/// Page-locked host memory: copies from and to it run while the host continues.
 template <class T>
 class PinnedArray {
  public:
@@ -68,7 +68,7 @@ class PinnedArray {
   std::size_t size_ = 0;
 };
 
-/// A queue of device work that runs in order.
+/// A queue of device work, done in order.
 class Stream {
  public:
   Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
@@ -82,7 +82,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A mark in a stream, and the time between two of them.
+/// A mark in a stream; the time between two of them.
 class Event {
  public:
   Event() { CUDA_CHECK(cudaEventCreate(&event_)); }
@@ -92,7 +92,7 @@ class Event {
   void record(const Stream& stream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
   void wait() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
   cudaEvent_t handle() const { return event_; }
-  /// Microseconds from `begin` to this one, both reached.
+  /// Microseconds from `begin` to this event; both have been reached.
   double us_since(const Event& begin) const {
     float ms = 0;
     CUDA_CHECK(cudaEventElapsedTime(&ms, begin.event_, event_));

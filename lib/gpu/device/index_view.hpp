@@ -3,7 +3,7 @@
 
 #include "quern/gpu/device/coding.hpp"
 
-/// What kernels see of an index: its own sections, copied unchanged, and where a list stands in them.
+/// What kernels see of an index: its sections, copied unchanged, and where a list is stored in them.
 namespace quern::gpu {
 
 struct IndexView {
@@ -12,23 +12,23 @@ struct IndexView {
   const std::uint32_t* block_offset = nullptr;
   const std::uint16_t* block_max = nullptr;  ///< null: not on the device
   const std::uint32_t* impacts = nullptr;
-  const float* constants = nullptr;    ///< K of each document
-  const float* first_parts = nullptr;  ///< alpha ⊗ PageRank of each document, which its score begins with; null: 0
+  const float* constants = nullptr;      ///< K per document
+  const float* static_scores = nullptr;  ///< per document, added before term scores; null: 0
   std::uint32_t num_documents = 0;
   std::uint32_t block_size = 0;
   std::uint32_t recursion = 0;       ///< of rpfd
-  std::uint32_t* scratch = nullptr;  ///< of rpfd, for each warp of the device: see rpfd.cuh
+  std::uint32_t* scratch = nullptr;  ///< of rpfd, for each resident warp: see rpfd.cuh
   std::uint32_t* damaged = nullptr;  ///< counts blocks that do not decode
 };
 
-/// Where a list stands. A list whose postings came with the batch (short ones, which the lexicon holds) is `raw`: then
-/// first_word counts its postings in BatchView's raw arrays.
+/// Where a list is stored. The postings of a `raw` list (a short one, from the lexicon) come with the batch: first_word
+/// is then its place in BatchView's raw arrays.
 struct ListView {
-  std::uint64_t first_entry = 0;  ///< its postings among BatchView's entries
+  std::uint64_t first_entry = 0;  ///< its place among RangeView's entries
   std::uint64_t first_word = 0, first_row = 0, first_impact_word = 0;
   std::uint32_t words = 0, df = 0;
-  std::uint32_t first_block = 0;  ///< its blocks among all of the batch
-  std::uint32_t rows = 0;         ///< block rows; 0 where the list is a single block
+  std::uint32_t first_block = 0;  ///< its place among all blocks of the batch's lists
+  std::uint32_t rows = 0;         ///< block rows; 0 if the list is a single block
   std::uint16_t header_words = 0;
   std::uint8_t impact_width = 0;
   std::uint8_t raw = 0;

@@ -4,7 +4,7 @@
 
 namespace quern::gpu {
 
-/// Where a list of several blocks stands in the index's sections. What is its place in a batch is left as it is made.
+/// The view of a coded list, without its places in a batch.
 ListView coded_view(const IndexReader& index, const PostingList& list);
 
 }  // namespace quern::gpu

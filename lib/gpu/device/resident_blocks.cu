@@ -7,12 +7,12 @@
 
 namespace quern::gpu {
 
-KnownResidency& KnownResidency::instance() {
-  static KnownResidency known;
+ResidencyCache& ResidencyCache::instance() {
+  static ResidencyCache known;
   return known;
 }
 
-unsigned KnownResidency::blocks_of(const void* kernel, unsigned threads, std::size_t shared_bytes) {
+unsigned ResidencyCache::blocks_of(const void* kernel, unsigned threads, std::size_t shared_bytes) {
   int device = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   const std::lock_guard lock(mutex_);

@@ -1,7 +1,10 @@
 #pragma once
 #include <cstdint>
 
-/// A warp's 32 lanes working as one; or as groups of L neighbouring lanes, L a power of two, each with work of its own.
+#include "quern/gpu/device/searches.hpp"
+
+/// The 32 lanes of a warp that work together, or in groups of L neighbouring lanes, L a power of two, each with work of
+/// its own; sums over a thread block; and the cut of a batch's blocks into runs, one per warp.
 namespace quern::gpu {
 
 inline constexpr unsigned all_lanes = 0xffffffffu;
@@ -20,7 +23,7 @@ __device__ inline unsigned group_of_lane() {
   return L == lanes_per_warp ? 0 : lane_id() / L;
 }
 
-/// A value that is the same in all lanes, in a form that lets the compiler know it: branches on it do not diverge then.
+/// A value that is the same in all lanes; tells the compiler so, and branches on it do not diverge.
 __device__ inline std::uint32_t uniform(std::uint32_t value) { return __shfl_sync(all_lanes, value, 0); }
 
 /// Sum of the values of this lane and those before it, in its group of L lanes.
@@ -29,7 +32,7 @@ __device__ inline std::uint32_t inclusive_sum(std::uint32_t value) {
 #pragma unroll
   for (unsigned distance = 1; distance < L; distance *= 2) {
 #ifdef __CUDACC__
-    // The instruction itself tells whether there is such a lane; its C++ form does not hand that on.
+    // The instruction also returns whether there is such a lane; the C++ intrinsic does not.
     asm volatile(
         "{ .reg .u32 other; .reg .pred there;"
         "  shfl.sync.up.b32 other|there, %0, %1, %2, 0xffffffff;"
@@ -57,12 +60,11 @@ __device__ inline bool all_of_group(bool holds) {
   return (__ballot_sync(all_lanes, holds) & group) == group;
 }
 
-/// The greatest of all lanes' values.
+/// Maximum and sum of all lanes' values.
 __device__ inline std::uint32_t warp_max(std::uint32_t value) { return __reduce_max_sync(all_lanes, value); }
 __device__ inline std::uint32_t warp_sum(std::uint32_t value) { return __reduce_add_sync(all_lanes, value); }
 
-/// The last i in [begin, end) for which first(i), which never falls, is not above `number`; first(begin) is not. By a
-/// whole warp.
+/// last_not_above() in [begin, end) by a whole warp, 32 probes at a time; first(begin) is not above `number`.
 template <class First>
 __device__ inline std::uint32_t last_begun(std::uint32_t begin, std::uint32_t end, std::uint32_t number,
                                            First&& first) {
@@ -77,10 +79,60 @@ __device__ inline std::uint32_t last_begun(std::uint32_t begin, std::uint32_t en
   return begin;
 }
 
-/// The greatest of all groups' values, each of which has the same in all of its lanes.
+/// The maximum of all groups' values, each of which is the same in all lanes of its group.
 template <int L>
 __device__ inline std::uint32_t max_of_groups(std::uint32_t value) {
   return L == lanes_per_warp ? value : warp_max(value);
 }
+
+/// Calls visit(list, block of the list) for this warp's run of neighbouring blocks, of `blocks` in all lists of a
+/// batch; the blocks of list i begin at number first_block(i).
+template <class FirstBlock, class Visit>
+__device__ inline void for_own_blocks(std::uint64_t blocks, std::uint32_t num_lists, FirstBlock&& first_block,
+                                      Visit&& visit) {
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_per_warp);
+  const std::uint64_t own = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_per_warp;
+  const auto begin = static_cast<std::uint32_t>(blocks * own / warps);
+  const auto end = static_cast<std::uint32_t>(blocks * (own + 1) / warps);
+  if (begin == end) return;
+  std::uint32_t number = last_not_above(num_lists, begin, first_block);
+  for (std::uint32_t block = begin; block < end; ++block) {
+    while (number + 1 < num_lists && first_block(number + 1) <= block) ++number;
+    visit(number, block - first_block(number));
+  }
+}
+
+/// Prefix sums over the threads of a thread block of `threads` threads.
+template <unsigned threads>
+class BlockScan {
+ public:
+  static constexpr unsigned warps = threads / lanes_per_warp;
+  /// Shared memory for the warps' sums.
+  struct Room {
+    std::uint32_t sums[warps];
+  };
+  __device__ explicit BlockScan(Room& room) : room_(room) {}
+
+  /// Returns the sum of the values of the threads before this one; `total` becomes the sum of all. All threads call it;
+  /// there is a barrier before it returns.
+  __device__ std::uint32_t exclusive_sum(std::uint32_t value, std::uint32_t& total) const {
+    const unsigned warp = threadIdx.x / lanes_per_warp;
+    const std::uint32_t end = inclusive_sum(value);
+    __syncthreads();  // all threads have read the sums of the last call
+    if (lane_id() == lanes_per_warp - 1) room_.sums[warp] = end;
+    __syncthreads();
+    std::uint32_t before = 0;
+    total = 0;
+#pragma unroll
+    for (unsigned i = 0; i < warps; ++i) {
+      if (i < warp) before += room_.sums[i];
+      total += room_.sums[i];
+    }
+    return before + end - value;
+  }
+
+ private:
+  Room& room_;
+};
 
 }  // namespace quern::gpu

@@ -1,16 +1,16 @@
 #include <algorithm>
 
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/ding/ding_kernels.hpp"
 #include "quern/gpu/ding/max_tree.cuh"
+#include "quern/gpu/engine/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
 
-/// A batch cut into rounds of queries whose leaves are there together.
+/// A batch cut into rounds of queries whose leaves are in memory at the same time.
 struct RoundPlan {
   struct Round {
     std::uint32_t first_query = 0, num_queries = 0;
@@ -21,12 +21,12 @@ struct RoundPlan {
   std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest round
 };
 
-/// Queries of a round, at most: as many as take their results at a time on a large GPU.
+/// Maximum queries per round: as many as can take their results at the same time on a large GPU.
 constexpr std::uint32_t round_queries = 1024;
 
 constexpr std::uint64_t padded(std::uint64_t leaves) { return (leaves + tree_degree - 1) / tree_degree * tree_degree; }
 
-/// Rounds of up to `max_leaves` leaves, or of a single query.
+/// Rounds of at most `max_leaves` leaves, or of a single query.
 RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num_documents, std::uint64_t max_leaves) {
   RoundPlan plan;
   std::uint64_t nodes = 0, tops = 0;
@@ -51,26 +51,28 @@ RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num
   return plan;
 }
 
-/// Ding et al.'s way, wave after wave of queries: a union's accumulators are cleared, each term is added; an
-/// intersection begins with the shortest list. Results are taken a round of waves at a time, since a warp takes them.
+/// The strategy of Ding et al., wave after wave of queries: for a union, clears the accumulators and adds each term;
+/// for an intersection, begins with the shortest list. Since one warp takes a query's results, those of all waves of a
+/// round are taken together.
 class DingRun final : public StrategyRun {
  public:
   explicit DingRun(const DeviceIndex& index)
       : coding_(index.device().coding),
         quantized_(index.device().quantized),
-        room_bytes_(index.free_bytes() / 8),
+        max_bytes_(index.free_bytes() / 8),
         node_blocks_(resident_blocks(make_nodes, plain_threads, 0)) {
     const std::uint64_t one_query = padded(index.device().view.num_documents) * sizeof(std::int32_t);
-    if (one_query > room_bytes_)
-      throw CudaError("the strategy 'ding' needs " + size_text(one_query) + " of GPU memory for each query's scores; " +
-                      size_text(room_bytes_) + " is what it may take here; use another strategy");
+    if (one_query > max_bytes_)
+      throw CudaError("strategy ding needs " + size_text(one_query) +
+                      " of GPU memory per query for scores, but may use only " + size_text(max_bytes_) +
+                      " here; use another strategy");
   }
 
   void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
            const Stream& stream) override {
     const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
-    const RoundPlan plan = plan_rounds(batch, work.intersect, index.num_documents, room_bytes_ / leaf_bytes);
-    const Wave all = make_room(plan, work.intersect, stream);
+    const RoundPlan plan = plan_rounds(batch, work.intersect, index.num_documents, max_bytes_ / leaf_bytes);
+    const Wave all = reserve(plan, work.intersect, stream);
     for (const RoundPlan::Round& round : plan.rounds) {
       const std::uint32_t end = round.first_query + round.num_queries;
       for (std::uint32_t first = round.first_query; first < end; first += wave_queries) {
@@ -91,7 +93,7 @@ class DingRun final : public StrategyRun {
   }
 
  private:
-  Wave make_room(const RoundPlan& plan, bool intersect, const Stream& stream) {
+  Wave reserve(const RoundPlan& plan, bool intersect, const Stream& stream) {
     host_queries_.reserve(plan.queries.size());
     queries_.reserve(plan.queries.size());
     std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
@@ -116,7 +118,7 @@ class DingRun final : public StrategyRun {
     return wave;
   }
 
-  /// Fills in the leaves of a wave.
+  /// Computes the leaves of a wave.
   void score(const IndexView& index, const BatchView& view, const Wave& wave, const QueryBatch& batch, bool intersect,
              const Stream& stream) const {
     std::uint32_t terms = 0;
@@ -135,7 +137,7 @@ class DingRun final : public StrategyRun {
 
   Coding coding_;
   bool quantized_;
-  std::uint64_t room_bytes_;  ///< for leaves
+  std::uint64_t max_bytes_;  ///< of leaves
   unsigned node_blocks_;
   PinnedArray<WaveQuery> host_queries_;
   DeviceArray<WaveQuery> queries_;

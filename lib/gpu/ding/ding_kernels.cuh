@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/decode/form.cuh"
+#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/ding/ding_kernels.hpp"
 #include "quern/gpu/ding/ding_terms.cuh"
@@ -9,7 +9,7 @@ namespace quern::gpu {
 template <Coding coding>
 void DingKernels<coding>::add_term(const IndexView& index, const BatchView& batch, const Wave& wave, std::uint32_t t,
                                    bool quantized, cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::add_term<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch, wave, t);
     CUDA_CHECK(cudaGetLastError());
@@ -19,7 +19,7 @@ void DingKernels<coding>::add_term(const IndexView& index, const BatchView& batc
 template <Coding coding>
 void DingKernels<coding>::take_shortest(const IndexView& index, const BatchView& batch, const Wave& wave,
                                         bool quantized, cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::take_shortest<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch, wave);
     CUDA_CHECK(cudaGetLastError());
@@ -29,7 +29,7 @@ void DingKernels<coding>::take_shortest(const IndexView& index, const BatchView&
 template <Coding coding>
 void DingKernels<coding>::intersect_term(const IndexView& index, const BatchView& batch, const Wave& wave,
                                          std::uint32_t t, bool quantized, cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::intersect_term<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch, wave, t);
     CUDA_CHECK(cudaGetLastError());

@@ -3,18 +3,18 @@
 
 #include "quern/gpu/ding/ding_view.cuh"
 
-/// Launches of the strategy `ding` that read lists, one source per coding.
+/// Kernels of the strategy `ding` that read lists; one source per coding.
 namespace quern::gpu {
 
 template <Coding coding>
 struct DingKernels {
-  /// Adds the parts of each query's term number t to its accumulators.
+  /// Adds the term scores of each query's term t to its accumulators.
   static void add_term(const IndexView& index, const BatchView& batch, const Wave& wave, std::uint32_t t,
                        bool quantized, cudaStream_t stream);
-  /// Makes leaves of the postings of each query's shortest list.
+  /// Makes a leaf of each posting of each query's shortest list.
   static void take_shortest(const IndexView& index, const BatchView& batch, const Wave& wave, bool quantized,
                             cudaStream_t stream);
-  /// Keeps of the leaves the documents that are in the list of term number t too.
+  /// Keeps the leaves whose documents are also in the list of term t.
   static void intersect_term(const IndexView& index, const BatchView& batch, const Wave& wave, std::uint32_t t,
                              bool quantized, cudaStream_t stream);
 };

@@ -1,25 +1,26 @@
 #pragma once
-#include "quern/gpu/common/document_tile.cuh"
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/common/scored_documents.cuh"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/ding/ding_view.cuh"
 
 /// What the strategy `ding` does with one term of each query of a wave (Ding et al.: Using Graphics Processors for High
-/// Performance IR Query Processing, WWW 2009, 7 and 8). One term follows the other, in the order of summation, so that
-/// sums come out as on the CPU; the docIDs of a list differ, so that nothing is added to a score twice at a time.
+/// Performance IR Query Processing, WWW 2009, sections 7 and 8). Terms are added one after another in the order of
+/// summation, so that sums have the CPU's bits; the docIDs of a list differ, so that no two threads add to the same
+/// score.
 namespace quern::gpu {
 
-/// The list of a query's term number t; null where it has fewer.
+/// The list of a query's term t; null if the query has fewer terms.
 __device__ inline const ListView* list_of_term(const BatchView& batch, std::uint32_t query, std::uint32_t t) {
   const BatchQuery& of = batch.queries[query];
   return t < of.terms ? batch.lists + batch.terms[of.first_term + t].list : nullptr;
 }
 
-/// Tasks of a warp that a list is read in: its blocks, or runs of 32 postings.
+/// The number of warp tasks for a list: its blocks, or runs of 32 postings.
 __device__ inline std::uint32_t tasks_of(const ListView& list) {
   return list.raw ? (list.df + lanes_per_warp - 1) / lanes_per_warp : list.rows;
 }
 
-/// Tasks for the list of term number t of this lane's query of the wave.
+/// Tasks for the list of term t of this lane's query of the wave.
 __device__ inline std::uint32_t own_tasks(const BatchView& batch, const Wave& wave, std::uint32_t t) {
   if (lane_id() >= wave.num_queries) return 0;
   const ListView* list = list_of_term(batch, wave.first_query + lane_id(), t);
@@ -30,8 +31,8 @@ __device__ inline std::uint32_t own_tasks(const BatchView& batch, const Wave& wa
 template <Coding coding, int V, bool quantized>
 class TermAdder {
  public:
-  __device__ TermAdder(const IndexView& index, const BatchView& batch, std::uint32_t* room)
-      : index_(index), batch_(batch), decoder_(index, WarpRoom<V>{room}) {}
+  __device__ TermAdder(const IndexView& index, const BatchView& batch, std::uint32_t* buffer)
+      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
 
   __device__ void add(const BatchTerm& term, std::uint32_t task, std::int32_t* accumulators) {
     const ListView& list = batch_.lists[term.list];
@@ -61,8 +62,8 @@ class TermAdder {
   static constexpr std::uint32_t no_docid = 0xffffffffu;
 
   __device__ std::int32_t sum(std::int32_t before, float weight, std::uint32_t docid, std::uint32_t value) const {
-    const float begun = before < 0 ? first_part(index_, docid) : __int_as_float(before);
-    return __float_as_int(__fadd_rn(begun, exact_part<quantized>(index_, weight, docid, value)));
+    const float begun = before < 0 ? static_score_of(index_, docid) : __int_as_float(before);
+    return __float_as_int(__fadd_rn(begun, term_score<quantized>(index_, weight, docid, value)));
   }
 
   const IndexView& index_;
@@ -74,8 +75,8 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     add_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
              const __grid_constant__ Wave wave, std::uint32_t t) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
-  TermAdder<coding, V, quantized> adder(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  TermAdder<coding, V, quantized> adder(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
   for_own_tasks(own_tasks(batch, wave, t), [&](std::uint32_t i, std::uint32_t task) {
     const BatchQuery& query = batch.queries[wave.first_query + i];
     adder.add(batch.terms[query.first_term + t], task, wave.leaves + wave.queries[i].first_leaf);
@@ -86,62 +87,65 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     take_shortest(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                   const __grid_constant__ Wave wave) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
-  DocumentTile<coding, V, quantized> tile(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  ScoredDocuments<coding, V, quantized> scored(index, batch,
+                                               buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
   for_own_tasks(own_tasks(batch, wave, 0), [&](std::uint32_t i, std::uint32_t task) {
     const BatchTerm& term = batch.terms[batch.queries[wave.first_query + i].first_term];
-    if (!tile.take(term, task)) return;
+    if (!scored.take(term, task)) return;
     const bool raw = batch.lists[term.list].raw;
     const std::uint64_t first =
         wave.queries[i].first_leaf +
         (raw ? task * lanes_per_warp + lane_id() : std::uint64_t{task} * index.block_size + lane_id() * V);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      if (!tile.documents.alive(j)) continue;
-      wave.docids[first + j] = tile.documents.docid(j);
-      wave.leaves[first + j] = __float_as_int(tile.scores[j]);
+      if (!scored.documents.alive(j)) continue;
+      wave.docids[first + j] = scored.documents.docid(j);
+      wave.leaves[first + j] = __float_as_int(scored.scores[j]);
     }
   });
 }
 
-/// Leaves are taken in their order, so a tile's first and last one bound the rows of the list that its others are
-/// searched in: Parallel Merge Find with one level of splitters, in the blocks' greatest docIDs (7.2 and 8.1). Leaves
-/// whose documents are out keep their places: passing over them costs less than closing the ranks.
+/// Leaves are taken in their order, so that the first and the last of a task bound the rows in which the others are
+/// searched: Parallel Merge Find with one level of splitters, on the blocks' maximum docIDs (sections 7.2 and 8.1).
+/// Leaves whose documents drop out keep their places: skipping them costs less than compacting the rest.
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     intersect_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ Wave wave, std::uint32_t t) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
-  DocumentTile<coding, V, quantized> tile(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  ScoredDocuments<coding, V, quantized> scored(index, batch,
+                                               buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
   std::uint32_t leaves = 0;
   if (lane_id() < wave.num_queries && list_of_term(batch, wave.first_query + lane_id(), t) != nullptr)
     leaves = wave.queries[lane_id()].leaves;
-  // Large tiles share blocks; small ones give all warps something to do.
+  // Large tasks share blocks; small ones give all warps something to do.
   const std::uint32_t warps = gridDim.x * (plain_threads / lanes_per_warp);
-  const std::uint32_t a_lane = min(max(warp_sum(leaves / lanes_per_warp) / warps, 1u), std::uint32_t{V});
-  for_own_tasks((leaves + a_lane * lanes_per_warp - 1) / (a_lane * lanes_per_warp), [&](std::uint32_t i,
-                                                                                        std::uint32_t task) {
-    const WaveQuery& query = wave.queries[i];
-    const std::uint32_t first = task * a_lane * lanes_per_warp + lane_id();
-    std::int32_t* own_leaves = wave.leaves + query.first_leaf;
-    tile.documents.clear();
+  const std::uint32_t per_lane = min(max(warp_sum(leaves / lanes_per_warp) / warps, 1u), std::uint32_t{V});
+  for_own_tasks((leaves + per_lane * lanes_per_warp - 1) / (per_lane * lanes_per_warp),
+                [&](std::uint32_t i, std::uint32_t task) {
+                  const WaveQuery& query = wave.queries[i];
+                  const std::uint32_t first = task * per_lane * lanes_per_warp + lane_id();
+                  std::int32_t* own_leaves = wave.leaves + query.first_leaf;
+                  scored.documents.clear();
 #pragma unroll
-    for (int j = 0; j < V; ++j) {
-      const std::uint32_t leaf = first + j * lanes_per_warp;
-      if (j >= a_lane || leaf >= query.leaves) continue;
-      const std::int32_t score = own_leaves[leaf];
-      if (score < 0) continue;
-      tile.scores[j] = __int_as_float(score);
-      tile.documents.put(j, wave.docids[query.first_leaf + leaf]);
-    }
-    const unsigned before = tile.documents.alive();
-    if (!tile.documents.any()) return;
-    tile.look_up(batch.terms[batch.queries[wave.first_query + i].first_term + t]);
+                  for (int j = 0; j < V; ++j) {
+                    const std::uint32_t leaf = first + j * lanes_per_warp;
+                    if (j >= per_lane || leaf >= query.leaves) continue;
+                    const std::int32_t score = own_leaves[leaf];
+                    if (score < 0) continue;
+                    scored.scores[j] = __int_as_float(score);
+                    scored.documents.put(j, wave.docids[query.first_leaf + leaf]);
+                  }
+                  const unsigned before = scored.documents.alive();
+                  if (!scored.documents.any()) return;
+                  scored.look_up(batch.terms[batch.queries[wave.first_query + i].first_term + t]);
 #pragma unroll
-    for (int j = 0; j < V; ++j)
-      if (before >> j & 1)
-        own_leaves[first + j * lanes_per_warp] = tile.documents.alive(j) ? __float_as_int(tile.scores[j]) : no_score;
-  });
+                  for (int j = 0; j < V; ++j)
+                    if (before >> j & 1)
+                      own_leaves[first + j * lanes_per_warp] =
+                          scored.documents.alive(j) ? __float_as_int(scored.scores[j]) : no_score;
+                });
 }
 
 }  // namespace quern::gpu

@@ -2,17 +2,17 @@
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/engine/batch_view.cuh"
 
-/// Queries that are under way together: a wave, or several that take their results together. Each has *leaves*, scores
-/// as the bits of a float, which are negative where there is no document: for a union one for each document of the
-/// index, its accumulator; for an intersection one for each posting of its shortest list. Above the leaves stand two
-/// levels of a tree of maxima (Ding et al. 8.2).
+/// Queries that are processed together: a wave, or a round of waves. Each query has *leaves*: scores as the bits of a
+/// float, negative if there is no document. A union has one per document of the index, its accumulator; an intersection
+/// one per posting of its shortest list. Above the leaves are two levels of a tree of maxima (Ding et al.,
+/// section 8.2).
 namespace quern::gpu {
 
-/// A number of the tree is the greatest of so many below it.
+/// A node of the tree is the maximum of this many numbers below it.
 inline constexpr std::uint32_t tree_degree = 512;
-/// Queries of a wave, at most: a lane knows of one.
+/// Maximum queries per wave: one per lane.
 inline constexpr std::uint32_t wave_queries = lanes_per_warp;
-/// What a leaf without a document holds, and all bytes of it: less than the bits of any score.
+/// A leaf without a document: all of its bytes are alike, and it is below the bits of any score.
 inline constexpr std::int32_t no_score = -1;
 
 struct WaveQuery {
@@ -33,9 +33,9 @@ struct Wave {
   std::int32_t *nodes = nullptr, *tops = nullptr;
 };
 
-/// Cuts the tasks of a wave's queries into runs of neighbours, one for each warp of the device, and calls visit(query,
-/// task) for each of the warp's own. `own` is how many tasks the query of this lane's number has; all of them fewer
-/// than 2^32.
+/// Cuts the tasks of a wave's queries into runs of neighbours, one per warp of the device, and calls visit(query, task)
+/// for each task of the warp's run. `own`: the number of tasks of the query with this lane's number; fewer than 2^32 in
+/// all.
 template <class Visit>
 __device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
   const std::uint32_t end = inclusive_sum(own), all = last_lane(end);

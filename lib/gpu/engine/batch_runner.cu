@@ -1,9 +1,9 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/batch_layout.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/in_parallel.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 

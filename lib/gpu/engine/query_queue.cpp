@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 
 namespace quern {
 

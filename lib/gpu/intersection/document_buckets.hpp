@@ -1,7 +1,7 @@
 #pragma once
 #include <bit>
 
-#include "quern/gpu/common/rising_docids.hpp"
+#include "quern/gpu/device/searches.hpp"
 
 /// Hash segmentation (Ao et al., as Wang et al. use it: Efficient GPU-based Query Processing with Pruned List Caching
 /// in Search Engines, ICPADS 2017, section 3.1.1): a list is cut into contiguous buckets of the docID space, and a

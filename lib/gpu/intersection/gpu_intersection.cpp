@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 
 namespace quern {
 namespace {

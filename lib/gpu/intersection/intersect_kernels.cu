@@ -13,14 +13,9 @@ namespace {
 __global__ void __launch_bounds__(plain_threads) run_directories(const __grid_constant__ IntersectView batch) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < batch.unpack_entries; i += step) {
-    // The last task whose entries begin here or before; tasks without any begin where the next one does.
-    std::uint32_t number = 0;
-    for (std::uint32_t count = batch.num_unpack; count > 1;) {
-      const std::uint32_t half = count / 2;
-      if (batch.unpack[number + half].first_entry <= i) number += half;
-      count -= half;
-    }
-    const UnpackTask& task = batch.unpack[number];
+    // The last task whose entries begin here or before. A task without entries begins where the next one does.
+    const UnpackTask& task = batch.unpack[last_not_above(
+        batch.num_unpack, i, [&](std::uint32_t number) { return batch.unpack[number].first_entry; })];
     const auto bucket = static_cast<std::uint32_t>(i - task.first_entry);
     batch.unpacked[task.to.first_bucket + bucket] =
         bucket_start(batch.unpacked + task.to.first_word, task.list.df, task.to.bucket_shift, bucket);

@@ -9,7 +9,7 @@ namespace quern::gpu {
 
 template <Coding coding>
 void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
-  with_values_a_lane(index.block_size, [&]<int V>() {
+  with_values_per_lane(index.block_size, [&]<int V>() {
     constexpr auto kernel = unpack_lists<coding, V>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
@@ -18,7 +18,7 @@ void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectVi
 
 template <Coding coding>
 void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
-  with_values_a_lane(index.block_size, [&]<int V>() {
+  with_values_per_lane(index.block_size, [&]<int V>() {
     constexpr auto kernel = run_skipping<coding, V>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
@@ -27,7 +27,7 @@ void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView
 
 template <Coding coding>
 void IntersectLaunches<coding>::merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
-  with_values_a_lane(index.block_size, [&]<int V>() {
+  with_values_per_lane(index.block_size, [&]<int V>() {
     constexpr auto kernel = run_merge_find<coding, V>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/in_parallel.hpp"
 
 namespace quern {

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/common/rising_docids.hpp"
+#include "quern/gpu/device/searches.hpp"
 
 /// Parallel Merge Find (Ding, He, Yan, Suel: Using Graphics Processors for High Performance IR Query Processing, WWW
 /// 2009, section 7.2): each element A_i of a rising list finds the j with B_j < A_i <= B_{j+1} in another, each by a

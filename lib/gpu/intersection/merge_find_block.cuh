@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
-#include "quern/gpu/common/tuning.hpp"
-#include "quern/gpu/device/block_scan.cuh"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/intersection/intersect_parts.cuh"
 #include "quern/gpu/intersection/merge_find.hpp"
 
@@ -18,7 +18,7 @@ struct MergeFindRoom {
   std::uint32_t docids[merge_find_tile];
   std::uint32_t rows[merge_find_tile];   ///< of each document the block that it may be in
   std::uint32_t heads[merge_find_tile];  ///< the first document of each such block
-  std::uint32_t warp_rooms[warps * WarpRoom<V>::size];
+  std::uint32_t warp_rooms[warps * WarpBuffer<V>::size];
   typename BlockScan<plain_threads>::Room scan;
   std::uint32_t part;
 };
@@ -31,7 +31,7 @@ class MergeFindBlock {
         batch_(batch),
         room_(room),
         scan_(room.scan),
-        warp_room_{room.warp_rooms + warp() * WarpRoom<V>::size},
+        warp_room_{room.warp_rooms + warp() * WarpBuffer<V>::size},
         decoder_(index, warp_room_) {}
 
   __device__ void run() {
@@ -163,7 +163,7 @@ class MergeFindBlock {
   const IntersectView& batch_;
   MergeFindRoom<V>& room_;
   BlockScan<plain_threads> scan_;
-  WarpRoom<V> warp_room_;
+  WarpBuffer<V> warp_room_;
   typename DecoderOf<coding, V>::Type decoder_;
   std::uint32_t count_ = 0;  ///< documents that are left
 };

@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/common/tuning.hpp"
-#include "quern/gpu/device/block_scan.cuh"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/intersection/intersect_parts.cuh"
 
 /// Moves what parts have found together: queries one behind the other, documents rising.

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersection/intersect_parts.cuh"
 
 /// Intersection of unpacked lists: a warp looks up docIDs of the shortest one in the others, or ands their bits where

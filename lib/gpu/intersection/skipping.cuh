@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/common/live_documents.cuh"
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersection/intersect_parts.cuh"
 
 /// Block skipping: a warp takes a block of the shortest list and looks its documents up in the other lists, in bits,
@@ -59,8 +59,8 @@ class SkippingWarp {
 template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     run_skipping(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
-  SkippingWarp<coding, V>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size).run();
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  SkippingWarp<coding, V>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size).run();
 }
 
 }  // namespace quern::gpu

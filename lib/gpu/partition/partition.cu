@@ -2,8 +2,8 @@
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/partition/partition_kernels.hpp"
 
 namespace quern::gpu {
@@ -15,16 +15,16 @@ PartitionMethod method_of(const BatchWork& work) {
   return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
 }
 
-/// Huang et al.'s way. As many thread blocks as run at a time, and have room, take query after query.
+/// The strategy of Huang et al. Thread blocks, as many as run at the same time and have memory, take query after query.
 class PartitionRun final : public StrategyRun {
  public:
   PartitionRun(const DeviceIndex& index, const StrategyOptions& options)
       : coding_(serial_coding(index.device().coding)),
         quantized_(index.device().quantized),
         threads_(options.partitions),
-        room_bytes_(index.free_bytes() / 4) {
+        max_bytes_(index.free_bytes() / 4) {
     if (!are_partitions(threads_))
-      throw InvalidArgument("the strategy 'partition' takes 32 to 512 partitions, a multiple of 32");
+      throw InvalidArgument("strategy partition takes a multiple of 32 partitions, from 32 to 512");
     with_coding(coding_, [&]<Coding coding>() {
       resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, quantized_);
     });
@@ -40,14 +40,14 @@ class PartitionRun final : public StrategyRun {
     of.layout = PartitionLayout(threads_, max_terms, of.method, work.k, index.block_size, !quantized_,
                                 coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
     const std::uint64_t block_bytes = of.layout.words * sizeof(std::uint32_t);
-    if (block_bytes > room_bytes_)
-      throw CudaError("the strategy 'partition' needs " + size_text(block_bytes) + " of GPU memory for a query of " +
-                      std::to_string(max_terms) + " terms; " + size_text(room_bytes_) +
-                      " is what it may take here; use fewer partitions, or another strategy");
+    if (block_bytes > max_bytes_)
+      throw CudaError("strategy partition needs " + size_text(block_bytes) + " of GPU memory for a query of " +
+                      std::to_string(max_terms) + " terms, but may use only " + size_text(max_bytes_) +
+                      " here; use fewer partitions or another strategy");
     const auto blocks =
-        static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), room_bytes_ / block_bytes}));
-    room_.reserve(blocks * of.layout.words);
-    of.room = room_.data();
+        static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), max_bytes_ / block_bytes}));
+    buffer_.reserve(blocks * of.layout.words);
+    of.buffer = buffer_.data();
     with_coding(coding_, [&]<Coding coding>() {
       PartitionKernels<serial_coding(coding)>::run(index, view, of, blocks, quantized_, stream);
     });
@@ -57,8 +57,8 @@ class PartitionRun final : public StrategyRun {
   Coding coding_;
   bool quantized_;
   unsigned threads_, resident_ = 0;
-  std::uint64_t room_bytes_;
-  DeviceArray<std::uint32_t> room_;
+  std::uint64_t max_bytes_;
+  DeviceArray<std::uint32_t> buffer_;
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/decode/serial_decoder.hpp"
-#include "quern/gpu/partition/partition_layout.hpp"
+#include "quern/gpu/partition/partition_kernels.hpp"
 
 namespace quern::gpu {
 
 inline constexpr std::uint32_t no_more_docids = 0xffffffffu;
 
-/// The first row from `from` on whose docID is not below `target`; most often it is near.
+/// The first row from `from` on whose docID is not below `target`. Steps double, since it is usually near.
 __device__ inline std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
                                          std::uint32_t target) {
   std::uint32_t step = 1;
@@ -18,31 +18,29 @@ __device__ inline std::uint32_t next_row(const std::uint32_t* last, std::uint32_
   return lower_bound(last, from, step < rows - from ? from + step : rows, target);
 }
 
-static __device__ const simple16::Table simple16_table = simple16::make_table();
-
-/// Where one thread stands in the lists of its query: a cursor for each. Blocks are decoded by the thread alone, to the
-/// thread's own room. A damaged block is counted, and its list ends there.
+/// The cursors of one thread, one per list of its query. The thread decodes blocks by itself, to its own buffers. A
+/// damaged block is counted, and its list ends there.
 template <Coding coding, bool quantized>
 class PartitionCursors {
  public:
-  /// `room` is the thread block's.
+  /// `buffer` is the thread block's working memory.
   __device__ PartitionCursors(const IndexView& index, const BatchView& batch, const PartitionLayout& layout,
-                              std::uint32_t* room)
+                              std::uint32_t* buffer)
       : index_(index),
         batch_(batch),
         layout_(layout),
-        fields_(room + layout.fields_word + threadIdx.x),
-        docids_(room + layout.docids_word),
-        freqs_(room + layout.freqs_word) {
-    if constexpr (coding == Coding::newpfd) means_.simple16 = &simple16_table;
-    if constexpr (coding == Coding::rpfd) means_.shape = rpfd_shapes + index.recursion;
-    means_.nested = room + layout.nested_word + threadIdx.x * layout.nested;
-    means_.block_size = index.block_size;
-    means_.num_documents = index.num_documents;
+        fields_(buffer + layout.fields_word + threadIdx.x),
+        docids_(buffer + layout.docids_word),
+        freqs_(buffer + layout.freqs_word) {
+    if constexpr (coding == Coding::newpfd) context_.simple16 = &simple16::device_table;
+    if constexpr (coding == Coding::rpfd) context_.shape = rpfd_shapes + index.recursion;
+    context_.nested = buffer + layout.nested_word + threadIdx.x * layout.nested;
+    context_.block_size = index.block_size;
+    context_.num_documents = index.num_documents;
   }
 
-  /// Takes a query. Its cursors stand before their lists until next_geq(). Frequencies of a block are decoded together
-  /// with `all_freqs`, else one by one where that can be.
+  /// Begins a query. Its cursors are before their lists until next_geq(). With `all_freqs`, the frequencies of a block
+  /// are decoded together, otherwise one by one if possible.
   __device__ void take(const BatchQuery& query, bool all_freqs) {
     terms_ = batch_.terms + query.first_term;
     num_terms_ = query.terms;
@@ -71,7 +69,7 @@ class PartitionCursors {
     else
       enter(t, of, of.raw ? 1 : field(TermField::block, t) + 1);
   }
-  /// To the first posting with docID `target` or more; stays where it is already there.
+  /// Moves to the first posting with a docID of at least `target`; does not move if it is there already.
   __device__ void next_geq(std::uint32_t t, std::uint32_t target) {
     std::uint32_t count = field(TermField::count, t);
     if (count > 0 && docid(t) >= target) return;
@@ -95,7 +93,7 @@ class PartitionCursors {
 
   /// The part of the posting at hand.
   __device__ float term_score(std::uint32_t t) {
-    return exact_part<quantized>(index_, term(t).weight, docid(t), value(t));
+    return gpu::term_score<quantized>(index_, term(t).weight, docid(t), value(t));
   }
 
  private:
@@ -108,7 +106,7 @@ class PartitionCursors {
     return of.raw ? batch_.raw_docids + of.first_word : docids_ + buffer_of(t);
   }
 
-  /// To the first posting of a block; the postings of a raw list are one.
+  /// Moves to the first posting of a block. A raw list is a single block.
   __device__ void enter(std::uint32_t t, const ListView& of, std::uint32_t block) {
     std::uint32_t count = 1, docid = no_more_docids;
     if (of.raw && block == 0) {
@@ -117,7 +115,7 @@ class PartitionCursors {
     } else if (!of.raw && block < of.rows) {
       const BlockPlace place = place_of(index_, of, block);
       std::uint32_t* out = docids_ + buffer_of(t);
-      Decoder decoder(means_);
+      Decoder decoder(context_);
       if (decoder.open(place) && decoder.docids(out) && out[place.n - 1] == place.last) {
         count = place.n;
         docid = out[0];
@@ -131,7 +129,7 @@ class PartitionCursors {
     field(TermField::count, t) = count;
   }
 
-  /// The frequency of the posting at hand; quantized: its impact.
+  /// The frequency (quantized: impact) of the current posting.
   __device__ std::uint32_t value(std::uint32_t t) {
     const ListView& of = list(t);
     const std::uint32_t place = field(TermField::place, t), block = field(TermField::block, t);
@@ -141,9 +139,9 @@ class PartitionCursors {
     } else {
       std::uint32_t* freqs = freqs_ + buffer_of(t);
       if (field(TermField::freqs_block, t) == block + 1) return freqs[place];
-      Decoder decoder(means_);
+      Decoder decoder(context_);
       if (!decoder.open(place_of(index_, of, block))) return 1;
-      if (!all_freqs_ && decoder.has_single_freqs()) return decoder.single_freq(place);
+      if (!all_freqs_ && decoder.has_separate_freqs()) return decoder.separate_freq(place);
       if (!decoder.freqs(freqs)) atomicAdd(index_.damaged, 1u);
       field(TermField::freqs_block, t) = block + 1;
       return freqs[place];
@@ -154,7 +152,7 @@ class PartitionCursors {
   const BatchView& batch_;
   const PartitionLayout& layout_;
   std::uint32_t *fields_, *docids_, *freqs_;
-  SerialMeans means_;
+  SerialContext context_;
   const BatchTerm* terms_ = nullptr;
   std::uint32_t num_terms_ = 0;
   bool all_freqs_ = false;

@@ -7,17 +7,17 @@
 
 namespace quern::gpu {
 
-/// A thread block a query, a thread a range of docIDs, all of the same length (Huang et al.: GPU-Accelerated Block-Max
-/// Query Processing, ICA3PP 2017, 3.2); what the threads find is merged.
+/// One thread block per query, one range of docIDs per thread, all of the same length (Huang et al.: GPU-Accelerated
+/// Block-Max Query Processing, ICA3PP 2017, section 3.2); the threads' results are merged.
 template <Coding coding, bool quantized>
 __global__ void __launch_bounds__(max_partitions)
     run_partitions(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ PartitionWork work) {
   __shared__ std::uint32_t shared_number;
   __shared__ RankKey bests[2 * max_partitions / lanes_per_warp];
-  std::uint32_t* room = work.room + blockIdx.x * work.layout.words;
-  PartitionCursors<coding, quantized> cursors(index, batch, work.layout, room);
-  LocalTop top(reinterpret_cast<RankKey*>(room + work.layout.heaps_word), batch.k);
+  std::uint32_t* buffer = work.buffer + blockIdx.x * work.layout.words;
+  PartitionCursors<coding, quantized> cursors(index, batch, work.layout, buffer);
+  LocalTop top(reinterpret_cast<RankKey*>(buffer + work.layout.heaps_word), batch.k);
   const std::uint32_t share = (index.num_documents - 1) / blockDim.x + 1;
   const std::uint64_t first = std::uint64_t{share} * threadIdx.x;
   const auto begin = static_cast<std::uint32_t>(min(first, std::uint64_t{index.num_documents}));

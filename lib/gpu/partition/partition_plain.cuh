@@ -2,7 +2,7 @@
 #include "quern/gpu/partition/partition_cursors.cuh"
 #include "quern/gpu/partition/partition_top.cuh"
 
-/// Document-at-a-time algorithms by one thread, over the documents in [begin, end), that pass nothing over.
+/// Document-at-a-time algorithms by one thread, over the documents in [begin, end), without skipping.
 namespace quern::gpu {
 
 /// Documents with any of the terms.
@@ -16,7 +16,7 @@ __device__ inline void unite_partition(const IndexView& index, PartitionCursors<
     docid = min(docid, cursors.docid(t));
   }
   while (docid < end) {
-    float score = first_part(index, docid);
+    float score = static_score_of(index, docid);
     std::uint32_t next = no_more_docids;
     for (std::uint32_t t = 0; t < terms; ++t) {
       if (cursors.docid(t) == docid) {
@@ -30,7 +30,7 @@ __device__ inline void unite_partition(const IndexView& index, PartitionCursors<
   }
 }
 
-/// Documents with all of the terms, from those of the shortest list.
+/// Documents with all of the terms; candidates come from the shortest list.
 template <Coding coding, bool quantized>
 __device__ inline void intersect_partition(const IndexView& index, PartitionCursors<coding, quantized>& cursors,
                                            LocalTop& top, std::uint32_t begin, std::uint32_t end) {
@@ -47,7 +47,7 @@ __device__ inline void intersect_partition(const IndexView& index, PartitionCurs
       cursors.next_geq(0, found);
       continue;
     }
-    float score = first_part(index, docid);
+    float score = static_score_of(index, docid);
     for (t = 0; t < terms; ++t) score = __fadd_rn(score, cursors.term_score(t));
     top.add(docid, score);
     cursors.next(0);

@@ -3,18 +3,18 @@
 
 namespace quern::gpu {
 
-/// The k best documents that one thread has met: a heap of rank keys, the worst on top. Numbers of neighbouring threads
-/// lie side by side. Documents come with rising docIDs.
+/// The k best documents of one thread: a heap of rank keys, the worst on top. Keys of neighbouring threads are
+/// neighbours in memory. Documents are added with rising docIDs.
 class LocalTop {
  public:
-  /// `keys` is the thread block's room: k keys for each of its threads.
+  /// `keys`: k keys for each thread of the thread block.
   __device__ LocalTop(RankKey* keys, std::uint32_t k) : keys_(keys + threadIdx.x), k_(k) {}
 
   __device__ void clear() {
     size_ = 0;
     threshold_ = -1;
   }
-  /// The score that documents to come must pass; less than any as long as there are fewer than k.
+  /// The score that further documents must exceed; below any score while there are fewer than k documents.
   __device__ float threshold() const { return threshold_; }
   __device__ void add(std::uint32_t docid, float score) {
     if (!(score > threshold_)) return;
@@ -25,7 +25,7 @@ class LocalTop {
       sift_down(key, size_);
     if (size_ == k_) threshold_ = __uint_as_float(~static_cast<std::uint32_t>(at(0) >> 32));
   }
-  /// Puts the keys in order, the best first; nothing can be added any more.
+  /// Sorts the keys, the best first; nothing can be added after it.
   __device__ void sort() {
     for (std::uint32_t end = size_; end > 1; --end) {
       const RankKey worst = at(0), last = at(end - 1);
@@ -48,7 +48,7 @@ class LocalTop {
     }
     at(place) = key;
   }
-  /// Puts a key in the place of the top one, in a heap of `size`.
+  /// Replaces the top key, in a heap of `size`.
   __device__ void sift_down(RankKey key, std::uint32_t size) {
     std::uint32_t place = 0;
     for (;;) {
@@ -68,8 +68,8 @@ class LocalTop {
   float threshold_ = -1;
 };
 
-/// The best k of what the threads of a block have, put to `results`; returns how many there are. `bests` has room for
-/// two keys a warp. By the whole block.
+/// Writes the k best of all threads' keys to `results`, and returns how many there are. `bests`: two keys per warp. By
+/// the whole thread block.
 __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankKey* results, RankKey* bests) {
   constexpr RankKey none = ~RankKey{0};
   const unsigned warps = blockDim.x / lanes_per_warp;
@@ -80,7 +80,7 @@ __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankK
     RankKey best = own;
     for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
       best = min(best, static_cast<RankKey>(__shfl_xor_sync(all_lanes, best, distance)));
-    // In turns, so that no warp overwrites what another still reads.
+    // Two arrays in turns, so that no warp overwrites what another still reads.
     RankKey* of_warps = bests + merged % 2 * warps;
     if (lane_id() == 0) of_warps[threadIdx.x / lanes_per_warp] = best;
     __syncthreads();

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
-#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/range_view.cuh"
 
 /// The lists of a batch, decoded once for all of its queries: each posting becomes an entry of 32 bits, its docID
@@ -12,7 +12,7 @@ template <Coding coding, int V, bool quantized>
 class EntryWriter {
  public:
   __device__ EntryWriter(const IndexView& index, const RangeView& batch, std::uint32_t* room)
-      : index_(index), batch_(batch), decoder_(index, WarpRoom<V>{room}) {}
+      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{room}) {}
 
   __device__ void write(std::uint32_t number, std::uint32_t block) {
     const ListView& list = batch_.lists[number];
@@ -120,32 +120,14 @@ class EntryWriter {
   typename DecoderOf<coding, V>::Type decoder_;
 };
 
-/// Calls visit(list, block) for this warp's share of neighbouring blocks of all lists of a batch.
-template <class Visit>
-__device__ inline void for_own_blocks(const RangeView& batch, Visit&& visit) {
-  const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes_per_warp);
-  const std::uint64_t own = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes_per_warp;
-  const auto begin = static_cast<std::uint32_t>(batch.blocks * own / warps);
-  const auto end = static_cast<std::uint32_t>(batch.blocks * (own + 1) / warps);
-  if (begin == end) return;
-  std::uint32_t number = 0;
-  for (std::uint32_t count = batch.num_lists; count > 1;) {
-    const std::uint32_t half = count / 2;
-    if (batch.lists[number + half].first_block <= begin) number += half;
-    count -= half;
-  }
-  for (std::uint32_t block = begin; block < end; ++block) {
-    while (number + 1 < batch.num_lists && batch.lists[number + 1].first_block <= block) ++number;
-    visit(number, block - batch.lists[number].first_block);
-  }
-}
-
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     write_entries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
-  EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size);
-  for_own_blocks(batch, [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
+  for_own_blocks(
+      batch.blocks, batch.num_lists, [&](std::uint32_t list) { return batch.lists[list].first_block; },
+      [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });
 }
 
 }  // namespace quern::gpu

@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/threshold.cuh"
 
 /// Candidates scored exactly, by the CPU's operations in the CPU's order, from the lists themselves.
@@ -13,12 +13,12 @@ inline constexpr Candidate no_candidate = ~Candidate{0};
 template <bool quantized, int V, class Decoder>
 __device__ inline float exact_score(const IndexView& index, const RangeView& batch, Decoder& decoder,
                                     const BatchQuery& query, std::uint32_t docid) {
-  float score = first_part(index, docid);
+  float score = static_score_of(index, docid);
   for (std::uint32_t t = 0; t < query.terms; ++t) {
     const BatchTerm& term = batch.terms[query.first_term + t];
     std::uint32_t value = 0;
     if (find_value<quantized, V>(index, batch, decoder, batch.lists[term.list], docid, value))
-      score = __fadd_rn(score, exact_part<quantized>(index, term.weight, docid, value));
+      score = __fadd_rn(score, term_score<quantized>(index, term.weight, docid, value));
   }
   return score;
 }
@@ -29,9 +29,9 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
-  __shared__ std::uint32_t rooms[warps_per_block * WarpRoom<V>::size];
+  __shared__ std::uint32_t rooms[warps_per_block * WarpBuffer<V>::size];
   const unsigned warp = threadIdx.x / lanes_per_warp;
-  typename DecoderOf<coding, V>::Type decoder(index, WarpRoom<V>{rooms + warp * WarpRoom<V>::size});
+  typename DecoderOf<coding, V>::Type decoder(index, WarpBuffer<V>{rooms + warp * WarpBuffer<V>::size});
   const std::uint32_t own = blockIdx.x * warps_per_block + warp, warps = gridDim.x * warps_per_block;
   for (std::uint32_t number = 0; number < batch.num_queries; ++number) {
     const std::uint32_t found = batch.num_candidates[number];

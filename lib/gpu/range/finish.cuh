@@ -29,7 +29,7 @@ class QueryFinish {
         batch_(batch),
         keys_(keys),
         kept_(kept),
-        decoder_(index, WarpRoom<V>{warp_rooms + warp() * WarpRoom<V>::size}) {}
+        decoder_(index, WarpBuffer<V>{warp_rooms + warp() * WarpBuffer<V>::size}) {}
 
   /// With `scored`, candidates are rank keys already.
   __device__ void run(std::uint32_t number, bool scored) {
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(finish_threads)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t kept;
-  __shared__ std::uint32_t warp_rooms[finish_threads / lanes_per_warp * WarpRoom<V>::size];
+  __shared__ std::uint32_t warp_rooms[finish_threads / lanes_per_warp * WarpBuffer<V>::size];
   QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, warp_rooms);
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
     finish.run(number, scored);

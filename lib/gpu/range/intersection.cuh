@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/gpu/common/document_tile.cuh"
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/common/scored_documents.cuh"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/prior.cuh"
 
@@ -101,15 +101,16 @@ class IntersectionWarp {
 
   const IndexView& index_;
   const RangeView& batch_;
-  DocumentTile<coding, V, quantized> tile_;
+  ScoredDocuments<coding, V, quantized> tile_;
   std::uint32_t own_ = 0;  ///< a bit for each of the tile's documents that is of this warp's part
 };
 
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpRoom<V>::size];
-  IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpRoom<V>::size).run();
+  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size)
+      .run();
 }
 
 }  // namespace quern::gpu

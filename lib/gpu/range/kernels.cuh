@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "quern/gpu/decode/decode_lists.cuh"
-#include "quern/gpu/decode/form.cuh"
+#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/exact_score.cuh"
@@ -16,7 +16,7 @@ namespace quern::gpu {
 template <Coding coding>
 void Kernels<coding>::write_entries(const IndexView& index, const RangeView& batch, bool quantized,
                                     cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
@@ -25,7 +25,7 @@ void Kernels<coding>::write_entries(const IndexView& index, const RangeView& bat
 
 template <Coding coding>
 void Kernels<coding>::intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
     const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_per_task, 1);
     const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0), useful);
@@ -36,7 +36,7 @@ void Kernels<coding>::intersect(const IndexView& index, const RangeView& batch, 
 
 template <Coding coding>
 void Kernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = score_candidates<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
@@ -46,7 +46,7 @@ void Kernels<coding>::score(const IndexView& index, const RangeView& batch, bool
 template <Coding coding>
 void Kernels<coding>::finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored,
                              cudaStream_t stream) {
-  with_form(index, quantized, [&]<int V, bool is_quantized>() {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = finish_queries<coding, V, is_quantized>;
     const std::size_t shared = std::bit_ceil(batch.max_candidates) * sizeof(Candidate);
     const unsigned blocks = std::min(resident_blocks(kernel, finish_threads, shared), batch.num_queries);
@@ -58,7 +58,7 @@ void Kernels<coding>::finish(const IndexView& index, const RangeView& batch, boo
 template <Coding coding>
 void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                              const DecodeOutput& out, cudaStream_t stream) {
-  with_lanes_a_block<coding>(index.block_size, [&]<int V, int L>() {
+  with_lanes_per_block<coding>(index.block_size, [&]<int V, int L>() {
     const std::uint64_t warps = (out.end_block - out.begin_block + lanes_per_warp / L - 1) / (lanes_per_warp / L);
     const std::uint64_t all = (warps * lanes_per_warp + plain_threads - 1) / plain_threads;
     const auto launch = [&](auto kernel) {

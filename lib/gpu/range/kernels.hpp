@@ -1,7 +1,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "quern/gpu/decode/decode_output.hpp"
+#include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/range/range_view.cuh"
 
 /// Launches, one source per coding. What they need of the device is in the views.

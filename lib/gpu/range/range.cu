@@ -1,9 +1,9 @@
 #include <cstring>
 
-#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/batch_layout.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/range/kernels.hpp"
 #include "quern/gpu/range/range_lookup.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/common/tuning.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/units.hpp"
 #include "quern/gpu/range/entry_search.cuh"
 #include "quern/gpu/range/prior.cuh"

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/measure/gpu/copy_speed.hpp"
+#include "quern/measure/gpu/gpu_bound.hpp"
 
 namespace quern {
 

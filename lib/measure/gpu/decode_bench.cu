@@ -15,14 +15,14 @@ namespace {
 /// Lists of a group that are decoded one at a time.
 constexpr std::size_t max_single_lists = 64;
 
-/// The lists of an index that are decoded, and where their postings go.
+/// The lists to decode, and where their postings go.
 struct Lists {
   std::vector<PostingList> host;
   std::vector<ListView> views;
   std::vector<std::uint64_t> first_posting, first_block;
   DecodeFigures figures;
 
-  std::size_t room() const { return first_posting.back() + host.back().df; }
+  std::size_t size() const { return first_posting.back() + host.back().df; }
 };
 
 Lists lists_of(const IndexReader& index, const ListLengths& lengths, std::uint64_t max_postings) {
@@ -35,7 +35,7 @@ Lists lists_of(const IndexReader& index, const ListLengths& lengths, std::uint64
           figures.postings + list.df > max_postings)
         return;
       const ListView& view = lists.views.emplace_back(coded_view(index, list));
-      // Each list's output begins where 16 bytes can be stored at once.
+      // Each list's output is aligned to 16 bytes, for stores of four numbers.
       const std::uint64_t first =
           lists.host.empty() ? 0 : lists.first_posting.back() + (lists.host.back().df + 3) / 4 * 4;
       lists.host.push_back(list);
@@ -68,13 +68,13 @@ void compare(const IndexReader& index, const Lists& lists, const std::vector<std
       const auto wanted_freqs = reader.freqs();
       if (!std::equal(wanted.begin(), wanted.end(), docids.begin() + static_cast<std::ptrdiff_t>(at)) ||
           !std::equal(wanted_freqs.begin(), wanted_freqs.end(), freqs.begin() + static_cast<std::ptrdiff_t>(at)))
-        throw Error(index.name() + ": the GPU decodes block " + std::to_string(block) + " of list " +
-                    std::to_string(lists.host[i].number) + " otherwise than the CPU; please report this");
+        throw Error(index.name() + ": the GPU and the CPU decode block " + std::to_string(block) + " of list " +
+                    std::to_string(lists.host[i].number) + " differently; please report this");
     }
   }
 }
 
-/// A group's lists on the device, and what decodes them.
+/// A group's lists on the device, and the measurement of their decoding.
 class GroupBench {
  public:
   GroupBench(const IndexReader& index, const DeviceIndex::Device& device, Lists lists)
@@ -84,8 +84,8 @@ class GroupBench {
         views_(on_device(lists_.views, stream_)),
         first_posting_(on_device(lists_.first_posting, stream_)),
         first_block_(on_device(lists_.first_block, stream_)),
-        docids_(lists_.room()),
-        freqs_(lists_.room()),
+        docids_(lists_.size()),
+        freqs_(lists_.size()),
         scratch_(device.scratch_words),
         damaged_(1),
         view_(device.view) {
@@ -93,7 +93,7 @@ class GroupBench {
     view_.damaged = damaged_.data();
   }
 
-  /// Decodes once, over nonsense, and compares with the CPU.
+  /// Decodes once over nonsense, and compares with the CPU.
   void check() {
     CUDA_CHECK(cudaMemsetAsync(docids_.data(), 0xa5, docids_.size_bytes(), stream_));
     CUDA_CHECK(cudaMemsetAsync(freqs_.data(), 0xa5, freqs_.size_bytes(), stream_));
@@ -106,7 +106,7 @@ class GroupBench {
     stream_.wait();
     if (damaged[0] > 0)
       throw CorruptFile(index_.name() + ": " + std::to_string(damaged[0]) +
-                        " blocks do not decode on the GPU; quern verify says where");
+                        " blocks can't be decoded on the GPU; quern verify shows which");
     compare(index_, lists_, docids, freqs);
   }
 
@@ -148,7 +148,8 @@ class GroupBench {
     launch({docids_.data(), freqs_to, first_posting_.data(), first_block_.data(), lists_.figures.blocks}, 0,
            lists_.views.size());
   }
-  /// Every so-many-th list. Blocks are counted from that of the list itself: the kernel looks at differences alone.
+  /// Decodes every single_step()-th list by a launch of its own. The kernel uses differences of block numbers only, so
+  /// that they may begin anywhere.
   void decode_singly() const {
     for (std::size_t i = 0; i < lists_.host.size(); i += single_step())
       launch({docids_.data(), nullptr, first_posting_.data() + i, first_block_.data() + i, lists_.first_block[i + 1],
@@ -193,7 +194,7 @@ std::vector<DecodeFigures> measure_decoding(const IndexReader& index, const Deco
     figures.push_back(bench.measure(options.repeats, progress));
   }
   progress.finish();
-  if (figures.empty()) throw InvalidArgument(index.name() + ": has no list of such a length");
+  if (figures.empty()) throw InvalidArgument(index.name() + ": has no list of these lengths");
   return figures;
 }
 

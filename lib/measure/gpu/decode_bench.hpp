@@ -5,10 +5,10 @@
 #include "quern/core/progress.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// How fast a GPU decodes posting lists to its memory. Declared without CUDA, as DeviceIndex is.
+/// Measures how fast a GPU decodes posting lists to its memory. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
 
-/// Lists of `from` postings and more, and fewer than `to`; no bound where `to` is 0.
+/// Lists of at least `from` and fewer than `to` postings; no maximum if `to` is 0.
 struct ListLengths {
   std::uint64_t from = 0, to = 0;
 };
@@ -16,7 +16,7 @@ struct ListLengths {
 struct DecodeBenchOptions {
   unsigned gpu = 0;
   std::vector<ListLengths> groups = {{100000, 0}};      ///< of lists that are decoded together
-  std::uint64_t max_postings = std::uint64_t{1} << 31;  ///< of a group: lists behind that are left out
+  std::uint64_t max_postings = std::uint64_t{1} << 31;  ///< per group; further lists are left out
   unsigned repeats = 7;
 };
 
@@ -24,18 +24,17 @@ struct DecodeFigures {
   ListLengths lengths;
   std::uint64_t lists = 0, postings = 0, blocks = 0;
   std::uint64_t coded_bytes = 0;      ///< of the lists' words and block rows
-  double docids_us = 0, both_us = 0;  ///< of a pass over all lists: docIDs; docIDs and frequencies. Medians
-  double copy_bytes_per_s = 0;        ///< device to device, bytes read and bytes written counted
-  /// Some of the lists, each by a launch of its own, one behind another: what short lists cost a GPU that is given them
-  /// one at a time (Ding et al., figure 4). DocIDs alone.
+  double docids_us = 0, both_us = 0;  ///< per pass over all lists: docIDs only; docIDs and frequencies. Medians
+  double copy_bytes_per_s = 0;        ///< device to device; bytes read and written both count
+  /// Some of the lists, each decoded by a launch of its own: the cost of giving a GPU short lists one at a time (Ding
+  /// et al., figure 4). DocIDs only.
   std::uint64_t single_lists = 0, single_postings = 0;
   double single_us = 0;
 };
 
-/// Decodes the lists of each group `repeats` times, after a pass whose output is compared with the CPU's posting by
-/// posting (what stood there before was overwritten with nonsense). Lists of a single block have no rows, and are left
-/// out, as are groups without lists. Throws Error where outputs differ, CudaError where the GPU fails, InvalidArgument
-/// where no group has a list.
+/// Decodes the lists of each group `repeats` times, after a pass that overwrites the output with nonsense and compares
+/// what is decoded with the CPU's postings. Lists of a single block, which have no rows, and groups without lists are
+/// left out. Throws Error if outputs differ, CudaError if the GPU fails, InvalidArgument if no group has a list.
 std::vector<DecodeFigures> measure_decoding(const IndexReader& index, const DecodeBenchOptions& options,
                                             Progress& progress);
 

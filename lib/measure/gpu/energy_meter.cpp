@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-// What nvml.h declares of the calls that are made here.
+// From nvml.h, for the functions called here.
 using NvmlDevice = void*;
 constexpr int nvml_success = 0;
 
@@ -25,7 +25,7 @@ struct EnergyMeter::Library {
     return function != nullptr;
   }
 
-  /// False where the library is missing, too old or of no use.
+  /// False if the library is missing, too old or unusable.
   bool open() {
     handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     int (*start)() = nullptr;

@@ -15,14 +15,14 @@ namespace {
 using Results = std::vector<std::vector<ScoredDocument>>;
 using Texts = std::span<const std::string_view>;
 
-/// The counters of energy move some ten times a second: they are read around so much work, at least.
+/// Energy counters change about ten times per second: the work between two readings takes at least this long.
 constexpr double min_energy_seconds = 0.5;
 
-/// What the CPU says to the queries.
+/// The CPU's results.
 struct Reference {
   Results results;
   std::vector<std::uint64_t> postings;  ///< in each query's lists
-  double seconds = 0;                   ///< 0 where it was not measured
+  double seconds = 0;                   ///< 0 if it was not measured
 
   double postings_of(std::size_t queries) const {
     double sum = 0;
@@ -33,7 +33,7 @@ struct Reference {
 
 Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgorithm& algorithm, std::size_t k,
                         const GpuBenchOptions& options, Progress& progress) {
-  // MaxScore's results are those of any algorithm with its way of matching, found soonest.
+  // All algorithms with the same way of matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
   Reference out{Results(texts.size()), std::vector<std::uint64_t>(texts.size()), 0};
@@ -52,7 +52,7 @@ Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgor
   return out;
 }
 
-/// Measures one way of answering after the other.
+/// Measures one configuration after another.
 class GpuBench {
  public:
   GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, Progress& progress)
@@ -63,7 +63,7 @@ class GpuBench {
         engine_(engine, {options.gpu, options.batches.front(), max_gpus(options)}, progress),
         gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
         energy_(gpus_),
-        upper_bounds_(upper_bounds_of(gpus_.front(), options.gpu)) {}
+        limits_(limits_of(gpus_.front(), options.gpu)) {}
 
   void set_strategy(const gpu::Strategy& strategy) {
     engine_.set_strategy(strategy, options_.of_strategy, progress_);
@@ -116,7 +116,7 @@ class GpuBench {
           wall_seconds([&] { engine_.search(texts_, *figures.algorithm, figures.k, &figures.statistics); }));
     };
     pass();
-    seconds.clear();  // warm by now
+    seconds.clear();  // that was the warm-up
     const auto before = energy_.joules(figures.gpus);
     double all_seconds = 0;
     while (seconds.size() < options_.repeats || (before && all_seconds < min_energy_seconds)) {
@@ -129,7 +129,7 @@ class GpuBench {
       figures.joules = (*after - *before) / static_cast<double>(seconds.size());
     figures.seconds = median(seconds);
     figures.kernel_seconds = median(kernels);
-    figures.bound = bound_of(figures.statistics.counts, upper_bounds_);
+    figures.bound = bound_of(figures.statistics.counts, limits_);
     if (figures.bound) figures.bound->seconds /= static_cast<double>(figures.gpus);
   }
 
@@ -144,7 +144,7 @@ class GpuBench {
           wall_us.push_back(1e6 * wall_seconds([&] {
                               engine_.search({&text, 1}, *figures.algorithm, figures.k, &counted);
                             }));
-          // A query that finds no list asks nothing of a GPU.
+          // A query without posting lists is never sent to a GPU.
           if (counted.batches > 0) device_us.push_back(counted.device.total_us);
           figures.statistics += counted;
         }
@@ -166,7 +166,7 @@ class GpuBench {
   const gpu::Strategy* strategy_ = nullptr;
   const std::span<const GpuInfo> gpus_;
   const EnergyMeter energy_;
-  const GpuCeilings upper_bounds_;
+  const GpuLimits limits_;
 };
 
 }  // namespace

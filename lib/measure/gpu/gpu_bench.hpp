@@ -14,7 +14,7 @@ namespace quern {
 
 struct GpuBenchOptions {
   unsigned gpu = 0;                  ///< the first
-  std::vector<std::size_t> gpus{1};  ///< numbers of them; 0: all
+  std::vector<std::size_t> gpus{1};  ///< how many to measure with; 0: all
   std::vector<std::size_t> ks{10}, batches{4096};
   gpu::StrategyOptions of_strategy;
   unsigned threads = 1;  ///< of the CPU
@@ -22,7 +22,7 @@ struct GpuBenchOptions {
   bool cpu = true;  ///< measure the CPU too; results are compared in any case
 };
 
-/// Queries that a bench of batches of 1 asks, at most.
+/// Maximum number of queries for batches of 1.
 inline constexpr std::size_t max_single_queries = 2000;
 
 struct GpuBenchFigures {
@@ -30,20 +30,20 @@ struct GpuBenchFigures {
   const QueryAlgorithm* algorithm = nullptr;
   std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
   double seconds = 0;             ///< for all queries, from text to results; the median over the repeats, like the next
-  double kernel_seconds = 0;      ///< of them in kernels, on average over the GPUs
-  double cpu_seconds = 0;         ///< for as many queries on all threads; 0 where it was not measured
+  double kernel_seconds = 0;      ///< of these in kernels, averaged over the GPUs
+  double cpu_seconds = 0;         ///< for as many queries on all threads; 0 if not measured
   double postings = 0;            ///< in the queries' lists
   GpuStatistics statistics;       ///< of the last repeat
   std::optional<GpuBound> bound;  ///< of the last repeat: of kernel_seconds
-  std::optional<double> joules;   ///< for all queries once; none where GPUs don't tell
+  std::optional<double> joules;   ///< for all queries once; none if GPUs have no counters
   /// Of batches of 1: each query's time from text to results, and from the GPU's first step to its last.
   std::optional<LatencySummary> wall_us, device_us;
 };
 
 /// Answers all queries on the CPU, then on GPUs by each algorithm, k, strategy, number of GPUs and batch size, and
-/// compares document by document, bit by bit. With batches of 1 the first max_single_queries are asked one at a time,
-/// as users would that wait for each answer. Throws Error where results differ, with query, algorithm and strategy, and
-/// what GpuEngine throws.
+/// compares results bit by bit. With batches of 1, the first max_single_queries are asked one at a time, as by users
+/// who wait for each answer. Throws Error, naming query, algorithm and strategy, if results differ; otherwise what
+/// GpuEngine throws.
 std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,

@@ -17,7 +17,7 @@ using Documents = std::vector<std::vector<docid_t>>;
 void check_same(std::string_view method, Texts texts, std::size_t query, std::span<const docid_t> found,
                 const std::vector<docid_t>& expected) {
   if (!std::equal(found.begin(), found.end(), expected.begin(), expected.end()))
-    throw Error(fmt::format("{} finds other documents for query {} \"{}\" than the first method; please report this",
+    throw Error(fmt::format("{} and the first method find different documents for query {} \"{}\"; please report this",
                             method, query + 1, texts[query]));
 }
 
@@ -61,7 +61,7 @@ GpuIntersectReport measure_gpu_intersections(const IndexReader& index, Texts tex
                                              std::span<const GpuIntersectSetUp> set_ups, unsigned threads,
                                              unsigned repeats, Progress& progress) {
   if (texts.empty() || cpu_methods.empty() || set_ups.empty() || repeats == 0)
-    throw InvalidArgument("a benchmark needs queries, methods and repeats");
+    throw InvalidArgument("a benchmark needs at least one query, method and repeat");
   GpuIntersection gpu(index, *set_ups.front().method, set_ups.front().options, progress);
   GpuIntersectReport report;
   report.queries = texts.size();

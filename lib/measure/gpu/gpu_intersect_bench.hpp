@@ -9,7 +9,7 @@
 /// Measures how fast a GPU intersects beside the CPU of the same machine, all methods in one run.
 namespace quern {
 
-/// A GPU method as it is measured.
+/// A GPU method with its options.
 struct GpuIntersectSetUp {
   const GpuIntersectionMethod* method = nullptr;
   GpuIntersectionOptions options;
@@ -18,7 +18,7 @@ struct GpuIntersectSetUp {
 struct GpuIntersectFigures {
   GpuIntersectSetUp set_up;
   double seconds = 0;         ///< for all queries, from text to documents; the median over the repeats, like the next
-  double kernel_seconds = 0;  ///< of them in kernels
+  double kernel_seconds = 0;  ///< of these in kernels
   double first_seconds = 0;   ///< of the first pass, in which lists are unpacked
   GpuIntersectionStatistics first, last;  ///< of the first pass, and of the last repeat
 };
@@ -30,14 +30,14 @@ struct CpuIntersectFigures {
 
 struct GpuIntersectReport {
   std::uint64_t queries = 0, results = 0, postings = 0;
-  std::uint64_t index_bytes = 0;  ///< that the index takes of the GPU's memory
+  std::uint64_t index_bytes = 0;  ///< of GPU memory that the index takes
   std::vector<CpuIntersectFigures> cpu;
   std::vector<GpuIntersectFigures> gpu;
 };
 
-/// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPU, and compares all
-/// documents with those of the first CPU method, which are held in memory, before it measures. Throws Error where they
-/// differ, with query and method; InvalidArgument where there is nothing to measure.
+/// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPU. Before it measures, it
+/// compares all documents with those of the first CPU method, which are kept in memory. Throws Error, naming query and
+/// method, if they differ; InvalidArgument if there is nothing to measure.
 GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const std::string_view> texts,
                                              std::span<const IntersectionMethod* const> cpu_methods,
                                              std::span<const GpuIntersectSetUp> set_ups, unsigned threads,

@@ -3,8 +3,8 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/gpu/common/tuning.hpp"
 #include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersection/merge_find.hpp"
 #include "quern/measure/gpu/merge_find_bench.hpp"
 #include "quern/measure/median.hpp"

@@ -5,8 +5,9 @@
 
 #include "quern/core/progress.hpp"
 
-/// How fast a GPU finds the elements of a rising list in another, both decoded: Figure 6 of Ding, He, Yan, Suel: Using
-/// Graphics Processors for High Performance IR Query Processing (WWW 2009). Declared without CUDA, as DeviceIndex is.
+/// Measures how fast a GPU finds the elements of a rising list in another, both decoded: figure 6 of Ding, He, Yan,
+/// Suel: Using Graphics Processors for High Performance IR Query Processing (WWW 2009). Declared without CUDA, as
+/// DeviceIndex is.
 namespace quern::gpu {
 
 struct MergeFindBenchOptions {
@@ -15,7 +16,7 @@ struct MergeFindBenchOptions {
   std::uint64_t seed = 1;
 };
 
-/// Two lists' lengths, of the one whose elements are looked up first, and what that took.
+/// The lengths of two lists, the one whose elements are looked up first, and the times.
 struct MergeFindFigures {
   std::uint32_t elements = 0, in = 0;
   std::vector<double> us;  ///< by levels of splitters, from none to max_merge_find_levels; medians
@@ -23,7 +24,7 @@ struct MergeFindFigures {
 
 /// Draws two lists of each pair of lengths from the seed, with even gaps of a mean of 16 in the longer one and over the
 /// same docIDs in the other; looks up all elements with each number of levels, compares with the CPU, then measures.
-/// Throws Error where they differ, CudaError where the GPU fails, InvalidArgument where a list is empty or too long.
+/// Throws Error if they differ, CudaError if the GPU fails, InvalidArgument if a list is empty or too long.
 std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures> lengths,
                                                  const MergeFindBenchOptions& options, Progress& progress);
 

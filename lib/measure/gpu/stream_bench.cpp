@@ -18,7 +18,7 @@ struct Arrival {
 };
 using Collector = BatchCollector<Arrival>;
 
-/// Sleeping is too coarse for the last of it.
+/// Sleeping is too coarse for the last microseconds.
 void wait_until(WallClock::time_point time) {
   constexpr auto coarse = std::chrono::microseconds(200);
   if (time - WallClock::now() > coarse) std::this_thread::sleep_until(time - coarse);
@@ -39,7 +39,7 @@ void send(Collector& collector, std::span<const std::string_view> texts, const S
   collector.finish();
 }
 
-/// The thread that sends; ends with its owner, whatever that one throws.
+/// The sending thread; ends with this object, even if an exception is thrown.
 class Sender {
  public:
   Sender(Collector& collector, std::span<const std::string_view> texts, const StreamOptions& options)

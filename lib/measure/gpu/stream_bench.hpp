@@ -8,23 +8,23 @@
 
 namespace quern {
 
-/// How queries come, and how they are gathered.
+/// How queries arrive, and how they are collected into batches.
 struct StreamOptions {
   double queries_per_second = 10000;     ///< on average: a Poisson stream
-  std::size_t max_queries = 1024;        ///< of a batch
-  std::chrono::microseconds wait{1000};  ///< that the first query of a batch waits at most
-  double seconds = 2;                    ///< that the stream lasts
+  std::size_t max_queries = 1024;        ///< per batch
+  std::chrono::microseconds wait{1000};  ///< maximum waiting time of a batch's first query
+  double seconds = 2;                    ///< length of the stream
   std::uint64_t seed = 1;
 };
 
 struct StreamFigures {
   std::uint64_t queries = 0, batches = 0;
-  double queries_per_second = 0;  ///< answered, from the first that came to the last answer
-  LatencySummary response_us;  ///< from the time at which a query was to come to that at which its batch was answered
+  double queries_per_second = 0;  ///< answered, from the first arrival to the last answer
+  LatencySummary response_us;     ///< from a query's arrival in the stream to the answer of its batch
 };
 
-/// Sends a Poisson stream of the queries, over and over, through a BatchCollector to GPUs. A stream that is faster than
-/// they are makes response times that grow with its length. Throws as GpuEngine::search() does.
+/// Sends a Poisson stream of the queries, repeated as needed, through a BatchCollector to GPUs. If the stream is faster
+/// than the GPUs, response times grow with its length. Throws as GpuEngine::search() does.
 StreamFigures measure_stream(GpuEngine& gpu, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                              std::size_t k, const StreamOptions& options);
 

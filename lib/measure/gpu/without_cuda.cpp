@@ -1,9 +1,9 @@
 #include "quern/core/error.hpp"
-#include "quern/measure/gpu/copy_speed.hpp"
 #include "quern/measure/gpu/decode_bench.hpp"
+#include "quern/measure/gpu/gpu_bound.hpp"
 #include "quern/measure/gpu/merge_find_bench.hpp"
 
-// What the measurements answer in a build without CUDA; cmake/layers.cmake leaves this file out of one with it.
+// The measurements in a build without CUDA; cmake/layers.cmake excludes this file from builds with it.
 namespace quern {
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The constants that speed depends on, each with what it trades.
+/// The constants that speed depends on, and what each trades.
 namespace quern::gpu {
 
 /// docIDs of a range, whose sums of units (2 bytes each) lie in shared memory. Larger ranges are fewer, smaller

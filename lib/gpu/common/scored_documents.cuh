@@ -1,18 +1,18 @@
 #pragma once
 #include "quern/gpu/common/live_documents.cuh"
 
-/// Documents that a warp scores while they are looked up in list after list. The parts are added in the order of
+/// Documents that a warp scores while it looks them up in list after list. Term scores are added in the order of
 /// summation, so that scores are exact from the start.
 namespace quern::gpu {
 
 template <Coding coding, int V, bool quantized>
-class DocumentTile {
+class ScoredDocuments {
  public:
-  __device__ DocumentTile(const IndexView& index, const BatchView& batch, std::uint32_t* room)
-      : documents(index, room), index_(index), batch_(batch), room_{room} {}
+  __device__ ScoredDocuments(const IndexView& index, const BatchView& batch, std::uint32_t* buffer)
+      : documents(index, buffer), index_(index), batch_(batch), buffer_{buffer} {}
 
-  /// The documents of a block of a list, lane by lane, with their first part; of a raw list those of 32 postings, one a
-  /// lane. False where the block is damaged, and counted.
+  /// Takes the documents of a block, lane by lane, with their first term scores; of a raw list those of 32 postings,
+  /// one per lane. If the block is damaged, counts that and returns false.
   __device__ bool take(const BatchTerm& term, std::uint32_t block) {
     const ListView& list = batch_.lists[term.list];
     if (list.raw) {
@@ -34,7 +34,7 @@ class DocumentTile {
     return true;
   }
 
-  /// Keeps the documents that are in the list too, and adds their parts of it.
+  /// Keeps the documents that the list contains, and adds their term scores.
   __device__ void look_up(const BatchTerm& term) {
     const ListView& list = batch_.lists[term.list];
     if (list.raw)
@@ -47,13 +47,13 @@ class DocumentTile {
   float scores[V];
 
  private:
-  /// A score's first addition.
+  /// The static score plus the first term score.
   __device__ void begin_score(int i, float weight, std::uint32_t value) {
     const std::uint32_t docid = documents.docid(i);
-    scores[i] = __fadd_rn(first_part(index_, docid), exact_part<quantized>(index_, weight, docid, value));
+    scores[i] = __fadd_rn(static_score_of(index_, docid), term_score<quantized>(index_, weight, docid, value));
   }
   __device__ void add(int i, float weight, std::uint32_t value) {
-    scores[i] = __fadd_rn(scores[i], exact_part<quantized>(index_, weight, documents.docid(i), value));
+    scores[i] = __fadd_rn(scores[i], term_score<quantized>(index_, weight, documents.docid(i), value));
   }
 
   __device__ void look_up_raw(const ListView& list, float weight) {
@@ -79,7 +79,7 @@ class DocumentTile {
     });
   }
 
-  /// Frequencies, or impacts, of some of the postings of the block that was decoded last.
+  /// Frequencies, or impacts, of the postings at `places` of the block that was decoded last.
   __device__ void values_at(const ListView& list, std::uint32_t row, const BlockPlace& place,
                             const std::uint32_t (&places)[V], std::uint32_t (&values)[V]) const {
     if constexpr (quantized) {
@@ -87,23 +87,23 @@ class DocumentTile {
 #pragma unroll
       for (int i = 0; i < V; ++i)
         if (places[i] < place.n) values[i] = value_at(impacts, places[i] * list.impact_width, list.impact_width);
-    } else if (documents.decoder().has_single_freqs()) {
+    } else if (documents.decoder().has_separate_freqs()) {
 #pragma unroll
-      for (int i = 0; i < V; ++i) values[i] = documents.decoder().single_freq(min(places[i], place.n - 1));
+      for (int i = 0; i < V; ++i) values[i] = documents.decoder().separate_freq(min(places[i], place.n - 1));
     } else {
       std::uint32_t freqs[V];
       if (!documents.decoder().freqs(freqs)) report_damage(index_);
       __syncwarp();
-      for (int i = 0; i < V; ++i) room_.values[lane_id() * V + i] = freqs[i];
+      for (int i = 0; i < V; ++i) buffer_.values[lane_id() * V + i] = freqs[i];
       __syncwarp();
 #pragma unroll
-      for (int i = 0; i < V; ++i) values[i] = room_.values[min(places[i], place.n - 1)];
+      for (int i = 0; i < V; ++i) values[i] = buffer_.values[min(places[i], place.n - 1)];
     }
   }
 
   const IndexView& index_;
   const BatchView& batch_;
-  WarpRoom<V> room_;
+  WarpBuffer<V> buffer_;
 };
 
 }  // namespace quern::gpu
