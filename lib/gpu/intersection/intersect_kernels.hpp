@@ -1,8 +1,8 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/intersection/intersect_view.cuh"
-#include "quern/gpu/range/kernels.hpp"
 
 /// Launches of intersections without scores. CUDA sources alone include this.
 namespace quern::gpu {
