@@ -7,7 +7,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/formats/queries/text_table.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {

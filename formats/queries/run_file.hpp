@@ -16,6 +16,12 @@ struct RunResult {
   std::string_view url;
 };
 
+/// Appends one query's results for people, for a terminal of 100 columns: the query, then a line per result with rank,
+/// score, docno and title in columns, its URL below. Titles are cut to the line, docnos and URLs never.
+/// What a terminal would obey (control characters) is left out, and what is not UTF-8 shows as U+FFFD.
+void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
+                          std::span<const RunResult> results);
+
 /// An output format. begin(), then append() for each query, then end(): each adds to `out`, which the caller may write
 /// away and clear in between. Formats hold no state, so one object serves all threads.
 class RunFormat {

@@ -1,9 +1,9 @@
-#include "quern/formats/queries/text_table.hpp"
-
 #include <utf8proc.h>
 
 #include <algorithm>
 #include <cstdio>
+
+#include "quern/formats/queries/run_file.hpp"
 
 namespace quern {
 namespace {

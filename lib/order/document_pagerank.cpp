@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "quern/formats/tables/score_file.hpp"
+#include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/hashing_source.hpp"
 #include "quern/order/order.hpp"

@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "quern/formats/tables/link_file.hpp"
+#include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/hashing_source.hpp"
 
 namespace quern {

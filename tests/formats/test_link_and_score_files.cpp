@@ -3,8 +3,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/link_file.hpp"
-#include "quern/formats/tables/score_file.hpp"
+#include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/hashing_source.hpp"
 

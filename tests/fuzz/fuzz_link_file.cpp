@@ -3,7 +3,7 @@
 #include <string>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/link_file.hpp"
+#include "quern/formats/tables/document_tables.hpp"
 #include "quern/text/url.hpp"
 
 /// What is taken has two names without a tab or line end, written again it is the same; comparing URLs settles them.

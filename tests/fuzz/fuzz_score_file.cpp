@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/score_file.hpp"
+#include "quern/formats/tables/document_tables.hpp"
 
 /// What is taken has a name and a finite score that is not negative.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
