@@ -41,13 +41,13 @@ Json figures_json(const IntersectionFigures& figures) {
        {"results", figures.results},
        {"mean_us", figures.times.mean_us},
        {"mean_decode_us", figures.decode_us / queries},
-       {"mean_thin_out_us", figures.thin_out_us / queries},
+       {"mean_thin_out_us", figures.intersect_us / queries},
        {"p50_us", figures.times.p50_us},
        {"p90_us", figures.times.p90_us},
        {"p95_us", figures.times.p95_us},
        {"p99_us", figures.times.p99_us},
        {"effective_postings_per_second", figures.postings_per_second()},
-       {"thin_out_postings_per_second", figures.thinned_out_per_second()},
+       {"thin_out_postings_per_second", figures.intersected_per_second()},
        {"blocks_decoded_share", figures.counts.blocks == 0 ? 0
                                                            : static_cast<double>(figures.counts.blocks_decoded) /
                                                                  static_cast<double>(figures.counts.blocks)}});

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/core/size_text.hpp"
-#include "quern/measure/pagerank_bench.hpp"
+#include "quern/measure/order_bench.hpp"
 #include "quern/order/read_graph.hpp"
 
 #include "bench.hpp"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/cache/make_plan.hpp"
+#include "quern/cache/cache_plan.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern::tools {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "quern/cache/list_demand.hpp"
+#include "quern/cache/log_demand.hpp"
 
 #include "command.hpp"
 #include "scoring_options.hpp"

@@ -11,7 +11,7 @@
 #include "quern/index/index_figures.hpp"
 #include "quern/index/list_impacts.hpp"
 #include "quern/order/list_links.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"

@@ -68,7 +68,7 @@ class IntersectStatistics {
     counts_ += statistics.counts;
     times_us_.push_back(statistics.time_us);
     decode_us_ += statistics.decode_us;
-    thin_out_us_ += statistics.thin_out_us;
+    intersect_us_ += statistics.intersect_us;
   }
 
   /// Queries that a GPU answered together, in so many microseconds.
@@ -95,7 +95,7 @@ class IntersectStatistics {
                  {"threads", threads}};
     json.update(times_json(times));
     json.update({{"mean_decode_us", decode_us_ / queries},
-                 {"mean_thin_out_us", thin_out_us_ / queries},
+                 {"mean_thin_out_us", intersect_us_ / queries},
                  {"queries_per_second", queries_per_second},
                  {"postings", counts_.postings},
                  {"blocks", counts_.blocks},
@@ -110,13 +110,13 @@ class IntersectStatistics {
                     "average, {:.1f} of them to decode whole lists and {:.1f} to thin out; {} of {} "
                     "blocks decoded",
                     times_us_.size(), queries_per_second, threads, times.mean_us, decode_us_ / queries,
-                    thin_out_us_ / queries, counts_.blocks_decoded, counts_.blocks));
+                    intersect_us_ / queries, counts_.blocks_decoded, counts_.blocks));
   }
 
  private:
   QueryStatistics counts_;
   std::vector<double> times_us_;
-  double decode_us_ = 0, thin_out_us_ = 0;
+  double decode_us_ = 0, intersect_us_ = 0;
   std::uint64_t results_ = 0, with_results_ = 0;
   GpuIntersectionStatistics gpu_;
 };

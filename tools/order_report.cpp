@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/measure/order_report.hpp"
+#include "quern/measure/order_bench.hpp"
 
 #include "bench.hpp"
 

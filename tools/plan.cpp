@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/cache/make_plan.hpp"
+#include "quern/cache/cache_plan.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 

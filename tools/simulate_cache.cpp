@@ -2,8 +2,7 @@
 
 #include <memory>
 
-#include "quern/cache/cache_policy.hpp"
-#include "quern/cache/policy_sweep.hpp"
+#include "quern/cache/cache_plan.hpp"
 #include "quern/core/size_text.hpp"
 
 #include "bench.hpp"

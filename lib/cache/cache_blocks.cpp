@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "quern/query/row_search.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern {
 
@@ -15,7 +15,7 @@ CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size)
     : index_(index), size_(size), ratio_(size / index.block_size()) {
   if (size == 0 || size % index.block_size() != 0)
     throw InvalidArgument(
-        fmt::format("{}: caching blocks of {} postings are no whole blocks of the index, which have {}", index.name(),
+        fmt::format("{}: {} postings per caching block is not a multiple of the index's block size, {}", index.name(),
                     size, index.block_size()));
 }
 

@@ -6,44 +6,44 @@
 /// Caching blocks: the pieces of posting lists that a plan admits to GPU memory (Wang et al. 3.3.1).
 namespace quern {
 
-/// What a list on the GPU takes besides its words and block rows: its row in the directory of lists.
+/// Memory of a list on the GPU besides its words and block rows: its row in the directory of lists.
 inline constexpr std::uint64_t list_directory_bytes = 32;
-/// A block's row: greatest docID, offset, maximum.
+/// A block's row: last docID, offset, maximum.
 inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
 
-/// Cuts the lists of an index into caching blocks, which are whole blocks of the index, and says what they take. A
+/// Cuts the lists of an index into caching blocks, each a whole number of index blocks, and computes their size. A
 /// caching block is decoded from its own words, so the first n of a list are one range of bytes and their rows.
 class CacheBlocks {
  public:
   static constexpr std::uint64_t min_size = 256;
 
-  /// `size`: postings of a caching block. Throws InvalidArgument where it is no multiple of the index's block size.
+  /// `size`: postings per caching block. Throws InvalidArgument if it is not a multiple of the index's block size.
   CacheBlocks(const IndexReader& index, std::uint64_t size);
 
-  /// The size unless told otherwise: 256, or the index's block size if that is greater.
+  /// The default size: 256, or the index's block size if that is larger.
   static std::uint64_t default_size(const IndexReader& index);
 
   std::uint64_t size() const { return size_; }
-  /// A list that the index keeps in one piece is one.
+  /// A list that the index stores as a single block is one caching block.
   std::uint64_t count(const PostingList& list) const {
     return list.block_last.empty() ? 1 : (list.df + size_ - 1) / size_;
   }
-  /// The caching block that a docID of the list lies in, or would lie in; count(list) behind the last.
+  /// The caching block whose range contains a docID; count(list) after the last.
   std::uint64_t of(const PostingList& list, docid_t docid) const;
   /// Postings in the first n blocks.
   std::uint64_t postings(const PostingList& list, std::uint64_t n) const {
     return n >= count(list) ? list.df : n * size_;
   }
-  /// What the first n blocks take on the GPU: the directory's row, compressed words, block rows. 0 for none.
+  /// Memory of the first n blocks on the GPU: the directory's row, compressed words, block rows. 0 for none.
   std::uint64_t bytes(const PostingList& list, std::uint64_t n) const;
-  /// The greatest docID of the first n blocks, n at least 1 and below count(list).
+  /// The last docID of the first n blocks, n at least 1 and below count(list).
   docid_t last(const PostingList& list, std::uint64_t n) const { return list.block_last[n * ratio_ - 1]; }
-  /// What all lists of the index take: the base of budgets in per cent.
+  /// Memory of all lists of the index: 100 % of budgets that are percentages.
   std::uint64_t index_bytes() const;
 
  private:
   const IndexReader& index_;
-  std::uint64_t size_, ratio_;  ///< of the sizes: blocks of the index in a caching block
+  std::uint64_t size_, ratio_;  ///< ratio_: blocks of the index per caching block
 };
 
 }  // namespace quern

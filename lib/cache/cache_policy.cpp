@@ -10,7 +10,7 @@ namespace {
 
 using Demands = std::vector<const ListDemand*>;
 
-/// The lists that the log asks for, sorted; ties by term.
+/// The lists that the log reads, sorted; ties by term.
 template <class Before>
 Demands sorted_demands(const LogDemand& demand, Before&& before) {
   Demands demands;
@@ -23,12 +23,12 @@ Demands sorted_demands(const LogDemand& demand, Before&& before) {
 bool more_queries(const ListDemand& a, const ListDemand& b) { return a.queries > b.queries; }
 
 /// f_t / length, compared without rounding.
-bool more_queries_a_posting(const ListDemand& a, const ListDemand& b) {
+bool more_queries_per_posting(const ListDemand& a, const ListDemand& b) {
   using Wide = unsigned __int128;
   return Wide{a.queries} * b.list.df > Wide{b.queries} * a.list.df;
 }
 
-/// The lists that the log does not ask for, in the order of terms.
+/// The lists that the log does not read, in the order of terms.
 template <class Admit>
 void for_other_lists(const IndexReader& index, const LogDemand& demand, Admit&& admit) {
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
@@ -48,10 +48,10 @@ void admit_qtf(const IndexReader& index, const LogDemand& demand, CacheAdmission
 }
 
 void admit_qtfdf(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) {
-  admit_whole_lists(index, demand, sorted_demands(demand, more_queries_a_posting), admission);
+  admit_whole_lists(index, demand, sorted_demands(demand, more_queries_per_posting), admission);
 }
 
-/// A block of a list, by the place of the list among those with the most queries.
+/// A block of a list, which is identified by its place when lists are sorted by queries.
 struct VisitedBlock {
   std::uint64_t visits;
   std::uint32_t place;
@@ -62,8 +62,7 @@ void admit_rest(const PostingList& list, CacheAdmission& admission) {
   }
 }
 
-/// By (visits descending, f_t descending, term, block): since visits never rise along a list, its blocks come from the
-/// first on.
+/// By (visits descending, f_t descending, term, block): visits never rise along a list, so its blocks come in order.
 void admit_vfb(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) {
   const Demands demands = sorted_demands(demand, more_queries);
   std::vector<VisitedBlock> blocks;
@@ -87,7 +86,8 @@ constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by how many queries have th
 
 CacheAdmission::CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission)
     : blocks_(blocks), budget_(budget_bytes), max_admission_(max_admission) {
-  if (!(max_admission > 0 && max_admission <= 1)) throw InvalidArgument("max-admission must be above 0 and at most 1");
+  if (!(max_admission > 0 && max_admission <= 1))
+    throw InvalidArgument("the maximum admission (lambda) must be above 0 and at most 1");
 }
 
 std::uint64_t CacheAdmission::admissible(const PostingList& list) const {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "quern/core/parallel_batch.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern {
 namespace {

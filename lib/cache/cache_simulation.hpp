@@ -11,25 +11,26 @@
 #include "quern/core/resources.hpp"
 #include "quern/query/query_engine.hpp"
 
-/// What a cache of fronts of lists would do for a log of queries by `and` (Wang et al. 3.4, 4.3).
+/// What a cache of list prefixes would do for a log of `and` queries (Wang et al. 3.4, 4.3).
 namespace quern {
 
-/// Caching blocks that are kept of the list with this number; 0 for lists of which nothing is.
+/// The number of caching blocks that are cached of the list with this number; 0 for lists that are not cached.
 using CachedBlocks = std::function<std::uint64_t(term_t)>;
 
 struct CacheFigures {
-  std::uint64_t queries = 0;             ///< that find something; the others are left out of all that follows
-  std::uint64_t unknown = 0, empty = 0;  ///< with a term that is not in the index or without any; without a result
+  std::uint64_t queries = 0;  ///< with results; the other queries do not count below
+  std::uint64_t unknown = 0,
+                empty = 0;  ///< unknown: with a term that is not indexed, or without any; empty: without results
   std::uint64_t list_requests = 0;
-  std::uint64_t list_hits = 0;       ///< requests for lists of which the first block is cached at least
+  std::uint64_t list_hits = 0;       ///< requests for lists of which at least the first block is cached
   std::uint64_t block_requests = 0;  ///< blocks that queries visit
-  std::uint64_t block_hits = 0;      ///< of them cached
+  std::uint64_t block_hits = 0;      ///< visited blocks that are cached
   std::uint64_t served = 0;          ///< queries that need neither transfer nor post-processing
-  std::uint64_t post_processed = 0;  ///< queries that the CPU goes on with
-  /// Postings of their shortest lists that it reads then.
+  std::uint64_t post_processed = 0;  ///< queries that the CPU continues
+  /// Postings of their shortest lists that the CPU reads.
   std::uint64_t post_processed_postings = 0;
-  std::uint64_t transfer_bytes = 0;  ///< whole lists of which nothing is cached, query by query
-  /// The same where a batch transfers a list but once, and the number of batches.
+  std::uint64_t transfer_bytes = 0;  ///< lists that are not cached, transferred whole for each query
+  /// The same if each batch transfers a list only once, and the number of batches.
   std::uint64_t batch_transfer_bytes = 0, batches = 0;
 
   double hit_rate() const;
@@ -38,20 +39,20 @@ struct CacheFigures {
   double transfer_bytes_per_batch() const;
 };
 
-/// The queries of a log as a cache sees them: what they visit, where they end. Made once, for any number of caches.
+/// The queries of a log as a cache sees them: what they visit and where they end. Made once, for any number of caches.
 class CacheTrace {
  public:
-  /// Runs each distinct query once, as LogDemand does; in parallel. `round`: postings of the shortest list between two
-  /// tests for early termination.
+  /// Runs each distinct query once, in parallel, as measure_demand() does. `round`: postings of the shortest list
+  /// between two tests for early termination.
   CacheTrace(const QueryEngine& engine, std::span<const std::string_view> texts, std::size_t k, std::uint64_t round,
              const Resources& resources);
 
   /// `batch`: queries that are transferred together.
   ///
-  /// A list of which nothing is cached is transferred whole. Of a list that is cached in part the rest stays away. Let
-  /// m be the least of the last cached docIDs of such lists: up to m the fronts hold what the lists hold. A query that
-  /// ends after a document above m, early or not, is gone on with by the CPU, from the first document of its shortest
-  /// list above m.
+  /// A list that is not cached is transferred whole. The rest of a partly cached list is not transferred: let m be the
+  /// lowest of the last cached docIDs of these lists. Up to m, the prefixes have the same postings as the lists. A
+  /// query that ends after a document above m, early or not, is continued by the CPU, from the first document of its
+  /// shortest list above m.
   CacheFigures simulate(const CacheBlocks& blocks, const CachedBlocks& cached, std::uint64_t batch) const;
 
  private:
@@ -60,18 +61,18 @@ class CacheTrace {
     docid_t end;  ///< one more than the last docID visited
   };
   struct TracedQuery {
-    std::vector<Request> requests;  ///< in the order of summation; none where the query finds nothing
-    docid_t end = 0;                ///< one more than the last docID of the shortest list that is looked at
-    bool known = false;             ///< all terms are in the index
+    std::vector<Request> requests;  ///< in the order of summation; none if the query has no results
+    docid_t end = 0;                ///< one more than the last docID read in the shortest list
+    bool known = false;             ///< whether all terms are in the index
   };
 
-  /// Adds what one query asks of the cache.
+  /// Adds one query to `figures`.
   void serve(const TracedQuery& query, const CacheBlocks& blocks, const CachedBlocks& cached,
              CacheFigures& figures) const;
 
   const IndexReader& index_;
   std::vector<TracedQuery> distinct_;
-  std::vector<std::uint32_t> log_;  ///< of each query of the log, its place in distinct_
+  std::vector<std::uint32_t> log_;  ///< the place in distinct_ of each query of the log
   std::map<term_t, PostingList> lists_;
 };
 

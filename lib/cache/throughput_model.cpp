@@ -10,11 +10,10 @@ namespace {
 
 void check_points(const std::vector<MeasuredPoint>& points, const char* function) {
   if (points.empty())
-    throw InvalidArgument(std::string("no point of ") + function + " was measured; the model needs c, t and dq");
+    throw InvalidArgument(std::string("no points of ") + function + "; the model needs points of c, t and dq");
 }
 
-/// The best base and over_x without regard to their signs; over_x alone, or base alone, where one of them would be
-/// negative.
+/// The least-squares base and over_x; if one of them would be negative, the other alone.
 void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
   double z1 = 0, z2 = 0, y1 = 0, zy = 0;
   for (const MeasuredPoint& point : points) {
@@ -26,7 +25,7 @@ void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
   }
   const auto n = static_cast<double>(points.size());
   const double determinant = n * z2 - z1 * z1;
-  // Points of one x, or nearly so, say nothing of how y changes.
+  // Points with the same x, or nearly so, do not show how y changes.
   const bool one_x = determinant <= 1e-12 * n * z2;
   fit.over_x = one_x ? 0 : (n * zy - z1 * y1) / determinant;
   fit.base = one_x ? y1 / n : (y1 - fit.over_x * z1) / n;
@@ -39,7 +38,7 @@ void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
   }
 }
 
-/// What a batch of a buffer's size comes to.
+/// The prediction for batches that fill the buffer.
 MemorySplit split_of(const ThroughputModel& model, double cache_bytes, double buffer_bytes) {
   MemorySplit split{cache_bytes, buffer_bytes, 0, 0, 0};
   const double bytes = model.transfer_bytes(cache_bytes);
@@ -51,13 +50,13 @@ MemorySplit split_of(const ThroughputModel& model, double cache_bytes, double bu
   return split;
 }
 
-/// Response times grow with the buffer, so halving finds the largest that meets the limit.
-MemorySplit largest_buffer(const ThroughputModel& model, double cache_bytes, double room, double limit_us) {
-  const double least = std::max(model.transfer_bytes(cache_bytes), 1.0);
-  if (least > room) return {};
-  MemorySplit best = split_of(model, cache_bytes, room);
+/// Response times grow with the buffer, so bisection finds the largest that meets the limit.
+MemorySplit largest_buffer(const ThroughputModel& model, double cache_bytes, double max_bytes, double limit_us) {
+  const double min_bytes = std::max(model.transfer_bytes(cache_bytes), 1.0);
+  if (min_bytes > max_bytes) return {};
+  MemorySplit best = split_of(model, cache_bytes, max_bytes);
   if (best.response_us <= limit_us) return best;
-  double low = least, high = room;
+  double low = min_bytes, high = max_bytes;
   best = split_of(model, cache_bytes, low);
   if (best.response_us > limit_us) return {};
   for (int step = 0; step < 60; ++step) {
@@ -76,7 +75,7 @@ MemorySplit largest_buffer(const ThroughputModel& model, double cache_bytes, dou
 }  // namespace
 
 InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
-  if (points.empty()) throw InvalidArgument("there is nothing to fit");
+  if (points.empty()) throw InvalidArgument("a fit needs points");
   InverseFit fit;
   fit.points = points.size();
   solve(points, fit);

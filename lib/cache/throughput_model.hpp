@@ -4,17 +4,17 @@
 
 #include "quern/formats/tables/measured_points.hpp"
 
-/// How many queries a second a GPU answers, by how its memory is split between cached lists and the buffer of a batch
+/// How many queries per second a GPU answers if its memory is split between cached lists and the buffer of a batch
 /// (Wang et al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache
 /// of S_c bytes. c: time a query takes on the GPU; t: time to transfer a byte; dq: bytes transferred for a query.
 namespace quern {
 
-/// y = base + over_x / x, both at least 0: a part that each query or byte takes, and one that a batch or transfer takes
-/// once. Fitted by least squares.
+/// y = base + over_x / x, both at least 0: a cost per query or byte, and a cost per batch or transfer. Fitted by least
+/// squares.
 struct InverseFit {
   double base = 0, over_x = 0;
-  double r_squared = 1;       ///< the share of the points' variance that it explains
-  double worst_residual = 0;  ///< greatest distance from a point, as a share of the point
+  double r_squared = 1;       ///< the share of the points' variance that the fit explains
+  double worst_residual = 0;  ///< largest distance from a point, relative to the point
   std::size_t points = 0;
 
   double at(double x) const { return base + over_x / x; }
@@ -26,14 +26,14 @@ InverseFit fit_inverse(const std::vector<MeasuredPoint>& points);
 
 class ThroughputModel {
  public:
-  /// Throws InvalidArgument where a function has no points.
+  /// Throws InvalidArgument if a function has no points.
   explicit ThroughputModel(const MeasuredPoints& points);
 
   const InverseFit& query_us() const { return query_us_; }
   const InverseFit& transfer_us_per_byte() const { return transfer_us_; }
-  /// dq: on straight lines between the measured points, level beyond them.
+  /// dq: linear between the measured points, constant beyond them.
   double transfer_bytes(double cache_bytes) const;
-  /// The largest batch that was measured: larger ones are not predicted.
+  /// The largest batch that was measured; larger ones are not predicted.
   double max_queries() const { return max_queries_; }
 
  private:
@@ -42,15 +42,15 @@ class ThroughputModel {
   double max_queries_ = 0;
 };
 
-/// Memory split in two, and what is predicted for it.
+/// A split of the memory, and the prediction for it.
 struct MemorySplit {
   double cache_bytes = 0, buffer_bytes = 0;
   double batch_queries = 0;
-  double response_us = 0;  ///< of a batch: its transfer and its queries
+  double response_us = 0;  ///< of a batch, including its transfer
   double queries_per_second = 0;
 };
 
-/// For each of `steps` + 1 sizes of the cache, from none to all of the memory: the largest buffer in what is left of
+/// For each of `steps` + 1 cache sizes, from none to all of the memory: the largest buffer in the rest of
 /// `memory_bytes` with which a batch takes at most `limit_us`, and the throughput with it. Sizes without such a buffer
 /// are left out.
 std::vector<MemorySplit> throughput_curve(const ThroughputModel& model, double memory_bytes, double limit_us,

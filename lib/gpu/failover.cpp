@@ -16,8 +16,6 @@ constexpr std::size_t scored_queries_per_call = std::size_t{1} << 16;
 /// The same for intersections, whose results have any length.
 constexpr std::size_t intersections_per_call = std::size_t{1} << 14;
 
-constexpr std::array<std::string_view, all_query_devices.size()> device_names = {"cpu", "gpu", "auto"};
-
 /// What make() returns, a pointer, if queries are to run on a GPU; else null. With `automatic`, errors become notices.
 template <class Make>
 auto make_unless_on_cpu(QueryDevice device, const FailoverNotice& notice, Make&& make) -> decltype(make()) {
@@ -37,13 +35,7 @@ std::string continuing_on_cpu(const CudaError& error) {
 
 }  // namespace
 
-std::string_view query_device_name(QueryDevice device) { return device_names[static_cast<std::size_t>(device)]; }
-
-QueryDevice query_device_named(std::string_view name) {
-  for (const QueryDevice device : all_query_devices)
-    if (query_device_name(device) == name) return device;
-  throw InvalidArgument("no device is called '" + std::string(name) + "'; there are cpu, gpu, auto");
-}
+QueryDevice query_device_named(std::string_view name) { return find_named(all_query_devices, name, "device").value; }
 
 void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 

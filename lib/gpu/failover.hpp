@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "quern/core/named.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/gpu/intersection/gpu_intersection.hpp"
 
@@ -16,11 +17,11 @@ namespace quern {
 /// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU.
 enum class QueryDevice : std::uint8_t { cpu, gpu, automatic };
 
-/// All devices, in the order of their declaration.
-inline constexpr std::array all_query_devices = {QueryDevice::cpu, QueryDevice::gpu, QueryDevice::automatic};
-/// "cpu", "gpu" or "auto".
-std::string_view query_device_name(QueryDevice device);
-/// Throws InvalidArgument, with the names that exist, if no device has this name.
+/// All devices, by their names in options.
+inline constexpr std::array<NamedValue<QueryDevice>, 3> all_query_devices = {
+    {{"cpu", QueryDevice::cpu}, {"gpu", QueryDevice::gpu}, {"auto", QueryDevice::automatic}}};
+
+/// Throws InvalidArgument, with all names, if no device has this name.
 QueryDevice query_device_named(std::string_view name);
 
 /// Throws CudaError if this machine, or this build, has no GPU; InvalidArgument if it has none of that number.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/query/block_reader.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern {
 namespace {

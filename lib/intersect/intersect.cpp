@@ -6,17 +6,18 @@
 
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
+#include "quern/query/algorithm.hpp"
 
 namespace quern {
 namespace {
 
-/// Adds the time of its life to a sum.
-class Stopwatch {
+/// Adds its lifetime to a sum.
+class ScopedTimer {
  public:
-  explicit Stopwatch(double& sum_us) : sum_us_(sum_us), begun_(WallClock::now()) {}
-  ~Stopwatch() { sum_us_ += us_since(begun_); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+  explicit ScopedTimer(double& sum_us) : sum_us_(sum_us), begun_(WallClock::now()) {}
+  ~ScopedTimer() { sum_us_ += us_since(begun_); }
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
 
  private:
   double& sum_us_;
@@ -27,59 +28,51 @@ class Stopwatch {
 
 bool Intersection::find_lists(std::string_view text, WorkSpace& space) const {
   std::vector<std::string> terms = space.analyzer.terms(text);
-  std::sort(terms.begin(), terms.end());
-  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
   space.lists.clear();
-  for (const std::string& term : terms) {
-    const auto list = index_.find(term);
-    if (!list) return false;
-    space.lists.push_back(*list);
-  }
-  std::sort(space.lists.begin(), space.lists.end(), [](const PostingList& a, const PostingList& b) {
-    return a.df != b.df ? a.df < b.df : a.number < b.number;
-  });
+  const auto add = [&](const PostingList& list, std::uint32_t) { space.lists.push_back(list); };
+  if (!quern::find_lists(index_, terms, true, add)) return false;
+  std::sort(space.lists.begin(), space.lists.end(), summed_before);
   return !space.lists.empty();
 }
 
 void Intersection::decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const {
   docids.clear();
-  BlockReader reader(index_, list, &statistics);
-  for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
-    reader.load(block);
-    docids.insert(docids.end(), reader.docids().begin(), reader.docids().end());
-  }
+  const auto append = [&](const BlockReader& block) {
+    docids.insert(docids.end(), block.docids().begin(), block.docids().end());
+  };
+  for_each_block(index_, list, append, &statistics.blocks_decoded);
 }
 
 void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const {
   answer.documents.clear();
   IntersectionStatistics& statistics = answer.statistics = {};
-  const Stopwatch whole(statistics.time_us);
+  const ScopedTimer whole(statistics.time_us);
   if (!find_lists(text, space)) return;
-  QueryStatistics looked_at;
+  QueryStatistics read;
   {
-    const Stopwatch watch(statistics.decode_us);
-    decode(space.lists.front(), looked_at, answer.documents);
+    const ScopedTimer timer(statistics.decode_us);
+    decode(space.lists.front(), read, answer.documents);
   }
   for (std::size_t i = 1; i < space.lists.size() && !answer.documents.empty(); ++i) {
-    if (method_.thin_out_coded) {
-      const Stopwatch watch(statistics.thin_out_us);
-      BlockReader reader(index_, space.lists[i], &looked_at);
-      method_.thin_out_coded(answer.documents, reader);
+    if (method_.intersect_coded) {
+      const ScopedTimer timer(statistics.intersect_us);
+      BlockReader reader(index_, space.lists[i], &read.blocks_decoded);
+      method_.intersect_coded(answer.documents, reader);
       continue;
     }
     {
-      const Stopwatch watch(statistics.decode_us);
-      decode(space.lists[i], looked_at, space.decoded);
+      const ScopedTimer timer(statistics.decode_us);
+      decode(space.lists[i], read, space.decoded);
     }
-    const Stopwatch watch(statistics.thin_out_us);
-    method_.thin_out(answer.documents, space.decoded, options_);
+    const ScopedTimer timer(statistics.intersect_us);
+    method_.intersect_decoded(answer.documents, space.decoded, options_);
   }
-  // Lists that were not read any more count too: the effective rate is that of the query.
+  // Lists that did not need to be read count too: rates are of whole queries.
   for (const PostingList& list : space.lists) {
     statistics.counts.postings += list.df;
     statistics.counts.blocks += list.num_blocks(index_.block_size());
   }
-  statistics.counts.blocks_decoded = looked_at.blocks_decoded;
+  statistics.counts.blocks_decoded = read.blocks_decoded;
 }
 
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,

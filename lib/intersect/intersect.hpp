@@ -10,24 +10,23 @@
 
 namespace quern {
 
-/// What a query's intersection took. Nothing is scored.
+/// The cost of intersecting a query's lists. Nothing is scored.
 struct IntersectionStatistics {
-  QueryStatistics counts;  ///< postings and blocks of all lists, if no term is missing; what was decoded
-  double time_us = 0;      ///< from text to documents
-  double decode_us = 0;    ///< of it, for decoding lists as a whole: the shortest, and all where the method wants it
-  double thin_out_us = 0;  ///< of it, for thinning out, with decoding where that is done by the block
+  QueryStatistics counts;   ///< postings and blocks of all lists, if no term is missing; blocks decoded
+  double time_us = 0;       ///< from text to documents
+  double decode_us = 0;     ///< of it, for decoding whole lists: the shortest, and all if the method needs them
+  double intersect_us = 0;  ///< of it, for intersecting, including decoding block by block
 };
 
 struct IntersectionAnswer {
-  std::vector<docid_t> documents;  ///< rising
+  std::vector<docid_t> documents;  ///< ascending
   IntersectionStatistics statistics;
 };
 
-/// Finds the documents that have all terms of a query. Many threads may share one, each with an analyzer and work space
-/// of its own.
+/// Finds the documents that contain all terms of a query. Threads may share one, each with its own WorkSpace.
 class Intersection {
  public:
-  /// What a thread works with; it keeps memory from query to query.
+  /// An analyzer and buffers for one thread, which keep their memory from query to query.
   struct WorkSpace {
     explicit WorkSpace(const Intersection& intersection) : analyzer(intersection.index_.manifest().analyzer) {}
     Analyzer analyzer;
@@ -43,12 +42,12 @@ class Intersection {
   const IntersectionMethod& method() const { return method_; }
   const IntersectionOptions& options() const { return options_; }
 
-  /// The lists of the query's terms, each once, in the order of increasing df, as space.lists. False where a term is
-  /// not in the index, or where there are no terms.
+  /// Puts the lists of the query's distinct terms in space.lists, by ascending df. False if a term is not in the index,
+  /// or if there are no terms.
   bool find_lists(std::string_view text, WorkSpace& space) const;
 
-  /// Replaces `answer` by the query's: none where a term is not in the index, or where there are no terms. A term
-  /// counts once. Lists come in the order of increasing df; none is read once no document is left.
+  /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms. Each
+  /// distinct term counts once. Reads lists by ascending df, and stops once no document is left.
   void answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
@@ -59,7 +58,7 @@ class Intersection {
   IntersectionOptions options_;
 };
 
-/// Answers queries over `threads` threads and hands the answers to `take` in the order of the queries, in this thread.
+/// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take);
 

@@ -7,7 +7,7 @@
 #include "quern/codec/short_list.hpp"
 #include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern {
 namespace {
@@ -77,10 +77,10 @@ void fill_groups(const IndexReader& index, std::uint64_t max_postings, std::span
       if (group.lists.size() + list.df > max_postings) continue;
       if (docids.empty()) {
         freqs.clear();
-        for (PostingCursor cursor(index, list); cursor.docid() != end_docid; cursor.next()) {
-          docids.push_back(cursor.docid());
-          freqs.push_back(cursor.freq());
-        }
+        for_each_block(index, list, [&](BlockReader& block) {
+          docids.insert(docids.end(), block.docids().begin(), block.docids().end());
+          freqs.insert(freqs.end(), block.freqs().begin(), block.freqs().end());
+        });
       }
       group.lists.add(docids, freqs);
     }

@@ -12,35 +12,35 @@ namespace quern {
 
 class IndexReader;
 
-/// Posting lists as encoders take them: gaps less one and frequencies less one, list after list.
+/// Posting lists as encoders take them: gaps minus one and frequencies minus one, list after list.
 struct BenchLists {
   std::vector<std::uint32_t> gaps, freqs;
-  std::vector<std::size_t> ends;  ///< of each list's values
+  std::vector<std::size_t> ends;  ///< end of each list's values
 
   std::size_t size() const { return gaps.size(); }
   void add(std::span<const docid_t> docids, std::span<const freq_t> freqs_);
 };
 
-/// `postings` postings in lists of `length`, documents in clusters as in a collection in URL order: three gaps of four
-/// are small, the others far above the mean. Frequencies are geometric. The same for the same numbers and seed.
+/// `postings` postings in lists of `length`, with documents in clusters as in a collection in URL order: three of four
+/// gaps are small, the others far above the mean. Frequencies are geometric. Deterministic for the same arguments.
 BenchLists clustered_lists(std::size_t postings, std::size_t length, double mean_gap, std::uint64_t seed);
 
-/// Lists of like length: of `from` postings and more, and fewer than `to`; no bound where `to` is 0.
+/// Lists of similar length: at least `from` postings, and fewer than `to` unless `to` is 0.
 struct LengthGroup {
   std::uint64_t from = 0, to = 0;
   BenchLists lists;
 };
 
-/// Ways to group lists by length, as --lengths takes them: `classes` (from 17, 100, 1,000 and 10,000 postings on),
+/// Names of the ways to group lists by length: `classes` (from 17, 100, 1,000 and 10,000 postings on),
 /// `doubling` (from 17, 32, 64 and so on, as in Ding et al., figure 4), `all`.
 std::vector<std::string> length_groupings();
 
-/// Empty groups. Shorter lists than the first group's stand in the lexicon, where no codec codes them. Throws
-/// InvalidArgument where no grouping is called so.
+/// Empty groups. Lists shorter than those of the first group are stored in the lexicon, without a codec. Throws
+/// InvalidArgument if no grouping has this name.
 std::vector<LengthGroup> length_groups(std::string_view name);
 
-/// Takes the index's lists, in their order, into the groups: each as long as its group holds no more than
-/// `max_postings` with it. Throws CorruptFile where a list can't be decoded.
+/// Adds the index's lists, in their order, to the groups, unless a group would have more than `max_postings` postings.
+/// Throws CorruptFile if a list cannot be decoded.
 void fill_groups(const IndexReader& index, std::uint64_t max_postings, std::span<LengthGroup> groups);
 
 }  // namespace quern

@@ -5,15 +5,13 @@
 #include <cstring>
 
 #include "quern/core/error.hpp"
-#include "quern/measure/codec_subject.hpp"
-#include "quern/measure/median.hpp"
-#include "quern/measure/peers/peer_subject.hpp"
-#include "quern/measure/stopwatch.hpp"
+#include "quern/measure/codec_subjects.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace quern {
 namespace {
 
-/// What decoding can't be faster than: memcpy of blocks of values to where decoders put theirs.
+/// The lower limit of decoding times: memcpy of blocks of values to one buffer.
 void copy_blocks(const BenchLists& lists) {
   constexpr std::size_t block_size = 128;
   alignas(64) std::array<std::uint32_t, block_size> out;
@@ -42,7 +40,7 @@ CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>
   });
   std::vector<double> copying;
   for (unsigned repeat = 0; repeat < repeats; ++repeat) {
-    copy_blocks(lists);  // so that the values are where the caches can hold them, as coded words are
+    copy_blocks(lists);  // so that the values are in the caches, like coded words
     copying.push_back(seconds_of([&] { copy_blocks(lists); }));
     for_each_subject([](auto& subject) { subject.measure(); });
   }

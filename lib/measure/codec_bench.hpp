@@ -18,10 +18,10 @@ struct CodecSetUp {
 
 struct PeerSetUp {
   const PeerCodec* codec;
-  unsigned block_size;  ///< 0: a whole list at a time
+  unsigned block_size;  ///< 0: whole lists
 };
 
-/// Seconds of processor time: medians over the repeats, of a pass over all lists.
+/// Processor time of a pass over all lists, in seconds; medians over the repeats.
 struct DecodingTimes {
   double docid_seconds = 0, freq_seconds = 0;
 };
@@ -39,13 +39,13 @@ struct PeerFigures {
 };
 struct CodecBench {
   std::size_t lists, postings;
-  double memcpy_seconds;  ///< to copy as many values, in blocks of 128, to where decoders put theirs
+  double memcpy_seconds;  ///< to copy as many values, in blocks of 128, to one buffer
   std::vector<CodecFigures> figures;
   std::vector<PeerFigures> peers;
 };
 
-/// Warms up once, then measures all set-ups `repeats` times in turn, so that a machine that slows down slows all.
-/// Blocks are decoded to one buffer, as queries do. Throws InvalidArgument where there are no postings or no repeats.
+/// Warms up once, then measures all set-ups `repeats` times in turn, so that a slowdown of the machine affects all of
+/// them. Blocks are decoded to one buffer, as in queries. Throws InvalidArgument without postings or repeats.
 CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>& set_ups,
                           const std::vector<PeerSetUp>& peers, unsigned repeats);
 

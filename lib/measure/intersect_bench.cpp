@@ -6,14 +6,14 @@
 #include <deque>
 
 #include "quern/core/error.hpp"
-#include "quern/measure/median.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace quern {
 namespace {
 
 using Texts = std::span<const std::string_view>;
 
-/// One method with what was measured of it.
+/// One method, and its measurements.
 class IntersectionSubject {
  public:
   IntersectionSubject(const Intersection& intersection, Texts texts)
@@ -38,7 +38,7 @@ class IntersectionSubject {
       intersection_.answer(texts_[query], space_, answer_);
       samples_[query].whole.push_back(answer_.statistics.time_us);
       samples_[query].decode.push_back(answer_.statistics.decode_us);
-      samples_[query].thin_out.push_back(answer_.statistics.thin_out_us);
+      samples_[query].intersect.push_back(answer_.statistics.intersect_us);
     }
   }
 
@@ -52,16 +52,16 @@ class IntersectionSubject {
     for (const Samples& samples : samples_) {
       times.push_back(median(samples.whole));
       figures.decode_us += median(samples.decode);
-      figures.thin_out_us += median(samples.thin_out);
+      figures.intersect_us += median(samples.intersect);
     }
     figures.times = summarize(std::move(times));
     return figures;
   }
 
  private:
-  /// A query's times, one of each repeat.
+  /// A query's times in each repeat.
   struct Samples {
-    std::vector<double> whole, decode, thin_out;
+    std::vector<double> whole, decode, intersect;
   };
 
   const Intersection& intersection_;

@@ -8,7 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/query/algorithm.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {
@@ -59,16 +60,14 @@ void count_list(const IndexReader& index, const PostingList& list, Counts& count
   } else {
     counts.long_dfs.push_back(list.df);
   }
-  BlockReader reader(index, list);
   docid_t before = end_docid;
-  for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
-    reader.load(block);
-    for (const docid_t docid : reader.docids()) {
+  for_each_block(index, list, [&](BlockReader& block) {
+    for (const docid_t docid : block.docids()) {
       ++octave.gap_magnitudes[static_cast<std::size_t>(std::bit_width(docid - before)) - 1];
       before = docid;
     }
-    for (const freq_t freq : reader.freqs().first(reader.size())) ++octave.freqs[freq_class(freq)];
-  }
+    for (const freq_t freq : block.freqs().first(block.size())) ++octave.freqs[freq_class(freq)];
+  });
   if (list.block_max.size() < compared_blocks) return;
   for (const std::uint16_t stored : list.block_max) {
     const double ratio = std::min(1.0, static_cast<double>(dequantize_up(stored) / list.max_impact));
@@ -96,7 +95,7 @@ void add(Counts& to, const Counts& from) {
   to.long_dfs.insert(to.long_dfs.end(), from.long_dfs.begin(), from.long_dfs.end());
 }
 
-/// Sums while they are gathered; means once all is there.
+/// Adds to sums, which divide() turns into means.
 void add_octave(ListClassProfile& profile, const OctaveCounts& octave) {
   profile.lists += octave.lists;
   profile.postings += octave.postings;
@@ -156,11 +155,8 @@ std::uint64_t count_common(const IndexReader& index, const PostingList& a, const
 
 void add_pairs(const IndexReader& index, const std::string& query, Analyzer& analyzer, std::vector<double>& ratios) {
   std::vector<std::string> terms = analyzer.terms(query);
-  std::sort(terms.begin(), terms.end());
-  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
   std::vector<PostingList> lists;
-  for (const std::string& term : terms)
-    if (const auto list = index.find(term)) lists.push_back(*list);
+  find_lists(index, terms, false, [&](const PostingList& list, std::uint32_t) { lists.push_back(list); });
   std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.df < b.df; });
   for (std::size_t i = 0; i < lists.size(); ++i)
     for (std::size_t j = i + 1; j < lists.size(); ++j)

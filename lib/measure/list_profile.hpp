@@ -8,27 +8,27 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// What an index's lists are like: the figures in which made-up lists must resemble real ones before a measurement on
-/// them says anything about real ones.
+/// Properties of an index's lists: synthetic lists must resemble real ones in these before measurements on them are
+/// meaningful.
 namespace quern {
 
 /// Frequencies 1, 2, 3 to 4, 5 to 8, and more.
 inline constexpr std::size_t freq_classes = 5;
 
-/// Lists of alike length, or all of them.
+/// Lists of similar length, or all lists.
 struct ListClassProfile {
-  std::uint64_t min_df = 0;  ///< shorter lists are in the class before
+  std::uint64_t min_df = 0;  ///< shorter lists are in the previous class
   std::uint64_t lists = 0, postings = 0;
-  /// Entropy of the gaps between docIDs in bits a posting: of the gap's magnitude (floor of log2) among the lists of
-  /// the class and the same octave of df, with the magnitude's own bits.
+  /// Entropy of the gaps between docIDs, in bits per posting: that of the gap's magnitude (floor of log2) in lists of
+  /// the class and the same octave of df, plus the magnitude's own bits.
   double gap_entropy_bits = 0;
-  /// What a posting would take if docIDs were drawn evenly and coded without loss: log2(N over df) / df.
+  /// Bits per posting if docIDs were random and coded optimally: log2(N choose df) / df.
   double random_bits = 0;
   std::array<double, freq_classes> freq_shares = {};
   double mean_freq = 0;
 };
 
-/// Values below which 10, 50, 90 and 99 per cent of something lie.
+/// The 10th, 50th, 90th and 99th percentiles.
 struct Percentiles {
   double p10 = 0, p50 = 0, p90 = 0, p99 = 0;
 };
@@ -36,18 +36,18 @@ struct Percentiles {
 struct ListProfile {
   ListClassProfile all;
   std::vector<ListClassProfile> classes;  ///< by length
-  Percentiles lengths;                    ///< of documents, over their mean
-  /// Block maxima over their list's greatest impact, in lists of eight blocks and more.
+  Percentiles lengths;                    ///< of documents, relative to their mean
+  /// Block maxima relative to their list's maximum impact, in lists of at least eight blocks.
   Percentiles block_maxima;
   std::uint64_t blocks_compared = 0;
-  /// Documents with both terms of a pair that stands in a query, over what independence gives: df · df / N.
+  /// Documents with both terms of a pair that occurs in a query, relative to independent terms: df · df / N.
   std::uint64_t pairs = 0;
   double pairs_mean_ratio = 0;
   Percentiles pairs_ratio;
 };
 
-/// Reads all lists, and intersects those of each pair of terms in a query; queries are texts for the index's analyzer.
-/// Throws CorruptFile where a block does not decode.
+/// Reads all lists, and intersects the lists of each pair of terms in a query; queries are texts for the index's
+/// analyzer. Throws CorruptFile if a block cannot be decoded.
 ListProfile profile_lists(const IndexReader& index, std::span<const std::string> queries, const Resources& resources);
 
 }  // namespace quern

@@ -11,8 +11,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/measure/median.hpp"
-#include "quern/measure/stopwatch.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace quern {
 namespace {
@@ -22,23 +21,19 @@ using Texts = std::span<const std::string_view>;
 /// Queries between two reports of progress.
 constexpr std::size_t progress_step = 64;
 
-/// What a query asks of an index, whatever the algorithm makes of it.
+/// The lists of a query, whatever the algorithm reads of them.
 struct QueryShape {
   std::size_t terms = 0;
   std::uint64_t postings = 0, blocks = 0;
 };
 
 QueryShape shape_of(const IndexReader& index, std::vector<std::string> terms) {
-  std::sort(terms.begin(), terms.end());
-  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
   QueryShape shape;
-  for (const std::string& term : terms) {
-    const auto list = index.find(term);
-    if (!list) continue;
+  find_lists(index, terms, false, [&](const PostingList& list, std::uint32_t) {
     ++shape.terms;
-    shape.postings += list->df;
-    shape.blocks += list->num_blocks(index.block_size());
-  }
+    shape.postings += list.df;
+    shape.blocks += list.num_blocks(index.block_size());
+  });
   return shape;
 }
 
@@ -68,8 +63,8 @@ class ExpectedAnswers {
     }
     const auto [place, is_new] = answers_.try_emplace(Key{family, k, matching});
     if (is_new) {
-      const QueryAlgorithm& yardstick = algorithm_named(matching == Matching::all ? "and" : "or");
-      place->second = engines_.at(family)->search(text_, yardstick, k, analyzer);
+      const QueryAlgorithm& baseline = algorithm_named(matching == Matching::all ? "and" : "or");
+      place->second = engines_.at(family)->search(text_, baseline, k, analyzer);
     }
     return place->second;
   }
@@ -79,7 +74,7 @@ class ExpectedAnswers {
   std::map<Key, std::vector<ScoredDocument>> answers_;
 };
 
-/// One set-up with what was measured of it.
+/// One set-up, and its measurements.
 class QuerySubject {
  public:
   QuerySubject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
@@ -152,7 +147,7 @@ class QuerySubject {
   Texts texts_;
   Analyzer analyzer_;
   std::vector<QueryShape> shapes_;
-  std::vector<std::vector<double>> times_us_;  ///< of each query in each repeat
+  std::vector<std::vector<double>> times_us_;  ///< for each query, in each repeat
   std::map<unsigned, std::vector<double>> batch_seconds_;
   QueryStatistics counts_;
 };
@@ -187,12 +182,12 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
                                           const QueryBenchOptions& options, Progress& progress) {
   if (texts.empty() || set_ups.empty() || options.repeats == 0)
     throw InvalidArgument("a benchmark needs queries, algorithms and repeats");
-  std::deque<QuerySubject> subjects;  // they stay where they are: analyzers do not move
+  std::deque<QuerySubject> subjects;  // a deque, because analyzers cannot move
   for (const QuerySetUp& set_up : set_ups) {
     subjects.emplace_back(set_up, texts, options.repeats);
     if (!subjects.back().finds_terms())
       throw InvalidArgument(
-          fmt::format("{}: no term of the {} queries is in this index; give queries of its collection",
+          fmt::format("{}: none of the terms of the {} queries is in this index; use queries for its collection",
                       set_up.engine->index().name(), texts.size()));
   }
   check_answers(subjects, set_ups, texts, progress);

@@ -8,12 +8,13 @@
 #include "quern/core/progress.hpp"
 #include "quern/query/query_engine.hpp"
 
-/// Measures how fast queries are answered: algorithms, numbers of results, indexes and ways of scoring in one run.
+/// Measures how fast queries are answered, with several algorithms, numbers of results, indexes and scorings in one
+/// run.
 namespace quern {
 
 /// One way of answering queries.
 struct QuerySetUp {
-  const QueryEngine* engine = nullptr;  ///< an index, and how it is scored
+  const QueryEngine* engine = nullptr;  ///< an index and its scoring
   const QueryAlgorithm* algorithm = nullptr;
   std::size_t k = 10;
   /// Set-ups of one family have the same documents and scores: they must give the same results for the same k.
@@ -22,14 +23,14 @@ struct QuerySetUp {
 
 struct QueryBenchOptions {
   unsigned repeats = 5;
-  unsigned warm_up = 1;  ///< passes over all queries before the first that counts
-  unsigned threads = 1;  ///< of batches, which are also run by one thread for comparison; with 1 there are none
+  unsigned warm_up = 1;  ///< passes over all queries before the first that is measured
+  unsigned threads = 1;  ///< of batches, which also run on one thread for comparison; no batches if 1
 };
 
-/// Greatest number of terms that has figures of its own; longer queries are counted there too.
+/// Queries of this length or more share one row of figures.
 inline constexpr std::size_t longest_query = 6;
 
-/// Queries of like length, by how many of their distinct terms are in the index.
+/// Queries of the same length: the number of their distinct terms that are in the index.
 struct QueryLengthFigures {
   std::size_t terms = 0, queries = 0;
   LatencySummary times;
@@ -44,26 +45,26 @@ struct QueryFigures {
   QuerySetUp set_up;
   std::size_t queries = 0;
   LatencySummary times;                    ///< over the queries, of each query's median over the repeats; one thread
-  std::uint64_t postings = 0, blocks = 0;  ///< in the lists of the queries' distinct terms, looked at or not
+  std::uint64_t postings = 0, blocks = 0;  ///< in the lists of the queries' distinct terms, read or not
   QueryStatistics counts;                  ///< of one pass over the queries
   std::vector<QueryLengthFigures> by_length;
   std::vector<BatchFigures> batches;
 
   double queries_per_second() const { return 1e6 / times.mean_us; }
-  /// Postings in the queries' lists by the time that the queries took: the effective rate.
+  /// Postings in the queries' lists per second of the queries' time: the effective rate.
   double postings_per_second() const {
     return static_cast<double>(postings) / static_cast<double>(queries) * queries_per_second();
   }
 };
 
-/// Where the results of a query first differ from those expected, in words; nothing where they are the same documents
-/// with the same bits of scores.
+/// Describes where the results of a query first differ from those expected; nothing if they are the same documents with
+/// the same bits of scores.
 std::optional<std::string> difference(std::span<const ScoredDocument> expected, std::span<const ScoredDocument> found);
 
-/// First answers every query by all set-ups and compares the answers with those of `or`, `and`, or the first of both
-/// that counts, by the family's first engine; then warms up; then measures all set-ups `repeats` times in turn,
-/// forwards and backwards, so that a machine that slows down slows all alike. Throws Error where answers differ, with
-/// query and set-up; InvalidArgument where there are no queries, set-ups or repeats, or no term is found.
+/// First answers every query with all set-ups and compares the answers with those of the baseline (`or`, `and`, or both
+/// for algorithms that match either) on the family's first engine; then warms up; then measures all set-ups `repeats`
+/// times in turn, forwards and backwards, so that a slowdown of the machine affects all alike. Throws Error, with query
+/// and set-up, if answers differ; InvalidArgument without queries, set-ups or repeats, or if no term is in an index.
 std::vector<QueryFigures> measure_queries(std::span<const std::string_view> texts, std::span<const QuerySetUp> set_ups,
                                           const QueryBenchOptions& options, Progress& progress);
 

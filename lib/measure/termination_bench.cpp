@@ -7,18 +7,18 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern {
 namespace {
 
-/// A query's visits, and what it took.
+/// A query's visits, and its cost.
 struct VisitAnswer {
   std::vector<ListVisit> visits;
   QueryStatistics counts;
 };
 
-/// How far each query went in a term's list.
+/// How far each query read a term's list.
 using VisitEnds = std::vector<docid_t>;
 
 /// docIDs at evenly spaced places of a list.
@@ -69,7 +69,7 @@ TerminationFigures measure_termination(const QueryEngine& engine, std::span<cons
         resources.progress->add(1);
       });
   resources.progress->finish();
-  if (figures.queries == 0) throw InvalidArgument("all terms of none of the queries are in the index");
+  if (figures.queries == 0) throw InvalidArgument("no query has all its terms in the index");
   figures.curve = curve_of(engine.index(), terms);
   return figures;
 }

@@ -1,21 +1,63 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/query/list_visit.hpp"
 #include "quern/query/query_statistics.hpp"
 #include "quern/query/top_k.hpp"
 
 /// Query algorithms: functions from the posting lists of a query to its best documents.
 namespace quern {
 
-/// A term of a query with its list.
+/// A term of a query, with its list.
 struct WeightedList {
   PostingList list;
   float weight = 0;         ///< of its impacts: w_t, or n_t for quantized scores
-  std::uint32_t count = 1;  ///< n_t: how often the query has the term
+  std::uint32_t count = 1;  ///< n_t: occurrences of the term in the query
+};
+
+/// The order in which term scores are summed: ascending df, ties by lexicon number.
+inline bool summed_before(const PostingList& a, const PostingList& b) {
+  return a.df != b.df ? a.df < b.df : a.number < b.number;
+}
+
+/// Calls add(list, occurrences) for each distinct term that the index contains, in the order of the terms, which it
+/// sorts. Returns whether the index contains all of them; with `all_needed` it stops at the first that it doesn't.
+template <class Add>
+bool find_lists(const IndexReader& index, std::vector<std::string>& terms, bool all_needed, Add&& add) {
+  std::sort(terms.begin(), terms.end());
+  bool all_found = true;
+  for (std::size_t i = 0; i < terms.size() && (all_found || !all_needed);) {
+    std::size_t end = i + 1;
+    while (end < terms.size() && terms[end] == terms[i]) ++end;
+    if (const auto list = index.find(terms[i])) {
+      add(*list, static_cast<std::uint32_t>(end - i));
+    } else {
+      all_found = false;
+    }
+    i = end;
+  }
+  return all_found;
+}
+
+/// How far a query visits one of its lists (Wang et al. 3.3.1): with its lists l(0), l(1), … in the order of summation,
+/// it visits the postings of l(i) up to the last document that it finds in all of l(0) to l(i) before it ends. These
+/// are always a prefix of the list.
+struct ListVisit {
+  term_t term = 0;
+  std::uint64_t df = 0;
+  docid_t end = 0;  ///< one more than the last docID visited; 0 if none is
+};
+
+/// Counts the visits of a query by `and`, run as in Wang et al.: it reads all postings of l(0), skips none because of
+/// another list, and may terminate early after each `round` of them.
+struct VisitCount {
+  std::uint64_t round = 0;  ///< postings of l(0); a multiple of the index's block size
+  std::vector<ListVisit> lists;
 };
 
 /// What an algorithm reads besides the lists.
@@ -24,33 +66,33 @@ struct ScoringContext {
   QueryStatistics* statistics = nullptr;       ///< never null while an algorithm runs
   std::span<const float> constants;            ///< K_d of each docID
   bool all_terms_found = true;                 ///< no term of the query is missing from the index
-  bool bounds_hold = true;                     ///< the index's block maxima and list bounds are of this k1 and b
-  const ImpactQuantizer* quantizer = nullptr;  ///< where scores are sums of the index's quantized impacts
+  bool bounds_hold = true;                     ///< the index's block and list maxima were made with this k1 and b
+  const ImpactQuantizer* quantizer = nullptr;  ///< if scores are sums of the index's quantized impacts
   std::span<const float> static_scores;        ///< of each docID: what its score's sum begins with; empty: 0
-  std::span<const float> static_score_bounds;  ///< the greatest prior in each of Windows(number of documents)
-  VisitCount* visits = nullptr;                ///< what `and` visits of each list, where it is counted
-  std::span<const float> upper_bounds;         ///< of each docID: no document from there on scores more; empty: unknown
+  std::span<const float> static_score_bounds;  ///< the highest static score in each of Windows(number of documents)
+  VisitCount* visits = nullptr;                ///< the visits of `and`, if they are counted
+  std::span<const float> upper_bounds;         ///< of each docID, for the scores from there on; empty: unknown
 
-  /// What a document without any of the terms counts as having: less than all scores, which may be 0 with priors.
+  /// Stands for the score of a document without any of the terms: below all scores, which may be 0 with static scores.
   float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }
-  /// Numbers that a score of n terms is the sum of.
+  /// How many numbers a score of n terms is the sum of.
   std::size_t addends(std::size_t n) const { return n + (static_scores.empty() ? 0 : 1); }
-  /// Bounds the priors in one of the Windows.
+  /// Upper bound of the static scores in one of the Windows.
   float static_score_bound(std::size_t window) const {
     return static_scores.empty() ? 0.0f : static_score_bounds[window];
   }
-  /// No document from `docid` on scores more than `score`: where documents are met in docID order and k of them score
-  /// at least that, there are no more results (Wang 3.2).
+  /// Whether no document from `docid` on scores more than `score`. If an algorithm processes documents in docID order
+  /// and k of them score at least that, there are no more results (Wang et al. 3.2).
   bool none_above(docid_t docid, float score) const {
     return docid < upper_bounds.size() && upper_bounds[docid] <= score;
   }
-  /// Notes that the rising `documents` are in all lists up to list i.
+  /// Notes that the ascending `documents` are in all lists up to list i.
   void visit(std::size_t i, std::span<const ScoredDocument> documents) const {
     if (visits && !documents.empty()) visits->lists[i].end = documents.back().docid + 1;
   }
-  /// A query whose first list was read up to `postings` postings may end early there.
+  /// Whether a query that has read `postings` postings of its first list may terminate early.
   bool may_stop(std::uint64_t postings) const { return !visits || postings % visits->round == 0; }
-  /// Notes that no document from `docid` on was looked at.
+  /// Notes that no document from `docid` on was scored.
   void stop_early(docid_t docid) const {
     statistics->stopped_at = docid;
     statistics->stopped_early = 1;
@@ -59,39 +101,39 @@ struct ScoringContext {
 
 /// Which documents an algorithm finds.
 enum class Matching {
-  any,          ///< with one of the terms at least
-  all,          ///< with all terms: none where a term is not in the index
-  all_else_any  ///< with all terms where there are k of them, else with any instead
+  any,          ///< with at least one of the terms
+  all,          ///< with all terms: none if a term is not in the index
+  all_else_any  ///< with all terms if there are k of them, else with any
 };
 
 struct QueryAlgorithm {
-  /// As -a/--algorithm takes it.
+  /// As options have it.
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
   Matching matching = Matching::any;
-  /// Adds to `top` what it needs, so that it holds the k best documents and their exact scores. `lists` come in the
-  /// order of summation: increasing df, ties by lexicon number. At least one list.
+  /// Adds documents to `top`, so that it contains the k best and their exact scores. `lists` are in the order of
+  /// summation (summed_before()); there is at least one.
   void (*run)(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) = nullptr;
 };
 
 /// All algorithms, in the order in which help texts show them; the first is the default. The one place to add one.
 const std::vector<QueryAlgorithm>& all_algorithms();
 
-/// Throws InvalidArgument, with the names there are, where no algorithm is called so.
+/// Throws InvalidArgument, with all names, if no algorithm has this name.
 const QueryAlgorithm& algorithm_named(std::string_view name);
 
-/// The exhaustive union, document at a time: every posting of every list is scored. The yardstick for all others.
+/// The exhaustive union, document at a time: scores every posting of every list. The baseline of all others.
 void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// MaxScore over windows of documents with block maxima: what can't be a result is not scored.
+/// MaxScore over windows of documents with block maxima: doesn't score what cannot be a result.
 void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// WAND: document at a time, passing over documents whose lists' bounds are too low together.
+/// WAND: document at a time; skips documents whose lists' upper bounds sum up to too little.
 void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// Block-max WAND: the same with the bounds of blocks.
+/// Block-max WAND: the same with the upper bounds of blocks.
 void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// The intersection, document at a time from the shortest list; scored where a document has all terms (D6).
+/// The intersection, from the shortest list on; scores the documents that have all terms.
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// The intersection's results where there are k of them, else the union's instead (D6).
+/// The results of the intersection if there are k of them, else those of the union.
 void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 
 }  // namespace quern

@@ -10,48 +10,48 @@
 
 namespace quern {
 
-/// Makes batches of what comes over time, from one thread to another: a batch is due as soon as it is full, or as soon
-/// as the first of it has waited long enough. Nothing is lost or changes places.
+/// Cuts items that arrive over time into batches, from one thread to another: a batch is due as soon as it is full, or
+/// as soon as its first item has waited long enough. All items are kept, in their order.
 template <class Item>
 class BatchCollector {
  public:
   using Clock = std::chrono::steady_clock;
   using Now = std::function<Clock::time_point()>;
 
-  /// Batches of `most` items at most (at least 1), that wait no longer than `wait`. `now` tells the time.
-  BatchCollector(std::size_t most, Clock::duration wait, Now now = Clock::now)
-      : max_(most), wait_(wait), now_(std::move(now)) {}
+  /// Batches have at most `max_items` items (at least 1) and wait no longer than `wait`. `now` is the clock.
+  BatchCollector(std::size_t max_items, Clock::duration wait, Now now = Clock::now)
+      : max_(max_items), wait_(wait), now_(std::move(now)) {}
 
-  /// Takes an item; waits while two full batches are there that nobody has taken. False once close() was called: the
-  /// item is not wanted.
+  /// Adds an item; waits while two full batches have not been taken. Returns false, and drops the item, once close()
+  /// was called.
   bool push(Item item) {
     std::unique_lock lock(mutex_);
-    has_room_.wait(lock, [&] { return closed_ || waiting_.size() < 2 * max_; });
+    has_space_.wait(lock, [&] { return closed_ || waiting_.size() < 2 * max_; });
     if (closed_) return false;
     waiting_.emplace_back(std::move(item), now_());
-    // Whoever waits looks at the time when the first comes, and at the number when a batch is full.
+    // take() computes its deadline when the first item arrives, and checks the number when a batch is full.
     if (waiting_.size() == 1 || waiting_.size() >= max_) has_items_.notify_one();
     return true;
   }
-  /// No more items come: what is there is due.
+  /// Announces that no more items arrive: all that are here are due.
   void finish() {
     const std::lock_guard lock(mutex_);
     finished_ = true;
     has_items_.notify_one();
   }
-  /// No more items are taken.
+  /// Refuses all further items.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    has_room_.notify_all();
+    has_space_.notify_all();
   }
 
-  /// The next batch if one is due now; else empty.
+  /// The next batch if one is due now, else an empty one.
   std::vector<Item> try_take() {
     const std::lock_guard lock(mutex_);
     return is_due() ? cut() : std::vector<Item>();
   }
-  /// Waits for the next batch; empty when all items were taken and no more come.
+  /// Waits for the next batch; empty once all items have been taken and no more arrive.
   std::vector<Item> take() {
     std::unique_lock lock(mutex_);
     while (!is_due() && !(finished_ && waiting_.empty())) {
@@ -72,7 +72,7 @@ class BatchCollector {
     std::vector<Item> batch;
     for (; !waiting_.empty() && batch.size() < max_; waiting_.pop_front())
       batch.push_back(std::move(waiting_.front().first));
-    has_room_.notify_one();
+    has_space_.notify_one();
     return batch;
   }
 
@@ -80,8 +80,8 @@ class BatchCollector {
   const Clock::duration wait_;
   const Now now_;
   std::mutex mutex_;
-  std::condition_variable has_items_, has_room_;
-  std::deque<std::pair<Item, Clock::time_point>> waiting_;  ///< with the time at which each came
+  std::condition_variable has_items_, has_space_;
+  std::deque<std::pair<Item, Clock::time_point>> waiting_;  ///< with their times of arrival
   bool finished_ = false, closed_ = false;
 };
 

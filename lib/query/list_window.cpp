@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
-#include "quern/query/row_search.hpp"
-
 namespace quern {
 namespace {
 
-/// Moves those of documents[from] to documents[to - 1] with scores above `least` to documents[kept] and on; returns
-/// where they end.
+/// Moves those of documents[from] to documents[to - 1] with scores above `min` to documents[kept] and after; returns
+/// their end.
 std::size_t keep_above(std::span<ScoredDocument> documents, std::size_t from, std::size_t to, std::size_t kept,
-                       float least) {
+                       float min) {
   for (std::size_t i = from; i < to; ++i) {
     documents[kept] = documents[i];
-    kept += documents[i].score > least;
+    kept += documents[i].score > min;
   }
   return kept;
 }
@@ -21,7 +19,7 @@ std::size_t keep_above(std::span<ScoredDocument> documents, std::size_t from, st
 }  // namespace
 
 ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, bool first)
-    : reader_(*context.index, list.list, context.statistics),
+    : reader_(*context.index, list.list, &context.statistics->blocks_decoded),
       scorer_(context, list, first ? context.static_scores : std::span<const float>()),
       static_scores_(context.static_scores),
       block_size_(context.index->block_size()),
@@ -35,7 +33,7 @@ float ListWindow::bound(docid_t begin, docid_t end) { return next_ >= end ? 0 : 
 void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) const {
   const auto last = reader_.list().block_last;
   if (last.empty()) {
-    // One block, which is decoded already: the windows of its postings.
+    // A single block, which is decoded already: only the windows of its postings.
     std::size_t added = sums.size();
     for (const docid_t docid : reader_.docids()) {
       if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_term_score();
@@ -47,16 +45,16 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
     return;
   }
   std::size_t window = 0;
-  float greatest = 0;
+  float max = 0;
   for (std::size_t block = 0; block < last.size(); ++block) {
     const float bound = scorer_.block_bound(reader_.list(), block);
     for (const std::size_t end = windows.of(last[block]); window < end; ++window) {
-      sums[window] += std::max(greatest, bound);
-      greatest = 0;
+      sums[window] += std::max(max, bound);
+      max = 0;
     }
-    greatest = std::max(greatest, bound);
+    max = std::max(max, bound);
   }
-  sums[window] += greatest;
+  sums[window] += max;
 }
 
 void ListWindow::restart(docid_t docid) {
@@ -97,7 +95,7 @@ void ListWindow::leave_block() {
   entered_ = false;
 }
 
-bool ListWindow::pass_to_block(docid_t docid) {
+bool ListWindow::move_to_block(docid_t docid) {
   if (reader_.last(block_) >= docid) return true;
   block_ = reader_.num_blocks() == 1 ? 1 : search_rows(reader_.list().block_last, block_ + 1, docid);
   entered_ = false;
@@ -110,14 +108,14 @@ bool ListWindow::pass_to_block(docid_t docid) {
 }
 
 bool ListWindow::seek(docid_t docid) {
-  if (next_ == end_docid || !pass_to_block(docid)) return false;
+  if (next_ == end_docid || !move_to_block(docid)) return false;
   enter_block();
   place_ = static_cast<unsigned>(search_block(reader_.docids(), place_, docid));
   next_ = reader_.docids()[place_];
   return true;
 }
 
-void ListWindow::add_parts_to(docid_t begin, unsigned stop, float* scores) {
+void ListWindow::add_places(docid_t begin, unsigned stop, float* scores) {
   const auto docids = reader_.docids();
   if (static_scores_.empty()) {
     for (unsigned i = place_; i < stop; ++i) scores[docids[i] - begin] += term_scores_[i];
@@ -138,9 +136,9 @@ void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
     if (!has_term_scores_) compute_term_scores();
     const auto docids = reader_.docids();
     const unsigned size = reader_.size();
-    // A block that ends within the window needs no comparison for each posting.
+    // A block that ends within the window needs no comparison per posting.
     const unsigned stop = docids[size - 1] < end ? size : static_cast<unsigned>(search_block(docids, place_, end));
-    add_parts_to(begin, stop, scores);
+    add_places(begin, stop, scores);
     if (stop < size) {
       place_ = stop;
       next_ = docids[stop];
@@ -156,7 +154,7 @@ template <class Take>
 void ListWindow::look_up(std::span<ScoredDocument> documents, Take&& take) {
   enter_block();
   const auto docids = reader_.docids();
-  // Neither this loop nor those of add_term_scores() branch on what is found, and no look-up waits for the one before.
+  // Neither this loop nor those of add_term_scores() branch on what is found, and no look-up depends on the one before.
   constexpr std::size_t at_once = 256;
   std::array<std::uint16_t, at_once> found, places;
   for (; !documents.empty(); documents = documents.subspan(std::min(at_once, documents.size()))) {
@@ -189,7 +187,7 @@ std::size_t ListWindow::keep_in_block(std::span<ScoredDocument> documents) {
 
 void ListWindow::intersect(std::vector<ScoredDocument>& documents) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < documents.size() && next_ != end_docid && pass_to_block(documents[i].docid);) {
+  for (std::size_t i = 0; i < documents.size() && next_ != end_docid && move_to_block(documents[i].docid);) {
     const docid_t last = reader_.last(block_);
     const std::size_t from = i;
     while (i < documents.size() && documents[i].docid <= last) ++i;
@@ -203,7 +201,7 @@ void ListWindow::intersect(std::vector<ScoredDocument>& documents) {
 
 bool ListWindow::take_block(docid_t docid, std::vector<ScoredDocument>& documents) {
   documents.clear();
-  if (next_ == end_docid || !pass_to_block(docid)) return false;
+  if (next_ == end_docid || !move_to_block(docid)) return false;
   enter_block();
   for (const docid_t of_block : reader_.docids()) {
     if (of_block >= docid) documents.push_back({of_block, 0});
@@ -223,11 +221,11 @@ void ListWindow::add_term_scores(std::span<ScoredDocument> documents, std::span<
 }
 
 void ListWindow::complete(std::vector<ScoredDocument>& documents, double rest, const ScoreCut& cut) {
-  const float least_after = cut.min_score(rest);
+  const float min_after = cut.min_score(rest);
   std::size_t kept = 0;
   std::size_t i = 0;
-  while (i < documents.size() && next_ != end_docid && pass_to_block(documents[i].docid)) {
-    // All documents up to the end of the block that the next one would lie in, but for those that the block can't help.
+  while (i < documents.size() && next_ != end_docid && move_to_block(documents[i].docid)) {
+    // All documents up to the end of the block whose range contains the next one, except those that it cannot help.
     const docid_t last = reader_.last(block_);
     const float min_before = cut.min_score(rest + block_bound());
     std::size_t open = kept;
@@ -238,9 +236,9 @@ void ListWindow::complete(std::vector<ScoredDocument>& documents, double rest, c
     if (open == kept) continue;
     const std::size_t from = kept;
     add_in_block(std::span(documents).subspan(from, open - from));
-    kept = keep_above(documents, from, open, kept, least_after);
+    kept = keep_above(documents, from, open, kept, min_after);
   }
-  kept = keep_above(documents, i, documents.size(), kept, least_after);
+  kept = keep_above(documents, i, documents.size(), kept, min_after);
   documents.resize(kept);
 }
 

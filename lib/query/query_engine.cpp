@@ -6,63 +6,75 @@
 
 #include <algorithm>
 
+#include "quern/core/named.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/query/row_search.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/query/windows.hpp"
 
 namespace quern {
 namespace {
 
-/// Integers below it are exact in float32.
-constexpr std::uint64_t min_inexact_sum = std::uint64_t{1} << 24;
+constexpr NamedValue<Scorer> scorers[] = {{"bm25", Scorer::bm25}, {"bm25+pagerank", Scorer::bm25_pagerank}};
+
+constexpr double max_k1 = 1000;
+/// Integers up to it are exact in float32.
+constexpr std::uint64_t max_exact_sum = std::uint64_t{1} << 24;
 
 void check_quantized(const IndexReader& index, const ScoringOptions& options) {
   const IndexManifest& manifest = index.manifest();
   if (!index.quantizer())
     throw InvalidArgument(fmt::format(
-        "{}: holds no quantized impacts; build it with --quantize BITS, or ask for --scores exact", index.name()));
+        "{}: has no quantized impacts; build it with --quantize BITS, or use --scores exact", index.name()));
   if (options.bm25 != manifest.bm25 || options.idf != Idf::lucene)
-    throw InvalidArgument(fmt::format(
-        "{}: its quantized impacts are of k1 {}, b {} and the lucene IDF; build it with other --k1 and --b, or ask for "
-        "--scores exact",
-        index.name(), manifest.bm25.k1, manifest.bm25.b));
+    throw InvalidArgument(
+        fmt::format("{}: its quantized impacts were made with k1 {}, b {} and the lucene IDF; use these, build the "
+                    "index with other "
+                    "--k1 and --b, or use --scores exact",
+                    index.name(), manifest.bm25.k1, manifest.bm25.b));
+}
+
+/// Not a number is refused as well.
+void check_bm25(const Bm25Parameters& bm25) {
+  if (!(bm25.k1 >= 0 && bm25.k1 <= max_k1))
+    throw InvalidArgument(fmt::format("k1 must be between 0 and {}, not {}", max_k1, bm25.k1));
+  if (!(bm25.b >= 0 && bm25.b <= 1)) throw InvalidArgument(fmt::format("b must be between 0 and 1, not {}", bm25.b));
 }
 
 }  // namespace
 
-std::string_view scorer_name(Scorer scorer) { return scorer == Scorer::bm25 ? "bm25" : "bm25+pagerank"; }
+std::string_view scorer_name(Scorer scorer) { return name_of_value(scorers, scorer); }
 
-Scorer scorer_named(std::string_view name) {
-  for (const Scorer scorer : {Scorer::bm25, Scorer::bm25_pagerank})
-    if (scorer_name(scorer) == name) return scorer;
-  throw InvalidArgument(fmt::format("no scorer is called '{}'; there are bm25, bm25+pagerank", name));
-}
+Scorer scorer_named(std::string_view name) { return find_named(scorers, name, "scorer").value; }
 
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options) : index_(index), options_(options) {
   if (options.scores == Scores::quantized) {
     check_quantized(index, options);
     quantizer_ = index.quantizer();
   }
+  check_bm25(options.bm25);
   const double average = index.manifest().statistics.average_length();
   constants_.resize(index.num_documents());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, constants_.size(), 1 << 14), [&](const auto& range) {
     for (std::size_t docid = range.begin(); docid < range.end(); ++docid)
       constants_[docid] = document_constant(index.lengths()[docid], average, options.bm25);
   });
-  if (options.scorer == Scorer::bm25) return;
+  if (options.scorer == Scorer::bm25) {
+    why_not_early_ = "scores do not include PageRank";
+    return;
+  }
   use_pagerank();
   use_global_scores();
 }
 
 void QueryEngine::use_pagerank() {
   const auto pagerank = index_.pagerank();
-  if (quantizer_) throw InvalidArgument("quantized scores know no PageRank; ask for --scores exact");
-  if (!(options_.alpha >= 0 && options_.alpha <= 1)) throw InvalidArgument("alpha must be 0 to 1");
+  if (quantizer_) throw InvalidArgument("quantized scores cannot include PageRank; use --scores exact");
+  if (!(options_.alpha >= 0 && options_.alpha <= 1))
+    throw InvalidArgument(fmt::format("alpha must be between 0 and 1, not {}", options_.alpha));
   if (pagerank.empty() && index_.num_documents() > 0)
     throw InvalidArgument(fmt::format(
-        "{}: holds no PageRank; index a corpus with links, or give the order one with --pagerank or --links",
-        index_.name()));
+        "{}: has no PageRank; index a corpus with links, or make its order with --pagerank or --links", index_.name()));
   index_.check_document_scores();
   const auto alpha = static_cast<float>(options_.alpha);
   const Windows windows(index_.num_documents());
@@ -79,12 +91,12 @@ void QueryEngine::use_global_scores() {
   const auto scores = index_.global_scores();
   const auto& made_with = index_.manifest().scores;
   if (scores.empty() || !made_with) {
-    why_not_early_ = "the index is not in the order of global scores (quern index --order score)";
+    why_not_early_ = "the index is not ordered by global score (quern index --order score)";
   } else if (made_with->alpha != options_.alpha || made_with->bm25 != options_.bm25) {
-    why_not_early_ = fmt::format("the index's global scores are of alpha {}, k1 {} and b {}", made_with->alpha,
+    why_not_early_ = fmt::format("the index's global scores were made with alpha {}, k1 {} and b {}", made_with->alpha,
                                  made_with->bm25.k1, made_with->bm25.b);
   } else if (!options_.early_termination) {
-    why_not_early_ = "it is turned off";
+    why_not_early_ = "it is turned off by the options";
   } else {
     upper_bounds_ = scores;
   }
@@ -118,38 +130,26 @@ void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatist
 }
 
 void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
-  std::uint64_t greatest = 0;
+  std::uint64_t sum = 0;
   for (const WeightedList& list : lists) {
     const std::uint64_t impact =
         list.list.is_short() ? quantizer_->levels() : (std::uint64_t{1} << list.list.impact_width) - 1;
-    greatest += impact * list.count;
+    sum += impact * list.count;
   }
-  if (greatest >= min_inexact_sum)
-    throw InvalidArgument(
-        fmt::format("a query of {} terms might score {}, and quantized scores must stay below {}; cut it, build the "
-                    "index with fewer "
-                    "bits than --quantize {}, or ask for --scores exact",
-                    lists.size(), greatest, min_inexact_sum, quantizer_->bits()));
+  if (sum >= max_exact_sum)
+    throw InvalidArgument(fmt::format(
+        "a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the "
+        "index with fewer bits than --quantize {}, or use --scores exact",
+        lists.size(), sum, max_exact_sum, quantizer_->bits()));
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found) const {
   std::vector<WeightedList> lists;
-  all_found = true;
-  std::sort(terms.begin(), terms.end());
-  for (std::size_t i = 0; i < terms.size();) {
-    std::size_t end = i + 1;
-    while (end < terms.size() && terms[end] == terms[i]) ++end;
-    if (const auto list = index_.find(terms[i])) {
-      const auto count = static_cast<std::uint32_t>(end - i);
-      lists.push_back({*list, static_cast<float>(count), count});
-    } else {
-      all_found = false;
-    }
-    i = end;
-  }
-  std::sort(lists.begin(), lists.end(), [](const WeightedList& a, const WeightedList& b) {
-    return a.list.df != b.list.df ? a.list.df < b.list.df : a.list.number < b.list.number;
+  all_found = find_lists(index_, terms, false, [&](const PostingList& list, std::uint32_t count) {
+    lists.push_back({list, static_cast<float>(count), count});
   });
+  std::sort(lists.begin(), lists.end(),
+            [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
   set_weights(lists);
   return lists;
 }
@@ -167,8 +167,8 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
 std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
                                            QueryStatistics* statistics) const {
   if (round == 0 || round % index_.block_size() != 0)
-    throw InvalidArgument(
-        fmt::format("a round of {} postings is no multiple of the index's blocks of {}", round, index_.block_size()));
+    throw InvalidArgument(fmt::format("a round of {} postings is not a multiple of the index's block size, {}", round,
+                                      index_.block_size()));
   bool all_found = false;
   const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
   if (lists.empty() || !all_found) return {};

@@ -4,38 +4,39 @@
 #include <cstdint>
 #include <span>
 
-#include "quern/query/list_scorer.hpp"
+#include "quern/query/scoring.hpp"
 
+/// The scores that documents must pass to become results.
 namespace quern {
 
-/// A bound that is summed in double, in any order, is made so much larger that it covers the float32 roundings of a
-/// score of n terms: one for each product, one for each sum.
+/// Increases an upper bound that is summed in double, in any order, so that it covers the float32 roundings of a score
+/// of n terms: one for each product, one for each sum.
 inline double with_slack(double bound, std::size_t n) { return bound * (1.0 + static_cast<double>(n) * 0x1p-23); }
 
-/// The greatest float below a positive one; -1 below 0, which is less than all scores.
+/// The next float below a positive one; -1 below 0, which is below all scores.
 inline float next_below(float value) {
   return value > 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) - 1) : -1.0f;
 }
 
-/// What no result of a union can stay at or below, known before any document is met: below the k-th best part of a
-/// single list, k documents and more score at least that. Where no list keeps such a part: less than all scores.
+/// A score that all results of a union exceed, known before any document is scored: k documents or more score at least
+/// as much as the k-th best term score of a single list. Below all scores if no list stores such a term score.
 inline float primed_threshold(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   std::size_t rank = 0;
   while (rank < stored_ranks.size() && stored_ranks[rank] < k) ++rank;
   if (!context.bounds_hold || rank == stored_ranks.size()) return context.nothing();
   float best = 0;
   for (const WeightedList& list : lists) best = std::max(best, kth_term_score(context, list, rank));
-  // A tie with it may be a result: only what is strictly below is out.
+  // A document that ties with it may be a result; only lower scores are out.
   return best > 0 ? next_below(best) : context.nothing();
 }
 
-/// The score that a document must pass to become a result.
+/// The score that a document must exceed to become a result.
 class Threshold {
  public:
-  /// `primed` is what no result can stay at or below, as far as is known before.
+  /// `primed` is a score that all results exceed, as far as it is known in advance.
   Threshold(float primed, const TopK& top) : top_(top), primed_(primed) {}
 
-  /// For documents from `docid` on, in whatever order they are met: a tie loses against a lower docID alone.
+  /// For documents from `docid` on, in whatever order they are scored: a tie loses only against a lower docID.
   float value(docid_t docid) const {
     if (!top_.full()) return primed_;
     const ScoredDocument worst = top_.worst();
@@ -47,17 +48,16 @@ class Threshold {
   float primed_;
 };
 
-/// What the score of a document must pass to become a result, while parts of it are still missing.
+/// Decides whether a document can still become a result while some of its term scores are unknown.
 class ScoreCut {
  public:
-  /// For scores that are sums of n numbers; a document without any counts as having `nothing`. No document passes
-  /// `least` itself.
-  ScoreCut(double least, std::size_t n, float nothing) : min_(least), slack_(with_slack(1.0, n)), nothing_(nothing) {}
+  /// Results score above `min`. Scores are sums of n numbers; `nothing` stands for the score of a document without any.
+  ScoreCut(double min, std::size_t n, float nothing) : min_(min), slack_(with_slack(1.0, n)), nothing_(nothing) {}
 
-  /// A document whose parts are at most `bound` together may pass.
+  /// Whether a document can be a result if `bound` is an upper bound of the sum of its term scores.
   bool can_pass(double bound) const { return bound * slack_ > min_; }
-  /// A score s with (s + rest) * slack <= least is passed over: the greatest such s, rounded down; or `nothing`, which
-  /// all scores are above.
+  /// The partial score that a document must exceed if `rest` is an upper bound of what it still lacks: the largest s
+  /// with (s + rest) * slack <= min, rounded down; or `nothing`, which all scores exceed.
   float min_score(double rest) const {
     const double score = min_ / slack_ - rest;
     return score <= 0 ? nothing_ : std::max(nothing_, next_below(static_cast<float>(score)));

@@ -14,9 +14,9 @@ struct ScoredDocument {
   bool operator==(const ScoredDocument&) const = default;
 };
 
-/// Keeps the k best of the documents that it is shown, in any order of showing: greater scores rank first, ties by
-/// lower docID. Few are kept in a heap. Of many, up to as many again are kept beside them and cut off together, which
-/// costs less than a heap in order; what is known of the worst then lags a little behind. Scores are not negative.
+/// Keeps the k best of the documents that are added, in any order: higher scores rank first, ties by lower docID. A
+/// small k uses a heap. A large one uses an array of up to 2k documents that is cut back to k whenever it is full,
+/// which costs less than a heap; worst() then lags a little behind. Scores are not negative.
 class TopK {
  public:
   explicit TopK(std::size_t k) : k_(k), capacity_(k <= max_in_heap ? k : 2 * k) {
@@ -38,9 +38,9 @@ class TopK {
     kept_.clear();
     full_ = false;
   }
-  /// There are k documents.
+  /// Whether there are k documents.
   bool full() const { return full_; }
-  /// Once full: k documents rank no worse than this one, which is or was the worst of them.
+  /// If full: the k best documents rank no worse than this one, which is or was the worst of them.
   ScoredDocument worst() const { return document_of(worst_); }
   std::size_t k() const { return k_; }
 
@@ -56,8 +56,8 @@ class TopK {
   }
 
  private:
-  /// Score and docID in one number that is the smaller the better the document ranks: the bits of floats that are not
-  /// negative rise as the floats do.
+  /// Score and docID in one number, lower for documents that rank better: the bits of non-negative floats are ordered
+  /// as the floats are.
   using Key = std::uint64_t;
   static Key key_of(docid_t docid, float score) { return Key{~std::bit_cast<std::uint32_t>(score)} << 32 | docid; }
   static ScoredDocument document_of(Key key) {

@@ -5,10 +5,10 @@
 namespace quern {
 namespace {
 
-/// So many raise the threshold to nine tenths of its last value, over lists of 50,000 documents and more (learn-docs,
+/// Five raise the threshold to nine tenths of its final value, for lists of at least 50,000 documents (learn-docs,
 /// k = 10); more cost more than they save.
 constexpr std::size_t probed_windows = 5;
-/// Of a small collection only a part is probed.
+/// In a small collection only a part of the windows is probed.
 constexpr std::size_t windows_per_probe = 8;
 
 }  // namespace
@@ -49,7 +49,7 @@ void WindowUnion::probe() {
     if (*best <= context_.nothing()) return;
     const auto window = static_cast<std::size_t>(best - bounds_.begin());
     for (ListWindow& list : lists_) list.restart(windows_.begin(window));
-    look_at(window);
+    score(window);
     *best = context_.nothing();
   }
 }
@@ -59,16 +59,16 @@ void WindowUnion::finish() {
   for (std::size_t window = 0; window < bounds_.size(); ++window) {
     const docid_t begin = windows_.begin(window);
     if (context_.none_above(begin, threshold_.value(begin))) return context_.stop_early(begin);
-    if (bounds_[window] > context_.nothing()) look_at(window);
+    if (bounds_[window] > context_.nothing()) score(window);
   }
 }
 
-void WindowUnion::look_at(std::size_t window) {
+void WindowUnion::score(std::size_t window) {
   const docid_t begin = windows_.begin(window), end = windows_.end(window);
   const std::size_t n = lists_.size();
   const ScoreCut cut(threshold_.value(begin), context_.addends(n), context_.nothing());
   if (!cut.can_pass(bounds_[window])) return;
-  // rests_[i]: what lists i and later can add in this window.
+  // rests_[i]: upper bound of what lists i and later can add in this window.
   rests_[n] = 0;
   for (std::size_t i = n; i-- > 0;) rests_[i] = rests_[i + 1] + lists_[i].bound(begin, end);
   const float static_score = context_.static_score_bound(window);

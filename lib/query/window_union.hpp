@@ -3,34 +3,36 @@
 #include <vector>
 
 #include "quern/query/list_window.hpp"
-#include "quern/query/window_scores.hpp"
+#include "quern/query/threshold.hpp"
+#include "quern/query/windows.hpp"
 
 namespace quern {
 
-/// The union of a query's lists, window of documents by window, in any order: a window that can't hold a result is
-/// passed over, and in the others lists and documents that can't matter. The lists stay in the order of summation, from
-/// the rarest term on, so that scores come out as exact as the exhaustive ones: in each window the first lists are
-/// added up, until what is left can't make a result by itself; the others are asked only about documents that can still
-/// become one. That is MaxScore (Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995) over windows with
+/// The union of a query's lists, one window of documents at a time, in any order. It skips windows that cannot contain
+/// a result, and in the other windows lists and documents that cannot matter. The lists stay in the order of summation,
+/// from the rarest term on, so that scores have the same bits as exhaustive ones: in each window it adds up the first
+/// lists, until the remaining ones cannot make a result by themselves; it looks up only the remaining candidates in
+/// those. This is MaxScore (Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995) over windows with
 /// block maxima (Ding, Suel, SIGIR 2011).
 class WindowUnion {
  public:
   WindowUnion(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 
   const Windows& windows() const { return windows_; }
-  /// What a document may score in each window; nothing where it was looked at or has none of the lists' documents.
+  /// Upper bound of the scores in each window; ScoringContext::nothing() for windows that are done or have no postings.
   std::span<const double> bounds() const { return bounds_; }
-  /// Looks at some windows with the greatest bounds, so that the threshold is high from the start: best results lie
-  /// there more often than elsewhere. For one list the stored k-th best part does as much.
+  /// Scores a few windows with the highest upper bounds first, so that the threshold is high from the start: the best
+  /// results are more often there than elsewhere. Does nothing for a single list, whose stored k-th best term score has
+  /// the same effect.
   void probe();
-  /// Looks at all other windows, in docID order.
+  /// Scores all other windows, in docID order.
   void finish();
 
  private:
-  /// Takes priors into the bounds, and what documents score at most in any query. Windows without postings have no
-  /// bound, but where no list has a weight none shows that it has postings.
+  /// Includes static scores in the upper bounds, and limits them by the documents' upper bounds for any query. A window
+  /// whose bound is 0 has no postings, unless the lists have no weight (`weighted` is false).
   void bound_by_documents(bool weighted);
-  void look_at(std::size_t window);
+  void score(std::size_t window);
 
   const ScoringContext& context_;
   TopK& top_;

@@ -1,34 +1,54 @@
 #pragma once
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "quern/core/types.hpp"
+#include "quern/query/top_k.hpp"
 
+/// Windows of documents that are processed together, and the scores of the documents in one of them.
 namespace quern {
 
-/// The documents of a collection, cut into windows of one size that are looked at together: scores gather in an array
-/// that stays in the caches. Block maxima bound a window the better the smaller it is, but each window has its price;
-/// some 300 windows were best for collections of 46,000 and of 2.5 million documents.
+/// The documents of a collection, cut into windows of equal size that are processed together: their scores gather in an
+/// array that stays in the caches. Upper bounds from block maxima are tighter in small windows, but each window has a
+/// fixed cost; some 300 windows were best for collections of 46,000 and of 2.5 million documents.
 class Windows {
  public:
   static constexpr docid_t min_size = 512, max_size = 16384;
 
-  /// `least` is a power of two up to max_size.
-  explicit Windows(docid_t num_documents, docid_t least = min_size)
+  /// `min` is a power of two of at most max_size.
+  explicit Windows(docid_t num_documents, docid_t min = min_size)
       : num_documents_(num_documents),
         shift_(static_cast<unsigned>(
-            std::countr_zero(std::clamp(std::bit_floor(num_documents / 256 + 1), least, max_size)))) {}
+            std::countr_zero(std::clamp(std::bit_floor(num_documents / 256 + 1), min, max_size)))) {}
 
   docid_t size() const { return docid_t{1} << shift_; }
   std::size_t count() const { return (std::size_t{num_documents_} + size() - 1) >> shift_; }
   std::size_t of(docid_t docid) const { return docid >> shift_; }
   docid_t begin(std::size_t window) const { return static_cast<docid_t>(window << shift_); }
-  /// Behind the window's last document.
+  /// One past the window's last document.
   docid_t end(std::size_t window) const { return begin(window) + std::min(size(), num_documents_ - begin(window)); }
 
  private:
   docid_t num_documents_;
   unsigned shift_;
+};
+
+/// The scores of one window's documents. Documents that none of the lists added so far contains have a mark that is
+/// below all scores.
+class WindowScores {
+ public:
+  /// `nothing` is the mark.
+  WindowScores(const Windows& windows, float nothing) : nothing_(nothing), scores_(windows.size(), nothing) {}
+
+  float* data() { return scores_.data(); }
+  /// Replaces `found` by the documents of the window [begin, end) with scores above `min` (which is at least the mark),
+  /// in docID order, and sets all scores to the mark.
+  void take_above(float min, docid_t begin, docid_t end, std::vector<ScoredDocument>& found);
+
+ private:
+  float nothing_;
+  std::vector<float> scores_;
 };
 
 }  // namespace quern

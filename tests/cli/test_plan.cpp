@@ -99,7 +99,7 @@ TEST_CASE("bad logs, budgets and lambdas are told from each other", "[cli][cache
   const RunOutcome none =
       run_quern({"plan", pages.index, "-q", unknown, "--budget", "1M", "-o", pages.folder.path("p")});
   CHECK(none.exit_status == 1);
-  CHECK(none.err.find("no query of the log finds anything") != std::string::npos);
+  CHECK(none.err.find("no query of the log has results") != std::string::npos);
   const std::string empty = pages.folder.write("empty", "");
   CHECK(run_quern({"plan", pages.index, "-q", empty, "--budget", "1M", "-o", pages.folder.path("p")}).exit_status == 1);
   CHECK(pages.simulate({}).exit_status == 2);

@@ -6,7 +6,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"

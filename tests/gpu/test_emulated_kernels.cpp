@@ -13,7 +13,7 @@
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
-#include "quern/query/block_reader.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"

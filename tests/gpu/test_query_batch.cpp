@@ -6,8 +6,8 @@
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/units.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/range/range_batch.hpp"
-#include "quern/query/block_reader.hpp"
 
 #include "catch.hpp"
 #include "gpu/skip_without_gpu.hpp"

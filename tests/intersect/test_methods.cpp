@@ -40,12 +40,12 @@ TEST_CASE("methods on decoded lists find what two lists share, whatever their le
     const Docids list = random_docids(random, 1 + random.below(random.below(2) == 0 ? 5 : 1500), limit);
     const Docids wanted = standard_intersection(common, list);
     for (const IntersectionMethod& method : all_intersection_methods()) {
-      REQUIRE((method.thin_out == nullptr) != (method.thin_out_coded == nullptr));
-      if (!method.thin_out) continue;
+      REQUIRE((method.intersect_decoded == nullptr) != (method.intersect_coded == nullptr));
+      if (!method.intersect_decoded) continue;
       for (const unsigned segment : {1u, 2u, 7u, 32u, 5000u}) {
         INFO(method.name << ", segments of " << segment << ", " << common.size() << " in " << list.size());
         Docids found = common;
-        method.thin_out(found, list, {segment});
+        method.intersect_decoded(found, list, {segment});
         REQUIRE(found == wanted);
       }
     }
@@ -54,13 +54,13 @@ TEST_CASE("methods on decoded lists find what two lists share, whatever their le
 
 TEST_CASE("methods find the first and the last docID there can be", "[intersect]") {
   for (const IntersectionMethod& method : all_intersection_methods()) {
-    if (!method.thin_out) continue;
+    if (!method.intersect_decoded) continue;
     INFO(method.name);
     for (const Docids& common : {Docids{0}, Docids{end_docid - 1}, Docids{0, end_docid - 1}, Docids{}}) {
       Docids found = common;
-      method.thin_out(found, Docids{0, 5, end_docid - 1}, {2});
+      method.intersect_decoded(found, Docids{0, 5, end_docid - 1}, {2});
       CHECK(found == common);
-      method.thin_out(found, Docids{1}, {2});
+      method.intersect_decoded(found, Docids{1}, {2});
       CHECK(found.empty());
     }
   }

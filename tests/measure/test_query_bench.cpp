@@ -3,7 +3,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/measure/environment.hpp"
-#include "quern/measure/median.hpp"
+#include "quern/measure/measurement.hpp"
 #include "quern/measure/query_bench.hpp"
 
 #include "catch.hpp"

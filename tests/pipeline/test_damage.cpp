@@ -6,7 +6,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/random.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/index_sections.hpp"
@@ -118,7 +118,7 @@ TEST_CASE("a block whose docIDs fall is refused before anything is done with the
   REQUIRE(words.size() <= list.block_offset[2] - list.block_offset[1]);
   std::memcpy(damaged.section("postings").data() + 4 * (list.first_word + list.block_offset[1]), words.data(),
               4 * words.size());
-  CHECK_THROWS_WITH(damaged.lists_are_same(), Catch::Contains("do not rise"));
+  CHECK_THROWS_WITH(damaged.lists_are_same(), Catch::Contains("do not ascend"));
   CHECK(damaged.is_found());
 }
 

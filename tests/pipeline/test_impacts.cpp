@@ -4,7 +4,7 @@
 #include "quern/codec/impact_packing.hpp"
 #include "quern/index/list_impacts.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"

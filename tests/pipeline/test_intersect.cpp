@@ -136,7 +136,7 @@ TEST_CASE("block-skipping leaves blocks alone that no document can lie in, and o
     CHECK(answer.documents == std::vector<docid_t>{7, 1507, 3007});
     CHECK(answer.statistics.counts.postings == 4003);
     CHECK(answer.statistics.counts.blocks == 33);
-    if (method.thin_out_coded) {
+    if (method.intersect_coded) {
       CHECK(answer.statistics.counts.blocks_decoded == 4);
     } else {
       CHECK(answer.statistics.counts.blocks_decoded == 33);

@@ -2,7 +2,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"

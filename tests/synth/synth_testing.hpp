@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/query/posting_cursor.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/synth/synth_index.hpp"
 
 #include "pipeline/pipeline.hpp"

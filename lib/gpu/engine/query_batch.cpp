@@ -6,7 +6,7 @@
 
 #include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/engine/in_parallel.hpp"
-#include "quern/query/list_bounds.hpp"
+#include "quern/query/scoring.hpp"
 #include "quern/query/threshold.hpp"
 
 namespace quern::gpu {

@@ -4,7 +4,7 @@
 
 #include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/intersection/document_buckets.hpp"
-#include "quern/query/block_reader.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern::gpu {
 namespace {

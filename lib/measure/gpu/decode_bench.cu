@@ -6,8 +6,8 @@
 #include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/range/kernels.hpp"
 #include "quern/measure/gpu/decode_bench.hpp"
-#include "quern/measure/median.hpp"
-#include "quern/query/block_reader.hpp"
+#include "quern/measure/measurement.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern::gpu {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/measure/gpu/energy_meter.hpp"
-#include "quern/measure/median.hpp"
+#include "quern/measure/measurement.hpp"
 #include "quern/measure/query_bench.hpp"
 
 namespace quern {

@@ -6,7 +6,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/measure/median.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace quern {
 namespace {

@@ -7,7 +7,7 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersection/merge_find.hpp"
 #include "quern/measure/gpu/merge_find_bench.hpp"
-#include "quern/measure/median.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace quern::gpu {
 namespace {

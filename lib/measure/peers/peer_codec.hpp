@@ -6,18 +6,18 @@
 
 #include "quern/core/types.hpp"
 
-/// Codecs of others, which ours are measured beside. No index is coded by them.
+/// Codecs of other libraries, for comparison. No index uses them.
 namespace quern {
 
-/// Codes runs of postings: a block, or a whole list. What it writes says neither how many values there are nor where
-/// it ends. Decoders may read over_read_bytes behind their bytes and write over_write_values behind their values.
+/// Codes runs of postings: a block, or a whole list. Its output contains neither the number of values nor its own
+/// length. Decoders may read over_read_bytes past their input and write over_write_values past their output.
 class PeerCodec {
  public:
   virtual ~PeerCodec() = default;
   virtual std::string_view name() const = 0;
-  /// Most bytes that n values take.
+  /// The maximum number of bytes for n values.
   virtual std::size_t max_bytes(std::size_t n) const = 0;
-  /// Rising docIDs behind `before`, which is end_docid where none stands before. Returns the bytes written.
+  /// Encodes ascending docIDs after `before`, which is end_docid for the first run. Returns the bytes written.
   virtual std::size_t encode_docids(std::span<const docid_t> docids, docid_t before, std::uint8_t* out) const = 0;
   virtual std::size_t encode_freqs(std::span<const freq_t> freqs, std::uint8_t* out) const = 0;
   /// Writes n values; returns the bytes read.
@@ -25,10 +25,10 @@ class PeerCodec {
   virtual std::size_t decode_freqs(const std::uint8_t* bytes, std::size_t n, freq_t* out) const = 0;
 };
 
-/// Those that this library was built with.
+/// The codecs that this library was built with.
 const std::vector<const PeerCodec*>& all_peers();
 
-/// A peer that this library was built without, and the Debian package that has it.
+/// A codec that this library was built without, and the Debian package that contains it.
 struct MissingPeer {
   std::string_view name, package;
 };

@@ -1,8 +1,8 @@
-#include "quern/cache/policy_sweep.hpp"
+#include "quern/cache/cache_plan.hpp"
 
 #include <map>
 
-#include "quern/cache/cache_policy.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {
@@ -17,6 +17,35 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
 }
 
 }  // namespace
+
+CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
+                    const PlanOptions& options) {
+  CacheAdmission admission(blocks, options.budget_bytes, options.max_admission);
+  cache_policy_named(options.policy).admit(engine.index(), demand, admission);
+  CachePlan plan;
+  for (const auto& [term, prefix] : admission.lists())
+    plan.lists.push_back({term, static_cast<std::uint32_t>(prefix.blocks), prefix.bytes});
+  PlanManifest& manifest = plan.manifest;
+  const ScoringOptions& scoring = engine.options();
+  manifest.policy = options.policy;
+  manifest.budget_bytes = options.budget_bytes;
+  manifest.max_admission = options.max_admission;
+  manifest.count = visit_kind_name(options.demand.kind);
+  manifest.k = options.demand.k;
+  manifest.alpha = scoring.alpha;
+  manifest.bm25 = scoring.bm25;
+  manifest.scorer = scorer_name(scoring.scorer);
+  manifest.early_termination = engine.ends_early();
+  manifest.round = options.demand.round;
+  manifest.block = blocks.size();
+  manifest.queries = demand.queries;
+  manifest.distinct_queries = demand.distinct;
+  manifest.unknown_queries = demand.unknown;
+  manifest.empty_queries = demand.empty;
+  manifest.index_hash = hash_text(engine.index().container().content_hash());
+  manifest.index_bytes = blocks.index_bytes();
+  return plan;
+}
 
 SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, std::span<const std::string_view> log,
                              std::uint64_t batch, const Resources& resources) {

@@ -6,12 +6,23 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/cache/cache_policy.hpp"
 #include "quern/cache/cache_simulation.hpp"
-#include "quern/cache/list_demand.hpp"
 #include "quern/formats/plan_file.hpp"
 
-/// What plans would do for a log of queries: one plan as it is, or a sweep over policies, budgets and limits.
+/// Plans of what GPU memory caches: made from a log, and simulated for another one, singly or in sweeps.
 namespace quern {
+
+struct PlanOptions {
+  std::string policy{all_cache_policies().front()->name};
+  std::uint64_t budget_bytes = 0;
+  double max_admission = 1;
+  DemandOptions demand;
+};
+
+/// What the policy caches of each list within the budget. `demand` was measured with `engine` and `blocks`.
+CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
+                    const PlanOptions& options);
 
 /// The settings of a cache, its size, and what it would do.
 struct SimulatedCache {

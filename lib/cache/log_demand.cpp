@@ -1,14 +1,32 @@
-#include "quern/cache/list_demand.hpp"
+#include "quern/cache/log_demand.hpp"
 
 #include <algorithm>
 
+#include "quern/core/named.hpp"
 #include "quern/core/parallel_batch.hpp"
 
 namespace quern {
 namespace {
 
-/// Adds to `demand` what a query that came `count` times visits. In visits[b] stands, until all are added, how many
-/// queries visit block b and no later one.
+constexpr NamedValue<VisitKind> visit_kinds[] = {{"visited", VisitKind::visited}, {"probed", VisitKind::probed}};
+
+/// Queries per call of visit().
+constexpr std::size_t queries_per_visit = 4096;
+/// Follows each term of a key; no term contains it.
+constexpr char end_of_term = '\0';
+
+std::vector<std::string> terms_of(std::string_view key) {
+  std::vector<std::string> terms;
+  while (!key.empty()) {
+    const std::size_t end = key.find(end_of_term);
+    terms.emplace_back(key.substr(0, end));
+    key.remove_prefix(end + 1);
+  }
+  return terms;
+}
+
+/// Adds the visits of a query that occurs `count` times to `demand`. Until all queries are added, visits[b] is the
+/// number of queries that visit block b and no later one.
 void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const IndexReader& index,
                 const CacheBlocks& blocks, VisitKind kind, LogDemand& demand) {
   for (std::size_t i = 0; i < visits.size(); ++i) {
@@ -26,6 +44,44 @@ void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const
 }
 
 }  // namespace
+
+LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources)
+    : analyzer_(analyzer), sorted_(resources.tmp_folder, resources.memory_bytes / 2) {}
+
+void LogQueries::add(std::string_view text) {
+  ++queries_;
+  std::vector<std::string> terms = analyzer_.terms(text);
+  if (terms.empty()) return;
+  std::sort(terms.begin(), terms.end());
+  std::string key;
+  for (const std::string& term : terms) (key += term) += end_of_term;
+  sorted_.add(key, {});
+}
+
+std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {
+  std::vector<LogQuery> group;
+  std::string last;
+  std::uint64_t distinct = 0;
+  sorted_.merge([&](std::string_view key, ByteView) {
+    if (!group.empty() && key == last) {
+      ++group.back().count;
+      return;
+    }
+    if (group.size() == queries_per_visit) {
+      visit(group);
+      group.clear();
+    }
+    group.push_back({terms_of(key), 1});
+    last = key;
+    ++distinct;
+  });
+  if (!group.empty()) visit(group);
+  return distinct;
+}
+
+std::string_view visit_kind_name(VisitKind kind) { return name_of_value(visit_kinds, kind); }
+
+VisitKind visit_kind_named(std::string_view name) { return find_named(visit_kinds, name, "way to count visits").value; }
 
 LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
                          const DemandOptions& options, const Resources& resources) {
@@ -55,7 +111,7 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
   resources.progress->finish();
   if (demand.lists.empty())
     throw InvalidArgument(engine.index().name() +
-                          ": no query of the log finds anything; is it the log of another index?");
+                          ": no query of the log has results; use a log of queries for this index");
   for (auto& [term, of_list] : demand.lists)
     for (std::size_t block = of_list.visits.size() - 1; block-- > 0;)
       of_list.visits[block] += of_list.visits[block + 1];

@@ -1,4 +1,4 @@
-#include "quern/query/block_reader.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 
 namespace quern {
 
-BlockReader::BlockReader(const IndexReader& index, const PostingList& list, QueryStatistics* statistics)
-    : index_(&index), list_(list), statistics_(statistics) {
+BlockReader::BlockReader(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded)
+    : index_(&index), list_(list), blocks_decoded_(blocks_decoded) {
   if (list_.is_short()) {
     load_short_list();
     return;
@@ -34,23 +34,22 @@ void BlockReader::load_short_list() {
   get_short_list(list_.short_list, index_->num_documents(), std::span(docids_).first(size_),
                  std::span(freqs_).first(size_));
   freqs_decoded_ = true;
-  if (statistics_) ++statistics_->blocks_decoded;
+  if (blocks_decoded_) ++*blocks_decoded_;
 }
 
 WordView BlockReader::block_words(std::size_t block) const {
   if (num_blocks_ == 1) {
-    if (first_word_ >= list_.words.size()) fail(block, "reaches past its list");
+    if (first_word_ >= list_.words.size()) fail(block, "it reaches past its list");
     return list_.words.subspan(first_word_);
   }
   const std::size_t from = list_.block_offset[block];
   const std::size_t to = block + 1 < num_blocks_ ? list_.block_offset[block + 1] : list_.words.size();
-  if (from >= to || to > list_.words.size()) fail(block, "block offsets do not rise");
+  if (from >= to || to > list_.words.size()) fail(block, "block offsets do not ascend");
   return list_.words.subspan(from, to - from);
 }
 
 bool BlockReader::rises(std::size_t block) const {
-  // Sums of gaps can only fall by passing 2^32. In whole words and without an early end, so that compilers compare many
-  // at once.
+  // Sums of gaps can only fall by passing 2^32. Whole words and no early exit, so that compilers vectorize the loop.
   std::uint32_t falls = block > 0 && docids_[0] <= list_.block_last[block - 1];
   for (unsigned i = 1; i < size_; ++i) {
     const docid_t before = docids_[i - 1], docid = docids_[i];
@@ -62,16 +61,16 @@ bool BlockReader::rises(std::size_t block) const {
 void BlockReader::load(std::size_t block) {
   if (holds(block)) return;
   const unsigned block_size = index_->block_size();
-  if (statistics_) ++statistics_->blocks_decoded;
+  if (blocks_decoded_) ++*blocks_decoded_;
   block_ = block;
   size_ = static_cast<unsigned>(std::min<std::uint64_t>(block_size, list_.df - block * block_size));
   words_ = block_words(block);
   freqs_decoded_ = false;
   freqs_read_ = 0;
   decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
-  const docid_t greatest = docids_[size_ - 1];
-  if (!rises(block) || greatest >= index_->num_documents()) fail(block, "docIDs do not rise");
-  if (num_blocks_ > 1 && greatest != list_.block_last[block]) fail(block, "does not end with its greatest docID");
+  const docid_t last_docid = docids_[size_ - 1];
+  if (!rises(block) || last_docid >= index_->num_documents()) fail(block, "docIDs do not ascend");
+  if (num_blocks_ > 1 && last_docid != list_.block_last[block]) fail(block, "its last docID differs from its row");
 }
 
 std::span<const std::uint32_t> BlockReader::quantized_impacts() {
@@ -91,6 +90,30 @@ std::span<const freq_t> BlockReader::freqs() {
     freqs_decoded_ = true;
   }
   return {freqs_.data(), size_};
+}
+
+void PostingCursor::enter(std::size_t block) {
+  if (block >= reader_.num_blocks()) {
+    docid_ = end_docid;
+    return;
+  }
+  reader_.load(block);
+  place_ = 0;
+  docid_ = reader_.docids()[0];
+}
+
+void PostingCursor::next_geq(docid_t target) {
+  if (docid_ >= target) return;
+  std::size_t block = reader_.block();
+  if (reader_.last(block) < target) {
+    const auto rows = reader_.list().block_last;
+    if (rows.empty()) return enter(block + 1);
+    enter(search_rows(rows, block + 1, target));
+    if (docid_ >= target) return;
+  }
+  // The block's last docID is `target` or more, so there is a place.
+  place_ = static_cast<unsigned>(search_block(reader_.docids(), place_, target));
+  docid_ = reader_.docids()[place_];
 }
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-#include "quern/measure/peak_memory.hpp"
+#include "quern/measure/measurement.hpp"
 
 #include <fstream>
 #include <string>

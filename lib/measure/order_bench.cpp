@@ -1,18 +1,17 @@
-#include "quern/measure/order_report.hpp"
+#include "quern/measure/order_bench.hpp"
 
 #include <memory>
 
 #include "quern/core/wall_clock.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/index_figures.hpp"
-#include "quern/measure/histogram.hpp"
-#include "quern/measure/peak_memory.hpp"
-#include "quern/query/posting_cursor.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace quern {
 namespace {
 
-/// The order, without the PageRank that it would be stored with where it does not go by that.
+/// The order; computes PageRank only if the order depends on it, although it would be stored with any order.
 DocumentOrder make(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                    const Resources& resources) {
   const OrderMethod& method = order_named(options.by);
@@ -20,7 +19,7 @@ DocumentOrder make(const CollectionReader& collection, const OrderOptions& optio
   return method.compute({collection, options, {}, resources});
 }
 
-/// Sets how long it took and how much memory.
+/// The same; sets time and memory in `figures`.
 DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                             const Resources& resources, OrderFigures& figures) {
   const bool is_measured = reset_peak_memory();
@@ -36,10 +35,12 @@ double gap_entropy_bits(const IndexReader& index) {
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
     index.for_each_list(block, [&](std::string_view, const PostingList& list) {
       docid_t before = end_docid;
-      for (PostingCursor cursor(index, list); cursor.docid() != end_docid; cursor.next()) {
-        gaps.add(cursor.docid() - before - 1);
-        before = cursor.docid();
-      }
+      for_each_block(index, list, [&](const BlockReader& reader) {
+        for (const docid_t docid : reader.docids()) {
+          gaps.add(docid - before - 1);
+          before = docid;
+        }
+      });
     });
   }
   return gaps.bits_per_value();
@@ -73,6 +74,22 @@ OrderFigures measure_order(const CollectionReader& collection, const OrderOption
     figures.codecs.push_back(bits_of(index));
     if (figures.codecs.size() == 1) figures.gap_entropy_bits = gap_entropy_bits(index);
   }
+  return figures;
+}
+
+PagerankFigures measure_pagerank(const InLinks& graph, const PagerankOptions& options, unsigned repeats,
+                                 const Resources& resources) {
+  PagerankFigures figures;
+  std::vector<double> seconds;
+  for (unsigned i = 0; i < repeats; ++i) {
+    const auto start = WallClock::now();
+    const Pagerank pagerank = compute_pagerank(graph, options, resources);
+    seconds.push_back(seconds_since(start));
+    figures.iterations = pagerank.iterations;
+    figures.last_change = pagerank.last_change;
+  }
+  figures.seconds = median(seconds);
+  figures.memory_bytes = peak_memory_bytes().value_or(0);
   return figures;
 }
 

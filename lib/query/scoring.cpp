@@ -1,4 +1,4 @@
-#include "quern/query/list_scorer.hpp"
+#include "quern/query/scoring.hpp"
 
 #include <algorithm>
 #include <array>

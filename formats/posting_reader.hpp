@@ -1,0 +1,149 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+
+#include "quern/formats/index_file.hpp"
+
+/// Reading the posting lists of an index: searches in ascending docIDs, blocks in any order (BlockReader), and postings
+/// one by one (PostingCursor).
+namespace quern {
+
+/// The first place from `from` on whose docID is not below `target`; docids.size() if there is none. Halves the range
+/// without branches: targets are as good as random, so a branch would be mispredicted every other time.
+inline std::size_t search_block(std::span<const docid_t> docids, std::size_t from, docid_t target) {
+  const docid_t* first = docids.data() + from;
+  std::size_t size = docids.size() - from;
+  if (size == 0) return from;
+  while (size > 1) {
+    const std::size_t half = size / 2;
+    first += half & -static_cast<std::size_t>(first[half - 1] < target);
+    size -= half;
+  }
+  return static_cast<std::size_t>(first - docids.data()) + (*first < target);
+}
+
+/// The same over block rows, where the place is usually near: steps double until they reach it.
+inline std::size_t search_rows(std::span<const docid_t> rows, std::size_t from, docid_t target) {
+  std::size_t step = 1;
+  while (from + step <= rows.size() && rows[from + step - 1] < target) {
+    from += step;
+    step *= 2;
+  }
+  return search_block(rows.first(std::min(from + step, rows.size())), from, target);
+}
+
+/// Decodes a posting list block by block, in any order; the block of a single-block list is decoded from the start.
+/// Documents can safely be indexed by what it returns: the docIDs of a decoded block ascend, are greater than those of
+/// the block before, are below num_documents, and end with the docID in the block's row. Throws CorruptFile otherwise.
+/// Keeps the docIDs of one block at a time, and its frequencies once they are read.
+class BlockReader {
+ public:
+  /// Adds to *blocks_decoded, unless it is null, each block that is decoded.
+  BlockReader(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded = nullptr);
+
+  const PostingList& list() const { return list_; }
+  std::size_t num_blocks() const { return num_blocks_; }
+  /// The block's last docID, without decoding it (the block of a single-block list is decoded already).
+  docid_t last(std::size_t block) const { return num_blocks_ == 1 ? docids_[size_ - 1] : list_.block_last[block]; }
+
+  /// Decodes the block's docIDs, unless it is the current block.
+  void load(std::size_t block);
+  bool holds(std::size_t block) const { return size_ > 0 && block == block_; }
+  /// The current block; the functions below refer to it.
+  std::size_t block() const { return block_; }
+  unsigned size() const { return size_; }
+  std::span<const docid_t> docids() const { return {docids_.data(), size_}; }
+  /// All frequencies.
+  std::span<const freq_t> freqs();
+  /// One frequency. The first few of a block are read without decoding the others if the codec can do that.
+  freq_t freq(unsigned place) {
+    if (freqs_decoded_) return freqs_[place];
+    return freqs_read_++ < single_freqs ? decoder_->freq_at(words_, size_, place) : freqs()[place];
+  }
+  /// Announces that `count` single frequencies of the block will be read: if they are many, all are decoded at once.
+  void expect_freqs(std::size_t count) {
+    if (count > single_freqs) freqs_read_ = single_freqs;
+  }
+  /// All quantized impacts, or one, if the index has them. Not for short lists.
+  std::span<const std::uint32_t> quantized_impacts();
+  std::uint32_t quantized_impact(unsigned place) const;
+
+ private:
+  static constexpr unsigned single_freqs = 2;
+
+  void load_short_list();
+  WordView block_words(std::size_t block) const;
+  /// Whether the decoded docIDs ascend and come after those of the block before.
+  bool rises(std::size_t block) const;
+  [[noreturn]] void fail(std::size_t block, const char* why) const;
+
+  const IndexReader* index_;
+  PostingList list_;
+  std::uint64_t* blocks_decoded_;
+  std::unique_ptr<ListDecoder> decoder_;  ///< null for short lists
+  std::size_t num_blocks_ = 1;
+  std::size_t first_word_ = 0;  ///< of the first block
+  std::size_t block_ = 0;
+  unsigned size_ = 0;
+  WordView words_;
+  bool freqs_decoded_ = false;
+  unsigned freqs_read_ = 0;  ///< frequencies of the block that were read one by one
+  std::array<docid_t, max_block_size + over_write_values> docids_;
+  std::array<freq_t, max_block_size + over_write_values> freqs_;
+  std::array<std::uint32_t, max_block_size + over_write_values> impacts_;
+};
+
+/// Calls visit(reader) for each block of a list, in order, with the block as the reader's current one.
+template <class Visit>
+void for_each_block(const IndexReader& index, const PostingList& list, Visit&& visit,
+                    std::uint64_t* blocks_decoded = nullptr) {
+  BlockReader reader(index, list, blocks_decoded);
+  for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
+    reader.load(block);
+    visit(reader);
+  }
+}
+
+/// Moves forwards over one posting list, posting by posting. docid() is end_docid after the last posting; next() and
+/// freq() may not be called there. Blocks are skipped by their last docID without being decoded, and frequencies are
+/// decoded only when they are read.
+class PostingCursor {
+ public:
+  /// Counts blocks as BlockReader does.
+  PostingCursor(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded = nullptr)
+      : reader_(index, list, blocks_decoded) {
+    enter(0);
+  }
+
+  docid_t docid() const { return docid_; }
+  std::uint64_t df() const { return reader_.list().df; }
+  freq_t freq() { return reader_.freq(place_); }
+  /// The reader at the cursor's block, and the cursor's place in that block.
+  BlockReader& reader() { return reader_; }
+  unsigned place() const { return place_; }
+  void next() {
+    if (++place_ < reader_.size()) {
+      docid_ = reader_.docids()[place_];
+    } else {
+      enter(reader_.block() + 1);
+    }
+  }
+  /// Moves to a later posting of the current block.
+  void move_to(unsigned place) {
+    place_ = place;
+    docid_ = reader_.docids()[place];
+  }
+  /// Moves to the first posting whose docID is at least `target`; stays if it is there already.
+  void next_geq(docid_t target);
+
+ private:
+  void enter(std::size_t block);
+
+  BlockReader reader_;
+  unsigned place_ = 0;  ///< in the block
+  docid_t docid_ = 0;
+};
+
+}  // namespace quern

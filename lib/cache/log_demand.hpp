@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/cache/cache_blocks.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/query/query_engine.hpp"
+#include "quern/text/analyzer.hpp"
+
+/// What the queries of a log read: its distinct queries, and their visits of each list.
+namespace quern {
+
+/// A distinct query of a log, and how often it occurs.
+struct LogQuery {
+  std::vector<std::string> terms;  ///< sorted; a term that occurs twice in the query is there twice
+  std::uint64_t count = 0;
+};
+
+/// The distinct queries of a log: queries with the same terms are the same, in any order and whatever is between them.
+/// Sorted on disk if the memory budget is too small for them.
+class LogQueries {
+ public:
+  LogQueries(const AnalyzerOptions& analyzer, const Resources& resources);
+
+  /// Adds a query's text.
+  void add(std::string_view text);
+  /// Queries added, repetitions included.
+  std::uint64_t queries() const { return queries_; }
+  /// Calls visit(queries) for all distinct queries that have a term, some thousand at a time, ordered by their terms.
+  /// May be called once. Returns how many distinct queries there are.
+  std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
+
+ private:
+  Analyzer analyzer_;
+  ExternalSort sorted_;
+  std::uint64_t queries_ = 0;
+};
+
+/// How far a query's visit of a list goes. With its lists l(0), l(1), … in the order of summation:
+enum class VisitKind {
+  visited,  ///< up to the last document found in all of l(0) to l(i) (Wang et al. 3.3.1)
+  probed    ///< up to the last document looked up in l(i): found in all of l(0) to l(i - 1)
+};
+
+/// "visited", "probed".
+std::string_view visit_kind_name(VisitKind kind);
+/// Throws InvalidArgument for another name.
+VisitKind visit_kind_named(std::string_view name);
+
+/// What the queries of a log read of one list.
+struct ListDemand {
+  PostingList list;
+  std::uint64_t queries = 0;          ///< f_t: queries that have the term
+  std::vector<std::uint64_t> visits;  ///< queries that visit each caching block; never rises along the list
+};
+
+/// What the queries of a log read of an index's lists. Queries without results, because a term is not in the index or
+/// no document has all terms, read nothing.
+struct LogDemand {
+  std::map<term_t, ListDemand> lists;
+  std::uint64_t queries = 0, distinct = 0;
+  std::uint64_t unknown = 0;  ///< queries with a term that is not in the index, or without any
+  std::uint64_t empty = 0;    ///< queries whose terms have no document in common
+};
+
+struct DemandOptions {
+  std::size_t k = 10;
+  std::uint64_t round = 256;  ///< postings of l(0) between two tests for early termination
+  VisitKind kind = VisitKind::visited;
+};
+
+/// Runs each distinct query of the log once, in parallel, with `and` and with early termination as `engine` has it; a
+/// visit counts as often as its query occurs. Memory grows with the caching blocks of the lists that are read, not with
+/// the queries. Throws InvalidArgument if no query has results.
+LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
+                         const DemandOptions& options, const Resources& resources);
+
+}  // namespace quern

@@ -1,0 +1,67 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+/// What all benchmarks measure with: processor time, memory, medians and entropy.
+namespace quern {
+
+/// The processor time in seconds that a call takes in this thread. Other work on the machine does not count, except for
+/// its effect on caches and clock rate.
+template <class What>
+double seconds_of(What what) {
+  const auto now = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double start = now();
+  what();
+  return now() - start;
+}
+
+/// Keeps the compiler from optimizing away what computed the values at `values`.
+template <class Value>
+void keep(const Value* values) {
+  asm volatile("" : : "r"(values) : "memory");
+}
+
+/// The middle value, or the larger of the two middle ones. There must be at least one.
+/// Repeats are summarized by it: the minimum is a time that hardly any query takes, and the mean follows every
+/// interrupt.
+template <class Number>
+Number median(std::vector<Number> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Counts values to compute their zero-order entropy.
+class Histogram {
+ public:
+  void add(std::uint32_t value) { ++counts_[value], ++total_; }
+  /// 0 without values.
+  double bits_per_value() const {
+    double bits = 0;
+    for (const auto& [value, count] : counts_)
+      bits -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total_));
+    return total_ == 0 ? 0 : bits / static_cast<double>(total_);
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint64_t> counts_;
+  std::uint64_t total_ = 0;
+};
+
+/// Returns unused memory to the system and restarts peak_memory_bytes(). False if the system does not support it.
+bool reset_peak_memory();
+
+/// The most memory that this process has used since the last reset; nothing if the system does not report it.
+std::optional<std::uint64_t> peak_memory_bytes();
+
+}  // namespace quern
