@@ -3,10 +3,10 @@
 #include <random>
 #include <unordered_map>
 
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/units.hpp"
-#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 #include "catch.hpp"
