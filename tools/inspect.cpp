@@ -8,10 +8,10 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_figures.hpp"
 #include "quern/index/list_impacts.hpp"
 #include "quern/order/list_links.hpp"
-#include "quern/formats/posting_reader.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"

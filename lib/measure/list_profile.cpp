@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::uint64_t, 5> class_starts = {1, 17, 1'000, 10'000, 100'000};
 constexpr std::size_t octaves = 33;
 constexpr std::size_t compared_blocks = 8;
-/// Block maxima are compared in steps of so much.
+/// Ratios of block maxima are counted in steps of 1 / ratio_steps.
 constexpr std::size_t ratio_steps = 1000;
 
 std::size_t class_of(std::uint64_t df) {
@@ -35,7 +35,7 @@ double log2_binomial(double n, double k) {
   return (std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)) / std::log(2.0);
 }
 
-/// What is counted of lists in one octave of df; sums of whole numbers, so that no order of adding matters.
+/// Counts of the lists in one octave of df: integers, so that the order of addition does not matter.
 struct OctaveCounts {
   std::array<std::uint64_t, octaves> gap_magnitudes = {};
   std::array<std::uint64_t, freq_classes> freqs = {};
@@ -45,7 +45,7 @@ struct OctaveCounts {
 struct Counts {
   /// By class and octave of df.
   std::array<std::array<OctaveCounts, octaves>, class_starts.size()> lists = {};
-  std::vector<std::uint64_t> dfs = std::vector<std::uint64_t>(1 << 12);  ///< how many lists have each small df
+  std::vector<std::uint64_t> dfs = std::vector<std::uint64_t>(1 << 12);  ///< number of lists by small df
   std::vector<std::uint64_t> long_dfs;
   std::array<std::uint64_t, ratio_steps + 1> block_maxima = {};
 };

@@ -18,7 +18,7 @@ namespace {
 
 using Texts = std::span<const std::string_view>;
 
-/// Queries between two reports of progress.
+/// Queries between two progress reports.
 constexpr std::size_t progress_step = 64;
 
 /// The lists of a query, whatever the algorithm reads of them.
@@ -37,7 +37,7 @@ QueryShape shape_of(const IndexReader& index, std::vector<std::string> terms) {
   return shape;
 }
 
-/// The answers that others are compared with, one query at a time.
+/// The answers of the baselines, one query at a time.
 class ExpectedAnswers {
  public:
   explicit ExpectedAnswers(std::span<const QuerySetUp> set_ups) {

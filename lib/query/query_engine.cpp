@@ -34,7 +34,7 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
                     index.name(), manifest.bm25.k1, manifest.bm25.b));
 }
 
-/// Not a number is refused as well.
+/// Throws InvalidArgument if k1 or b is out of range or not a number.
 void check_bm25(const Bm25Parameters& bm25) {
   if (!(bm25.k1 >= 0 && bm25.k1 <= max_k1))
     throw InvalidArgument(fmt::format("k1 must be between 0 and {}, not {}", max_k1, bm25.k1));

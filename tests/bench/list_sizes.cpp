@@ -12,8 +12,8 @@
 
 #include "quern/codec/simple16.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/measure/measurement.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/measure/measurement.hpp"
 
 namespace {
 

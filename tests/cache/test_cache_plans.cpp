@@ -10,17 +10,17 @@
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
 
-/// Visits, admission and simulation against their definitions, worked out in the plainest way.
+/// Visits, admission and simulation against straightforward implementations of their definitions.
 namespace quern {
 namespace {
 
 using namespace testing;
 
 constexpr double alpha = 0.4;
-/// The smallest blocks with which no list in one piece has several: up to 16 postings stand in the lexicon.
+/// The smallest block size for which lists in the lexicon, of at most 16 postings, are one block.
 constexpr unsigned tiny = 16;
 
-/// An index in the order of global scores with tiny blocks, and the plain scorer of the same documents.
+/// An index in the order of global scores with tiny blocks, and a plain scorer of the same documents.
 class CachedPages {
  public:
   explicit CachedPages(unsigned block_size)
@@ -45,10 +45,10 @@ class CachedPages {
   std::vector<std::vector<std::string>> log;
 };
 
-/// A query as Wang et al. run it: candidates of the shortest list in rounds, none passed over.
+/// A query as in Wang et al.: candidates of the shortest list in rounds, none skipped.
 struct PlainQuery {
   std::vector<std::string> terms;  ///< distinct, in the order of summation
-  std::vector<docid_t> ends;       ///< one more than the last document that all lists up to here have; 0: none
+  std::vector<docid_t> ends;       ///< one more than the last document in all lists up to this one; 0: none
   bool known = true;
 };
 
@@ -98,7 +98,7 @@ struct PlainDemand {
   std::vector<std::uint64_t> visits;
 };
 
-/// What a log asks of each list, block by block.
+/// What a log reads of each list, block by block.
 std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages, const DemandOptions& options,
                                                 std::size_t block) {
   std::map<std::string, PlainDemand> demands;
@@ -111,11 +111,11 @@ std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages, const 
       ++demand.queries;
       demand.visits.resize((list.size() + block - 1) / block);
       if (options.kind == VisitKind::visited) {
-        // A block is visited where one of its documents is no greater than the last one found.
+        // A block is visited if one of its documents is not after the last one found.
         for (std::size_t b = 0; b < demand.visits.size(); ++b)
           demand.visits[b] += list[b * block].docid < query.ends[i];
       } else {
-        // A document is looked up in the first block that ends with it or a greater one.
+        // A document is looked up in the first block that does not end before it.
         const docid_t end = query.ends[i == 0 ? 0 : i - 1];
         for (std::size_t b = 0; b < demand.visits.size(); ++b)
           demand.visits[b] += end > 0 && (b == 0 || list[b * block - 1].docid < end - 1);
@@ -127,7 +127,7 @@ std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages, const 
 
 }  // namespace
 
-TEST_CASE("a log's distinct queries are those with other terms, however little memory there is", "[cache]") {
+TEST_CASE("a log's distinct queries are those with different terms, with any amount of memory", "[cache]") {
   Pipeline pipeline;
   RandomBits random(3);
   std::map<std::vector<std::string>, std::uint64_t> wanted;
@@ -151,7 +151,7 @@ TEST_CASE("a log's distinct queries are those with other terms, however little m
   CHECK((found == wanted));
 }
 
-TEST_CASE("a query ends where the plainest AND in rounds does", "[cache][property]") {
+TEST_CASE("a query ends where a plain AND in rounds does", "[cache][property]") {
   const CachedPages pages(tiny);
   for (const std::size_t k : {1u, 3u, 1000u}) {
     for (const std::size_t round : {tiny, 4 * tiny}) {
@@ -169,7 +169,7 @@ TEST_CASE("a query ends where the plainest AND in rounds does", "[cache][propert
   }
 }
 
-TEST_CASE("visits are those of the plainest AND in rounds", "[cache][property]") {
+TEST_CASE("visits are those of a plain AND in rounds", "[cache][property]") {
   for (const unsigned block_size : {tiny, 2 * tiny}) {
     const CachedPages pages(block_size);
     std::size_t stopped = 0;
@@ -201,7 +201,7 @@ TEST_CASE("visits are those of the plainest AND in rounds", "[cache][property]")
   }
 }
 
-TEST_CASE("policies admit what their definitions say, within the budget", "[cache][property]") {
+TEST_CASE("policies admit blocks by their definitions, within the budget", "[cache][property]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, 2 * tiny);
   const LogDemand demand = demand_of(pages, blocks, {3, 2 * tiny, VisitKind::visited});
@@ -271,9 +271,9 @@ TEST_CASE("policies admit what their definitions say, within the budget", "[cach
   CHECK_THROWS_AS(CacheBlocks(pages.index, 17), InvalidArgument);
 }
 
-TEST_CASE("visited blocks come first, ties go to the term that more queries have", "[cache]") {
-  // As in figure 2 of Wang et al.: what two queries visit and more is kept, and of the blocks that one query visits
-  // those of the list that occurs in more queries.
+TEST_CASE("visited blocks come first, ties go to the term with more queries", "[cache]") {
+  // As in figure 2 of Wang et al.: blocks that two or more queries visit are cached, and of the blocks that one query
+  // visits those of the list with more queries.
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, tiny);
   std::vector<PostingList> lists;
@@ -288,7 +288,7 @@ TEST_CASE("visited blocks come first, ties go to the term that more queries have
     demand.lists[lists[i].number] = {lists[i], queries[i], visits[i]};
     demand.lists[lists[i].number].visits.resize(blocks.count(lists[i]));
   }
-  // Room for the five blocks with two visits, the second list's two others, and one of the third's.
+  // Space for the five blocks with two visits, the second list's two others, and one of the third list's.
   const std::uint64_t budget = blocks.bytes(lists[1], 5) + blocks.bytes(lists[2], 3);
   CacheAdmission admission(blocks, budget, 1);
   cache_policy_named("vfb").admit(pages.index, demand, admission);
@@ -297,7 +297,7 @@ TEST_CASE("visited blocks come first, ties go to the term that more queries have
   CHECK(admission.blocks_of(lists[2].number) == 3);
 }
 
-TEST_CASE("a simulated cache transfers, hits and post-processes as its definition says", "[cache][property]") {
+TEST_CASE("a simulated cache transfers, hits and post-processes by its definition", "[cache][property]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, 2 * tiny);
   std::vector<std::string> texts;

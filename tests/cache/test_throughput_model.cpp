@@ -6,11 +6,11 @@
 
 #include "catch.hpp"
 
-/// The model of how memory is split, and the points that it is fitted to.
+/// The throughput model of split memory, and the points that it is fitted to.
 namespace quern {
 namespace {
 
-/// c(n) = 10 + 200 / n us, t(S) = 1e-5 + 20 / S us a byte, dq falls from 4 MB without a cache to none with 4 GB.
+/// c(n) = 10 + 200 / n us, t(S) = 1e-5 + 20 / S us per byte, dq falls from 4 MB without a cache to none with 4 GB.
 MeasuredPoints exact_points() {
   MeasuredPoints points;
   for (const double n : {1.0, 10.0, 100.0, 10000.0}) points.query_us.push_back({n, 10 + 200 / n});
@@ -39,7 +39,7 @@ TEST_CASE("points of a sum of a constant and an inverse are fitted exactly", "[c
   CHECK(model.max_queries() == 10000);
 }
 
-TEST_CASE("a fit never goes below 0, and says when it is poor", "[cache]") {
+TEST_CASE("a fit never falls below 0, and reports when it is poor", "[cache]") {
   const InverseFit rising = fit_inverse({{1, 1}, {10, 100}, {100, 10000}});
   CHECK(rising.over_x == 0);
   CHECK(rising.base > 0);
@@ -56,7 +56,7 @@ TEST_CASE("a fit never goes below 0, and says when it is poor", "[cache]") {
   CHECK_THROWS_AS(ThroughputModel(points), InvalidArgument);
 }
 
-TEST_CASE("of all buffers that meet the limit the curve has the largest", "[cache][property]") {
+TEST_CASE("the curve has the largest buffer that meets the limit", "[cache][property]") {
   const ThroughputModel model(exact_points());
   for (const double limit_us : {std::numeric_limits<double>::infinity(), 5e4, 5e3}) {
     const auto curve = throughput_curve(model, 4e9, limit_us, 40);

@@ -5,8 +5,8 @@
 #include "quern/codec/impact_packing.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/index/verify_index.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/index/verify_index.hpp"
 
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/decode/decode_lists.cuh"
 #include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/range/entries.cuh"
@@ -13,7 +14,6 @@
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
-#include "quern/formats/posting_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"

@@ -13,7 +13,7 @@ namespace {
 
 using Docids = std::vector<docid_t>;
 
-/// `size` different docIDs below `limit`, rising.
+/// `size` distinct docIDs below `limit`, ascending.
 Docids random_docids(RandomBits& random, std::size_t size, docid_t limit) {
   Docids docids;
   while (docids.size() < size) {
@@ -32,7 +32,7 @@ Docids standard_intersection(const Docids& a, const Docids& b) {
 
 }  // namespace
 
-TEST_CASE("methods on decoded lists find what two lists share, whatever their lengths", "[intersect][property]") {
+TEST_CASE("methods on decoded lists find the common documents of lists of any length", "[intersect][property]") {
   RandomBits random(37);
   for (int trial = 0; trial < 600; ++trial) {
     const docid_t limit = 2000u << random.below(12);
@@ -52,7 +52,7 @@ TEST_CASE("methods on decoded lists find what two lists share, whatever their le
   }
 }
 
-TEST_CASE("methods find the first and the last docID there can be", "[intersect]") {
+TEST_CASE("methods find the lowest and the highest docID", "[intersect]") {
   for (const IntersectionMethod& method : all_intersection_methods()) {
     if (!method.intersect_decoded) continue;
     INFO(method.name);
@@ -66,7 +66,7 @@ TEST_CASE("methods find the first and the last docID there can be", "[intersect]
   }
 }
 
-TEST_CASE("an unknown method is refused with the names there are", "[intersect]") {
+TEST_CASE("an unknown method is refused with all names", "[intersect]") {
   CHECK(intersection_method_named("stride").uses_segment);
   CHECK_THROWS_AS(intersection_method_named("hash"), InvalidArgument);
   CHECK_THROWS_WITH(intersection_method_named("hash"), Catch::Contains("block-skipping, galloping, stride, merge"));

@@ -21,7 +21,7 @@ std::vector<PeerSetUp> peers_of_lists() {
 
 }  // namespace
 
-TEST_CASE("made-up lists have the lengths and the mean gap that are asked for", "[measure]") {
+TEST_CASE("synthetic lists have the given lengths and mean gap", "[measure]") {
   const BenchLists lists = clustered_lists(100000, 3000, 40, 1);
   CHECK(lists.size() == 100000);
   CHECK(lists.freqs.size() == 100000);
@@ -35,7 +35,7 @@ TEST_CASE("made-up lists have the lengths and the mean gap that are asked for", 
   CHECK(clustered_lists(0, 10, 40, 1).ends.empty());
 }
 
-TEST_CASE("lists of docIDs are taken as encoders take them", "[measure]") {
+TEST_CASE("lists of docIDs are stored as encoders take them", "[measure]") {
   BenchLists lists;
   const std::vector<docid_t> docids = {0, 5, 6};
   const std::vector<freq_t> freqs = {1, 3, 2};
@@ -46,7 +46,7 @@ TEST_CASE("lists of docIDs are taken as encoders take them", "[measure]") {
   CHECK(lists.ends == std::vector<std::size_t>{3, 6});
 }
 
-TEST_CASE("codecs are measured at every level, and none is left set", "[measure]") {
+TEST_CASE("codecs are measured at every SIMD level, and the level is restored", "[measure]") {
   const BenchLists lists = clustered_lists(5000, 700, 40, 1);
   const SimdLevel before = simd_level();
   const CodecBench bench =
@@ -60,7 +60,7 @@ TEST_CASE("codecs are measured at every level, and none is left set", "[measure]
   for (const CodecFigures& figures : bench.figures) {
     INFO(figures.set_up.codec->name());
     CHECK(figures.encode_seconds > 0);
-    // Once over all lists, not once a repeat.
+    // Once over all lists, not once per repeat.
     CHECK(figures.bits.docid_bits > 5000 * 3);
     CHECK(figures.bits.docid_bits < 5000 * 12);
     REQUIRE(figures.decoding.size() == simd_levels().size());
@@ -82,7 +82,7 @@ TEST_CASE("codecs are measured at every level, and none is left set", "[measure]
   CHECK_THROWS_AS(measure_codecs(lists, {}, {}, 0), InvalidArgument);
 }
 
-TEST_CASE("peers are either built in or named with their package, and give back what they took", "[measure]") {
+TEST_CASE("peers are either built in or named with their package, and decode what they encode", "[measure]") {
   CHECK(all_peers().empty() != missing_peers().empty());
   for (const MissingPeer& missing : missing_peers()) CHECK_FALSE(missing.package.empty());
   const BenchLists lists = clustered_lists(1000, 1000, 300000, 5);
@@ -113,7 +113,7 @@ TEST_CASE("peers are either built in or named with their package, and give back 
   }
 }
 
-TEST_CASE("lists are grouped by length, short ones left out, none twice", "[measure]") {
+TEST_CASE("lists are grouped by length, without short ones, none twice", "[measure]") {
   testing::Pipeline pipeline;
   const CollectionReader collection(pipeline.parse(testing::as_jsonl(testing::random_corpus(1, {}))));
   const IndexReader index = testing::Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), {}));

@@ -9,12 +9,12 @@ namespace {
 
 using namespace testing;
 
-/// A method that finds nothing: what a benchmark must refuse.
+/// A method that finds nothing, which a benchmark must refuse.
 void lose_all(std::vector<docid_t>& common, std::span<const docid_t>, const IntersectionOptions&) { common.clear(); }
 
 }  // namespace
 
-TEST_CASE("intersections are measured only where all methods find the same", "[measure][intersect]") {
+TEST_CASE("intersections are measured only if all methods find the same documents", "[measure][intersect]") {
   Pipeline pipeline;
   const CollectionReader collection(
       pipeline.parse("{\"id\":\"a\",\"contents\":\"water mill\"}\n{\"id\":\"b\",\"contents\":\"mill\"}\n"));

@@ -10,7 +10,7 @@
 
 namespace quern {
 
-TEST_CASE("Entropy is what the shares of values say", "[measure]") {
+TEST_CASE("Entropy follows from the shares of values", "[measure]") {
   Histogram histogram;
   CHECK(histogram.bits_per_value() == 0);
   for (int i = 0; i < 4; ++i) histogram.add(7);
@@ -20,7 +20,7 @@ TEST_CASE("Entropy is what the shares of values say", "[measure]") {
   CHECK(histogram.bits_per_value() == Approx(1.5));
 }
 
-TEST_CASE("An order's figures are those of the indexes that are built in it", "[order][measure]") {
+TEST_CASE("An order's figures are those of the indexes built in that order", "[order][measure]") {
   testing::Pipeline pipeline;
   const auto parsed = pipeline.parse(testing::as_jsonl(testing::random_corpus(5, {})));
   const CollectionReader collection(parsed);

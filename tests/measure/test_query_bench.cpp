@@ -30,7 +30,7 @@ struct SmallEngine {
   }
 };
 
-/// The exhaustive union, but the last result of longer queries is another document.
+/// The exhaustive union, except that the last result of longer queries is a different document.
 void run_wrongly(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
   run_or(context, lists, top);
   if (lists.size() < 3) return;
@@ -49,7 +49,7 @@ std::vector<QuerySetUp> all_set_ups(const QueryEngine& engine) {
   return set_ups;
 }
 
-/// Counts what it is told.
+/// Counts the progress that is reported.
 class CountingProgress : public NoProgress {
  public:
   void start(const std::string&, std::uint64_t total, const std::string&) override { total_ = total, done_ = 0; }
@@ -87,12 +87,12 @@ TEST_CASE("all algorithms are measured, by k and by length of queries", "[measur
     CHECK(figures.set_up.algorithm == set_ups[i].algorithm);
     CHECK(figures.set_up.k == set_ups[i].k);
     CHECK(figures.queries == texts.size());
-    // Each distinct term counts once, found or not by the algorithm.
+    // Each distinct term counts once, whether or not the algorithm finds it.
     CHECK(figures.postings == 2 * everywhere + 2 * often);
     CHECK(figures.blocks == 2 * ((everywhere + 127) / 128 + (often + 127) / 128));
     CHECK(figures.counts.postings_scored > 0);
     if (figures.set_up.algorithm->matching != Matching::all_else_any) {
-      // bmw looks at some windows first, so it may decode a block and compute its parts twice.
+      // bmw probes some windows first, so it may decode a block and compute its term scores twice.
       CHECK(figures.counts.postings_scored <= 2 * figures.postings);
       CHECK(figures.counts.blocks_decoded <= 2 * figures.blocks);
     }
@@ -119,7 +119,7 @@ TEST_CASE("all algorithms are measured, by k and by length of queries", "[measur
   CHECK(exhaustive->counts.blocks_decoded == exhaustive->blocks);
 }
 
-TEST_CASE("longer queries than there are rows for are counted in the last", "[measure]") {
+TEST_CASE("queries longer than the last row are counted there", "[measure]") {
   const SmallEngine small;
   std::string text;
   small.index.for_each_list(0, [&](std::string_view term, const PostingList&) { text += std::string(term) + " "; });
@@ -132,7 +132,7 @@ TEST_CASE("longer queries than there are rows for are counted in the last", "[me
   CHECK(measured.front().batches.empty());
 }
 
-TEST_CASE("a wrong answer ends the benchmark and is named", "[measure]") {
+TEST_CASE("a wrong answer ends the benchmark with an error that names it", "[measure]") {
   const SmallEngine small;
   NoProgress progress;
   const std::vector<std::string_view> short_queries = {"everywhere", "often everywhere"};
@@ -156,7 +156,7 @@ TEST_CASE("a wrong answer ends the benchmark and is named", "[measure]") {
   }
 }
 
-TEST_CASE("engines of one family must agree, those of others need not", "[measure]") {
+TEST_CASE("engines of one family must agree, those of different families need not", "[measure]") {
   const SmallEngine small;
   const QueryEngine other(small.index, {{2.0, 0.5}, Idf::lucene});
   NoProgress progress;
@@ -178,7 +178,7 @@ TEST_CASE("a benchmark without queries, terms, set-ups or repeats is refused", "
   CHECK_THROWS_AS(measure_queries(unknown, set_ups, {1, 0, 1}, progress), InvalidArgument);
 }
 
-TEST_CASE("the median is the middle value, the greater of two", "[measure]") {
+TEST_CASE("the median is the middle value, or the larger of two", "[measure]") {
   CHECK(median(std::vector<int>{5}) == 5);
   CHECK(median(std::vector<int>{9, 1, 5}) == 5);
   CHECK(median(std::vector<int>{4, 1, 2, 3}) == 3);

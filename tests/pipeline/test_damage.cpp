@@ -5,8 +5,8 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/random.hpp"
-#include "quern/index/verify_index.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/index/verify_index.hpp"
 
 #include "catch.hpp"
 #include "pipeline/index_sections.hpp"

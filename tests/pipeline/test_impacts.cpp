@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "quern/codec/impact_packing.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/index/list_impacts.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/formats/posting_reader.hpp"
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"

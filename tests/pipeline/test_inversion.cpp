@@ -1,8 +1,8 @@
 #include <set>
 
 #include "quern/core/random.hpp"
-#include "quern/index/verify_index.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/index/verify_index.hpp"
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-/// Batches by number and by time, with a clock that the tests set.
+/// Batches by number and by time, with a clock that is set by the tests.
 namespace quern {
 namespace {
 
@@ -44,7 +44,7 @@ TEST_CASE("a batch is due when its first item has waited long enough, and not be
   CHECK(collector.try_take().empty());
   clock.time += 1ms;
   CHECK(collector.try_take() == Batch{1, 2});
-  // The next one's time begins when it comes.
+  // The next item's time starts when it arrives.
   collector.push(3);
   clock.time += 9ms;
   CHECK(collector.try_take().empty());
@@ -52,7 +52,7 @@ TEST_CASE("a batch is due when its first item has waited long enough, and not be
   CHECK(collector.try_take() == Batch{3});
 }
 
-TEST_CASE("items that a full batch left behind have waited since they came", "[batch_collector]") {
+TEST_CASE("items after a full batch have waited since they arrived", "[batch_collector]") {
   SetClock clock;
   Collector collector(2, 10ms, clock.now());
   collector.push(1);
@@ -66,7 +66,7 @@ TEST_CASE("items that a full batch left behind have waited since they came", "[b
   CHECK(collector.try_take() == Batch{3});
 }
 
-TEST_CASE("when no more items come, what is there is due at once", "[batch_collector]") {
+TEST_CASE("when no more items arrive, the remaining ones are due at once", "[batch_collector]") {
   SetClock clock;
   Collector collector(3, 1h, clock.now());
   collector.push(1);
@@ -75,7 +75,7 @@ TEST_CASE("when no more items come, what is there is due at once", "[batch_colle
   CHECK(collector.take().empty());
 }
 
-TEST_CASE("a closed collector takes nothing more, and lets go whoever waits for room", "[batch_collector]") {
+TEST_CASE("a closed collector refuses items, and wakes threads that wait to add one", "[batch_collector]") {
   Collector collector(1, 1h);
   CHECK(collector.push(1));
   CHECK(collector.push(2));
@@ -86,7 +86,7 @@ TEST_CASE("a closed collector takes nothing more, and lets go whoever waits for 
   CHECK_FALSE(taken);
 }
 
-TEST_CASE("nothing is lost or changes places between threads", "[batch_collector]") {
+TEST_CASE("items keep their order and none is lost between threads", "[batch_collector]") {
   constexpr int count = 20000;
   for (const auto wait :
        {Collector::Clock::duration(0), Collector::Clock::duration(50us), Collector::Clock::duration(1h)}) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/intersection/document_buckets.hpp"
-#include "quern/formats/posting_reader.hpp"
 
 namespace quern::gpu {
 namespace {

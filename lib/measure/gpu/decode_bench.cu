@@ -2,12 +2,12 @@
 #include <string>
 #include <vector>
 
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/range/kernels.hpp"
 #include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/measure/measurement.hpp"
-#include "quern/formats/posting_reader.hpp"
 
 namespace quern::gpu {
 namespace {
