@@ -66,11 +66,14 @@ class SmallBlocks {
 
 const std::vector<std::string> terms = {"everywhere", "often", "w0", "w1", "w7", "w30", "w300"};
 
-/// Rising docIDs with some score each.
+/// Block maxima are rounded up to 16 bits, so bounds of blocks may exceed that of their list by this.
+constexpr float rounding = 1e-3f;
+
+/// Ascending docIDs with positive scores.
 std::vector<ScoredDocument> random_candidates(RandomBits& random, docid_t num_documents, std::uint64_t mean_gap) {
   std::vector<ScoredDocument> candidates;
   for (docid_t docid = 0; docid < num_documents; docid += 1 + static_cast<docid_t>(random.below(2 * mean_gap)))
-    candidates.push_back({docid, static_cast<float>(random.below(1000)) / 500});
+    candidates.push_back({docid, static_cast<float>(1 + random.below(1000)) / 500});
   return candidates;
 }
 
@@ -94,11 +97,11 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
       for (int walk = 0; walk < 6; ++walk) {
         docid_t begin = walk == 0 ? 0 : static_cast<docid_t>(random.below(num_documents));
         window.restart(begin);
-        while (begin < num_documents) {
+        while (begin < num_documents && expected.lower_bound(begin) != expected.end()) {
           const docid_t end = std::min<docid_t>(num_documents, begin + 1 + static_cast<docid_t>(random.below(300)));
           REQUIRE(window.next_docid() <= expected.lower_bound(begin)->first);
           const float bound = window.bound(begin, end);
-          REQUIRE(bound <= window.max_term_score());
+          REQUIRE(bound <= window.max_term_score() + rounding);
           // Some windows are left out.
           if (random.below(4) != 0) {
             std::vector<float> scores(end - begin, 0.0f);
@@ -109,7 +112,6 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
             }
           }
           begin = end;
-          if (expected.lower_bound(begin) == expected.end()) break;
         }
       }
     }
@@ -131,7 +133,7 @@ TEST_CASE("upper bounds of all windows are those of each", "[query][window][prop
       for (const auto& [docid, score] : expected) best[windows.of(docid)] = std::max(best[windows.of(docid)], score);
       for (std::size_t w = 0; w < windows.count(); ++w) {
         REQUIRE(sums[w] >= 1.0 + best[w]);
-        REQUIRE(sums[w] <= 1.0 + double{list.max_term_score()});
+        REQUIRE(sums[w] <= 1.0 + double{list.max_term_score()} + double{rounding});
         if (best[w] > 0) REQUIRE(sums[w] - 1.0 >= double{list.bound(windows.begin(w), windows.end(w))} * (1 - 1e-6));
       }
     }
