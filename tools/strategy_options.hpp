@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/gpu/strategy.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 
 #include "command.hpp"
 

@@ -1,4 +1,4 @@
-#include "quern/gpu/strategy.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 
 #include <fmt/format.h>
 

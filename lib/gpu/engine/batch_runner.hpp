@@ -7,7 +7,7 @@
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pruning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
-#include "quern/gpu/strategy.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 
 /// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {

@@ -1,9 +1,9 @@
 #pragma once
 #include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/partition/partition_kernels.hpp"
 #include "quern/gpu/partition/partition_plain.cuh"
 #include "quern/gpu/partition/partition_wand.cuh"
-#include "quern/gpu/strategy.hpp"
 
 namespace quern::gpu {
 
