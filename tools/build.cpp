@@ -40,13 +40,16 @@ void run(const BuildArguments& arguments) {
 void add_build_command(CLI::App& program) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
-  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->type_name("")->required();
-  command->add_option("--order", arguments->order, "What quern order wrote (default: the corpus's own order)")
+  command->add_option("COLLECTION", arguments->collection, "The collection: what quern parse wrote")
+      ->type_name("")
+      ->required();
+  command
+      ->add_option("--order", arguments->order, "The order: what quern order wrote (default: the order of the corpus)")
       ->type_name("FILE");
   add_build_options(*command, arguments->build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
-  command->footer("\nExample:\n  quern build my.collection --order my.order --codec rice -o my.quern");
+  set_notes(*command, {}, {{"quern build my.collection --order my.order --codec rice -o my.quern"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -11,7 +11,7 @@
 namespace quern::tools {
 namespace {
 
-/// The number before a % sign; nothing where `text` is none, or below 0.
+/// The number before a % sign; nothing if `text` is not a percentage, or negative.
 std::optional<double> percentage(const std::string& text) {
   if (text.size() < 2 || text.back() != '%') return {};
   double value = 0;
@@ -24,31 +24,33 @@ std::optional<double> percentage(const std::string& text) {
 }  // namespace
 
 void add_cache_options(CLI::App& command, CacheArguments& arguments) {
-  command.add_option("-k", arguments.k, "Results a query")
+  command.add_option("-k", arguments.k, "Results per query")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
   command
       .add_option("--round", arguments.round,
-                  "Postings of a query's shortest list between two tests for early termination")
+                  "Postings of a query's shortest list between two checks for early termination")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
       ->capture_default_str();
   command
       .add_option("--block", arguments.block,
-                  "Postings of a caching block, a multiple of the index's (default: 256, or the index's if greater)")
+                  "Postings per caching block, a multiple of the index's block size (default: 256, or the index's "
+                  "block size if larger)")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32));
   command
       .add_option("--count", arguments.count,
-                  "visited: blocks up to the last document found in a list and all shorter ones; probed: up to the "
-                  "last that was looked up in it")
+                  "Which blocks of a list count as used:\n  visited: up to the last document that is found in it and "
+                  "in all shorter lists\n  probed: up to the last document that is looked up in it")
       ->type_name("NAME")
       ->check(name_validator({"visited", "probed"}))
       ->capture_default_str();
   command
       .add_option("--scorer", arguments.scorer,
-                  "bm25 or bm25+pagerank (default: bm25+pagerank where the index has global scores)")
+                  "Scores (default: bm25+pagerank if the index has global scores, else bm25):\n  bm25: BM25 alone\n  "
+                  "bm25+pagerank: A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A")
       ->type_name("NAME")
       ->check(name_validator({bm25_scorer, pagerank_scorer}));
   add_alpha_option(command, arguments.alpha);
@@ -73,8 +75,8 @@ std::uint64_t block_size(const CacheArguments& arguments, const IndexReader& ind
 
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine) {
   if (engine.ends_early()) return;
-  const std::string why = engine.why_not_early().empty() ? "scores know no PageRank" : engine.why_not_early();
-  say(common, "quern: warning: queries can't end early: " + why + "; they visit their shortest lists to the end");
+  const std::string why = engine.why_not_early().empty() ? "scores without PageRank" : engine.why_not_early();
+  say(common, "quern: warning: early termination is off (" + why + "); queries read their shortest lists to the end");
 }
 
 CLI::Validator budget_validator() {
@@ -84,7 +86,7 @@ CLI::Validator budget_validator() {
               parse_size(text);
               return {};
             } catch (const InvalidArgument&) {
-              return fmt::format("'{}' is neither a size such as 64M nor a share such as 10%", text);
+              return fmt::format("'{}' is neither a size such as 64M nor a percentage such as 10%", text);
             }
           },
           ""};

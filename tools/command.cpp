@@ -12,8 +12,6 @@
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "console_progress.hpp"
-
 namespace quern::tools {
 namespace {
 
@@ -37,7 +35,8 @@ po::variables_map environment() {
                                     }),
               values);
   } catch (const po::error& error) {
-    throw InvalidArgument(fmt::format("the environment's QUERN_… settings: {}", error.what()));
+    throw InvalidArgument(
+        fmt::format("environment variables QUERN_THREADS, QUERN_MEMORY and QUERN_TMP: {}", error.what()));
   }
   return values;
 }
@@ -51,38 +50,40 @@ Value setting(const po::variables_map& values, const char* name, const Value& gi
 }  // namespace
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("-j,--threads", options.threads, "Threads to use (default: all cores)")
+  command.add_option("-j,--threads", options.threads, "Number of threads (default: all cores)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
-  command.add_flag("--quiet", options.quiet, "No progress, no remarks");
+  command.add_flag("--quiet", options.quiet, "Print no progress and no remarks");
 }
 
 void add_resource_options(CLI::App& command, CommonOptions& options) {
   command
-      .add_option("--memory", options.memory,
-                  "Memory to use, as in 512M or 4G (default: 1G, or a quarter of the machine's)")
+      .add_option(
+          "--memory", options.memory,
+          "Memory budget, such as 512M or 4G (default: 1G, or a quarter of the machine's memory if that is less)")
       ->type_name("SIZE")
       ->check(size_validator());
-  command.add_option("--tmp", options.tmp, "Folder for work files (default: where the output goes)")->type_name("DIR");
+  command.add_option("--tmp", options.tmp, "Folder for temporary files (default: the output's folder)")
+      ->type_name("FOLDER");
 }
 
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what) {
   command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required();
   add_resource_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
-  command.add_flag("--json", options.json, "Print the figures as JSON");
+  command.add_flag("--json", options.json, "Print figures as JSON");
 }
 
 Resources make_resources(const CommonOptions& options, const std::string& output) {
   const po::variables_map values = environment();
   Resources resources = default_resources();
   const unsigned threads = setting(values, "threads", options.threads, 0u);
-  if (threads > max_threads) throw InvalidArgument(fmt::format("QUERN_THREADS: at most {} threads", max_threads));
+  if (threads > max_threads) throw InvalidArgument(fmt::format("QUERN_THREADS must be at most {}", max_threads));
   if (threads > 0) resources.threads = threads;
   const std::string memory = setting(values, "memory", options.memory, std::string());
   if (!memory.empty()) resources.memory_bytes = parse_size(memory);
   constexpr std::uint64_t min_memory = 32 << 20;
-  if (resources.memory_bytes < min_memory) throw InvalidArgument("--memory: at least 32M are needed");
+  if (resources.memory_bytes < min_memory) throw InvalidArgument("--memory must be at least 32M");
   resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
   if (resources.tmp_folder.empty()) resources.tmp_folder = folder_of(output);
   static std::unique_ptr<Progress> progress;
@@ -111,9 +112,23 @@ CLI::Validator name_validator(const std::vector<std::string>& names) {
       [names](const std::string& text) -> std::string {
         for (const std::string& name : names)
           if (name == text) return {};
-        return fmt::format("'{}' is none of {}", text, joined(names));
+        return fmt::format("'{}' is not one of {}", text, joined(names));
       },
-      "");
+      fmt::format("{{{}}}", fmt::join(names, ",")));
+}
+
+void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b) {
+  a->excludes(b);
+  command.parse_complete_callback([a, b] {
+    if (a->empty() && b->empty()) throw CLI::RequiredError(a->get_name() + " or " + b->get_name());
+  });
+}
+
+CLI::ValidationError usage_error(const std::string& text) { return CLI::ValidationError(text); }
+
+std::string count_text(std::uint64_t count, const std::string& noun, const std::string& plural) {
+  if (count == 1) return "1 " + noun;
+  return fmt::format("{} {}", count, plural.empty() ? noun + "s" : plural);
 }
 
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }

@@ -17,8 +17,8 @@ namespace po = boost::program_options;
 
 constexpr const char* config_option = "config";
 
-/// The command's options by their long names, as Boost takes them; --config itself can't stand in a file.
-po::options_description describe(const CLI::App& command) {
+/// The command's options by their long names, as Boost takes them; --config itself is not allowed in a file.
+po::options_description settings_of(const CLI::App& command) {
   po::options_description description;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames())
@@ -27,8 +27,7 @@ po::options_description describe(const CLI::App& command) {
   return description;
 }
 
-/// The number, from 1, of the last line that begins with `start` and goes on with anything but a letter of a name;
-/// 0 where there is none.
+/// The number, from 1, of the last line that begins with `start` as a whole word; 0 if there is none.
 std::size_t line_of(const std::string& text, const std::string& start) {
   std::istringstream lines(text);
   std::string line;
@@ -45,8 +44,7 @@ std::size_t line_of(const std::string& text, const std::string& start) {
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (!in || !(text << in.rdbuf()))
-    throw IoError(path + ": can't be read; is the name of the configuration file right?");
+  if (!in || !(text << in.rdbuf())) throw IoError(path + ": can't read the configuration file; check its name");
   return text.str();
 }
 
@@ -55,14 +53,31 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   try {
     return po::parse_config_file(in, description);
   } catch (const po::unknown_option& error) {
-    throw InvalidArgument(fmt::format("{}: line {}: '{}' is no setting; see quern index --help for the option names",
-                                      path, line_of(text, error.get_option_name()), error.get_option_name()));
+    throw InvalidArgument(
+        fmt::format("{}: line {}: unknown setting '{}'; quern index --help lists the names of options", path,
+                    line_of(text, error.get_option_name()), error.get_option_name()));
   } catch (const po::invalid_config_file_syntax& error) {
-    throw InvalidArgument(fmt::format("{}: line {}: '{}' is no setting; write lines such as: codec = rice", path,
+    throw InvalidArgument(fmt::format("{}: line {}: '{}' is not a setting; write lines such as: codec = rice", path,
                                       line_of(text, error.tokens()), error.tokens()));
   } catch (const po::error& error) {
     throw InvalidArgument(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
   }
+}
+
+/// none, english, or the words themselves: the file that they came from may be gone.
+std::string stopwords_setting(const AnalyzerOptions& analyzer) {
+  if (analyzer.stopwords_name == "none" || analyzer.stopwords_name == "english") return analyzer.stopwords_name;
+  return fmt::format("words:{}", fmt::join(analyzer.stopwords, ","));
+}
+
+/// A file that PageRank came from is named by its hash alone: its path is not stored.
+std::string score_settings(const DocumentScoreSettings& scores) {
+  std::string text = fmt::format("alpha = {}\npagerank-scale = {}\n", scores.alpha, scores.pagerank_scale);
+  const bool links = scores.origin.from == pagerank_from_link_file;
+  if (links || scores.origin.from == pagerank_from_score_file)
+    text += fmt::format("# and the {} with hash {}: {} = FILE\n", scores.origin.from, scores.origin.file_hash,
+                        links ? "links" : "pagerank");
+  return text;
 }
 
 }  // namespace
@@ -77,7 +92,7 @@ void apply_config_file(CLI::App& command) {
   if (config->count() == 0) return;
   const std::string path = config->as<std::string>();
   const std::string text = read_text(path);
-  const po::options_description description = describe(command);
+  const po::options_description description = settings_of(command);
   std::set<std::string> seen;
   for (const po::option& setting : parse(path, text, description).options) {
     if (!seen.insert(setting.string_key).second) {
@@ -93,6 +108,19 @@ void apply_config_file(CLI::App& command) {
       throw InvalidArgument(fmt::format("{}: line {}: {}", path, line_of(text, setting.string_key), error.what()));
     }
   }
+}
+
+std::string config_text(const IndexManifest& manifest) {
+  std::string text = fmt::format(
+      "format = {}\nmax-document = {}\nstemmer = {}\nstopwords = {}\nduplicates = {}\n"
+      "order = {}\nseed = {}\ncodec = {}\nblock-size = {}\nrecursion = {}\nk1 = {}\nb = {}\n",
+      manifest.corpus_format, manifest.max_document_bytes, manifest.analyzer.stemmer,
+      stopwords_setting(manifest.analyzer), name_of_value(duplicates_names, manifest.duplicates), manifest.order,
+      manifest.order_seed, manifest.codec, manifest.codec_options.block_size, manifest.codec_options.recursion,
+      manifest.bm25.k1, manifest.bm25.b);
+  if (manifest.quantize_bits > 0) text += fmt::format("quantize = {}\n", manifest.quantize_bits);
+  if (manifest.scores) text += score_settings(*manifest.scores);
+  return text;
 }
 
 }  // namespace quern::tools

@@ -1,6 +1,11 @@
 #pragma once
+#include <string>
+
+#include "quern/formats/index_file.hpp"
+
 #include "command.hpp"
 
+/// Settings of `quern index` in a file.
 namespace quern::tools {
 
 /// Adds --config FILE to a command whose callback begins with apply_config_file().
@@ -10,5 +15,8 @@ void add_config_option(CLI::App& command);
 /// Sets every option that the command line left open. Throws InvalidArgument with file and line for an unknown key or
 /// a value that the option refuses.
 void apply_config_file(CLI::App& command);
+
+/// The settings that shaped an index, as lines `key = value` for quern index --config.
+std::string config_text(const IndexManifest& manifest);
 
 }  // namespace quern::tools

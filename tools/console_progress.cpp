@@ -1,5 +1,3 @@
-#include "console_progress.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +8,8 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
+
+#include "command.hpp"
 
 namespace quern::tools {
 namespace {

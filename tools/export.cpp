@@ -19,8 +19,9 @@ void run(const ExportArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   interchange_format_named(arguments.to).write(index, arguments.output, arguments.common.force, resources);
   const IndexManifest& manifest = index.manifest();
-  say(arguments.common, fmt::format("quern: wrote {} as {}: {} documents, {} terms, {} postings", arguments.output,
-                                    arguments.to, manifest.documents, manifest.terms, manifest.postings));
+  say(arguments.common, fmt::format("quern: wrote {} as {}: {}, {}, {}", arguments.output, arguments.to,
+                                    count_text(manifest.documents, "document"), count_text(manifest.terms, "term"),
+                                    count_text(manifest.postings, "posting")));
   if (arguments.common.json) {
     const Json json = {{"form", arguments.to},
                        {"documents", manifest.documents},
@@ -35,9 +36,11 @@ void run(const ExportArguments& arguments) {
 
 void add_export_command(CLI::App& program) {
   auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = program.add_subcommand("export", "Write an index as another engine's inverted file");
-  command->add_option("INDEX", arguments->index, "What quern index, build or import wrote")->type_name("")->required();
-  std::string help = "Form to write:";
+  CLI::App* command = program.add_subcommand("export", "Write an index as an inverted file for another engine");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
+  std::string help = "Format to write:";
   for (const InterchangeFormat* format : all_interchange_formats())
     help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());
   command->add_option("--to", arguments->to, help)
@@ -46,9 +49,10 @@ void add_export_command(CLI::App& program) {
       ->check(name_validator(names_of(all_interchange_formats())));
   add_output_options(*command, arguments->common, arguments->output, "file");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nExamples:\n  quern export my.quern --to ciff -o my.ciff\n"
-      "  quern export my.quern --to ds2i -o my   (writes my.docs, my.freqs, my.sizes, my.terms, my.documents)");
+  set_notes(
+      *command, {},
+      {{"quern export my.quern --to ciff -o my.ciff"},
+       {"quern export my.quern --to ds2i -o my", "Writes my.docs, my.freqs, my.sizes, my.terms and my.documents"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -34,7 +34,8 @@ void run(const ImportArguments& arguments) {
   out.commit();
   say_report(arguments.common, report, arguments.output);
   if (report.manifest.lengths != Lengths::exact)
-    say(arguments.common, "quern: documents' lengths are not the sums of their frequencies: the index says so");
+    say(arguments.common,
+        "quern: the documents' lengths differ from the sums of their frequencies; the index records this");
   if (arguments.common.json) print(to_json(report).dump(1) + "\n");
 }
 
@@ -42,13 +43,13 @@ void run(const ImportArguments& arguments) {
 
 void add_import_command(CLI::App& program) {
   auto arguments = std::make_shared<ImportArguments>();
-  CLI::App* command = program.add_subcommand("import", "Make an index of another engine's inverted file");
-  command->add_option("PATH", arguments->path, "The file, plain, gzip or zstd, or the common name of its parts")
+  CLI::App* command = program.add_subcommand("import", "Build an index from another engine's inverted file");
+  command->add_option("PATH", arguments->path, "The file (plain, gzip or zstd), or the common prefix of its files")
       ->type_name("")
       ->required();
   std::vector<std::string> forms = names_of(all_interchange_formats());
   forms.insert(forms.begin(), any_form);
-  std::string help = "Its form:";
+  std::string help = "Format of the file:\n  auto: detect the format";
   for (const InterchangeFormat* format : all_interchange_formats())
     help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());
   command->add_option("--from", arguments->from, help)
@@ -59,10 +60,11 @@ void add_import_command(CLI::App& program) {
   add_build_options(*command, arguments->build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\n--stemmer and --stopwords should be those that the file's terms were made with: queries go the same way.\n"
-      "\nExamples:\n  quern import corpus.ciff.gz -o my.quern\n"
-      "  quern import corpus --from ds2i -o my.quern   (reads corpus.docs, corpus.freqs and so on)");
+  set_notes(*command,
+            {"--stemmer and --stopwords should be those that the file's terms were made with, since queries go through "
+             "the same analyzer."},
+            {{"quern import corpus.ciff.gz -o my.quern"},
+             {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
   command->callback([arguments] { run(*arguments); });
 }
 

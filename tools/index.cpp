@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "quern/formats/collection.hpp"
@@ -21,7 +23,7 @@ struct IndexArguments {
   std::string output;
 };
 
-/// Parse, order and build in one go; collection and order are work files that nobody sees.
+/// Parse, order and build; collection and order are temporary files.
 void run(const IndexArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const ParseOptions options = parse_options(arguments.parse);
@@ -50,13 +52,14 @@ void run(const IndexArguments& arguments) {
 void add_index_command(CLI::App& program) {
   auto arguments = std::make_shared<IndexArguments>();
   arguments->order.by = fitting_order;
-  CLI::App* command = program.add_subcommand("index", "Turn a corpus into an index: parse, order and build in one go");
+  CLI::App* command =
+      program.add_subcommand("index", "Build an index from a corpus: parse, order and build in one command");
   add_parse_options(*command, arguments->parse);
   std::vector<std::string> orders = names_of(all_orders());
   orders.insert(orders.begin(), fitting_order);
-  command
-      ->add_option("--order", arguments->order.by,
-                   "docID order: " + joined(orders) + " (auto: url where all documents have one, else natural)")
+  std::string help = "Order of docIDs:\n  auto: url if all documents have one, else natural";
+  for (const OrderMethod* order : all_orders()) help += fmt::format("\n  {}: {}", order->name(), order->description());
+  command->add_option("--order", arguments->order.by, help)
       ->type_name("NAME")
       ->check(name_validator(orders))
       ->capture_default_str();
@@ -66,10 +69,11 @@ void add_index_command(CLI::App& program) {
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
   add_config_option(*command);
-  command->footer(
-      "\nExamples:\n  quern index corpus.warc.gz -o my.quern\n"
-      "  quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern\n"
-      "  quern index corpus/ --config my.conf -o my.quern   (quern inspect my.quern --config prints one)");
+  set_notes(*command, {},
+            {{"quern index corpus.warc.gz -o my.quern"},
+             {"quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern"},
+             {"quern inspect my.quern --config > my.conf", "Build another index with the settings of the first"},
+             {"quern index corpus/ --config my.conf -o other.quern"}});
   command->callback([command, arguments] {
     apply_config_file(*command);
     run(*arguments);

@@ -15,8 +15,8 @@
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"
-#include "inspect_config.hpp"
-#include "plan_figures.hpp"
+#include "config_file.hpp"
+#include "figures.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {
@@ -142,13 +142,14 @@ void print_documents(const IndexReader& index) {
   }
 }
 
-/// A term's posting list, written as it is decoded: docID, frequency, docno, and the quantized impact where there are
-/// any.
+/// A term's posting list, written as it is decoded: docID, frequency, docno, and the quantized impact if it is
+/// stored.
 void print_list(const IndexReader& index, const std::string& term, bool json) {
   const auto list = index.find(term);
   if (!list)
     throw InvalidArgument(fmt::format(
-        "{}: no term '{}' (terms are looked up as they are stored: see quern analyze --index)", index.name(), term));
+        "{}: no term '{}'; terms are looked up as stored: quern analyze --index shows how text becomes terms",
+        index.name(), term));
   const std::string name = Json(term).dump(-1, ' ', false, Json::error_handler_t::replace);
   print(json ? fmt::format("{{\"term\":{},\"df\":{},\"cf\":{},\"blocks\":{},\"postings\":[", name, list->df, list->cf,
                            list->num_blocks(index.block_size()))
@@ -193,13 +194,31 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
   say_links(arguments.common, counts, false);
 }
 
+/// `what` was asked of a file, and only one of kind `needed` has it.
+void require_kind(const std::string& path, FileKind kind, FileKind needed, const std::string& what) {
+  const auto with_article = [](FileKind each) {
+    const std::string name(kind_name(each));
+    return (name == "index" || name == "order" ? "an " : "a ") + name;
+  };
+  if (kind != needed)
+    throw InvalidArgument(fmt::format("{}: is {}; {} needs {}", path, with_article(kind), what, with_article(needed)));
+}
+
+void check_kind(const InspectArguments& arguments, FileKind kind) {
+  if (arguments.links) require_kind(arguments.path, kind, FileKind::collection, "--links");
+  if (arguments.lists) require_kind(arguments.path, kind, FileKind::plan, "--lists");
+  if (arguments.config) require_kind(arguments.path, kind, FileKind::index, "--config");
+  if (arguments.documents) require_kind(arguments.path, kind, FileKind::index, "--docs");
+  if (!arguments.terms.empty()) require_kind(arguments.path, kind, FileKind::index, "printing posting lists");
+}
+
 void run(const InspectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const FileKind kind = kind_of_file(arguments.path);
+  check_kind(arguments, kind);
   if (arguments.links) return inspect_links(arguments, resources);
-  const bool index_only = arguments.config || arguments.documents || !arguments.terms.empty();
-  if (arguments.lists || (kind == FileKind::plan && !index_only)) return inspect_plan(arguments);
-  if (kind == FileKind::index || index_only) return inspect_index(arguments);
+  if (kind == FileKind::plan) return inspect_plan(arguments);
+  if (kind == FileKind::index) return inspect_index(arguments);
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
   print_json_or_figures(arguments, order_json(OrderReader::open(arguments.path)));
@@ -209,23 +228,26 @@ void run(const InspectArguments& arguments) {
 
 void add_inspect_command(CLI::App& program) {
   auto arguments = std::make_shared<InspectArguments>();
-  CLI::App* command = program.add_subcommand("inspect", "Figures of a Quern file, or posting lists");
+  CLI::App* command = program.add_subcommand("inspect", "Show figures about a Quern file, or posting lists");
   command->add_option("PATH", arguments->path, "An index, collection, order or plan")->type_name("")->required();
   command->add_option("TERM", arguments->terms,
-                      "Terms whose posting lists to print, as docID, frequency, docno, quantized impact (if any)");
+                      "Terms whose posting lists to print: docID, frequency, docno and, if stored, quantized impact");
   command->add_flag("--config", arguments->config,
-                    "Print the settings that make this index again, for quern index --config");
+                    "Print the settings that rebuild this index, for quern index --config");
   command->add_flag("--docs", arguments->documents,
-                    "Print docID, docno, URL, length, PageRank and global score of all documents");
+                    "Print docID, docno, URL, length, PageRank and global score of every document");
   command->add_flag(
       "--links", arguments->links,
-      "Print the distinct links between a collection's documents: from_url<TAB>to_url; with --json counts");
-  command->add_flag("--lists", arguments->lists, "Print term number, cached blocks and their bytes of a plan's lists");
+      "Print the distinct links between a collection's documents as from_url<TAB>to_url; with --json, only counts");
+  command->add_flag("--lists", arguments->lists,
+                    "Print, for each list in a plan, the term number, the cached blocks and their bytes");
   command->add_flag("--json", arguments->common.json, "Print JSON");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nExamples:\n  quern inspect my.quern --json\n  quern inspect my.quern mill water\n"
-      "  quern inspect my.quern --config > my.conf\n  quern inspect my.collection --links > links.tsv");
+  set_notes(*command, {},
+            {{"quern inspect my.quern --json"},
+             {"quern inspect my.quern mill water"},
+             {"quern inspect my.quern --config > my.conf"},
+             {"quern inspect my.collection --links > links.tsv"}});
   command->callback([arguments] { run(*arguments); });
 }
 

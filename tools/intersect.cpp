@@ -12,11 +12,9 @@
 #include "quern/gpu/failover.hpp"
 
 #include "command.hpp"
-#include "device_options.hpp"
-#include "gpu_figures.hpp"
-#include "gpu_intersect_options.hpp"
-#include "query_figures.hpp"
-#include "query_source.hpp"
+#include "figures.hpp"
+#include "gpu_options.hpp"
+#include "query_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -34,8 +32,11 @@ struct IntersectArguments {
 
 using Documents = std::span<const docid_t>;
 
-/// The CPU's method; its first one where the CPU stands in for a GPU that has a method of another name.
+/// The CPU's method; the first one if the CPU takes the place of a GPU with a method of another name.
 const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
+  if (arguments.device == cpu_device && !arguments.method.empty() &&
+      !has_named(all_intersection_methods(), arguments.method))
+    throw InvalidArgument("--method " + arguments.method + " needs --device gpu");
   const bool its_own = arguments.method.empty() ||
                        (arguments.device != cpu_device && !has_named(all_intersection_methods(), arguments.method));
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
@@ -61,7 +62,7 @@ void append_json(std::string& out, const Query& query, const IndexReader& index,
   out += json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Gathers what the queries took, for --stats.
+/// Collects the times and counts of queries, for --stats.
 class IntersectStatistics {
  public:
   void add(const IntersectionStatistics& statistics) {
@@ -71,7 +72,7 @@ class IntersectStatistics {
     intersect_us_ += statistics.intersect_us;
   }
 
-  /// Queries that a GPU answered together, in so many microseconds.
+  /// Queries that a GPU answered together in `time_us` microseconds.
   void add(const GpuIntersectionStatistics& gpu, double time_us) {
     gpu_ += gpu;
     counts_.postings += gpu.postings;
@@ -105,12 +106,11 @@ class IntersectStatistics {
     AtomicOutput file = AtomicOutput::file(arguments.stats, true);
     file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
     file.commit();
-    say(arguments.common,
-        fmt::format("quern: {} queries, {:.0f} a second on {} threads; a query takes {:.1f} us on "
-                    "average, {:.1f} of them to decode whole lists and {:.1f} to thin out; {} of {} "
-                    "blocks decoded",
-                    times_us_.size(), queries_per_second, threads, times.mean_us, decode_us_ / queries,
-                    intersect_us_ / queries, counts_.blocks_decoded, counts_.blocks));
+    say(arguments.common, fmt::format("quern: {}, {:.0f} per second on {}; {:.1f} us per query, of which {:.1f} "
+                                      "decoding whole lists and {:.1f} intersecting; {} of {} blocks decoded",
+                                      count_text(times_us_.size(), "query", "queries"), queries_per_second,
+                                      count_text(threads, "thread"), times.mean_us, decode_us_ / queries,
+                                      intersect_us_ / queries, counts_.blocks_decoded, counts_.blocks));
   }
 
  private:
@@ -159,55 +159,60 @@ void run(const IntersectArguments& arguments) {
 void add_intersect_command(CLI::App& program) {
   auto arguments = std::make_shared<IntersectArguments>();
   CLI::App* command =
-      program.add_subcommand("intersect", "Find all documents that have all terms of a query, without scores");
-  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
+      program.add_subcommand("intersect", "Find all documents that contain every term of a query, without scores");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
   add_query_source_options(*command, arguments->queries);
   std::vector<std::string> methods = gpu_method_names();
-  std::string method_help = "How lists are intersected, the shortest with one longer list after another. On the CPU:";
+  std::string method_help =
+      "How lists are intersected, from the shortest to the longest (default: the first of the device). On the CPU:";
   for (const IntersectionMethod& method : all_intersection_methods()) {
     methods.emplace_back(method.name);
     method_help += fmt::format("\n  {}: {}", method.name, method.description);
   }
-  method_help += "\non a GPU:" + gpu_method_help() + "\n(default: each device's first)";
+  method_help += "\nOn a GPU:" + gpu_method_help();
   command->add_option("--method", arguments->method, method_help)->type_name("NAME")->check(name_validator(methods));
-  command->add_option("--segment", arguments->options.segment, "stride: docIDs a segment")
+  command->add_option("--segment", arguments->options.segment, "For stride: docIDs per segment")
       ->type_name("N")
       ->check(range_validator(1u, 1u << 30))
       ->capture_default_str();
   add_device_option(*command, arguments->device);
   add_gpu_option(*command, arguments->gpu.gpu);
-  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, or all")
+  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, starting with --gpu, or all")
       ->type_name("N")
       ->transform(gpus_validator())
       ->capture_default_str();
-  command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
+  command->add_option("--batch", arguments->gpu.batch_queries, "Largest batch of queries that a GPU answers together")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))
       ->capture_default_str();
-  command->add_option("--levels", arguments->gpu.levels, "merge-find: levels of splitters; 0 is binary search")
+  command->add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")
       ->type_name("N")
       ->check(range_validator(0u, gpu::max_merge_find_levels))
       ->capture_default_str();
   command
-      ->add_option("--bucketing", arguments->bucketing,
-                   "Whether a GPU's batches are made of queries with shortest lists of like length: on or off "
-                   "(default: on for batched)")
+      ->add_option(
+          "--bucketing", arguments->bucketing,
+          "Group queries on a GPU into batches by the length of their shortest lists (default: on for batched)")
       ->type_name("NAME")
       ->check(name_validator({switch_on, switch_off}));
-  command->add_flag("--count", arguments->count, "Print how many documents each query finds, not which");
+  command->add_flag("--count", arguments->count, "Print only the number of documents of each query");
   command->add_flag("--json", arguments->common.json, "Print a line of JSON for each query");
-  command->add_option("-o,--output", arguments->output, "Write to a file, not to standard output")->type_name("FILE");
+  command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
+      ->type_name("FILE");
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  command->add_option("--stats", arguments->stats, "Write times and counts to a file, as JSON")->type_name("FILE");
+  command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nPrints the query's id, docID and docno of each document, in docID order, between tabs; with --count the id "
-      "and\n"
-      "the number of documents, also where there are none. A term that is not in the index leaves a query without\n"
-      "documents. --stats tells the time for decoding whole lists from that for thinning out.\n"
-      "\nExamples:\n  quern intersect my.quern --query \"water mill\"\n"
-      "  quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt\n"
-      "  quern intersect my.quern -q log.txt --device auto --method merge-find --levels 2 -o found.txt");
+  set_notes(
+      *command,
+      {"Prints a line for each document: the query's id, docID and docno, separated by tabs, in docID order; with "
+       "--count, a line for each query: its id and the number of documents, even if that is 0. A query with a term "
+       "that is not indexed has no documents. --stats separates the time for decoding whole lists from the time for "
+       "intersecting them."},
+      {{"quern intersect my.quern --query \"water mill\""},
+       {"quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt"},
+       {"quern intersect my.quern -q log.txt --device auto --method merge-find --levels 2 -o found.txt"}});
   command->callback([arguments] {
     if (!arguments->bucketing.empty()) arguments->gpu.bucketing = arguments->bucketing == switch_on;
     run(*arguments);

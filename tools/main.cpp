@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
 #include <new>
 
 #include "quern/core/error.hpp"
@@ -11,6 +12,8 @@
 #include "quern/gpu/device/device_info.hpp"
 
 #include "command.hpp"
+#include "help/render.hpp"
+#include "help/usage_error.hpp"
 
 namespace {
 
@@ -37,12 +40,8 @@ void tune_allocator() {
 
 int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-  std::string command = "quern";
-  for (const CLI::App* used : program.get_subcommands()) command += " " + used->get_name();
-  const bool unknown_command = program.get_subcommands().empty() && !program.remaining().empty();
-  const std::string text =
-      unknown_command ? fmt::format("'{}' is no command of quern", program.remaining().front()) : error.what();
-  fmt::print(stderr, "quern: error: {}\nSee {} --help\n", text, command);
+  fmt::print(stderr, "quern: error: {}\nSee: {} --help\n", usage_message(program, error),
+             describe(named_command(program)).full_name());
   return wrong_usage;
 }
 
@@ -51,23 +50,46 @@ int report_failure(const std::string& text) {
   return failed;
 }
 
+/// A command that only has other commands below it.
+void add_group(CLI::App& program, const char* name, const char* summary, std::initializer_list<AddCommand> commands) {
+  CLI::App* group = program.add_subcommand(name, summary);
+  group->require_subcommand(1);
+  group->footer("");
+  for (const AddCommand add : commands) add(*group);
+}
+
+/// All commands, in the order of the help text.
+void add_commands(CLI::App& program) {
+  for (const AddCommand add : {add_index_command, add_query_command, add_intersect_command, add_parse_command,
+                               add_order_command, add_build_command, add_inspect_command, add_verify_command,
+                               add_analyze_command, add_import_command, add_export_command, add_plan_command})
+    add(program);
+  add_group(program, "simulate", "Simulate GPU caches and memory splits, without a GPU",
+            {add_cache_simulation, add_throughput_simulation});
+  add_synth_command(program);
+  add_group(program, "bench", "Measure speed and sizes on this machine",
+            {add_codec_bench, add_query_bench, add_intersect_bench, add_lists_bench, add_pagerank_bench,
+             add_termination_bench, add_gpu_bench, add_gpu_stream_bench, add_gpu_decode_bench, add_gpu_intersect_bench,
+             add_merge_find_bench});
+  add_completion_command(program);
+  add_help_command(program);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   tune_allocator();
-  CLI::App program("Grinds a corpus into a compressed block-max inverted index and answers top-k queries over it.",
-                   "quern");
-  program.set_version_flag("--version", version_text, "Print version and devices");
+  CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
+  program.formatter(make_help_formatter());
+  program.set_help_flag("-h,--help", "Print this help and exit");
+  program.set_version_flag("--version", version_text, "Print the version and the GPUs, and exit");
   program.require_subcommand(1);
-  program.footer(
-      "\nquern COMMAND --help has each command's options and examples. First steps:\n"
-      "  quern index corpus.warc.gz -o my.quern\n"
-      "  quern query my.quern --query \"water mill\"");
-  for (const AddCommand add :
-       {add_index_command, add_query_command, add_parse_command, add_order_command, add_build_command,
-        add_inspect_command, add_verify_command, add_analyze_command, add_bench_command, add_import_command,
-        add_export_command, add_intersect_command, add_synth_command, add_plan_command, add_simulate_command})
-    add(program);
+  add_commands(program);
+  set_notes(program,
+            {"Results go to standard output, everything else to standard error. The environment variables "
+             "QUERN_THREADS, QUERN_MEMORY and QUERN_TMP set the defaults of --threads, --memory and --tmp.",
+             "See quern COMMAND --help for the options and examples of a command."},
+            {{"quern index corpus.warc.gz -o my.quern"}, {"quern query my.quern --query \"water mill\""}});
   try {
     program.parse(argc, argv);
     flush_output();

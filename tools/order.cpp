@@ -4,13 +4,19 @@
 
 #include "quern/formats/order_file.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/measure/order_bench.hpp"
 
+#include "bench/bench.hpp"
 #include "command.hpp"
-#include "order_report.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {
 namespace {
+
+struct OrderReportArguments {
+  bool is_wanted = false;
+  unsigned block_size = 128;
+};
 
 struct OrderArguments {
   CommonOptions common;
@@ -30,23 +36,101 @@ void run(const OrderArguments& arguments) {
   write_order(out.file(), order, arguments.order, collection);
   out.commit();
   say_report(arguments.common, pagerank);
-  say(arguments.common, fmt::format("quern: ordered {} documents: {}", order.documents.size(), arguments.order.by));
+  say(arguments.common,
+      fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"), arguments.order.by));
   if (arguments.common.json)
     print(Json{{"by", arguments.order.by}, {"documents", order.documents.size()}, {"pagerank", to_json(pagerank)}}.dump(
               1) +
           "\n");
 }
 
+Json figures_json(const OrderFigures& figures) {
+  Json json = {{"by", figures.by},
+               {"seconds", figures.seconds},
+               {"peak_bytes", figures.peak_bytes ? Json(*figures.peak_bytes) : Json()},
+               {"gap_entropy_bits_per_posting", figures.gap_entropy_bits}};
+  for (const CodecBits& bits : figures.codecs) {
+    json["codecs"].push_back({{"codec", bits.codec->name()},
+                              {"docid_bits_per_posting", bits.docid},
+                              {"freq_bits_per_posting", bits.freq},
+                              {"directory_bits_per_posting", bits.directory}});
+  }
+  return json;
+}
+
+void print_columns() {
+  print(fmt::format("{:<12}{:>9}{:>9}{:>9}  {:<8}{:>9}{:>9}{:>9}{:>9}\n", "order", "seconds", "peak MB", "entropy",
+                    "codec", "docIDs", "freqs", "rows", "sum"));
+}
+
+/// One line per codec; what does not depend on the codec is in the first.
+void print_figures(const OrderFigures& figures) {
+  const std::string peak =
+      figures.peak_bytes ? fmt::format("{:.1f}", static_cast<double>(*figures.peak_bytes) / 1e6) : "unknown";
+  std::string order =
+      fmt::format("{:<12}{:>9.3f}{:>9}{:>9.3f}", figures.by, figures.seconds, peak, figures.gap_entropy_bits);
+  for (const CodecBits& bits : figures.codecs) {
+    print(fmt::format("{:<39}  {:<8}{:>9.3f}{:>9.3f}{:>9.3f}{:>9.3f}\n", order, bits.codec->name(), bits.docid,
+                      bits.freq, bits.directory, bits.docid + bits.freq + bits.directory));
+    order.clear();
+  }
+}
+
+/// --report and --block-size.
+void add_order_report_options(CLI::App& command, OrderReportArguments& arguments) {
+  CLI::Option* report = command.add_flag(
+      "--report", arguments.is_wanted,
+      "Print what each order (all, or those of --by) costs and how well lists compress in it; write no order");
+  command.add_option("--block-size", arguments.block_size, "Postings per block, for the report")
+      ->type_name("N")
+      ->check(name_validator({"64", "128", "256", "512"}))
+      ->needs(report)
+      ->capture_default_str();
+}
+
+/// Measures each of these orders, all if none is named, and prints a table, or JSON with --json. `options` has what
+/// they share.
+void run_order_report(const std::string& collection_path, const std::vector<std::string>& orders, OrderOptions options,
+                      const PagerankFiles& files, const OrderReportArguments& arguments, const CommonOptions& common) {
+  const Resources resources = make_resources(common);
+  const CollectionReader collection = CollectionReader::open(collection_path);
+  const CollectionManifest& manifest = collection.manifest();
+  Json json = {{"bench", "order"},
+               {"environment", environment_json()},
+               {"collection", collection_path},
+               {"documents", manifest.documents},
+               {"terms", manifest.terms},
+               {"postings", manifest.postings},
+               {"block_size", arguments.block_size},
+               {"threads", resources.threads},
+               {"orders", Json::array()}};
+  if (!common.json) {
+    print(environment_line());
+    print(fmt::format("{} documents, {} postings, blocks of {}; bits per posting\n", manifest.documents,
+                      manifest.postings, arguments.block_size));
+    print_columns();
+  }
+  for (const std::string& name : orders.empty() ? names_of(all_orders()) : orders) {
+    options.by = name;
+    const OrderFigures figures = measure_order(collection, options, files, arguments.block_size, resources);
+    json["orders"].push_back(figures_json(figures));
+    if (!common.json) print_figures(figures);
+  }
+  if (common.json) print(json.dump(1) + "\n");
+}
+
 }  // namespace
 
 void add_order_command(CLI::App& program) {
   auto arguments = std::make_shared<OrderArguments>();
-  CLI::App* command = program.add_subcommand("order", "Assign docIDs to a collection's documents");
-  command->add_option("COLLECTION", arguments->collection, "What quern parse wrote")->type_name("")->required();
+  CLI::App* command = program.add_subcommand("order", "Assign docIDs to the documents of a collection");
+  command->add_option("COLLECTION", arguments->collection, "The collection: what quern parse wrote")
+      ->type_name("")
+      ->required();
   std::string orders;
   for (const OrderMethod* order : all_orders())
     orders += fmt::format("\n  {}: {}", order->name(), order->description());
-  command->add_option("--by", arguments->by, "The order, natural unless given; several for --report:" + orders)
+  command->add_option("--by", arguments->by, "The order (default: natural); --report takes several:" + orders)
       ->type_name("NAME")
       ->check(name_validator(names_of(all_orders())))
       ->delimiter(',')
@@ -54,17 +138,18 @@ void add_order_command(CLI::App& program) {
   add_order_options(*command, arguments->order);
   add_order_report_options(*command, arguments->report);
   add_pagerank_file_options(*command, arguments->pagerank);
-  add_bm25_options(*command, arguments->order.scores.bm25, "the global scores hold for");
+  add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
   add_output_options(*command, arguments->common, arguments->output, "order");
   command->get_option("--output")->required(false)->excludes("--report");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nOrders carry the documents' PageRank where pages link to each other or a file is given.\n"
-      "\nExamples:\n  quern order my.collection --by url -o my.order\n"
-      "  quern order my.collection --by score --alpha 0.6 --pagerank-scale log -o my.order\n"
-      "  quern order my.collection --by score --links links.tsv.gz -o my.order\n"
-      "  quern order my.collection --by score --pagerank scores.txt -o my.order\n"
-      "  quern order my.collection --report --by url,bisection");
+  set_notes(*command,
+            {"An order carries the PageRank of the documents if pages link to each other, or if --links or --pagerank "
+             "gives it."},
+            {{"quern order my.collection --by url -o my.order"},
+             {"quern order my.collection --by score --alpha 0.6 --pagerank-scale log -o my.order"},
+             {"quern order my.collection --by score --links links.tsv.gz -o my.order"},
+             {"quern order my.collection --by score --pagerank scores.txt -o my.order"},
+             {"quern order my.collection --report --by url,bisection", "Compare two orders"}});
   command->callback([arguments] {
     if (arguments->report.is_wanted) {
       run_order_report(arguments->collection, arguments->by, arguments->order, arguments->pagerank, arguments->report,
@@ -72,7 +157,7 @@ void add_order_command(CLI::App& program) {
       return;
     }
     if (arguments->output.empty()) throw CLI::RequiredError("--output or --report");
-    if (arguments->by.size() > 1) throw CLI::ValidationError("--by", "several orders are for --report");
+    if (arguments->by.size() > 1) throw CLI::ValidationError("--by", "takes one order, unless --report is given");
     if (!arguments->by.empty()) arguments->order.by = arguments->by.front();
     run(*arguments);
   });

@@ -27,13 +27,13 @@ void run(const ParseCommandArguments& arguments) {
 
 void add_parse_command(CLI::App& program) {
   auto arguments = std::make_shared<ParseCommandArguments>();
-  CLI::App* command = program.add_subcommand("parse", "Turn a corpus into a collection");
+  CLI::App* command = program.add_subcommand("parse", "Parse a corpus into a collection");
   add_parse_options(*command, arguments->parse);
   add_output_options(*command, arguments->common, arguments->output, "collection");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nExamples:\n  quern parse corpus/ -o my.collection\n"
-      "  zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english");
+  set_notes(*command, {},
+            {{"quern parse corpus/ -o my.collection"},
+             {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
   command->callback([arguments] { run(*arguments); });
 }
 

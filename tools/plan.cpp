@@ -7,8 +7,8 @@
 #include "quern/io/atomic_output.hpp"
 
 #include "cache_options.hpp"
-#include "plan_figures.hpp"
-#include "query_source.hpp"
+#include "figures.hpp"
+#include "query_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -21,12 +21,12 @@ struct PlanArguments {
 };
 
 void say_plan(const CommonOptions& common, const PlanManifest& manifest, const std::string& output) {
-  say(common,
-      fmt::format("quern: {} queries, {} of them distinct; {} have a term that the index has not, {} find nothing",
-                  manifest.queries, manifest.distinct_queries, manifest.unknown_queries, manifest.empty_queries));
-  say(common, fmt::format("quern: wrote {}: {}, {} of {} cached, {} blocks of {} lists", output, manifest.policy,
-                          size_text(manifest.cached_bytes), size_text(manifest.index_bytes), manifest.cached_blocks,
-                          manifest.lists));
+  say(common, fmt::format("quern: {}, {} distinct; {} with terms that are not indexed, {} without results",
+                          count_text(manifest.queries, "query", "queries"), manifest.distinct_queries,
+                          manifest.unknown_queries, manifest.empty_queries));
+  say(common, fmt::format("quern: wrote {}: {}, {} of {} cached, {} of {}", output, manifest.policy,
+                          size_text(manifest.cached_bytes), size_text(manifest.index_bytes),
+                          count_text(manifest.cached_blocks, "block"), count_text(manifest.lists, "list")));
   if (manifest.cached_bytes == manifest.index_bytes) say(common, "quern: the budget holds the whole index");
 }
 
@@ -56,43 +56,46 @@ void run(PlanArguments arguments) {
 void add_plan_command(CLI::App& program) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command =
-      program.add_subcommand("plan", "Choose what of an index a GPU's memory should hold, from a log of queries");
-  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
-  command->add_option("-q,--queries", arguments->log, "The log, plain, gzip or zstd; - is standard input")
+      program.add_subcommand("plan", "Choose from a query log which posting lists a GPU keeps in memory");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
+  command->add_option("-q,--queries", arguments->log, "The query log, plain, gzip or zstd; - is standard input")
       ->type_name("FILE")
       ->required();
   const std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
-  command->add_option("--queries-format", arguments->form, "Form of the log: " + joined(forms))
+  command->add_option("--queries-format", arguments->form, "Format of the log")
       ->type_name("NAME")
       ->check(name_validator(forms))
       ->capture_default_str();
-  std::string policies = "What is kept:";
+  std::string policies = "What to keep:";
   for (const CachePolicy* policy : all_cache_policies())
     policies += fmt::format("\n  {}: {}", policy->name, policy->description);
   command->add_option("--policy", arguments->plan.policy, policies)
       ->type_name("NAME")
       ->check(name_validator(names_of(all_cache_policies())))
       ->capture_default_str();
-  command->add_option("--budget", arguments->budget, "GPU memory for lists, or a share of what all lists take (10%)")
+  command
+      ->add_option("--budget", arguments->budget,
+                   "GPU memory for lists: a size such as 64M, or a share of the size of all lists such as 10%")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->required();
   command
       ->add_option("--max-admission", arguments->plan.max_admission,
-                   "Of each list at most this share is kept, but one block at least")
+                   "Largest share of a list to keep; at least one block is kept")
       ->type_name("L")
       ->check(range_validator(0.0, 1.0))
       ->capture_default_str();
   add_cache_options(*command, arguments->cache);
   add_output_options(*command, arguments->common, arguments->output, "plan");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nPlans are made for queries by `and`. For other algorithms a list that is kept in part is transferred as far "
-      "as\n"
-      "it is not.\n"
-      "\nExamples:\n  quern plan my.quern -q log.gz --budget 10% -o my.plan\n"
-      "  quern plan my.quern -q log.gz --policy qtf --budget 4G -o my.plan\n"
-      "  quern simulate cache my.quern --plan my.plan -q later.gz");
+  set_notes(*command,
+            {"Plans are made for queries with algorithm `and`. Other algorithms transfer the part of a list that is "
+             "not cached."},
+            {{"quern plan my.quern -q log.gz --budget 10% -o my.plan"},
+             {"quern plan my.quern -q log.gz --policy qtf --budget 4G -o my.plan"},
+             {"quern simulate cache my.quern --plan my.plan -q later.gz", "Simulate the plan on another log"}});
   command->callback([arguments] { run(*arguments); });
 }
 

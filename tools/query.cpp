@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -15,12 +16,9 @@
 #include "quern/query/query_stream.hpp"
 
 #include "command.hpp"
-#include "device_options.hpp"
-#include "gpu_figures.hpp"
-#include "query_source.hpp"
-#include "run_statistics.hpp"
-#include "scoring_options.hpp"
-#include "strategy_options.hpp"
+#include "figures.hpp"
+#include "gpu_options.hpp"
+#include "query_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -45,7 +43,7 @@ const RunFormat& output_format(const QueryArguments& arguments) {
   return for_people ? run_format_named("text") : *all_run_formats().front();
 }
 
-/// Turns docIDs into what the output form shows. Serves all threads.
+/// Turns docIDs into what the output format shows. Safe to share between threads.
 class ResultText {
  public:
   ResultText(const IndexReader& index, const RunFormat& format, const std::string& tag)
@@ -76,13 +74,69 @@ class ResultText {
   const std::string& tag_;
 };
 
-/// A plan is checked even though nothing here needs it: it may be meant for another index.
+/// A plan is checked although nothing uses it: it may belong to another index.
 void check_plan(const QueryArguments& arguments, const IndexReader& index) {
   if (arguments.plan.empty()) return;
   PlanReader::open(arguments.plan).load_for(index);
-  say(arguments.common, fmt::format("quern: {}: the plan is of this index, but not needed: queries find all of it in "
-                                    "memory, on CPU and GPU",
-                                    arguments.plan));
+  say(arguments.common,
+      fmt::format("quern: {}: the plan fits this index but is not used: CPU and GPU have the whole index in memory",
+                  arguments.plan));
+}
+
+/// Collects the times and counts of queries, for --stats.
+class RunStatistics {
+ public:
+  void add(const QueryAnswer& answer) {
+    counts_ += answer.statistics;
+    times_us_.push_back(answer.time_us);
+  }
+  void add(const GpuStatistics& gpu) { gpu_ += gpu; }
+
+  std::size_t queries() const { return times_us_.size(); }
+  /// Times, counts, and the work of GPUs if there were any. `seconds` is the time of all queries together.
+  Json json(const QueryEngine& engine, double seconds) const;
+  /// The same for people, a line or two.
+  std::vector<std::string> lines(const QueryEngine& engine, unsigned threads, double seconds) const;
+
+ private:
+  double rate(double seconds) const;
+
+  QueryStatistics counts_;
+  std::vector<double> times_us_;
+  GpuStatistics gpu_;
+};
+
+double RunStatistics::rate(double seconds) const {
+  return static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
+}
+
+Json RunStatistics::json(const QueryEngine& engine, double seconds) const {
+  Json json = times_json(summarize(times_us_));
+  json.update({{"queries_per_second", rate(seconds)},
+               {"postings", counts_.postings},
+               {"postings_scored", counts_.postings_scored},
+               {"blocks", counts_.blocks},
+               {"blocks_decoded", counts_.blocks_decoded},
+               {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
+               {"early_termination", engine.ends_early()}});
+  json["device"] = gpu_.queries > 0 ? "gpu" : "cpu";
+  if (gpu_.queries > 0) json["gpu"] = gpu_json(gpu_);
+  if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
+  return json;
+}
+
+std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigned threads, double seconds) const {
+  const LatencySummary times = summarize(times_us_);
+  std::vector<std::string> lines{fmt::format(
+      "{}, {:.0f} per second on {}; {:.1f} us per query on average, {:.1f} at the median, {:.1f} at the 99th "
+      "percentile; {} of {} postings scored, {} of {} blocks decoded",
+      count_text(times_us_.size(), "query", "queries"), rate(seconds), count_text(threads, "thread"), times.mean_us,
+      times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks)};
+  if (engine.ends_early())
+    lines.push_back(fmt::format("{} ended early after reading {:.1f} % of their shortest lists",
+                                count_text(counts_.stopped_early, "query", "queries"),
+                                100 * counts_.depths.front().mean_share()));
+  return lines;
 }
 
 /// Answers queries and writes their results.
@@ -164,13 +218,13 @@ void run(const QueryArguments& arguments) {
   check_plan(arguments, index);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams && arguments.queries.file.empty())
-    throw InvalidArgument("--batch-wait is for queries that come over time: -q FILE, or -q - for standard input");
+    throw InvalidArgument("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
   const std::vector<Query> queries = streams ? std::vector<Query>() : read_queries(arguments.queries);
 
   TextOutput out(arguments.output, arguments.common.force);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   if (arguments.scoring.scorer == pagerank_scorer && !engine.ends_early())
-    say(arguments.common, "quern: no early termination: " + engine.why_not_early());
+    say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);
   resources.progress->start("query", queries.size(), "queries");
   const auto begun = WallClock::now();
@@ -197,11 +251,13 @@ void run(const QueryArguments& arguments) {
 
 void add_query_command(CLI::App& program) {
   auto arguments = std::make_shared<QueryArguments>();
-  CLI::App* command = program.add_subcommand("query", "Answer queries: the k best documents of each");
-  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
+  CLI::App* command = program.add_subcommand("query", "Rank documents: print the k best for each query");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
   add_query_source_options(*command, arguments->queries);
   std::vector<std::string> algorithms;
-  std::string algorithm_help = "How they are answered:";
+  std::string algorithm_help = "Query algorithm:";
   for (const QueryAlgorithm& algorithm : all_algorithms()) {
     algorithms.emplace_back(algorithm.name);
     algorithm_help += fmt::format("\n  {}: {}", algorithm.name, algorithm.description);
@@ -210,7 +266,7 @@ void add_query_command(CLI::App& program) {
       ->type_name("NAME")
       ->check(name_validator(algorithms))
       ->capture_default_str();
-  command->add_option("-k", arguments->k, "Results a query")
+  command->add_option("-k", arguments->k, "Results per query")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
@@ -218,43 +274,43 @@ void add_query_command(CLI::App& program) {
   add_device_option(*command, arguments->device);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.of_strategy);
-  command->add_option("--gpus", arguments->gpu.gpus, "So many GPUs answer, from that one on; all: as many as there are")
+  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, starting with --gpu, or all")
       ->type_name("N")
       ->transform(gpus_validator())
       ->capture_default_str();
-  command->add_option("--batch", arguments->gpu.batch_queries, "Queries that a GPU answers together, at most")
+  command->add_option("--batch", arguments->gpu.batch_queries, "Largest batch of queries that a GPU answers together")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))
       ->capture_default_str();
   command
-      ->add_option(
-          "--batch-wait", arguments->batch_wait_ms,
-          "Take queries as they come, one a line of the form that --queries-format names, and answer as soon as "
-          "--batch of them are there or the first has waited so many milliseconds")
+      ->add_option("--batch-wait", arguments->batch_wait_ms,
+                   "Read queries as they arrive, one per line in the format that --queries-format names, and answer "
+                   "them once --batch of them have arrived or the first has waited MS milliseconds")
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
-  command->add_option("--plan", arguments->plan, "What quern plan wrote for this index: what a GPU keeps in memory")
-      ->type_name("FILE");
+  command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote for this index")->type_name("FILE");
   command
       ->add_option("--output-format", arguments->output_format,
-                   "Form of the results: " + joined(names_of(all_run_formats())) +
-                       " (default: trec; text for --query on a terminal)")
+                   "Format of the results (default: trec; text for --query on a terminal)")
       ->type_name("NAME")
       ->check(name_validator(names_of(all_run_formats())));
-  command->add_option("--tag", arguments->tag, "Name of the run, in trec output")
+  command->add_option("--tag", arguments->tag, "Name of the run in trec output")
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->output, "Write to a file, not to standard output")->type_name("FILE");
+  command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
+      ->type_name("FILE");
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  command->add_option("--stats", arguments->stats, "Write times and counts to a file, as JSON")->type_name("FILE");
+  command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nExamples:\n  quern query my.quern --query \"water mill\"\n"
-      "  quern query my.quern -q topics.txt -a and -k 1000 -o my.run\n"
-      "  quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank   (quern index --order score)\n"
-      "  quern query my.quern -q log.txt.zst --device auto -o my.run\n"
-      "  quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5\n"
-      "  zcat log.gz | quern query my.quern -q - --output-format json");
+  set_notes(*command, {},
+            {{"quern query my.quern --query \"water mill\""},
+             {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
+             {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
+              "With an index that quern index --order score built"},
+             {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
+             {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",
+              "Answer queries as they arrive"},
+             {"zcat log.gz | quern query my.quern -q - --output-format json"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -5,10 +5,9 @@
 #include "quern/cache/cache_plan.hpp"
 #include "quern/core/size_text.hpp"
 
-#include "bench.hpp"
+#include "bench/bench.hpp"
 #include "cache_options.hpp"
-#include "query_source.hpp"
-#include "simulate.hpp"
+#include "query_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -136,53 +135,65 @@ void run(const SimulateCacheArguments& arguments) {
 void add_cache_simulation(CLI::App& simulate) {
   auto arguments = std::make_shared<SimulateCacheArguments>();
   CLI::App* command =
-      simulate.add_subcommand("cache", "What a plan, or a sweep of plans, would do for a log of queries");
-  command->add_option("INDEX", arguments->index, "What quern index or quern build wrote")->type_name("")->required();
-  command->add_option("-q,--queries", arguments->log, "The log to serve, plain, gzip or zstd")
+      simulate.add_subcommand("cache", "Simulate what a plan, or a sweep of plans, saves on a query log");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
+  command->add_option("-q,--queries", arguments->log, "The query log to simulate, plain, gzip or zstd")
       ->type_name("FILE")
       ->required();
   const std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
-  command->add_option("--queries-format", arguments->form, "Form of the logs: " + joined(forms))
+  command->add_option("--queries-format", arguments->form, "Format of the logs")
       ->type_name("NAME")
       ->check(name_validator(forms))
       ->capture_default_str();
-  auto* from = command->add_option_group("plans", "Where plans come from");
-  from->add_option("--plan", arguments->plan, "A plan that quern plan wrote, with its own settings")->type_name("FILE");
-  from->add_option("--train", arguments->train, "The log that plans are made from, for a sweep")->type_name("FILE");
-  from->require_option(1);
+  CLI::Option* plan =
+      command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote, with its settings")
+          ->type_name("FILE");
+  require_one_of(
+      *command, plan,
+      command->add_option("--train", arguments->train, "The log to make plans from, for a sweep")->type_name("FILE"));
   command->add_option("--policy", arguments->policies, "Policies of a sweep (default: all)")
-      ->type_name("NAME,...")
+      ->type_name("NAME")
       ->check(name_validator(names_of(all_cache_policies())))
       ->delimiter(',');
-  command->add_option("--budget", arguments->budgets, "Budgets of a sweep (default: 5%,10%,20%,40%)")
-      ->type_name("SIZE|P%,...")
+  command
+      ->add_option("--budget", arguments->budgets,
+                   "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")
+      ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',');
-  command->add_option("--max-admission", arguments->max_admissions, "Lambdas of a sweep (default: 1)")
-      ->type_name("L,...")
+  command
+      ->add_option("--max-admission", arguments->max_admissions,
+                   "Largest shares of a list to keep (lambda), for a sweep (default: 1)")
+      ->type_name("L")
       ->check(range_validator(0.0, 1.0))
       ->delimiter(',');
-  command->add_option("--batch", arguments->batch, "Queries that are transferred together")
+  command->add_option("--batch", arguments->batch, "Queries per batch, whose lists are transferred together")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
       ->capture_default_str();
   add_cache_options(*command, arguments->cache);
   command->remove_option(command->get_option("-k"));
-  command->add_option("-k", arguments->ks, "Results a query in a sweep (default: 10)")
-      ->type_name("N,...")
+  command->add_option("-k", arguments->ks, "Results per query, for a sweep (default: 10)")
+      ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->delimiter(',');
-  command->add_flag("--csv", arguments->csv, "Print the figures as comma-separated values");
-  command->add_flag("--json", arguments->common.json, "Print the figures as JSON");
+  command->add_flag("--csv", arguments->csv, "Print figures as comma-separated values");
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   add_resource_options(*command, arguments->common);
-  command->footer(
-      "\nLists of which nothing is cached are transferred whole. Where a query does not end within what is cached of "
-      "its\n"
-      "lists, the CPU goes on with it. Queries that find nothing are left out.\n"
-      "\nExamples:\n  quern simulate cache my.quern --plan my.plan -q later.gz\n"
-      "  quern simulate cache my.quern --train train.gz -q test.gz --budget 5%,10%,20% --max-admission 0.75,1 --json > "
-      "cache.json\n  scripts/plot cache.json -o plots");
+  set_notes(
+      *command,
+      {"A list of which nothing is cached is transferred whole. If a query does not end within the cached blocks of "
+       "its lists, the CPU completes it. Queries without results are left out.",
+       "Columns: budget; share of the index that is cached; lambda, the largest share of a list to keep; k; lists and "
+       "blocks, the shares of list and block accesses that hit the cache; served, the share of queries that need no "
+       "transfer; CPU, the share that the CPU completes; bytes transferred per query and per batch."},
+      {{"quern simulate cache my.quern --plan my.plan -q later.gz"},
+       {"quern simulate cache my.quern --train train.gz -q test.gz --budget 5%,10%,20% --max-admission 0.75,1 --json > "
+        "cache.json"},
+       {"scripts/plot cache.json -o plots"}});
   command->callback([arguments] { run(*arguments); });
 }
 

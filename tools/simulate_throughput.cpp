@@ -10,7 +10,6 @@
 #include "quern/io/byte_source.hpp"
 
 #include "command.hpp"
-#include "simulate.hpp"
 
 namespace quern::tools {
 namespace {
@@ -52,10 +51,10 @@ void print_split(const MemorySplit& split, const char* mark) {
 }
 
 void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& curve, const MemorySplit& best) {
-  print(fmt::format("c(n) = {:.4g} + {:.4g} / n us a query; t(S_b) = {:.4g} + {:.4g} / S_b us a byte\n",
+  print(fmt::format("c(n) = {:.4g} + {:.4g} / n us per query; t(S_b) = {:.4g} + {:.4g} / S_b us per byte\n",
                     model.query_us().base, model.query_us().over_x, model.transfer_us_per_byte().base,
                     model.transfer_us_per_byte().over_x));
-  print(fmt::format("{:>10}{:>10}{:>12}{:>12}{:>14}\n", "cache", "buffer", "batch", "ms a batch", "queries/s"));
+  print(fmt::format("{:>10}{:>10}{:>12}{:>12}{:>14}\n", "cache", "buffer", "batch", "ms/batch", "queries/s"));
   constexpr std::size_t shown = 20;
   const std::size_t step = std::max<std::size_t>(1, curve.size() / shown);
   for (std::size_t i = 0; i < curve.size(); i += step) print_split(curve[i], "");
@@ -72,7 +71,7 @@ void run(const SimulateThroughputArguments& arguments) {
       throughput_curve(model, static_cast<double>(parse_size(arguments.memory)), limit_us, arguments.steps);
   if (curve.empty())
     throw InvalidArgument(
-        "no split of the memory holds a query's lists and meets the limit; raise --memory or --limit");
+        "no split of the memory holds the lists of a query within the limit; raise --memory or --limit");
   const MemorySplit best = *std::max_element(
       curve.begin(), curve.end(),
       [](const MemorySplit& a, const MemorySplit& b) { return a.queries_per_second < b.queries_per_second; });
@@ -88,27 +87,28 @@ void run(const SimulateThroughputArguments& arguments) {
 
 void add_throughput_simulation(CLI::App& simulate) {
   auto arguments = std::make_shared<SimulateThroughputArguments>();
-  CLI::App* command = simulate.add_subcommand(
-      "throughput", "How a GPU's memory is best split between cached lists and the buffer of a batch");
-  command->add_option("POINTS", arguments->points, "Measured points, lines function,x,y: formats/measured_points.md")
+  CLI::App* command =
+      simulate.add_subcommand("throughput", "Find the best split of GPU memory between cached lists and batch buffer");
+  command
+      ->add_option("POINTS", arguments->points, "Measured points: lines function,x,y (see formats/measured_points.md)")
       ->type_name("FILE")
       ->required();
-  command->add_option("--memory", arguments->memory, "GPU memory for both")
+  command->add_option("--memory", arguments->memory, "GPU memory for cache and buffer together")
       ->type_name("SIZE")
       ->check(size_validator())
       ->required();
-  command->add_option("--limit", arguments->limit_ms, "Milliseconds that a batch may take (default: no limit)")
+  command->add_option("--limit", arguments->limit_ms, "Longest time for a batch, in milliseconds (default: no limit)")
       ->type_name("MS")
       ->check(range_validator(0.0, 1e9));
-  command->add_option("--steps", arguments->steps, "Sizes of the cache to try")
+  command->add_option("--steps", arguments->steps, "Number of cache sizes to try")
       ->type_name("N")
       ->check(range_validator(1u, 100000u))
       ->capture_default_str();
   command->add_flag("--json", arguments->common.json, "Print the fits and the curve as JSON");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nThe model of Wang et al. (4.2.1): 1 / (c(n) + t(S_b) dq(S_c)) queries a second.\n"
-      "\nExample:\n  quern simulate throughput points.csv --memory 6G --limit 150");
+  set_notes(*command,
+            {"The model is that of Wang et al., section 4.2.1: 1 / (c(n) + t(S_b) dq(S_c)) queries per second."},
+            {{"quern simulate throughput points.csv --memory 6G --limit 150"}});
   command->callback([arguments] { run(*arguments); });
 }
 

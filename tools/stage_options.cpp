@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/order/pagerank_scale.hpp"
@@ -12,12 +14,12 @@ namespace quern::tools {
 void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments) {
   std::vector<std::string> stemmers;
   for (const auto& name : stemmer_names()) stemmers.emplace_back(name);
-  command.add_option("--stemmer", arguments.stemmer, "Stemmer: " + joined(stemmers))
+  command.add_option("--stemmer", arguments.stemmer, "Stemmer")
       ->type_name("NAME")
       ->check(name_validator(stemmers))
       ->capture_default_str();
   command
-      .add_option("--stopwords", arguments.stopwords, "Words to leave out: none, english, or a file with one a line")
+      .add_option("--stopwords", arguments.stopwords, "Stop words to drop: none, english, or a file with one per line")
       ->type_name("NAME|FILE")
       ->capture_default_str();
 }
@@ -26,26 +28,28 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
   formats.insert(formats.begin(), "auto");
   command
-      .add_option("CORPUS", arguments.corpus,
-                  "Files, folders (read recursively, in name order), or - for standard input; plain, gzip or zstd")
+      .add_option(
+          "CORPUS", arguments.corpus,
+          "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
       ->type_name("PATH")
       ->required();
-  command.add_option("--format", arguments.format, "Form of the corpus: " + joined(formats))
+  command.add_option("--format", arguments.format, "Format of the corpus")
       ->type_name("NAME")
       ->check(name_validator(formats))
       ->capture_default_str();
-  command.add_option("--max-document", arguments.max_document, "Larger documents are bad ones")
+  command
+      .add_option("--max-document", arguments.max_document, "Largest document to accept; a larger one counts as bad")
       ->type_name("SIZE")
       ->check(size_validator())
       ->capture_default_str();
   add_analyzer_options(command, arguments.analyzer);
-  command.add_option("--duplicates", arguments.duplicates, "Documents with a docno that came before: keep, refuse")
+  command.add_option("--duplicates", arguments.duplicates, "What to do with a document whose docno occurred before")
       ->type_name("NAME")
       ->check(name_validator(names_of(duplicates_names)))
       ->capture_default_str();
-  command.add_option("--max-errors", arguments.max_errors, "Bad documents to pass over before giving up")
+  command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(range_validator<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
 }
 
@@ -61,18 +65,20 @@ ParseOptions parse_options(const ParseArguments& arguments) {
 }
 
 void add_pagerank_file_options(CLI::App& command, PagerankFiles& files) {
-  const std::string form = "; docnos or URLs; plain, gzip or zstd";
-  CLI::Option* links = command
-                           .add_option("--links", files.links,
-                                       "Take PageRank from these links, not the pages' own: lines from<TAB>to" + form)
-                           ->type_name("FILE");
-  command.add_option("--pagerank", files.scores, "Take PageRank from this file: lines \"document score\"" + form)
+  const std::string names = "; documents by docno or URL; plain, gzip or zstd";
+  CLI::Option* links =
+      command
+          .add_option(
+              "--links", files.links,
+              "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names)
+          ->type_name("FILE");
+  command.add_option("--pagerank", files.scores, "Take PageRank from this file: lines \"document score\"" + names)
       ->type_name("FILE")
       ->excludes(links);
 }
 
 void add_pagerank_scale_option(CLI::App& command, std::string& scale) {
-  std::string help = "How PageRank becomes a part of scores in [0, 1]:";
+  std::string help = "How PageRank is scaled to [0, 1] for scores:";
   for (const PagerankScale* known : all_pagerank_scales())
     help += fmt::format("\n  {}: {}", known->name, known->description);
   command.add_option("--pagerank-scale", scale, help)
@@ -82,49 +88,49 @@ void add_pagerank_scale_option(CLI::App& command, std::string& scale) {
 }
 
 void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose) {
-  command.add_option("--k1", bm25.k1, "BM25's k1, which " + purpose)
+  command.add_option("--k1", bm25.k1, "BM25's k1, for " + purpose)
       ->check(range_validator(0.0, 1000.0))
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--b", bm25.b, "BM25's b, which " + purpose)
+  command.add_option("--b", bm25.b, "BM25's b, for " + purpose)
       ->check(range_validator(0.0, 1.0))
       ->type_name("X")
       ->capture_default_str();
 }
 
 void add_order_options(CLI::App& command, OrderOptions& options) {
-  command.add_option("--alpha", options.scores.alpha, "PageRank's share of global scores, for the order score")
+  command.add_option("--alpha", options.scores.alpha, "Weight of PageRank in global scores, for the order score")
       ->type_name("A")
       ->check(range_validator(0.0, 1.0))
       ->capture_default_str();
   add_pagerank_scale_option(command, options.scores.pagerank_scale);
   command.add_option("--seed", options.seed, "Seed of the random order")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(range_validator<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
 }
 
 void add_build_options(CLI::App& command, BuildOptions& options) {
   const std::vector<std::string> codecs = names_of(all_codecs());
-  command.add_option("--codec", options.codec, "Code of the posting lists: " + joined(codecs))
+  command.add_option("--codec", options.codec, "Posting-list codec")
       ->type_name("NAME")
       ->check(name_validator(codecs))
       ->capture_default_str();
-  command.add_option("--block-size", options.codec_options.block_size, "Postings a block: 64, 128, 256 or 512")
+  command.add_option("--block-size", options.codec_options.block_size, "Postings per block")
       ->type_name("N")
       ->check(name_validator({"64", "128", "256", "512"}))
       ->capture_default_str();
   command
       .add_option("--recursion", options.codec_options.recursion,
-                  "rpfd: how often exceptions are compressed in their turn")
-      ->type_name("0-4")
+                  "For rpfd: how many times exceptions are themselves compressed")
+      ->type_name("N")
       ->check(range_validator(0, 4))
       ->capture_default_str();
-  add_bm25_options(command, options.bm25, "the block maxima and global scores hold for");
+  add_bm25_options(command, options.bm25, "block maxima and global scores");
   command
       .add_option("--quantize", options.quantize_bits,
-                  "Store impacts of so many bits beside the frequencies, for queries with quantized scores")
-      ->type_name("4-16")
+                  "Also store quantized impacts of N bits, for queries with --scores quantized")
+      ->type_name("N")
       ->check(range_validator(min_quantize_bits, max_quantize_bits));
 }
 
@@ -181,45 +187,46 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
   for (std::size_t i = 0; i < std::min(shown, report.bad_documents.size()); ++i)
     say(options, "quern: bad document: " + report.bad_documents[i]);
   if (report.bad > shown)
-    say(options, fmt::format("quern: and {} more bad documents (--json has the first hundred)", report.bad - shown));
+    say(options, fmt::format("quern: {} more bad documents (--json lists the first hundred)", report.bad - shown));
   if (report.duplicates > 0)
-    say(options, fmt::format("quern: warning: {} documents have a docno that came before", report.duplicates));
+    say(options,
+        fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));
   if (report.repaired_utf8 > 0)
-    say(options, fmt::format("quern: {} invalid UTF-8 sequences replaced", report.repaired_utf8));
+    say(options, fmt::format("quern: replaced {}", count_text(report.repaired_utf8, "invalid UTF-8 sequence")));
   if (report.cut_terms > 0)
-    say(options, fmt::format("quern: {} terms of more than {} bytes cut", report.cut_terms, max_term_bytes));
-  say(options,
-      fmt::format("quern: parsed {} of records: {} read, {} indexed, {} empty, {} skipped, {} bad; {} terms, {} tokens",
-                  size_text(report.bytes), report.read, report.indexed, report.empty, report.skipped, report.bad,
-                  report.terms, report.tokens));
+    say(options, fmt::format("quern: cut {} to {} bytes", count_text(report.cut_terms, "term"), max_term_bytes));
+  say(options, fmt::format("quern: parsed {} of records: {} read, {} indexed, {} empty, {} skipped, {} bad; {}, {}",
+                           size_text(report.bytes), report.read, report.indexed, report.empty, report.skipped,
+                           report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
 }
 
 void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file) {
-  const std::string nowhere = of_file ? fmt::format("{} with a name that no document has", counts.unknown)
+  const std::string nowhere = of_file ? fmt::format("{} with an unknown document", counts.unknown)
                                       : fmt::format("{} leave the collection", counts.leaving);
-  say(options,
-      fmt::format("quern: {} links{}: {} distinct between documents, {}, {} to their own page, {} repeated",
-                  counts.links, of_file ? " in the file" : "", counts.edges, nowhere, counts.self, counts.duplicates));
+  say(options, fmt::format("quern: {}{}: {} distinct between documents, {}, {} to their own page, {} repeated",
+                           count_text(counts.links, "link"), of_file ? " in the file" : "", counts.edges, nowhere,
+                           counts.self, counts.duplicates));
 }
 
 namespace {
 
 void say_computed(const CommonOptions& options, const PagerankReport& report) {
   say_links(options, report.links, report.origin.from == pagerank_from_link_file);
-  say(options, fmt::format("quern: PageRank in {} iterations; {} documents link to no other", report.iterations,
-                           report.dangling));
+  say(options, fmt::format("quern: computed PageRank in {}; {} without outgoing links",
+                           count_text(report.iterations, "iteration"), count_text(report.dangling, "document")));
   if (!report.converged)
-    say(options,
-        fmt::format("quern: warning: PageRank still changed by {:.1e} in the last iteration", report.last_change));
+    say(options, fmt::format("quern: warning: PageRank has not converged: it changed by {:.1e} in the last iteration",
+                             report.last_change));
 }
 
 void say_taken(const CommonOptions& options, const PagerankReport& report) {
-  say(options, fmt::format("quern: PageRank of {} documents from the file", report.scores));
+  say(options, fmt::format("quern: read PageRank of {} from the file", count_text(report.scores, "document")));
   if (report.missing > 0)
-    say(options, fmt::format("quern: warning: {} documents have no score in the file; theirs is 0", report.missing));
+    say(options,
+        fmt::format("quern: warning: {} without a score in the file get 0", count_text(report.missing, "document")));
   if (report.unknown > 0)
-    say(options, fmt::format("quern: warning: {} lines of the file name documents that the collection does not have",
-                             report.unknown));
+    say(options,
+        fmt::format("quern: warning: {} with unknown documents in the file", count_text(report.unknown, "line")));
 }
 
 }  // namespace
@@ -234,9 +241,10 @@ void say_report(const CommonOptions& options, const PagerankReport& report) {
 
 void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output) {
   const IndexManifest& manifest = report.manifest;
-  say(options, fmt::format("quern: built {}: {} documents, {} terms, {} postings, {} in {} order ({}, blocks of {})",
-                           output, manifest.documents, manifest.terms, manifest.postings, size_text(report.index_bytes),
-                           manifest.order, manifest.codec, manifest.codec_options.block_size));
+  say(options, fmt::format("quern: built {}: {}, {}, {}, {} in {} order ({}, blocks of {})", output,
+                           count_text(manifest.documents, "document"), count_text(manifest.terms, "term"),
+                           count_text(manifest.postings, "posting"), size_text(report.index_bytes), manifest.order,
+                           manifest.codec, manifest.codec_options.block_size));
 }
 
 }  // namespace quern::tools

@@ -35,7 +35,7 @@ void add_order_options(CLI::App& command, OrderOptions& options);
 /// --links and --pagerank, of which one may be given.
 void add_pagerank_file_options(CLI::App& command, PagerankFiles& files);
 void add_pagerank_scale_option(CLI::App& command, std::string& scale);
-/// --k1 and --b; `purpose` says what they hold for.
+/// --k1 and --b, for `purpose`.
 void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose);
 /// --codec, --block-size, --recursion, --k1, --b, --quantize.
 void add_build_options(CLI::App& command, BuildOptions& options);

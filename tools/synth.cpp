@@ -8,7 +8,7 @@
 #include "quern/synth/synth_index.hpp"
 
 #include "command.hpp"
-#include "query_source.hpp"
+#include "query_options.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {
@@ -24,7 +24,7 @@ struct SynthArguments {
 };
 
 constexpr const char* corpus_member = "documents.trecweb";
-/// Of a corpus, unless --mean-length says otherwise.
+/// Of a corpus without --mean-length.
 constexpr double corpus_mean_length = 200;
 
 bool is_index(const std::string& path) {
@@ -47,7 +47,7 @@ void load_table(const SynthArguments& arguments, SynthOptions& options) {
   }
   const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
   if (documents == 0)
-    throw InvalidArgument("how many documents? Give --docs, or --df-docs for as many as the table has");
+    throw InvalidArgument("the number of documents is unknown; give --docs, or --df-docs if the table counts as many");
   options.table = scaled_to(std::move(options.table), documents);
 }
 
@@ -88,8 +88,8 @@ void make_links(const SynthArguments& arguments) {
   const LinkGraph graph(tree, arguments.mean_links, options.seed);
   const std::uint64_t links = write_links(graph, tree.documents(), arguments.links, resources, out.file());
   out.commit();
-  say(arguments.common,
-      fmt::format("quern: wrote {}: {} links between {} documents", arguments.links, links, arguments.documents));
+  say(arguments.common, fmt::format("quern: wrote {}: {} between {}", arguments.links, count_text(links, "link"),
+                                    count_text(arguments.documents, "document")));
 }
 
 void make_corpus(const SynthArguments& arguments) {
@@ -100,11 +100,11 @@ void make_corpus(const SynthArguments& arguments) {
   AtomicOutput out = AtomicOutput::folder(arguments.corpus, corpus_member, arguments.common.force);
   write_corpus(options, resources, out.file());
   out.commit();
-  say(arguments.common,
-      fmt::format("quern: wrote {}/{}: {} documents", arguments.corpus, corpus_member, arguments.documents));
+  say(arguments.common, fmt::format("quern: wrote {}/{}: {}", arguments.corpus, corpus_member,
+                                    count_text(arguments.documents, "document")));
 }
 
-/// What is made for documents that no table counts needs their number.
+/// Links and a corpus need the number of documents, which no table gives them.
 void check_usage(const SynthArguments& arguments) {
   if (arguments.output.empty() && arguments.links.empty() && arguments.corpus.empty())
     throw CLI::RequiredError("--output, --links or --corpus");
@@ -125,31 +125,37 @@ void run(const SynthArguments& arguments) {
 void add_synth_command(CLI::App& program) {
   auto arguments = std::make_shared<SynthArguments>();
   SynthOptions& synth = arguments->synth;
-  CLI::App* command = program.add_subcommand("synth", "Make up an index of any size, its links, or a corpus");
-  command->add_option("--df", arguments->df, "Lines term<TAB>df, plain, gzip or zstd; or an index, for a twin of it")
+  CLI::App* command = program.add_subcommand("synth", "Generate a synthetic index of any size, its links, or a corpus");
+  command
+      ->add_option("--df", arguments->df,
+                   "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate")
       ->type_name("FILE|INDEX");
-  command->add_option("--docs", arguments->documents, "Documents to make; the table's dfs are scaled to them")
+  command->add_option("--docs", arguments->documents, "Documents to generate; document frequencies are scaled to them")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, end_docid - 1));
-  command->add_option("--df-docs", arguments->df_documents, "Documents of the table's collection (default: --docs)")
+  command
+      ->add_option("--df-docs", arguments->df_documents,
+                   "Documents in the collection that --df counts (default: --docs)")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, end_docid - 1));
-  command->add_option("--clustering", synth.clustering, "How strongly terms keep to sites and directories, 0 to 1")
+  command
+      ->add_option("--clustering", synth.clustering, "How strongly terms cluster in sites and directories, from 0 to 1")
       ->type_name("C")
       ->check(range_validator(0.0, 1.0))
       ->capture_default_str();
-  command->add_option("-q,--queries", arguments->queries, "Queries: terms that are asked together share documents")
+  command->add_option("-q,--queries", arguments->queries, "Queries whose terms occur together in documents")
       ->type_name("FILE");
-  command->add_option("--mean-length", synth.mean_length, "Tokens a document (default: from the dfs)")
+  command->add_option("--mean-length", synth.mean_length, "Mean tokens per document (default: estimated from --df)")
       ->type_name("X")
       ->check(range_validator(1.0, 1e6));
-  command->add_option("--seed", synth.seed, "Another seed, another index")->type_name("N")->capture_default_str();
-  command->add_option("--order", arguments->order, "docIDs: url, or score for falling global scores")
+  command->add_option("--seed", synth.seed, "Seed of the random numbers")->type_name("N")->capture_default_str();
+  command
+      ->add_option("--order", arguments->order, "Order of docIDs:\n  url: by URL\n  score: by decreasing global score")
       ->type_name("NAME")
       ->check(name_validator({"url", "score"}))
       ->capture_default_str();
-  command->add_flag("--pagerank", synth.pagerank, "Store a made-up PageRank");
-  command->add_option("--alpha", synth.scores.alpha, "PageRank's share of global scores")
+  command->add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
+  command->add_option("--alpha", synth.scores.alpha, "Weight of PageRank in global scores")
       ->type_name("X")
       ->check(range_validator(0.0, 1.0))
       ->capture_default_str();
@@ -161,22 +167,22 @@ void add_synth_command(CLI::App& program) {
   command
       ->add_option(
           "--links", arguments->links,
-          "Write links between the documents, lines from<TAB>to of docnos; NAME.gz and NAME.zst are compressed")
+          "Write links between the documents: lines from<TAB>to of docnos, compressed if the name ends in .gz or .zst")
       ->type_name("FILE");
-  command->add_option("--mean-links", arguments->mean_links, "Links a document")
+  command->add_option("--mean-links", arguments->mean_links, "Mean links per document")
       ->type_name("X")
       ->check(range_validator(0.0, 1e4))
       ->capture_default_str();
-  command->add_option("--corpus", arguments->corpus, "Write documents of made-up words as TRECWEB, with links")
+  command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")
       ->type_name("FOLDER");
   add_common_options(*command, arguments->common);
-  command->footer(
-      "\nExamples:\n  quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern\n"
-      "  quern synth --df my.quern -q topics.txt -o twin.quern   (as my.quern, without its text)\n"
-      "  quern synth --df df.tsv --docs 1000000 --order score -o scored.quern\n"
-      "  quern synth --docs 1000000 --links links.tsv.zst   (of the documents that --docs and --seed give an index, "
-      "too)\n"
-      "  quern synth --docs 10000 --corpus made-up && quern index made-up -o made-up.quern");
+  set_notes(*command,
+            {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
+            {{"quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern"},
+             {"quern synth --df my.quern -q topics.txt -o twin.quern", "An index like my.quern, without its text"},
+             {"quern synth --df df.tsv --docs 1000000 --order score -o scored.quern"},
+             {"quern synth --docs 1000000 --links links.tsv.zst"},
+             {"quern synth --docs 10000 --corpus synthetic && quern index synthetic -o synthetic.quern"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -20,7 +20,7 @@ struct VerifyArguments {
   std::vector<std::string> paths;
 };
 
-/// Sums first: they say where the damage is; what the contents contradict comes after.
+/// Checksums first: they show where the damage is. Contradictions in the contents come after.
 void verify(const std::string& path, FileKind kind, const Resources& resources) {
   const std::uint64_t size = File::open_for_reading(quern_file(path)).size();
   resources.progress->start("check sums", size, "bytes");
@@ -52,7 +52,7 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
       break;
     }
     default:
-      throw UnsupportedVersion(path + ": is a Quern file of a kind that this program does not know");
+      throw UnsupportedVersion(path + ": unknown kind of Quern file; a newer version of quern may read it");
   }
   resources.progress->finish();
 }
@@ -75,7 +75,7 @@ void add_verify_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
   command->add_option("PATH", arguments->paths, "Collections, orders, indexes or plans")->type_name("")->required();
   add_common_options(*command, arguments->common);
-  command->footer("\nExample:\n  quern verify my.quern");
+  set_notes(*command, {}, {{"quern verify my.quern"}, {"quern verify my.collection my.order my.plan"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -8,7 +8,7 @@
 
 namespace quern::testing {
 
-/// An index of small_trecweb, made by the executable, and commands that take it first.
+/// An index of small_trecweb, made by the executable, and commands whose first argument it is.
 struct MillIndex {
   TemporaryFolder folder;
   std::string index = folder.path("index");
@@ -23,7 +23,7 @@ struct MillIndex {
   RunOutcome intersect(const CommandLine& options, const std::string& input = {}) const {
     return run("intersect", options, input);
   }
-  /// Queries that come over time, by standard input.
+  /// Queries that arrive over time, on standard input.
   CommandLine stream_command(const CommandLine& options) const { return command("query", {"-q", "-"}, options); }
   RunOutcome stream(const CommandLine& options, const std::string& input) const {
     return run_with(stream_command(options), input);

@@ -34,7 +34,7 @@ class CStrings {
   std::vector<char*> pointers_;
 };
 
-/// Beside this program where both were installed together, else where it was built.
+/// Next to this program if both are installed together, else in the build folder.
 std::string executable() {
   const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "quern";
   return std::filesystem::exists(beside) ? beside : QUERN_EXECUTABLE;

@@ -15,30 +15,30 @@ using CommandLine = std::vector<std::string>;
 /// The corpus, topics and log that come with the sources.
 inline const std::string sample_folder = std::string(QUERN_SOURCE_DIR) + "/sample_data";
 
-/// What a run finds besides its arguments.
+/// The surroundings of a run, besides its arguments.
 struct Surroundings {
   std::string input;                                           ///< standard input
-  std::vector<std::pair<std::string, std::string>> variables;  ///< of the environment, all others named QUERN_… away
+  std::vector<std::pair<std::string, std::string>> variables;  ///< of the environment; others named QUERN_… are removed
   std::string working_folder;                                  ///< empty: the test's own
-  std::string output_path;                                     ///< where standard output goes; empty: it is kept
-  std::size_t max_file_bytes = 0;                              ///< no file may grow larger; 0: any may
+  std::string output_path;                                     ///< where standard output goes; empty: it is captured
+  std::size_t max_file_bytes = 0;                              ///< largest size of a file; 0: no limit
 };
 
 struct RunOutcome {
-  int exit_status = -1;  ///< 128 + its number where a signal ended the run
+  int exit_status = -1;  ///< 128 + the number of the signal that ended the run
   std::string out, err;
   double seconds = 0;
 
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-/// Runs `quern` with these arguments to its end, for two minutes at the most.
+/// Runs `quern` with these arguments to its end, for at most two minutes.
 RunOutcome run_quern(const CommandLine& arguments, const Surroundings& surroundings = {});
 
-/// A run whose standard input stays open, for tests that end it in the middle.
+/// A run whose standard input stays open, for tests that interrupt it.
 class RunningQuern {
  public:
-  /// With `reads_output` what it writes is there for read_line(); else it goes nowhere.
+  /// With `reads_output` its output goes to read_line(); else it is discarded.
   explicit RunningQuern(const CommandLine& arguments, bool reads_output = false);
   /// Kills it if it still runs.
   ~RunningQuern();
@@ -46,10 +46,10 @@ class RunningQuern {
   RunningQuern& operator=(const RunningQuern&) = delete;
 
   void write(const std::string& bytes);
-  /// The next line of its output, without its end; waits for it, for a minute at the most.
+  /// The next line of its output, without its end; waits at most a minute for it.
   std::string read_line();
   void kill(int signal);
-  /// Ends its input and waits for it; the exit status, 128 + its number where a signal ended it.
+  /// Ends its input and waits for it; the exit status, or 128 + the number of the signal that ended it.
   int finish();
   /// Of the run, once it has ended.
   long peak_memory_bytes() const { return peak_memory_bytes_; }
@@ -62,14 +62,14 @@ class RunningQuern {
   long peak_memory_bytes_ = 0;
 };
 
-/// Whether the executable was built with AddressSanitizer as this test was: then it takes more memory.
+/// Whether executable and tests are built with AddressSanitizer, which takes more memory.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-/// Bytes of a file; empty where there is none.
+/// The bytes of a file; empty if it does not exist.
 std::string read_file(const std::string& path);
 /// Names in a folder, hidden ones too, sorted.
 CommandLine names_in(const std::string& folder);

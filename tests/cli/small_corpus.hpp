@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-/// What the tests of the command line index.
+/// Corpora for tests of the command line.
 namespace quern::testing {
 
 /// Four pages on mills, one of them empty; two hosts, whose order is not the corpus's; links among them.

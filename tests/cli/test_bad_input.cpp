@@ -3,13 +3,13 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// Corpora that can't be read, or hold what nobody expects.
+/// Corpora that can't be read, or with unexpected contents.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// The run failed as it should: status 1, one line that names `name`, and nothing left behind.
+/// The run failed as it should: status 1, one line that names `name`, and no files left.
 void check_failure(const RunOutcome& outcome, const std::string& name) {
   INFO(outcome.err);
   CHECK(outcome.exit_status == 1);
@@ -32,7 +32,7 @@ std::string web_page(const std::string& docno, const std::string& html) {
 
 }  // namespace
 
-TEST_CASE("a corpus that isn't there or is none fails, names the file and leaves nothing", "[cli]") {
+TEST_CASE("a missing or unknown corpus is an error that names the file and leaves nothing", "[cli]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("empty"));
   std::string noise;
@@ -56,7 +56,7 @@ TEST_CASE("a corpus that isn't there or is none fails, names the file and leaves
   CHECK(names_in(folder.path("")) == before);
 }
 
-TEST_CASE("a document larger than --max-document is passed over and reported with its place", "[cli]") {
+TEST_CASE("a document larger than --max-document is skipped and reported with its place", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl + "{\"id\":\"huge\",\"contents\":\"" +
                                                               repeated("mill ", 600000) + "\"}\n" + small_jsonl);
@@ -99,7 +99,7 @@ TEST_CASE("a docno of 10,000 characters is kept whole", "[cli]") {
   CHECK(run_quern({"verify", folder.path("out")}).exit_status == 0);
 }
 
-TEST_CASE("duplicate docnos are counted, and refused where that is asked for", "[cli]") {
+TEST_CASE("duplicate docnos are counted, and refused on request", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus =
       folder.write("corpus.jsonl", small_jsonl + small_jsonl + "{\"id\":\"d\",\"text\":\"x\"}\n");
@@ -107,7 +107,7 @@ TEST_CASE("duplicate docnos are counted, and refused where that is asked for", "
   CHECK(kept.exit_status == 0);
   CHECK(kept.json()["parse"]["duplicates"] == 3);
   CHECK(kept.json()["parse"]["indexed"] == 7);
-  CHECK(contains(kept.err, "3 documents have a docno that came before"));
+  CHECK(contains(kept.err, "3 documents with a docno that occurred before"));
   const RunOutcome refused = run_quern({"index", corpus, "-o", folder.path("out2"), "--duplicates", "refuse"});
   check_failure(refused, corpus);
   CHECK(contains(refused.err, "'a'"));
@@ -122,7 +122,7 @@ TEST_CASE("a term of 10,000 characters is cut, counted and found by its own text
   const RunOutcome outcome = run_quern({"index", corpus, "-o", folder.path("out"), "--json"});
   CHECK(outcome.exit_status == 0);
   CHECK(outcome.json()["parse"]["cut_terms"] == 1);
-  CHECK(contains(outcome.err, "1 terms of more than 255 bytes cut"));
+  CHECK(contains(outcome.err, "cut 1 term to 255 bytes"));
   CHECK(run_quern({"query", folder.path("out"), "--query", term, "-a", "and"}).out.starts_with("1 Q0 long 1 "));
   CHECK(run_quern({"inspect", folder.path("out"), term.substr(0, 255)}).exit_status == 0);
 }
@@ -145,7 +145,7 @@ TEST_CASE("a million nested, unclosed or half-open tags take bounded time", "[cl
   for (const char* docno : {" nested ", " unclosed ", " plain "}) CHECK(contains(found, docno));
 }
 
-TEST_CASE("bad documents are passed over up to --max-errors, and reported with file and offset", "[cli]") {
+TEST_CASE("at most --max-errors bad documents are skipped, and reported with file and offset", "[cli]") {
   const TemporaryFolder folder;
   std::string text = small_jsonl;
   CommandLine places;
@@ -170,7 +170,7 @@ TEST_CASE("bad documents are passed over up to --max-errors, and reported with f
   CHECK(run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "0", "--force"}).exit_status == 1);
 }
 
-TEST_CASE("files that are no index, or of another kind, are told apart", "[cli]") {
+TEST_CASE("files that are not an index, or of another kind, are distinguished", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
   const std::string collection = folder.path("collection");

@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 
-/// Benchmarks from the shell: what they print, and what they refuse. Times are only looked at for being there.
+/// Benchmarks from the shell: what they print, and what they refuse. Of times, only the presence is checked.
 namespace quern {
 namespace {
 
@@ -29,7 +29,7 @@ void check_environment(const nlohmann::json& environment, const char* command = 
 
 }  // namespace
 
-TEST_CASE("bench gpu-decode groups lists by length, by one of the names that there are", "[cli][measure]") {
+TEST_CASE("bench gpu-decode groups lists by length, with one of the known groupings", "[cli][measure]") {
   const RunOutcome unknown = run_quern({"bench", "gpu-decode", "nowhere.quern", "--lengths", "threes"});
   CHECK(unknown.exit_status != 0);
   CHECK(contains(unknown.err, "doubling"));
@@ -80,7 +80,7 @@ TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][me
       }
 }
 
-TEST_CASE("bench query measures exact and quantized scores beside each other", "[cli][measure]") {
+TEST_CASE("bench query measures exact and quantized scores side by side", "[cli][measure]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index, "--quantize", "8"}).exit_status == 0);
@@ -108,7 +108,7 @@ TEST_CASE("bench query prints tables for people", "[cli][measure]") {
     CHECK(contains(outcome.out, shown));
 }
 
-TEST_CASE("bench codec measures codecs and those of others by length of lists", "[cli][measure]") {
+TEST_CASE("bench codec measures own and third-party codecs by length of lists", "[cli][measure]") {
   const SampleIndexes indexes;
   const RunOutcome outcome =
       run_quern({"bench", "codec", indexes.newpfd, "--lengths", "all,doubling", "--codec", "rpfd,newpfd", "--recursion",
@@ -136,14 +136,14 @@ TEST_CASE("bench codec measures codecs and those of others by length of lists", 
   const RunOutcome table =
       run_quern({"bench", "codec", "--synthetic", "--postings", "30000", "--repeats", "1", "--no-peers"});
   CHECK(table.exit_status == 0);
-  for (const char* shown : {"newpfd", "rpfd", "rice", "memcpy", "10000 postings and more"})
+  for (const char* shown : {"newpfd", "rpfd", "rice", "memcpy", "10000 postings or more"})
     CHECK(contains(table.out, shown));
   CHECK_FALSE(contains(table.out, "streamvbyte"));
   CHECK(run_quern({"bench", "codec", "--synthetic", "--lengths", "tripling"}).exit_status == 2);
   CHECK(run_quern({"bench", "codec"}).exit_status == 2);
 }
 
-TEST_CASE("what benchmarks measured is drawn, where matplotlib is there", "[cli][measure]") {
+TEST_CASE("benchmarks are plotted if matplotlib is installed", "[cli][measure]") {
   if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") != 0) {
     WARN("skipped: no matplotlib");
     return;
@@ -208,7 +208,7 @@ TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
         1);
 }
 
-TEST_CASE("order --report measures all orders or those that are named", "[cli][order][measure]") {
+TEST_CASE("order --report measures all orders, or the named ones", "[cli][order][measure]") {
   const TemporaryFolder folder;
   const std::string collection = folder.path("collection");
   REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
@@ -241,7 +241,7 @@ TEST_CASE("order --report measures all orders or those that are named", "[cli][o
   CHECK_FALSE(contains(two.out, "natural"));
 }
 
-TEST_CASE("order wants an output or --report, not both, and one order where it writes one", "[cli][order]") {
+TEST_CASE("order needs either an output or --report, and one order to write", "[cli][order]") {
   const TemporaryFolder folder;
   const std::string collection = folder.path("collection"), out = folder.path("order");
   REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);

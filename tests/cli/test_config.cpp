@@ -44,18 +44,18 @@ TEST_CASE("a configuration file sets options, and the command line wins over it"
   CHECK(figures["block_size"] == 256);
 }
 
-TEST_CASE("what a configuration file gets wrong is named with its line", "[cli][config]") {
+TEST_CASE("mistakes in a configuration file are named with their line", "[cli][config]") {
   const Corpus corpus;
   struct Case {
     const char* text;
     const char* said;
   };
   for (const Case& wrong :
-       {Case{"codec = rice\n\nblocksize = 64\n", "line 3: 'blocksize'"},
-        Case{"config = other.conf\n", "line 1: 'config'"}, Case{"# one\nblock-size = 100\n", "line 2: "},
-        Case{"codec = rice\nk1 = large\n", "line 2: "}, Case{"codec = zip\n", "line 1: "},
-        Case{"memory = lots\n", "line 1: "}, Case{"codec = rice\ncodec = newpfd\n", "line 2: "},
-        Case{"codec = rice\nwhat is this\n", "line 2: "}}) {
+       {Case{"codec = rice\n\nblocksize = 64\n", "line 3: unknown setting 'blocksize'"},
+        Case{"config = other.conf\n", "line 1: unknown setting 'config'"},
+        Case{"# one\nblock-size = 100\n", "line 2: "}, Case{"codec = rice\nk1 = large\n", "line 2: "},
+        Case{"codec = zip\n", "line 1: "}, Case{"memory = lots\n", "line 1: "},
+        Case{"codec = rice\ncodec = newpfd\n", "line 2: "}, Case{"codec = rice\nwhat is this\n", "line 2: "}}) {
     INFO(wrong.text);
     const std::string config = corpus.folder.write("my.conf", wrong.text);
     const RunOutcome outcome = corpus.make({"--config", config});
@@ -66,14 +66,14 @@ TEST_CASE("what a configuration file gets wrong is named with its line", "[cli][
   }
 }
 
-TEST_CASE("the environment sets threads, memory and work folder, below file and command line", "[cli][config]") {
+TEST_CASE("the environment sets threads, memory and temporary folder unless file or command line do", "[cli][config]") {
   const Corpus corpus;
   const auto with = [](const std::string& name, const std::string& value) {
     Surroundings surroundings;
     surroundings.variables = {{name, value}};
     return surroundings;
   };
-  // A value that can't be used shows which one counts.
+  // An unusable value shows which one counts.
   const std::string nowhere = corpus.folder.path("nowhere"), here = corpus.folder.path("");
   CHECK(contains(corpus.make({}, with("QUERN_TMP", nowhere)).err, nowhere));
   CHECK(corpus.make({"--tmp", here}, with("QUERN_TMP", nowhere)).exit_status == 0);
@@ -90,7 +90,7 @@ TEST_CASE("the environment sets threads, memory and work folder, below file and 
   CHECK(corpus.make({"-j", "1"}, with("QUERN_THREADS", "100000")).exit_status == 0);
 }
 
-TEST_CASE("threads, memory and folders never show in the bytes", "[cli][config]") {
+TEST_CASE("threads, memory and folders never change the bytes", "[cli][config]") {
   const Corpus corpus;
   std::filesystem::create_directory(corpus.folder.path("tmp"));
   REQUIRE(corpus.make({"-j", "1", "--memory", "32M"}).exit_status == 0);
@@ -102,7 +102,7 @@ TEST_CASE("threads, memory and folders never show in the bytes", "[cli][config]"
   CHECK(read_file(corpus.folder.path("index2/index.quern")) == bytes);
 }
 
-TEST_CASE("the settings that inspect prints make the same bytes again", "[cli][config]") {
+TEST_CASE("the settings that inspect prints reproduce the same bytes", "[cli][config]") {
   const Corpus corpus;
   const std::string words = corpus.folder.write("words.txt", "the\nof  # of what\nÜber a\n");
   for (const CommandLine& options :

@@ -23,7 +23,7 @@ std::string results(const std::string& index) {
 
 }  // namespace
 
-TEST_CASE("an index exported and imported answers as it did", "[cli][interchange]") {
+TEST_CASE("an index gives the same answers after export and import", "[cli][interchange]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   succeed({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index});
@@ -62,7 +62,7 @@ TEST_CASE("import reads standard input and prints figures", "[cli][interchange]"
   CHECK(run_quern({"inspect", folder.path("b"), "--json"}).exit_status == 0);
 }
 
-TEST_CASE("import and export refuse what is wrong and leave nothing", "[cli][interchange]") {
+TEST_CASE("import and export refuse bad input and leave nothing", "[cli][interchange]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   succeed({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index});
@@ -78,7 +78,7 @@ TEST_CASE("import and export refuse what is wrong and leave nothing", "[cli][int
   CHECK(run_quern({"export", index, "--to", "ds2i", "-o", folder.path("a")}).exit_status == 1);
   CHECK(names_in(folder.path("")) == CommandLine{"a.sizes", "corpus.jsonl", "index"});
   CHECK(run_quern({"export", index, "--to", "ds2i", "-o", folder.path("a"), "--force"}).exit_status == 0);
-  // A part is missing.
+  // A file is missing.
   std::filesystem::remove(folder.path("a.freqs"));
   CHECK(contains(run_quern({"import", folder.path("a"), "-o", folder.path("b")}).err, "a.freqs"));
 }

@@ -67,10 +67,10 @@ TEST_CASE("intersect finds as many documents as ranked AND, for a whole file of 
   CHECK(json["postings"] > json["results"]);
   for (const char* key : {"mean_us", "mean_decode_us", "mean_thin_out_us", "p99_us", "queries_per_second"})
     CHECK(json[key].get<double>() > 0);
-  CHECK(run_quern({"intersect", index, "-q", topics, "-o", out}).exit_status == 1);  // there already
+  CHECK(run_quern({"intersect", index, "-q", topics, "-o", out}).exit_status == 1);  // exists already
 }
 
-TEST_CASE("bench intersect has a row for each method and each length of segments", "[cli][intersect][measure]") {
+TEST_CASE("bench intersect has a row for each method and each segment length", "[cli][intersect][measure]") {
   const MillIndex mill;
   const std::string queries = mill.folder.write("queries", "1:wheel mill\n2:mill\n");
   const auto bench = [&](const Arguments& options) {
@@ -98,7 +98,7 @@ TEST_CASE("bench intersect has a row for each method and each length of segments
   CHECK(bench({"--method", "hash"}).exit_status == 2);
 }
 
-TEST_CASE("intersections run on the CPU where there is no GPU, if that may be", "[cli][intersect]") {
+TEST_CASE("intersections run on the CPU without a GPU, unless a GPU is required", "[cli][intersect]") {
   const MillIndex mill;
   Surroundings no_gpu;
   no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
@@ -118,7 +118,7 @@ TEST_CASE("intersections run on the CPU where there is no GPU, if that may be", 
   CHECK(on_gpu.exit_status == 1);
   CHECK(on_gpu.out.empty());
   CHECK(contains(on_gpu.err, "--device cpu"));
-  CHECK(ask({"--method", "merge-find"}).exit_status == 1);  // which is no method of the CPU
+  CHECK(contains(ask({"--method", "merge-find"}).err, "--method merge-find needs --device gpu"));
   CHECK(ask({"--levels", "5"}).exit_status == 2);
   for (const std::string gpus : {"1", "2", "all"}) {
     const RunOutcome on_any = ask({"--device", "auto", "--gpus", gpus});
@@ -129,7 +129,7 @@ TEST_CASE("intersections run on the CPU where there is no GPU, if that may be", 
   CHECK(ask({"--bucketing", "perhaps"}).exit_status == 2);
 }
 
-TEST_CASE("benchmarks of intersections on a GPU need one, and say so", "[cli][intersect][measure]") {
+TEST_CASE("GPU benchmarks of intersections fail without a GPU, and say so", "[cli][intersect][measure]") {
   const MillIndex mill;
   Surroundings no_gpu;
   no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};

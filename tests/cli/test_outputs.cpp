@@ -11,7 +11,7 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Output appears whole or not at all, and what was there before stays until then.
+/// Output appears whole or not at all, and the previous output stays until then.
 namespace quern {
 namespace {
 
@@ -74,7 +74,7 @@ TEST_CASE("existing output is refused, and replaced with --force", "[cli][output
   CHECK(names_in(folder.path("")) == CommandLine{"collection", "corpus.jsonl", "index", "order", "other.jsonl", "run"});
 }
 
-TEST_CASE("Force replaces nothing that Quern did not make", "[cli][output]") {
+TEST_CASE("--force replaces nothing that Quern did not write", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
   folder.write("folder/letter.txt", "keep me");
@@ -93,7 +93,7 @@ TEST_CASE("Force replaces nothing that Quern did not make", "[cli][output]") {
   CHECK(read_file(folder.path("file.txt")) == "keep me");
 }
 
-TEST_CASE("a killed run leaves the old output, and the next one clears up", "[cli][output]") {
+TEST_CASE("a killed run leaves the old output, and the next one cleans up", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
   REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
@@ -103,7 +103,7 @@ TEST_CASE("a killed run leaves the old output, and the next one clears up", "[cl
     RunningQuern running({"index", "-", "-o", index, "--force"});
     running.write(small_jsonl);
     REQUIRE(waits_for([&] { return has_leftovers(folder.path("")); }));
-    // Another run beside it takes nothing away from a living one.
+    // A concurrent run removes nothing that belongs to a running one.
     REQUIRE(run_quern({"index", corpus, "-o", index, "--force"}).exit_status == 0);
     CHECK(has_leftovers(folder.path("")));
     running.kill(signal);
@@ -114,7 +114,7 @@ TEST_CASE("a killed run leaves the old output, and the next one clears up", "[cl
   }
 }
 
-TEST_CASE("a full disk fails each stage, leaves nothing behind and keeps the old output", "[cli][output]") {
+TEST_CASE("a full disk fails each stage, leaves no files and keeps the old output", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", wide_corpus());
   const std::string collection = folder.path("collection"), order = folder.path("order"), index = folder.path("index");
@@ -160,7 +160,7 @@ TEST_CASE("standard output that can't be written is a failure", "[cli][output]")
   }
 }
 
-TEST_CASE("work files go to --tmp, and are gone at the end", "[cli][output]") {
+TEST_CASE("temporary files go to --tmp, and are removed at the end", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
   std::filesystem::create_directory(folder.path("tmp"));

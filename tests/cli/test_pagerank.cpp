@@ -48,7 +48,7 @@ TEST_CASE("inspect --links prints a collection's links, with --json their counts
   const Files files;
   const RunOutcome links = run_quern({"inspect", files.collection, "--links"});
   CHECK(links.out == "http://www.mill.example/wheel\thttp://www.mill.example/stone\n");
-  CHECK(contains(links.err, "1 links: 1 distinct between documents, 0 leave the collection"));
+  CHECK(contains(links.err, "1 link: 1 distinct between documents, 0 leave the collection"));
   const auto counts = run_quern({"inspect", files.collection, "--links", "--json"}).json();
   CHECK(counts["edges"] == 1);
   CHECK(counts["leaving"] == 0);
@@ -56,11 +56,11 @@ TEST_CASE("inspect --links prints a collection's links, with --json their counts
   CHECK(run_quern({"inspect", files.index, "--links"}).exit_status == 1);
 }
 
-TEST_CASE("an index brings its pages' PageRank, and says where it came from", "[cli][pagerank]") {
+TEST_CASE("an index stores its pages' PageRank and its origin", "[cli][pagerank]") {
   const Files files;
   const RunOutcome made = files.make_index({"--pagerank-scale", "linear", "--json"});
   REQUIRE(made.exit_status == 0);
-  CHECK(contains(made.err, "1 links: 1 distinct between documents"));
+  CHECK(contains(made.err, "1 link: 1 distinct between documents"));
   CHECK(made.json()["pagerank"]["from"] == "links");
   CHECK(made.json()["pagerank"]["links"]["edges"] == 1);
   CHECK(made.json()["pagerank"]["dangling"] == 3);
@@ -72,12 +72,12 @@ TEST_CASE("an index brings its pages' PageRank, and says where it came from", "[
   CHECK(scores["pagerank_scale"] == "linear");
 }
 
-TEST_CASE("PageRank comes from a link file or a score file where one is given", "[cli][pagerank]") {
+TEST_CASE("PageRank comes from a link file or a score file if one is given", "[cli][pagerank]") {
   const Files files;
   const std::string links = files.folder.write("links", "M-3\tM-1\nM-3\tM-9\nhttp://a.example/wind\tM-1\n");
   const RunOutcome linked = files.make_order({"--links", links, "--json"});
   REQUIRE(linked.exit_status == 0);
-  CHECK(contains(linked.err, "3 links in the file: 2 distinct between documents, 1 with a name that no document has"));
+  CHECK(contains(linked.err, "3 links in the file: 2 distinct between documents, 1 with an unknown document"));
   CHECK(linked.json()["pagerank"]["from"] == "link file");
   const auto from_links = run_quern({"inspect", files.order, "--json"}).json()["scores"];
   CHECK(from_links["pagerank_from"] == "link file");
@@ -86,9 +86,9 @@ TEST_CASE("PageRank comes from a link file or a score file where one is given", 
   const std::string scores = files.folder.write("scores", "M-1 1\nM-2\t4\nM-9 7\n");
   const RunOutcome scored = files.make_index({"--pagerank", scores, "--pagerank-scale", "linear"});
   REQUIRE(scored.exit_status == 0);
-  CHECK(contains(scored.err, "PageRank of 2 documents from the file"));
-  CHECK(contains(scored.err, "2 documents have no score in the file; theirs is 0"));
-  CHECK(contains(scored.err, "1 lines of the file name documents that the collection does not have"));
+  CHECK(contains(scored.err, "read PageRank of 2 documents from the file"));
+  CHECK(contains(scored.err, "2 documents without a score in the file get 0"));
+  CHECK(contains(scored.err, "1 line with unknown documents in the file"));
   CHECK(files.pageranks() == std::map<std::string, double>{{"M-1", 0.25}, {"M-2", 1.0}, {"M-3", 0.0}, {"M-4", 0.0}});
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("bad link and score files are named with the line, and nothing is writ
   CHECK(files.make_order({"--links", links, "--pagerank", scores}).exit_status == 2);
 }
 
-TEST_CASE("where no page links to another all have the same PageRank, and it is said", "[cli][pagerank]") {
+TEST_CASE("without links all pages have the same PageRank, and a message says so", "[cli][pagerank]") {
   const Files files;
   const std::string none = files.folder.write("none", "");
   const RunOutcome outcome = files.make_index({"--links", none});
@@ -115,8 +115,7 @@ TEST_CASE("where no page links to another all have the same PageRank, and it is 
   for (const auto& [docno, rank] : files.pageranks()) CHECK(rank == 1);
 }
 
-TEST_CASE("the printed configuration of an index in score order makes the same index again",
-          "[cli][pagerank][config]") {
+TEST_CASE("the printed configuration of an index in score order reproduces the same index", "[cli][pagerank][config]") {
   const Files files;
   REQUIRE(files.make_index({"--order", "score", "--alpha", "0.625", "--pagerank-scale", "log", "--k1", "0.9"})
               .exit_status == 0);

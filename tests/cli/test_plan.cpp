@@ -54,7 +54,7 @@ TEST_CASE("a plan keeps its budget, is the same each time, and can be verified a
     const RunOutcome simulated = pages.simulate({"--plan", pages.folder.path(name), "--json"});
     REQUIRE(simulated.exit_status == 0);
     CHECK(simulated.json()["hit_rate"].get<double>() > 0);
-    // A sweep of the same settings says the same.
+    // A sweep with the same settings gives the same figures.
     const RunOutcome swept = pages.simulate({"--train", pages.log, "--policy", name, "--budget", "20%", "--json"});
     REQUIRE(swept.exit_status == 0);
     CHECK(swept.json()["results"][0] == simulated.json());
@@ -87,7 +87,7 @@ TEST_CASE("an index in another order can be planned for, with a warning", "[cli]
   CHECK(made.json()["early_termination"] == false);
 }
 
-TEST_CASE("bad logs, budgets and lambdas are told from each other", "[cli][cache]") {
+TEST_CASE("bad logs, budgets and lambdas are refused with different messages", "[cli][cache]") {
   const ScoredSample pages;
   CHECK(pages.plan("p", {"--budget", "half"}).exit_status == 2);
   CHECK(pages.plan("p", {"--budget", "-5%"}).exit_status == 2);
@@ -106,7 +106,7 @@ TEST_CASE("bad logs, budgets and lambdas are told from each other", "[cli][cache
   CHECK(pages.simulate({"--train", pages.log, "--plan", "x"}).exit_status == 2);
 }
 
-TEST_CASE("a sweep comes as a table, as values and as JSON", "[cli][cache]") {
+TEST_CASE("a sweep is printed as a table, as CSV and as JSON", "[cli][cache]") {
   const ScoredSample pages;
   const Arguments sweep = {"--train", pages.log, "--budget", "5%,50%", "--max-admission", "0.5,1", "-k", "1,10"};
   const auto with = [&](const Arguments& more) {

@@ -8,7 +8,7 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// Queries from the shell: where they come from, how results are written.
+/// Queries from the shell: their sources, and how results are written.
 namespace quern {
 namespace {
 
@@ -28,7 +28,7 @@ std::vector<std::pair<std::string, std::string>> ranking(const std::string& run)
 
 }  // namespace
 
-TEST_CASE("results come as TREC, MS MARCO, JSON lines or a table", "[cli][query]") {
+TEST_CASE("results are written as TREC, MS MARCO, JSON lines or a table", "[cli][query]") {
   const MillIndex mill;
   const RunOutcome trec = mill.query({"--query", "mill", "--tag", "my tag"});
   CHECK(trec.exit_status == 0);
@@ -49,7 +49,7 @@ TEST_CASE("results come as TREC, MS MARCO, JSON lines or a table", "[cli][query]
   CHECK(json["results"][0]["rank"] == 1);
   CHECK(json["results"][0]["title"] == "Wind");
   CHECK(json["results"][0]["url"] == "http://a.example/wind");
-  // Scores read back to the same float, in every form.
+  // Scores read back to the same float, in every format.
   const std::string line = lines_of(trec.out).front();
   std::istringstream columns(line);
   std::string skipped, score;
@@ -107,7 +107,7 @@ TEST_CASE("or finds any term, and all of them, k cuts, and unknown terms find no
   CHECK(ranking(mill.query({"--query", "the"}).out).size() == 2);
 }
 
-TEST_CASE("odd query files get an answer for each query, with every algorithm", "[cli][query]") {
+TEST_CASE("unusual query files get an answer for each query, with every algorithm", "[cli][query]") {
   const MillIndex mill;
   std::string thousand = "mill";
   for (int i = 1; i < 1000; ++i) thousand += i % 3 == 0 ? " mill" : " w" + std::to_string(i);
@@ -127,7 +127,7 @@ TEST_CASE("odd query files get an answer for each query, with every algorithm", 
   }
 }
 
-TEST_CASE("quantized scores are whole numbers, and refused where the index has none", "[cli][query][quantized]") {
+TEST_CASE("quantized scores are whole numbers, and refused if the index has none", "[cli][query][quantized]") {
   const MillIndex mill;
   const RunOutcome refused = mill.query({"--query", "mill", "--scores", "quantized"});
   CHECK(refused.exit_status == 1);
@@ -214,14 +214,14 @@ TEST_CASE("runs over every codec and block size are the same bytes", "[cli][quer
   }
 }
 
-TEST_CASE("what queries took is written as JSON, for each algorithm", "[cli][query]") {
+TEST_CASE("times and counts of queries are written as JSON, for each algorithm", "[cli][query]") {
   const MillIndex mill;
   for (const char* algorithm : {"or", "maxscore", "and"}) {
     INFO(algorithm);
     const std::string stats = mill.folder.path("stats.json");
     const RunOutcome outcome = mill.query({"--query", "mill", "-a", algorithm, "--stats", stats});
     REQUIRE(outcome.exit_status == 0);
-    CHECK(contains(outcome.err, "1 queries"));
+    CHECK(contains(outcome.err, "1 query, "));
     const auto json = nlohmann::json::parse(read_file(stats));
     CHECK(json["queries"] == 1);
     CHECK(json["algorithm"] == algorithm);
@@ -234,7 +234,7 @@ TEST_CASE("what queries took is written as JSON, for each algorithm", "[cli][que
   }
 }
 
-TEST_CASE("queries run on the CPU where there is no GPU, if that may be", "[cli][query]") {
+TEST_CASE("queries run on the CPU without a GPU, unless a GPU is required", "[cli][query]") {
   const MillIndex mill;
   const RunOutcome on_cpu = mill.query({"--query", "mill wheel"});
   Surroundings no_gpu;

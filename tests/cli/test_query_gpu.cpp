@@ -25,7 +25,8 @@ RunOutcome run(const std::string& index, const CommandLine& options, const std::
 
 }  // namespace
 
-TEST_CASE("one GPU and all of them write what the CPU writes, and say where the time went", "[cli][query][gpu]") {
+TEST_CASE("one GPU and all of them write what the CPU writes, and --stats has the times of their stages",
+          "[cli][query][gpu]") {
   SKIP_WITHOUT_GPU();
   const TemporaryFolder folder;
   const std::string index = folder.path("index"), stats = folder.path("stats");
@@ -53,7 +54,7 @@ TEST_CASE("one GPU and all of them write what the CPU writes, and say where the 
   }
 }
 
-TEST_CASE("a GPU that is not there is an error that says how many are", "[cli][query][gpu]") {
+TEST_CASE("a missing GPU is an error that says how many there are", "[cli][query][gpu]") {
   SKIP_WITHOUT_GPU();
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
@@ -71,13 +72,14 @@ TEST_CASE("a GPU that is not there is an error that says how many are", "[cli][q
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("where a GPU fails midway, the CPU answers what is left, if it may", "[cli][query][gpu]") {
+TEST_CASE("if a GPU fails midway, the CPU answers the remaining queries, unless a GPU is required",
+          "[cli][query][gpu]") {
   SKIP_WITHOUT_GPU();
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0);
   const CommandLine form = {"--output-format", "msmarco", "-k", "1000"};
-  // So many results take more memory than what is left.
+  // These results take more memory than is free.
   constexpr unsigned many = 4000;
   std::string rest;
   for (unsigned i = 0; i < many; ++i) rest += "mill\n";

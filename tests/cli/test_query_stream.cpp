@@ -3,7 +3,7 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Queries that come over time.
+/// Queries that arrive over time.
 namespace quern {
 namespace {
 
@@ -38,7 +38,7 @@ TEST_CASE("a full batch does not wait", "[cli][query][stream]") {
   CHECK(run.read_line() == "3\tM-2\t1");
 }
 
-TEST_CASE("a stream gives the results of a file, in every form with a query a line", "[cli][query][stream]") {
+TEST_CASE("a stream gives the results of a file, in every format with one query per line", "[cli][query][stream]") {
   const MillIndex mill;
   const std::pair<const char*, const char*> inputs[] = {
       {"lines", "\xef\xbb\xbfmill\r\n\nstones mill\nnowhere"},
@@ -60,7 +60,7 @@ TEST_CASE("a stream gives the results of a file, in every form with a query a li
   }
 }
 
-TEST_CASE("a stream must name its form, and what is wrong with it is said after the answers before", "[cli][stream]") {
+TEST_CASE("a stream must name its format, and errors in it come after the previous answers", "[cli][stream]") {
   const MillIndex mill;
   for (const char* form : {"auto", "trec", "webtrack"}) {
     const RunOutcome refused = mill.stream({"--queries-format", form, "--batch-wait", "0"}, "mill\n");

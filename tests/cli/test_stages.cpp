@@ -5,7 +5,7 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// The stages one by one and in one go, their figures, and the analyzer's text.
+/// The stages one by one and together, their figures, and analyzed text.
 namespace quern {
 namespace {
 
@@ -15,7 +15,7 @@ const std::string source_folder = QUERN_SOURCE_DIR;
 
 }  // namespace
 
-TEST_CASE("parse, order and build make the very bytes of index, in every order", "[cli][order]") {
+TEST_CASE("parse, order and build make the same bytes as index, in every order", "[cli][order]") {
   const TemporaryFolder folder;
   const std::string sample = source_folder + "/sample_data/corpus", collection = folder.path("collection");
   const CommandLine shaping = {"--codec", "rpfd", "--block-size", "64"};
@@ -46,7 +46,7 @@ TEST_CASE("parse, order and build make the very bytes of index, in every order",
   CHECK(read_file(folder.path("built/index.quern")) == seen.front());
 }
 
-TEST_CASE("the automatic order is by URL where all documents have one, else natural", "[cli][order]") {
+TEST_CASE("the automatic order is by URL if all documents have one, else natural", "[cli][order]") {
   const TemporaryFolder folder;
   const auto order_of = [&](const std::string& corpus) {
     REQUIRE(run_quern({"index", folder.write("corpus", corpus), "-o", folder.path("index"), "--force"}).exit_status ==
@@ -155,7 +155,7 @@ TEST_CASE("a corpus may come compressed, in several files, and on standard input
   CHECK(postings_of({"-"}, input) == wanted);
 }
 
-TEST_CASE("analyze shows terms as documents and queries are cut", "[cli]") {
+TEST_CASE("analyze shows the terms of documents and queries", "[cli]") {
   CHECK(run_quern({"analyze", "The MILLS, of gods", "Über-x"}).out == "the mills of gods\nüber x\n");
   CHECK(run_quern({"analyze", "The mills of the gods", "--stemmer", "porter2", "--stopwords", "english"}).out ==
         "mill god\n");
@@ -173,7 +173,7 @@ TEST_CASE("analyze shows terms as documents and queries are cut", "[cli]") {
   CHECK(run_quern({"analyze", "--index", folder.path("index"), "The wheels, the WHEEL: mills"}).out == "wheel mill\n");
 }
 
-TEST_CASE("the sample data is what its script makes", "[cli][sample]") {
+TEST_CASE("the sample data matches its script's output", "[cli][sample]") {
   if (std::system("command -v python3 > /dev/null 2>&1") != 0) {
     WARN("skipped: no python3");
     return;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <sstream>
+
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
@@ -8,24 +11,68 @@ namespace {
 
 using namespace testing;
 
-const CommandLine commands = {"index", "query", "parse", "order", "build", "inspect", "verify", "analyze"};
+/// The words after `quern` of each command, groups of commands included.
+std::vector<CommandLine> all_commands() {
+  std::vector<CommandLine> commands;
+  for (const std::string& line : lines_of(run_quern({"help", "--commands"}).out)) {
+    std::istringstream words(line);
+    CommandLine command;
+    for (std::string word; words >> word;) command.push_back(word);
+    command.erase(command.begin());
+    if (!command.empty()) commands.push_back(command);
+  }
+  return commands;
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (const std::string& line : lines_of(text)) longest = std::max(longest, line.size());
+  return longest;
+}
 
 }  // namespace
 
-TEST_CASE("every command has a help text with an example, and the program lists them all", "[cli]") {
+TEST_CASE("every command has a help text with an example, and the program lists them all", "[cli][help]") {
   const RunOutcome program = run_quern({"--help"});
   CHECK(program.exit_status == 0);
   CHECK(program.err.empty());
-  for (const std::string& command : commands) {
-    INFO(command);
-    CHECK(contains(program.out, "\n  " + command));
-    const RunOutcome help = run_quern({command, "--help"});
+  const std::vector<CommandLine> commands = all_commands();
+  REQUIRE(commands.size() > 20);
+  for (CommandLine command : commands) {
+    std::string name = "quern";
+    for (const std::string& word : command) name += " " + word;
+    INFO(name);
+    if (command.size() == 1) CHECK(contains(program.out, "\n  " + command[0]));
+    const RunOutcome page = run_quern([&] {
+      CommandLine words = {"help"};
+      words.insert(words.end(), command.begin(), command.end());
+      return words;
+    }());
+    command.push_back("--help");
+    const RunOutcome help = run_quern(command);
     CHECK(help.exit_status == 0);
     CHECK(help.err.empty());
-    CHECK(contains(help.out, "Example"));
-    CHECK(contains(help.out, "quern " + command));
-    CHECK(contains(help.out, "-j"));
-    CHECK(contains(help.out, "--quiet"));
+    CHECK(contains(help.out, "Usage: " + name));
+    CHECK(page.out == help.out);
+    if (!contains(help.out, "Commands:")) {
+      CHECK(contains(help.out, "Examples:\n"));
+      CHECK(contains(help.out.substr(help.out.find("Examples:")), name));
+    }
+    if (contains(help.out, "--threads")) CHECK(contains(help.out, "--quiet"));
+  }
+}
+
+TEST_CASE("help is folded at the width of the terminal, 80 columns if it is unknown", "[cli][help]") {
+  for (CommandLine command : all_commands()) {
+    INFO(command.back());
+    command.push_back("--help");
+    CHECK(longest_line(run_quern(command).out) <= 80);
+    for (const char* columns : {"100", "72"}) {
+      Surroundings terminal;
+      terminal.variables = {{"COLUMNS", columns}};
+      const std::string help = run_quern(command, terminal).out;
+      CHECK(longest_line(help) <= std::stoul(columns));
+    }
   }
 }
 
@@ -46,8 +93,13 @@ TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
     const char* said;
   };
   const std::vector<Case> cases = {
-      {{}, "subcommand"},
-      {{"grind"}, "grind"},
+      {{}, "a command is required"},
+      {{"grind"}, "unknown command 'grind'"},
+      {{"quary"}, "did you mean query?"},
+      {{"bench", "grind"}, "unknown command 'grind'"},
+      {{"bench", "gpu"}, "quern bench gpu --help"},
+      {{"help", "grind"}, "no command 'grind'"},
+      {{"completion", "fish"}, "bash, zsh"},
       {{"--nonsense"}, "nonsense"},
       {{"index"}, "required"},
       {{"index", "-o", "x"}, "CORPUS"},
@@ -69,11 +121,17 @@ TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
       {{"order", "x", "-o", "y", "--by", "size"}, "natural"},
       {{"order", "x"}, "--output"},
       {{"build", "-o", "y"}, "COLLECTION"},
-      {{"query", index}, "quer"},
-      {{"query", index, "--query", "mill", "-q", "-"}, "quer"},
+      {{"query", index}, "--query or --queries is required"},
+      {{"query", index, "water mill"}, "unexpected argument 'water mill'; give the query with --query"},
+      {{"query", index, "--query", "mill", "--stemmer", "porter2"}, "queries use the index's analyzer"},
+      {{"query", index, "--query", "mill", "--algoritm", "or"}, "did you mean --algorithm?"},
+      {{"query", index, "--query", "mill", "--quantize", "8"}, "it belongs to quern index"},
+      {{"query", index, "--query", "mill", "-k"}, "-k needs a value"},
+      {{"query", index, "--query", "mill", "-k", "1", "-k", "2"}, "-k is given more than once"},
+      {{"query", index, "--query", "mill", "-q", "-"}, "can't be combined with"},
       {{"query", index, "--query", "mill", "-k", "0"}, "-k"},
       {{"query", index, "--query", "mill", "-k", "-1"}, "-k"},
-      {{"query", index, "--query", "mill", "-k", "many"}, "-k"},
+      {{"query", index, "--query", "mill", "-k", "many"}, "-k: 'many' is not a number"},
       {{"query", index, "--query", "mill", "-a", "guess"}, "and"},
       {{"query", index, "--query", "mill", "--output-format", "xml"}, "trec"},
       {{"query", index, "--query", "mill", "--queries-format", "sql"}, "auto"},

@@ -30,3 +30,8 @@ run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${WORK}/build" -G "${G
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer")
 run("${WORK}/moved/bin/quern" --version)
+foreach(file man/man1/quern.1 man/man1/quern-bench-gpu.1 bash-completion/completions/quern zsh/site-functions/_quern)
+  if(NOT EXISTS "${WORK}/moved/share/${file}")
+    message(FATAL_ERROR "share/${file} is not installed")
+  endif()
+endforeach()

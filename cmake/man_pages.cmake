@@ -1,0 +1,11 @@
+# Man pages and completions, which the executable writes from its own command line: made with the build, and installed.
+set(manual_folder "${CMAKE_BINARY_DIR}/manual")
+add_custom_command(OUTPUT "${manual_folder}/written"
+                   COMMAND "${CMAKE_COMMAND}" "-DQUERN=$<TARGET_FILE:quern>" "-DFOLDER=${manual_folder}"
+                           -P "${CMAKE_CURRENT_LIST_DIR}/write_manual.cmake"
+                   DEPENDS quern "${CMAKE_CURRENT_LIST_DIR}/write_manual.cmake"
+                   COMMENT "Writing man pages and completions" VERBATIM)
+add_custom_target(manual ALL DEPENDS "${manual_folder}/written")
+install(DIRECTORY "${manual_folder}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+install(FILES "${manual_folder}/quern" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${manual_folder}/_quern" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/measure/gpu/gpu_bench.hpp"
+
+#include "bench/bench.hpp"
+#include "figures.hpp"
+#include "gpu_options.hpp"
+#include "query_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct BenchGpuArguments {
+  CommonOptions common;
+  QuerySource queries;
+  ScoringArguments scoring;
+  std::string index;
+  std::vector<std::string> algorithms = {"or", "bmw", "and"};
+  std::vector<std::string> strategies = {std::string(gpu::all_strategies().front().name)};
+  GpuBenchOptions bench;
+  bool no_cpu = false;
+};
+
+Json figures_json(const GpuBenchFigures& figures) {
+  const auto queries = static_cast<double>(figures.queries);
+  Json json = {{"strategy", figures.strategy->name},
+               {"algorithm", figures.algorithm->name},
+               {"k", figures.k},
+               {"gpus", figures.gpus},
+               {"batch_queries", figures.batch_queries},
+               {"queries", figures.queries},
+               {"queries_per_second", queries / figures.seconds},
+               {"kernel_queries_per_second", queries / figures.kernel_seconds},
+               {"postings_per_query", figures.postings / queries},
+               {"postings_per_second", figures.postings / figures.kernel_seconds}};
+  json.update(gpu_json(figures.statistics));
+  json["bound"] = nullptr;
+  json["share"] = nullptr;
+  if (figures.bound) {
+    json["bound"] = figures.bound->name;
+    json["bound_queries_per_second"] = queries / figures.bound->seconds;
+    json["share"] = figures.bound->seconds / figures.kernel_seconds;
+  }
+  json["joules_per_1000_queries"] = nullptr;
+  if (figures.joules) json["joules_per_1000_queries"] = 1000 * *figures.joules / queries;
+  if (figures.wall_us) json["wall"] = times_json(*figures.wall_us);
+  if (figures.device_us) json["device"] = times_json(*figures.device_us);
+  if (figures.cpu_seconds > 0) {
+    json["cpu_queries_per_second"] = queries / figures.cpu_seconds;
+    json["times_cpu"] = figures.cpu_seconds / figures.seconds;
+    json["kernel_times_cpu"] = figures.cpu_seconds / figures.kernel_seconds;
+  }
+  return json;
+}
+
+/// A figure, or a dash if there is none.
+std::string text_of(const Json& figure, const char* form) {
+  return figure.is_null() ? "-" : fmt::format(fmt::runtime(form), figure.get<double>());
+}
+
+void print_table(const Json& json) {
+  print(environment_line());
+  print(fmt::format("{:<11}{:<10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "strategy",
+                    "algorithm", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU", "postings/s", "of the bound",
+                    "J/1000", "to CPU", "again"));
+  for (const Json& row : json["set_ups"]) {
+    const std::string bound = row["bound"].is_null() ? "-"
+                                                     : fmt::format("{:.0f} % {}", 100 * row["share"].get<double>(),
+                                                                   row["bound"].get<std::string>());
+    print(fmt::format("{:<11}{:<10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
+                      row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(),
+                      row["k"].get<std::size_t>(), row["gpus"].get<std::size_t>(),
+                      row["batch_queries"].get<std::size_t>(), row["queries_per_second"].get<double>(),
+                      row["kernel_queries_per_second"].get<double>(), row.value("cpu_queries_per_second", 0.0),
+                      billions(row["postings_per_second"].get<double>()), bound,
+                      text_of(row["joules_per_1000_queries"], "{:.3g}"), row["on_cpu"].get<std::uint64_t>(),
+                      row["run_again"].get<std::uint64_t>()));
+  }
+  for (const Json& row : json["set_ups"]) {
+    if (!row.contains("wall")) continue;
+    for (const char* clock : {"wall", "device"}) {
+      const Json& times = row[clock];
+      print(
+          fmt::format("{} by {}, k {}, one at a time, {} time: {:.1f} us at the median, {:.1f} at the 90th percentile, "
+                      "{:.1f} at the 95th, {:.1f} at the 99th\n",
+                      row["algorithm"].get<std::string>(), row["strategy"].get<std::string>(),
+                      row["k"].get<std::size_t>(), clock, times["p50_us"].get<double>(), times["p90_us"].get<double>(),
+                      times["p95_us"].get<double>(), times["p99_us"].get<double>()));
+    }
+  }
+}
+
+void run(const BenchGpuArguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  const IndexReader index = IndexReader::open(arguments.index);
+  const std::vector<Query> queries = read_queries(arguments.queries);
+  std::vector<std::string_view> texts;
+  for (const Query& query : queries) texts.push_back(query.text);
+  std::vector<const QueryAlgorithm*> algorithms;
+  for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
+  std::vector<const gpu::Strategy*> strategies;
+  for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
+  const QueryEngine engine(index, scoring_options(arguments.scoring, index));
+  GpuBenchOptions options = arguments.bench;
+  options.threads = resources.threads;
+  options.cpu = !arguments.no_cpu;
+  Json json = {{"bench", "gpu"},
+               {"environment", environment_json()},
+               {"index", index_json(index)},
+               {"scores", arguments.scoring.scores}};
+  for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
+  for (const GpuBenchFigures& figures :
+       measure_gpu(engine, texts, strategies, algorithms, options, *resources.progress))
+    json["set_ups"].push_back(figures_json(figures));
+  if (arguments.common.json) return print(json.dump(1) + "\n");
+  print_table(json);
+}
+
+}  // namespace
+
+void add_gpu_bench(CLI::App& bench) {
+  auto arguments = std::make_shared<BenchGpuArguments>();
+  CLI::App* command = bench.add_subcommand("gpu", "Measure query speed on GPUs, compared with the CPU");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
+  add_query_source_options(*command, arguments->queries);
+  std::vector<std::string> names;
+  for (const QueryAlgorithm& algorithm : all_algorithms()) names.emplace_back(algorithm.name);
+  command->add_option("-a,--algorithms", arguments->algorithms, "Algorithms")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->check(name_validator(names))
+      ->capture_default_str();
+  add_strategy_options(*command, arguments->strategies, arguments->bench.of_strategy);
+  command->add_option("-k", arguments->bench.ks, "Results per query")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(range_validator(std::size_t{1}, gpu::max_results))
+      ->capture_default_str();
+  command
+      ->add_option("--batches", arguments->bench.batches,
+                   "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->capture_default_str();
+  add_scoring_options(*command, arguments->scoring);
+  add_gpu_option(*command, arguments->bench.gpu);
+  command->add_option("--gpus", arguments->bench.gpus, "Numbers of GPUs to measure with, or all")
+      ->type_name("N")
+      ->delimiter(',')
+      ->transform(gpus_validator())
+      ->capture_default_str();
+  add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
+  command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU, but still compare results with it");
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  add_common_options(*command, arguments->common);
+  set_notes(*command, {"Results are compared with the CPU's, bit by bit, before anything is measured."},
+            {{"quern bench gpu my.quern -q log.txt"},
+             {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
+             {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition"},
+             {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/measure/gpu/gpu_intersect_bench.hpp"
+
+#include "bench/bench.hpp"
+#include "figures.hpp"
+#include "gpu_options.hpp"
+#include "query_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct BenchGpuIntersectArguments {
+  CommonOptions common;
+  QuerySource queries;
+  std::string index;
+  std::vector<std::string> methods = gpu_method_names();
+  std::vector<std::string> cpu_methods = {std::string(all_intersection_methods().front().name)};
+  std::vector<std::string> bucketing, transfers;
+  std::vector<std::size_t> batches = {GpuIntersectionOptions().batch_queries};
+  std::vector<unsigned> levels = {GpuIntersectionOptions().levels};
+  unsigned gpu = 0, gpus = 1, repeats = 3;
+};
+
+/// Each method with each of the settings it supports, or with its defaults.
+std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& arguments) {
+  std::vector<GpuIntersectSetUp> all;
+  for (const std::string& name : arguments.methods) {
+    const GpuIntersectionMethod& method = gpu_intersection_method_named(name);
+    std::vector<unsigned> levels = arguments.levels;
+    if (!method.uses_levels) levels.resize(1);
+    std::vector<std::string> orders = arguments.bucketing, transfers = arguments.transfers;
+    if (orders.empty()) orders = {method.bucketing ? switch_on : switch_off};
+    if (transfers.empty() || !method.any_transfer) transfers = {transfer_name(method.transfer)};
+    for (const std::size_t batch : arguments.batches)
+      for (const unsigned level : levels)
+        for (const std::string& order : orders)
+          for (const std::string& transfer : transfers) {
+            GpuIntersectionOptions options;
+            options.gpu = arguments.gpu;
+            options.gpus = arguments.gpus;
+            options.batch_queries = batch;
+            options.levels = level;
+            options.bucketing = order == switch_on;
+            options.transfer = transfer_named(transfer);
+            all.push_back({&method, options});
+          }
+  }
+  return all;
+}
+
+Json set_up_json(const GpuIntersectFigures& figures, const GpuIntersectReport& report) {
+  const auto queries = static_cast<double>(report.queries), postings = static_cast<double>(report.postings);
+  const GpuIntersectionOptions& options = figures.set_up.options;
+  Json json = {{"method", figures.set_up.method->name},
+               {"batch_queries", options.batch_queries},
+               {"bucketing", *options.bucketing},
+               {"transfer", transfer_name(*options.transfer)},
+               {"queries_per_second", queries / figures.seconds},
+               {"kernel_queries_per_second", queries / figures.kernel_seconds},
+               {"kernel_postings_per_second", postings / figures.kernel_seconds},
+               {"first_pass_queries_per_second", queries / figures.first_seconds},
+               {"first_pass", gpu_statistics_json(figures.first)},
+               {"last_pass", gpu_statistics_json(figures.last)}};
+  if (figures.set_up.method->uses_levels) json["levels"] = options.levels;
+  return json;
+}
+
+Json report_json(const GpuIntersectReport& report, unsigned threads) {
+  const auto queries = static_cast<double>(report.queries), postings = static_cast<double>(report.postings);
+  Json json = {{"queries", report.queries},
+               {"results", report.results},
+               {"postings", report.postings},
+               {"index_bytes", report.index_bytes}};
+  for (const CpuIntersectFigures& figures : report.cpu)
+    json["cpu"].push_back({{"method", figures.method->name},
+                           {"threads", threads},
+                           {"queries_per_second", queries / figures.seconds},
+                           {"postings_per_second", postings / figures.seconds}});
+  for (const GpuIntersectFigures& figures : report.gpu) json["gpu"].push_back(set_up_json(figures, report));
+  return json;
+}
+
+void print_table(const BenchGpuIntersectArguments& arguments, const Json& json) {
+  const auto number = [](const Json& row, const char* key) { return row[key].get<double>(); };
+  const double queries = number(json, "queries");
+  print(environment_line());
+  print(fmt::format("{}: {:.0f} queries of {:.0f} postings, {:.1f} documents each\n", arguments.index, queries,
+                    number(json, "postings") / queries, number(json, "results") / queries));
+  for (const Json& row : json["cpu"])
+    print(fmt::format("CPU, {} on {} threads: {:.0f} queries/s, {:.1f} billion postings/s\n",
+                      row["method"].get<std::string>(), row["threads"].get<unsigned>(),
+                      number(row, "queries_per_second"), billions(number(row, "postings_per_second"))));
+  print(fmt::format("{:<16}{:>7}{:>8}{:>10}{:>10}{:>11}{:>13}{:>9}{:>12}{:>12}{:>12}{:>9}\n", "method", "levels",
+                    "batch", "by length", "transfer", "queries/s", "kernels only", "G/s", "response ms", "longest ms",
+                    "first pass", "to CPU"));
+  for (const Json& row : json["gpu"]) {
+    const Json& last = row["last_pass"];
+    print(fmt::format("{:<16}{:>7}{:>8}{:>10}{:>10}{:>11.0f}{:>13.0f}{:>9.1f}{:>12.3f}{:>12.3f}{:>12.0f}{:>9}\n",
+                      row["method"].get<std::string>(),
+                      row.contains("levels") ? fmt::format("{}", row["levels"].get<unsigned>()) : "-",
+                      row["batch_queries"].get<std::size_t>(), row["bucketing"].get<bool>() ? "yes" : "no",
+                      row["transfer"].get<std::string>(), number(row, "queries_per_second"),
+                      number(row, "kernel_queries_per_second"), billions(number(row, "kernel_postings_per_second")),
+                      number(last, "mean_response_us") / 1000, number(last, "longest_response_us") / 1000,
+                      number(row, "first_pass_queries_per_second"), last["on_cpu"].get<std::uint64_t>()));
+  }
+}
+
+void run(const BenchGpuIntersectArguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  require_gpu(arguments.gpu);
+  Json json = {{"bench", "gpu-intersect"}, {"environment", environment_json()}};  // its load is that before the work
+  const std::vector<Query> queries = read_queries(arguments.queries);
+  std::vector<std::string_view> texts;
+  for (const Query& query : queries) texts.push_back(query.text);
+  const IndexReader index = IndexReader::open(arguments.index);
+  std::vector<const IntersectionMethod*> cpu_methods;
+  for (const std::string& name : arguments.cpu_methods) cpu_methods.push_back(&intersection_method_named(name));
+  const GpuIntersectReport report = measure_gpu_intersections(
+      index, texts, cpu_methods, set_ups_of(arguments), resources.threads, arguments.repeats, *resources.progress);
+  json["index"] = index_json(index);
+  for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
+  json.update(report_json(report, resources.threads));
+  if (arguments.common.json) return print(json.dump(1) + "\n");
+  print_table(arguments, json);
+}
+
+}  // namespace
+
+void add_gpu_intersect_bench(CLI::App& bench) {
+  auto arguments = std::make_shared<BenchGpuIntersectArguments>();
+  CLI::App* command =
+      bench.add_subcommand("gpu-intersect", "Measure intersection speed on a GPU by method, compared with the CPU");
+  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
+  add_query_source_options(*command, arguments->queries);
+  command->add_option("--methods", arguments->methods, "GPU methods (default: all):" + gpu_method_help())
+      ->type_name("NAME")
+      ->check(name_validator(gpu_method_names()))
+      ->delimiter(',');
+  std::vector<std::string> cpu_methods;
+  for (const IntersectionMethod& method : all_intersection_methods()) cpu_methods.emplace_back(method.name);
+  command->add_option("--cpu-methods", arguments->cpu_methods, "CPU methods, on all threads")
+      ->type_name("NAME")
+      ->check(name_validator(cpu_methods))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--batches", arguments->batches, "Sizes of batches; a row for each")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->capture_default_str();
+  command->add_option("--levels", arguments->levels, "For merge-find: levels of splitters; a row for each")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(range_validator(0u, gpu::max_merge_find_levels))
+      ->capture_default_str();
+  command
+      ->add_option("--bucketing", arguments->bucketing,
+                   "Group queries into batches by the length of their shortest lists (default: on for batched)")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->check(name_validator({switch_on, switch_off}));
+  command
+      ->add_option(
+          "--transfer", arguments->transfers,
+          "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->check(name_validator(transfer_names()));
+  add_gpu_option(*command, arguments->gpu);
+  command->add_option("--gpus", arguments->gpus, "Number of GPUs to use, starting with --gpu, or all")
+      ->type_name("N")
+      ->transform(gpus_validator())
+      ->capture_default_str();
+  add_repeats_option(*command, arguments->repeats, "Passes, of which the median time counts");
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  add_common_options(*command, arguments->common);
+  set_notes(*command,
+            {"All methods must find the same documents, or nothing is measured. Times go from text to documents in the "
+             "host's memory. G/s are billions of postings in the queries' lists per second of kernel time. The "
+             "response time of a batch goes from its texts to its documents, while another batch is in progress. "
+             "Methods that unpack lists do so in the first pass."},
+            {{"quern bench gpu-intersect my.quern -q log.txt"},
+             {"quern bench gpu-intersect my.quern -q log.txt --methods batched --batches 64,1024 --bucketing on,off"},
+             {"quern bench gpu-intersect my.quern -q log.txt --methods merge-find --levels 0,1,2,3,4 --json"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

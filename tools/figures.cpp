@@ -1,0 +1,80 @@
+#include "figures.hpp"
+
+#include <algorithm>
+
+namespace quern::tools {
+Json times_json(const LatencySummary& times) {
+  return {{"mean_us", times.mean_us}, {"p50_us", times.p50_us},   {"p90_us", times.p90_us}, {"p95_us", times.p95_us},
+          {"p99_us", times.p99_us},   {"p999_us", times.p999_us}, {"max_us", times.max_us}};
+}
+
+Json depths_json(const QueryStatistics& counts) {
+  Json rows = Json::array();
+  for (const ListDepth& depth : counts.depths) {
+    if (depth.lists == 0) continue;
+    rows.push_back({{"lists", depth.lists},
+                    {"postings", depth.postings},
+                    {"postings_read", depth.read},
+                    {"mean_share_read", depth.mean_share()}});
+  }
+  return rows;
+}
+
+Json gpu_json(const GpuStatistics& statistics) {
+  const gpu::BatchTimes& times = statistics.device;
+  Json json = {{"batches", statistics.batches},     {"on_cpu", statistics.on_cpu},
+               {"run_again", statistics.run_again}, {"prepare_us", statistics.prepare_us},
+               {"upload_us", times.upload_us},      {"decode_us", times.decode_us},
+               {"unite_us", times.unite_us},        {"finish_us", times.finish_us},
+               {"download_us", times.download_us},  {"total_us", times.total_us}};
+  const double kernels_us = times.kernels_us();
+  const auto share = [&](double us) { return kernels_us > 0 ? us / kernels_us : 0; };
+  json["stages"] = {{"initialization", share(times.decode_us)},
+                    {"scoring", share(times.unite_us)},
+                    {"merging", share(times.finish_us)}};
+  return json;
+}
+
+Json to_json(const PlanManifest& manifest) {
+  return {{"policy", manifest.policy},
+          {"budget_bytes", manifest.budget_bytes},
+          {"max_admission", manifest.max_admission},
+          {"count", manifest.count},
+          {"k", manifest.k},
+          {"scorer", manifest.scorer},
+          {"alpha", manifest.alpha},
+          {"k1", manifest.bm25.k1},
+          {"b", manifest.bm25.b},
+          {"early_termination", manifest.early_termination},
+          {"round", manifest.round},
+          {"block", manifest.block},
+          {"queries", manifest.queries},
+          {"distinct_queries", manifest.distinct_queries},
+          {"unknown_queries", manifest.unknown_queries},
+          {"empty_queries", manifest.empty_queries},
+          {"cached_lists", manifest.lists},
+          {"cached_blocks", manifest.cached_blocks},
+          {"cached_bytes", manifest.cached_bytes},
+          {"index_bytes", manifest.index_bytes},
+          {"index_hash", manifest.index_hash}};
+}
+
+Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {
+  const auto batches = static_cast<double>(std::max<std::uint64_t>(statistics.batches, 1));
+  return {{"batches", statistics.batches},
+          {"on_cpu", statistics.on_cpu},
+          {"unpacked_lists", statistics.unpacked_lists},
+          {"unpacked_postings", statistics.unpacked_postings},
+          {"unpacked_bytes", statistics.unpacked_bytes},
+          {"mean_response_us", statistics.response_us / batches},
+          {"longest_response_us", statistics.longest_response_us},
+          {"prepare_us", statistics.prepare_us},
+          {"upload_us", statistics.device.upload_us},
+          {"unpack_us", statistics.device.unpack_us},
+          {"directory_us", statistics.device.directory_us},
+          {"intersect_us", statistics.device.intersect_us},
+          {"pack_us", statistics.device.pack_us},
+          {"download_us", statistics.device.download_us}};
+}
+
+}  // namespace quern::tools

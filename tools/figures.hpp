@@ -1,0 +1,28 @@
+#pragma once
+#include "quern/formats/plan_file.hpp"
+#include "quern/gpu/engine/gpu_statistics.hpp"
+#include "quern/gpu/intersection/gpu_intersection.hpp"
+#include "quern/query/query_statistics.hpp"
+
+#include "command.hpp"
+
+/// Figures that several commands print.
+namespace quern::tools {
+
+/// mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us.
+Json times_json(const LatencySummary& times);
+/// How far lists were read, from the queries' shortest lists to their eighth and the longer ones: a row each.
+Json depths_json(const QueryStatistics& counts);
+
+/// Counts and times, and the shares of kernel time of the three stages of Huang et al., section 4.2: initialization
+/// finds the postings of each docID range (here: decodes lists to entries), scoring turns them into candidates of the
+/// range, merging selects the k results.
+Json gpu_json(const GpuStatistics& statistics);
+
+/// The settings and figures of a plan, as `quern plan` and `quern inspect` print them.
+Json to_json(const PlanManifest& manifest);
+
+/// Where the time of a run went, and what was unpacked.
+Json gpu_statistics_json(const GpuIntersectionStatistics& statistics);
+
+}  // namespace quern::tools

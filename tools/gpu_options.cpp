@@ -1,0 +1,96 @@
+#include "gpu_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quern::tools {
+namespace {
+
+std::vector<std::string> strategy_names() { return names_of(gpu::all_strategies()); }
+
+void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
+  command
+      .add_option("--partitions", options.partitions,
+                  "For partition: ranges of documents, a multiple of 32 from 32 to 512")
+      ->type_name("N")
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            unsigned number = 0;
+            if (CLI::detail::lexical_cast(text, number) && gpu::are_partitions(number)) return {};
+            return "'" + text + "' is not a multiple of 32 from 32 to 512";
+          },
+          ""))
+      ->capture_default_str();
+}
+
+using gpu::ResultTransfer;
+
+constexpr NamedValue<ResultTransfer> transfers[] = {
+    {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
+
+}  // namespace
+
+void add_device_option(CLI::App& command, std::string& device) {
+  command
+      .add_option("--device", device,
+                  "Where queries run:\n  cpu: on the CPU\n  gpu: on GPUs; an error if there are none\n  auto: on GPUs "
+                  "if there are any, else on the CPU")
+      ->type_name("NAME")
+      ->check(name_validator(names_of(all_query_devices)))
+      ->capture_default_str();
+}
+
+void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options) {
+  command
+      .add_option("--strategy", strategy,
+                  "How a GPU finds the results, which don't depend on it:" + gpu::strategies_help())
+      ->type_name("NAME")
+      ->check(name_validator(strategy_names()))
+      ->capture_default_str();
+  add_partitions_option(command, options);
+}
+
+void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options) {
+  command.add_option("--strategies", strategies, "How GPUs find the results:" + gpu::strategies_help())
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->check(name_validator(strategy_names()))
+      ->capture_default_str();
+  add_partitions_option(command, options);
+}
+
+std::vector<std::string> gpu_method_names() { return names_of(all_gpu_intersection_methods()); }
+
+std::string gpu_method_help() {
+  std::string help;
+  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods())
+    help += fmt::format("\n  {}: {}", method.name, method.description);
+  return help;
+}
+
+std::vector<std::string> transfer_names() { return names_of(transfers); }
+
+std::string transfer_name(ResultTransfer transfer) { return std::string(name_of_value(transfers, transfer)); }
+
+ResultTransfer transfer_named(const std::string& name) {
+  return find_named(transfers, name, "transfer of results").value;
+}
+
+void add_gpu_option(CLI::App& command, unsigned& gpu) {
+  command.add_option("--gpu", gpu, "Number of the (first) GPU, counted from 0 in the list of quern --version")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+CLI::Validator gpus_validator() {
+  const auto check = [](std::string& number) {
+    if (number == "all") number = "0";
+    const bool is_number =
+        !number.empty() && number.size() < 4 && number.find_first_not_of("0123456789") == std::string::npos;
+    return is_number ? std::string() : "'" + number + "' is neither a number of GPUs nor all";
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace quern::tools

@@ -1,0 +1,56 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+/// Commands and options as text, from CLI11's definitions: the only source of --help, man pages and completions.
+namespace quern::tools {
+
+/// An option or a positional argument.
+struct OptionText {
+  std::vector<std::string> names;    ///< "-o" and "--output", or the name of an argument: "INDEX"
+  std::string value;                 ///< what follows the name, such as "FILE"; empty for flags
+  std::string default_value;         ///< empty: none, or in the description
+  std::vector<std::string> choices;  ///< the values it takes, if they are known
+  std::string description;           ///< lines after the first are "  VALUE: what it means"
+  bool required = false;
+  bool is_list = false;   ///< one word of values with commas between
+  bool repeats = false;   ///< an argument that takes all words that follow
+  bool is_file() const;   ///< whether the value is the name of a file or folder
+  bool has_list() const;  ///< whether the description lists the values, a line each
+  /// The description with the choices that it doesn't list, the default, and whether it is required.
+  std::string full_description() const;
+  /// "NAME", "NAME,...", or "CORPUS...".
+  std::string value_text() const;
+};
+
+/// A command line that is shown, with a remark.
+struct Example {
+  std::string line;
+  std::string remark = {};
+};
+
+/// A command, or the program, with the commands below it.
+struct CommandText {
+  std::vector<std::string> path;  ///< "quern", "bench", "gpu"
+  std::string summary;
+  std::vector<std::string> notes;  ///< paragraphs
+  std::vector<OptionText> arguments, options;
+  std::vector<Example> examples;
+  std::vector<CommandText> commands;
+
+  std::string name() const { return path.back(); }
+  std::string full_name(const char* separator = " ") const;
+  /// "quern query [OPTIONS] INDEX"
+  std::string usage() const;
+};
+
+/// Notes, in paragraphs, and examples of a command, to be shown after its options.
+void set_notes(CLI::App& command, const std::vector<std::string>& notes, const std::vector<Example>& examples);
+
+CommandText describe(const CLI::App& command);
+/// The command itself and all below it.
+std::vector<const CommandText*> with_all_below(const CommandText& command);
+
+}  // namespace quern::tools

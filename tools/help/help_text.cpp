@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "help/render.hpp"
+
+namespace quern::tools {
+namespace {
+
+constexpr std::size_t names_column = 2, description_column = 26;
+
+/// Appends words, folded at `width`. The text is at column `at` of its line; further lines begin at column `indent`.
+void fold(std::string& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t width) {
+  std::istringstream words(text);
+  bool first = true;
+  for (std::string word; words >> word; first = false) {
+    if (!first && at + 1 + word.size() > width) {
+      out += "\n" + std::string(indent, ' ');
+      at = indent;
+    } else if (!first) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += word.size();
+  }
+  out += '\n';
+}
+
+/// Words of a shell's line: what is quoted is one word.
+std::vector<std::string> shell_words(const std::string& line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+/// A command line that can be pasted: folded with a backslash, and an option stays with its value.
+void fold_command(std::string& out, const std::string& line, std::size_t width) {
+  std::vector<std::string> pieces;
+  for (const std::string& word : shell_words(line)) {
+    const bool is_value = !pieces.empty() && pieces.back().starts_with('-') && pieces.back().find(' ') == line.npos &&
+                          !word.starts_with('-') && pieces.back().size() > 1;
+    if (is_value) {
+      pieces.back() += " " + word;
+    } else {
+      pieces.push_back(word);
+    }
+  }
+  std::string text = "  " + pieces.front();
+  std::size_t at = text.size();
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    const bool last = i + 1 == pieces.size();
+    if (at + 1 + pieces[i].size() + (last ? 0 : 2) > width) {
+      text += " \\\n      ";
+      at = 6;
+    } else {
+      text += ' ';
+      ++at;
+    }
+    text += pieces[i];
+    at += pieces[i].size();
+  }
+  out += text + "\n";
+}
+
+/// "-o, --output FILE", or "INDEX".
+std::string heading_of(const OptionText& option) {
+  std::string text = fmt::format("{}", fmt::join(option.names, ", "));
+  if (!option.names.front().starts_with('-')) return text + (option.repeats ? "..." : "");
+  if (!option.names.front().starts_with("--")) return text + (option.value.empty() ? "" : " " + option.value_text());
+  return "    " + text + (option.value.empty() ? "" : " " + option.value_text());
+}
+
+void append_entry(std::string& out, const std::string& heading, const std::string& description, std::size_t width) {
+  std::istringstream lines(description);
+  std::string line;
+  std::getline(lines, line);
+  out += std::string(names_column, ' ') + heading;
+  const std::size_t end = names_column + heading.size();
+  if (end + 2 <= description_column) {
+    out += std::string(description_column - end, ' ');
+  } else {
+    out += "\n" + std::string(description_column, ' ');
+  }
+  fold(out, line, description_column, description_column, width);
+  while (std::getline(lines, line)) {
+    out += std::string(description_column + 2, ' ');
+    fold(out, line, description_column + 2, description_column + 6, width);
+  }
+}
+
+class FoldingFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* command, std::string, CLI::AppFormatMode) const override {
+    return help_text(describe(*command), terminal_width());
+  }
+};
+
+}  // namespace
+
+std::size_t terminal_width() {
+  constexpr std::size_t narrowest = 40, widest = 120, unknown = 80;
+  std::size_t columns = 0;
+  if (const char* set = std::getenv("COLUMNS")) columns = std::strtoul(set, nullptr, 10);
+  winsize size{};
+  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return columns == 0 ? unknown : std::clamp(columns, narrowest, widest);
+}
+
+std::string help_text(const CommandText& command, std::size_t width) {
+  std::string out;
+  fold(out, command.summary, 0, 0, width);
+  out += "\n";
+  fold(out, "Usage: " + command.usage(), 0, 4, width);
+  if (!command.commands.empty()) out += "\nCommands:\n";
+  for (const CommandText& below : command.commands) append_entry(out, below.name(), below.summary, width);
+  if (!command.arguments.empty()) out += "\nArguments:\n";
+  for (const OptionText& argument : command.arguments)
+    append_entry(out, heading_of(argument), argument.full_description(), width);
+  out += "\nOptions:\n";
+  for (const OptionText& option : command.options)
+    append_entry(out, heading_of(option), option.full_description(), width);
+  for (const std::string& note : command.notes) {
+    out += "\n";
+    fold(out, note, 0, 0, width);
+  }
+  if (!command.examples.empty()) out += "\nExamples:\n";
+  for (const Example& example : command.examples) {
+    if (!example.remark.empty()) {
+      out += "  # ";
+      fold(out, example.remark, 4, 4, width);
+    }
+    fold_command(out, example.line, width);
+  }
+  return out;
+}
+
+std::shared_ptr<CLI::FormatterBase> make_help_formatter() { return std::make_shared<FoldingFormatter>(); }
+
+}  // namespace quern::tools

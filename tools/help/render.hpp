@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "help/command_text.hpp"
+
+/// Texts and scripts that are made from the command line's definitions.
+namespace quern::tools {
+
+/// Columns to fold text at: $COLUMNS, else the width of the terminal on standard output, else 80; from 40 to 120.
+std::size_t terminal_width();
+
+/// What --help prints, folded at `width` columns.
+std::string help_text(const CommandText& command, std::size_t width);
+/// Has CLI11 print help_text().
+std::shared_ptr<CLI::FormatterBase> make_help_formatter();
+
+/// A page for man(1), in roff: quern(1), or quern-bench-gpu(1). `program` is the whole tree, for references.
+std::string man_page(const CommandText& command, const CommandText& program);
+
+/// Scripts that complete commands, options, their values, and files.
+std::string bash_completion(const CommandText& program);
+std::string zsh_completion(const CommandText& program);
+
+/// What exit statuses mean, in pairs of number and meaning.
+inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
+    {"0", "Success."},
+    {"1", "The command failed; standard error says why."},
+    {"2", "Wrong usage: an unknown command or option, or a value that an option does not take."}};
+
+}  // namespace quern::tools

@@ -1,0 +1,149 @@
+#include "help/usage_error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "help/command_text.hpp"
+
+namespace quern::tools {
+namespace {
+
+/// Options that a command lacks for a reason.
+struct Reason {
+  const char *command, *option, *text;
+};
+constexpr const char* analyzer_of_index = "queries use the index's analyzer";
+constexpr Reason reasons[] = {{"query", "--stemmer", analyzer_of_index},
+                              {"query", "--stopwords", analyzer_of_index},
+                              {"intersect", "--stemmer", analyzer_of_index},
+                              {"intersect", "--stopwords", analyzer_of_index},
+                              {"build", "--stemmer", "the collection's terms are those of quern parse"},
+                              {"build", "--stopwords", "the collection's terms are those of quern parse"}};
+
+/// Insertions, deletions and exchanges of letters between two names (Levenshtein).
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t exchanged = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, exchanged});
+    }
+  }
+  return row.back();
+}
+
+/// "; did you mean NAME?", or nothing if no name is similar.
+std::string nearest_of(const std::vector<std::string>& names, const std::string& wrong) {
+  std::size_t smallest = 3;
+  std::string nearest;
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(name, wrong);
+    if (distance < smallest && distance < wrong.size() / 2) {
+      smallest = distance;
+      nearest = name;
+    }
+  }
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+std::vector<std::string> option_names(const CommandText& command) {
+  std::vector<std::string> names;
+  for (const OptionText& option : command.options) names.insert(names.end(), option.names.begin(), option.names.end());
+  return names;
+}
+
+bool has_option(const CommandText& command, const std::string& name) {
+  const std::vector<std::string> names = option_names(command);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string unknown_option(const CommandText& program, const CommandText& command, const std::string& word) {
+  const std::string option = word.substr(0, word.find('='));
+  std::string text = "unknown option " + option;
+  for (const Reason& reason : reasons)
+    if (command.name() == reason.command && option == reason.option) return text + "; " + reason.text;
+  const std::string nearest = nearest_of(option_names(command), option);
+  if (!nearest.empty()) return text + nearest;
+  std::vector<std::string> others;
+  for (const CommandText* other : with_all_below(program))
+    if (has_option(*other, option)) others.push_back(other->full_name());
+  if (!others.empty()) text += fmt::format("; it belongs to {}", fmt::join(others, ", "));
+  return text;
+}
+
+/// A word that no option or argument takes.
+std::string unexpected(const CommandText& program, const CommandText& command, const std::string& word) {
+  if (word.starts_with('-') && word.size() > 1) return unknown_option(program, command, word);
+  if (!command.commands.empty()) {
+    std::vector<std::string> names;
+    for (const CommandText& below : command.commands) names.push_back(below.name());
+    return fmt::format("unknown command '{}'{}", word, nearest_of(names, word));
+  }
+  const std::string text = fmt::format("unexpected argument '{}'", word);
+  return has_option(command, "--query") ? text + "; give the query with --query" : text;
+}
+
+/// Of the words that are left, the one to name: an option before what may be its value.
+const std::string& word_to_name(const std::vector<std::string>& words) {
+  const auto option = std::find_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with('-'); });
+  return option != words.end() ? *option : words.front();
+}
+
+std::string replaced(std::string text, const std::string& old, const std::string& with) {
+  const std::size_t at = text.find(old);
+  return at == text.npos ? text : text.replace(at, old.size(), with);
+}
+
+/// An option without its value, or with one too many.
+std::string mismatch(const std::string& text) {
+  const bool too_many = text.find("At Most") != text.npos || text.find("At most") != text.npos;
+  return text.substr(0, text.find(':')) + (too_many ? " is given more than once" : " needs a value");
+}
+
+std::string not_converted(const std::string& text) {
+  const std::string start = "Could not convert: ";
+  const std::size_t equals = text.find(" = ");
+  if (!text.starts_with(start) || equals == text.npos) return text;
+  return fmt::format("{}: '{}' is not a number in its range", text.substr(start.size(), equals - start.size()),
+                     text.substr(equals + 3));
+}
+
+}  // namespace
+
+const CLI::App& named_command(const CLI::App& program) {
+  const CLI::App* at = &program;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& command = named_command(program);
+  const std::string text = error.what();
+  std::vector<std::string> words = command.remaining();
+  if (words.empty()) words = program.remaining(true);
+  // Extras are named by their command, not their kind.
+  switch (const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+    case CLI::ExitCodes::RequiredError:
+      if (!words.empty()) return unexpected(describe(program), describe(command), word_to_name(words));
+      return kind == CLI::ExitCodes::RequiredError ? replaced(text, "A subcommand", "a command") : text;
+    case CLI::ExitCodes::ArgumentMismatch:
+      return mismatch(text);
+    case CLI::ExitCodes::ConversionError:
+      return not_converted(text);
+    case CLI::ExitCodes::ExcludesError:
+      return replaced(text, " excludes ", " can't be combined with ");
+    case CLI::ExitCodes::RequiresError:
+      return replaced(text, " requires ", " needs ");
+    default:
+      return text;
+  }
+}
+
+}  // namespace quern::tools
