@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 
 #include "command.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/give_back.hpp"
+#include "quern/io/mapped_file.hpp"
 
 namespace quern::tools {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/formats/order_file.hpp"
 #include "quern/io/file.hpp"
-#include "quern/order/order.hpp"
 
 namespace quern {
 

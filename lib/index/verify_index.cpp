@@ -11,6 +11,7 @@
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
+#include "quern/index/list_scan.hpp"
 #include "quern/index/top_impacts.hpp"
 
 namespace quern {
@@ -101,40 +102,35 @@ class IndexCheck {
 
   void check_blocks(const PostingList& list, Totals& totals) {
     const CodecOptions& options = index_.manifest().codec_options;
-    const auto decoder = index_.codec().make_decoder(options, list.words);
-    const std::size_t blocks = list.num_blocks(options.block_size);
-    std::vector<docid_t> docids(options.block_size + over_write_values);
-    std::vector<freq_t> freqs(docids.size());
+    BlockScan scan(index_.codec(), options);
+    scan.start(list.words, list.df);
     ImpactBlock impacts;
-    std::size_t word = index_.codec().header_words(options);
-    docid_t before = end_docid;
-    for (std::size_t block = 0; block < blocks; ++block) {
+    const bool has_row = !list.block_last.empty();
+    for (std::size_t block = 0; scan.next(); ++block) {
       const auto wrong = [&](std::string_view section, std::string_view why) {
         fail(section, fmt::format("list {}, block {}: {}", list.number, block, why));
       };
-      const auto n =
-          static_cast<unsigned>(std::min<std::uint64_t>(options.block_size, list.df - block * options.block_size));
-      if (word >= list.words.size()) wrong("postings", "reaches past its list");
-      const WordView words = list.words.subspan(word);
-      const bool has_row = !list.block_last.empty();
-      if (has_row && list.block_offset[block] != word) wrong("block_offset", "is not where the block begins");
-      decoder->decode_docids(words, n, before, docids.data());
-      word += decoder->block_words(words, n);
-      decoder->decode_freqs(words, n, freqs.data());
+      const auto docids = scan.docids();
+      const auto freqs = scan.freqs();
+      const auto n = static_cast<unsigned>(docids.size());
+      if (has_row && list.block_offset[block] != list.words.size() - scan.words().size())
+        wrong("block_offset", "is not where the block begins");
+      docid_t before = scan.docid_before();
       for (unsigned i = 0; i < n; ++i) {
         if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1) wrong("postings", "docIDs do not rise");
         if (freqs[i] == 0) wrong("postings", "a frequency of 0");
-        if (decoder->freq_at(words, n, i) != freqs[i]) wrong("postings", "a single frequency differs from its block's");
+        if (scan.decoder().freq_at(scan.words(), n, i) != freqs[i])
+          wrong("postings", "a single frequency differs from its block's");
         before = docids[i];
       }
-      const float greatest = add_postings({docids.data(), n}, {freqs.data(), n}, totals);
-      if (quantizer_ && !has_impacts(list, block, {docids.data(), n}, {freqs.data(), n}, impacts))
+      const float max_impact = add_postings(docids, freqs, totals);
+      if (quantizer_ && !has_impacts(list, block, docids, freqs, impacts))
         wrong("impacts", "are not those of the block's frequencies");
       if (!has_row) continue;
       if (list.block_last[block] != before) wrong("block_last", "is not the block's greatest docID");
-      if (list.block_max[block] != quantize_up(greatest)) wrong("block_max", "is not the block's greatest impact");
+      if (list.block_max[block] != quantize_up(max_impact)) wrong("block_max", "is not the block's greatest impact");
     }
-    if (word != list.words.size()) fail("postings", fmt::format("list {} has words behind its end", list.number));
+    if (!scan.words().empty()) fail("postings", fmt::format("list {} has words after its last block", list.number));
   }
 
   /// A block's quantized impacts, and how they are stored.

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/progress.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/formats/index_file.hpp"
@@ -33,5 +34,9 @@ const std::vector<const InterchangeFormat*>& all_interchange_formats();
 const InterchangeFormat& interchange_format_named(std::string_view name);
 /// The form of what is at a path. Throws InvalidArgument where none fits.
 const InterchangeFormat& detect_interchange_format(const std::string& path);
+
+/// Hands an index to `sink`: lists in the byte order of their terms, then documents in docID order, decoded block by
+/// block. Throws CorruptFile where the index contradicts itself, and what the sink throws.
+void export_index(const IndexReader& index, InvertedSink& sink, Progress& progress);
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-#include "quern/io/compressed_source.hpp"
+#include "quern/io/raw_source.hpp"
 
 #include <zlib.h>
 #include <zstd.h>

@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/core/types.hpp"
 #include "quern/io/file.hpp"
 
 namespace quern {
@@ -18,5 +19,10 @@ class MappedFile {
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// Lets the system have back the memory of the whole pages of `mapped`, a part of a file that is mapped for reading:
+/// they come anew from the file when they are touched again. So one pass over a large file holds little of it at a
+/// time.
+void give_back_pages(ByteView mapped);
 
 }  // namespace quern

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -42,5 +43,11 @@ class RawSource : public ByteSource {
   bool at_end_ = false;
   std::uint64_t bytes_read_ = 0;
 };
+
+/// The content of a gzip file (RFC 1952): all its members, one after another.
+std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored);
+
+/// The content of a zstd file (RFC 8878): all its frames, one after another.
+std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored);
 
 }  // namespace quern

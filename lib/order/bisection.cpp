@@ -1,16 +1,20 @@
 #include "quern/order/bisection.hpp"
 
+#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
 #include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
-#include "quern/order/bisection_split.hpp"
+#include "quern/order/document_terms.hpp"
+#include "quern/order/order.hpp"
 
 namespace quern {
+
 namespace {
 
 /// Smaller ranges are not worth a task of their own.
@@ -85,6 +89,51 @@ void bisect(std::span<TermSet> documents, std::uint32_t num_terms, const Bisecti
 std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, unsigned threads) {
   return documents * sizeof(float) +
          threads * (num_terms * RangeSplit::bytes_per_term + documents * RangeSplit::bytes_per_document);
+}
+
+namespace {
+
+/// The second time, ranges begin with what the first has found: another hundredth of the docIDs' bits. A third saves a
+/// quarter of that.
+constexpr unsigned rounds = 2;
+
+void check_memory(const OrderInput& input) {
+  const CollectionManifest& collection = input.collection.manifest();
+  const std::uint64_t needed_bytes = collection.documents * (permutation_bytes + sizeof(TermSet)) +
+                                     DocumentTerms::needed_bytes(collection) +
+                                     bisection_bytes(collection.documents, collection.terms, input.resources.threads);
+  check_order_memory(
+      fmt::format("bisection of {} documents with {} postings", collection.documents, collection.postings),
+      needed_bytes, input.resources);
+}
+
+class BisectionOrder : public OrderMethod {
+ public:
+  std::string_view name() const override { return "bisection"; }
+  std::string_view description() const override {
+    return "documents that share terms near each other, by recursive graph bisection from the URL order on";
+  }
+
+  DocumentOrder compute(const OrderInput& input) const override {
+    check_memory(input);
+    DocumentOrder order = url_order().compute(input);
+    for (unsigned round = 0; round < rounds; ++round) {
+      DocumentTerms terms(input.collection, input.resources);
+      std::vector<TermSet> documents;
+      documents.reserve(order.documents.size());
+      for (const docid_t document : order.documents) documents.push_back(terms.documents()[document]);
+      bisect(documents, terms.num_terms(), {}, input.resources);
+      for (std::size_t i = 0; i < documents.size(); ++i) order.documents[i] = documents[i].document;
+    }
+    return order;
+  }
+};
+
+}  // namespace
+
+const OrderMethod& bisection_order() {
+  static const BisectionOrder order;
+  return order;
 }
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-#include "quern/order/bisection_split.hpp"
+#include "quern/order/bisection.hpp"
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>

@@ -6,11 +6,11 @@
 
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
-#include "quern/io/hashing_source.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/page_names.hpp"
 #include "quern/order/pagerank.hpp"
-#include "quern/order/read_graph.hpp"
+#include "quern/order/page_graph.hpp"
 
 namespace quern {
 namespace {

@@ -8,6 +8,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/order/document_pagerank.hpp"
 
 /// docID orders: which document of a collection gets which docID.
 namespace quern {
@@ -49,5 +50,21 @@ inline constexpr std::uint64_t permutation_bytes = 2 * sizeof(docid_t);
 void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources);
 /// Likewise for so many bytes in all; `what` needs them.
 void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources);
+
+/// Documents as they stand in the corpus.
+const OrderMethod& natural_order();
+/// Lexicographic by reversed host, then path; documents without a URL last, as they stand in the corpus.
+const OrderMethod& url_order();
+/// By falling global score (global_score.hpp), ties by URL, then by docno.
+const OrderMethod& score_order();
+/// Documents that share terms near each other (bisection.hpp), where that leaves a choice in the URL order.
+const OrderMethod& bisection_order();
+/// A permutation drawn with a seed: the order that helps nobody, to compare with.
+const OrderMethod& random_order();
+
+/// The order that `options` ask for, with the documents' PageRank by docID where links between the collection's pages
+/// or a file give it, and where the order needs it. `report` learns where PageRank came from.
+DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
+                         const Resources& resources, PagerankReport* report = nullptr);
 
 }  // namespace quern

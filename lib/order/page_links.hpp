@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 
+#include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/order/page_names.hpp"
 
@@ -25,5 +27,11 @@ struct LinkCounts {
 LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t chunk, const PageUrls& urls,
                                ChunkBuffers& buffers,
                                const std::function<void(docid_t, std::span<const docid_t>)>& visit);
+
+/// Calls visit(from, to) for each distinct link between the collection's documents, in their order, with their own URLs
+/// as the collection has them; a page without a URL is called by its docno. Returns the counts. Holds all URLs: throws
+/// InvalidArgument where the memory budget has no room for them.
+LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
+                      const std::function<void(std::string_view, std::string_view)>& visit);
 
 }  // namespace quern

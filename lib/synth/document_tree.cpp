@@ -10,6 +10,7 @@
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {
+
 namespace {
 
 // How lengths vary: what a directory has in common, what a document has for itself, and the tail.
@@ -163,6 +164,39 @@ void check_tree_options(const DocumentTreeOptions& options) {
 DocumentTree::DocumentTree(const DocumentTreeOptions& options)
     : documents_(static_cast<docid_t>(options.documents)), mean_length_(options.mean_length) {
   Builder(options, *this).build();
+}
+
+namespace {
+
+/// The last of the starts that is not behind the document.
+std::size_t place_of(std::span<const docid_t> starts, docid_t document) {
+  return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), document) - starts.begin()) - 1;
+}
+
+}  // namespace
+
+std::string DocumentNames::docno(docid_t document) {
+  std::string docno;
+  append_docno(document, docno);
+  return docno;
+}
+
+void DocumentNames::append_docno(docid_t document, std::string& text) {
+  constexpr std::size_t digits = 9;
+  const fmt::format_int number(document);
+  text += 'S';
+  text.append(digits - std::min(digits, number.size()), '0');
+  text.append(number.data(), number.size());
+}
+
+std::size_t DocumentNames::site(docid_t document) const { return place_of(tree_.site_starts(), document); }
+
+std::size_t DocumentNames::leaf(docid_t document) const { return place_of(tree_.leaf_starts(), document); }
+
+std::string DocumentNames::url(docid_t document) const {
+  const std::size_t leaf = this->leaf(document);
+  return fmt::format("http://s{:07}.example/d{:07}/p{:02}.html", site(document), leaf,
+                     document - tree_.leaf_starts()[leaf]);
 }
 
 }  // namespace quern

@@ -9,7 +9,7 @@
 
 #include "quern/order/global_score.hpp"
 #include "quern/synth/list_generator.hpp"
-#include "quern/synth/popular_documents.hpp"
+#include "quern/synth/link_graph.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {

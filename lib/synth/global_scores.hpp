@@ -5,7 +5,7 @@
 #include "quern/core/bm25.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/synth/document_tree.hpp"
-#include "quern/synth/term_field.hpp"
+#include "quern/synth/term_fields.hpp"
 
 namespace quern {
 

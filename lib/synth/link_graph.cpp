@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "quern/synth/document_names.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/packed_text.hpp"
 
 namespace quern {

@@ -1,8 +1,9 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "quern/synth/document_names.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/link_graph.hpp"
 
 namespace quern {
@@ -35,5 +36,9 @@ class SynthCorpus {
 
 /// Writes all documents as one TRECWEB file. Throws InvalidArgument for options out of range.
 void write_corpus(const SynthCorpusOptions& options, const Resources& resources, File& out);
+
+/// Appends the word of a rank: syllables of a consonant and a vowel, two or more; each rank has its own word, the
+/// first ones the shortest.
+void append_word(std::uint32_t rank, std::string& text);
 
 }  // namespace quern

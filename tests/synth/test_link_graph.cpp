@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/synth/document_names.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/link_graph.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,3 @@
-#include "quern/synth/made_up_words.hpp"
 #include "quern/synth/synth_corpus.hpp"
 
 #include "catch.hpp"
