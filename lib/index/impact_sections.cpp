@@ -47,7 +47,7 @@ class ImpactSections::Jobs {
   std::uint64_t next_word_ = 0;
 };
 
-/// Makes the impacts of a job's lists. One a thread.
+/// Computes the impacts of a job's lists. One per thread.
 class ImpactSections::Work {
  public:
   Work(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
@@ -74,7 +74,7 @@ class ImpactSections::Work {
   }
 
  private:
-  /// Appends the list's impacts, and returns their width.
+  /// Appends the list's impacts; returns their width in bits.
   unsigned add_list(const Row& list, WordView words, Words& out) {
     const float weight = quantized_weight(list.df, sections_.statistics_, sections_.bm25_);
     const auto width = impact_width_of(quantize_(weight * list.max_impact));

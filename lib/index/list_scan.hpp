@@ -8,11 +8,11 @@
 #include "quern/codec/impact_packing.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// Reading a posting list from front to back. Queries, which skip, have readers of their own (query/block_reader.hpp).
+/// Reading a posting list from front to back. Queries, which skip, use formats/posting_reader.hpp.
 namespace quern {
 
-/// Decodes the blocks of lists from front to back, without block rows. Bounds of memory are kept whatever the words
-/// say; what they come to is the caller's to check. One scan serves many lists of one codec.
+/// Decodes the blocks of lists from front to back, without block rows. Memory accesses stay in bounds
+/// whatever the words are; the caller checks the values. One scan serves many lists of one codec.
 class BlockScan {
  public:
   BlockScan(const Codec& codec, const CodecOptions& options)
@@ -28,7 +28,7 @@ class BlockScan {
     size_ = 0;
     block_words_ = 0;
   }
-  /// Decodes the next block. False at the end of the list. Throws CorruptFile where the block reaches past the list.
+  /// Decodes the next block. False at the end of the list. Throws CorruptFile if the block reaches past the list.
   bool next() {
     words_ = words_.subspan(block_words_);
     if (left_ == 0) return false;

@@ -120,7 +120,7 @@ const InterchangeFormat& interchange_format_named(std::string_view name) {
 const InterchangeFormat& detect_interchange_format(const std::string& path) {
   for (const InterchangeFormat* format : all_interchange_formats())
     if (format->is_at(path)) return *format;
-  throw InvalidArgument(path + ": there is no such file, nor " + path + ds2i_endings.front());
+  throw InvalidArgument(path + ": there is neither such a file nor " + path + ds2i_endings.front());
 }
 
 }  // namespace quern

@@ -60,7 +60,7 @@ std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
     text.resize(before + got);
     if (text.size() > max_bytes) {
       throw InvalidArgument(source->name() + ": has more than " + size_text(max_bytes) +
-                            ", the most that is read here; is it the right file?");
+                            ", the limit for such a file; is it the right file?");
     }
     if (got < step) return text;
   }

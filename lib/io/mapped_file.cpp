@@ -29,11 +29,11 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
-void give_back_pages(ByteView mapped) {
+void release_pages(ByteView mapped) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data()), end = begin + mapped.size();
   const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
-  // That the system may not want them is no failure.
+  // The system may decline: that is no error.
   if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 

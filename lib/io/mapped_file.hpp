@@ -4,7 +4,7 @@
 
 namespace quern {
 
-/// A file's bytes in memory, read-only, loaded by the system as they are touched.
+/// A file's bytes in memory, read-only, loaded by the system when they are touched.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -20,9 +20,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Lets the system have back the memory of the whole pages of `mapped`, a part of a file that is mapped for reading:
-/// they come anew from the file when they are touched again. So one pass over a large file holds little of it at a
-/// time.
-void give_back_pages(ByteView mapped);
+/// Releases the memory of the whole pages within `mapped`, a part of a file that is mapped for reading; the system
+/// reads them from the file again when they are touched. So one pass over a large file takes little memory.
+void release_pages(ByteView mapped);
 
 }  // namespace quern

@@ -20,7 +20,7 @@ namespace {
 /// Smaller ranges are not worth a task of their own.
 constexpr std::size_t task_documents = 256;
 
-/// As RangeSplit wants them, for ranges of at most so many documents.
+/// The log_gains of RangeSplit for ranges of at most `documents` documents.
 std::vector<float> log_gains(std::size_t documents) {
   std::vector<float> gains(documents + 1);
   double before = 0;
@@ -46,7 +46,7 @@ class Bisection {
     if (documents.size() <= options_.smallest_range || documents.size() < 2) return;
     RangeSplit& split = splits_.local();
     num_terms = split.renumber(documents, num_terms);
-    // Further down there are ranges enough for all threads, and sharing one would only make them wait for each other.
+    // Further down there are enough ranges for all threads, and sharing one would only make them wait for each other.
     const bool in_parallel = resources_.threads > 1 && documents.size() * resources_.threads > all_documents_;
     split.split(documents, num_terms, options_.iterations, in_parallel);
     resources_.progress->add(documents.size());
@@ -68,7 +68,7 @@ class Bisection {
   tbb::enumerable_thread_specific<RangeSplit> splits_;
 };
 
-/// How often a range of so many documents can be cut in two, ranges of `smallest` being left.
+/// How many times a range of `documents` documents can be halved until ranges of at most `smallest` are left.
 std::uint64_t levels(std::size_t documents, std::size_t smallest) {
   std::uint64_t levels = 0;
   for (; documents > smallest && documents > 1; documents = (documents + 1) / 2) ++levels;
@@ -93,8 +93,8 @@ std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, 
 
 namespace {
 
-/// The second time, ranges begin with what the first has found: another hundredth of the docIDs' bits. A third saves a
-/// quarter of that.
+/// The second round starts from the result of the first and saves another hundredth of the docIDs' bits. A third round
+/// saves a quarter of that.
 constexpr unsigned rounds = 2;
 
 void check_memory(const OrderInput& input) {
@@ -111,7 +111,7 @@ class BisectionOrder : public OrderMethod {
  public:
   std::string_view name() const override { return "bisection"; }
   std::string_view description() const override {
-    return "documents that share terms near each other, by recursive graph bisection from the URL order on";
+    return "recursive graph bisection, starting from the URL order: documents that share terms get near docIDs";
   }
 
   DocumentOrder compute(const OrderInput& input) const override {

@@ -25,12 +25,12 @@ float global_score_bound(float pagerank, float best_impact, std::uint32_t terms,
 
 namespace {
 
-/// Bytes a document: its number, its length and its global score twice.
+/// Bytes per document: its number, its length, and its global score twice.
 constexpr std::uint64_t sorting_bytes = 16;
 
-/// The bound of one document, whose postings begin at postings[i]; moves i behind them.
-float bound_of(docid_t document, float constant, const OrderInput& input, std::span<const Posting> postings,
-               std::size_t& i) {
+/// The upper bound of one document, whose postings begin at postings[i]; moves i past them.
+float global_score_of(docid_t document, float constant, const OrderInput& input, std::span<const Posting> postings,
+                      std::size_t& i) {
   float best = 0;
   std::uint32_t terms = 0;
   for (; i < postings.size() && postings[i].docid == document; ++i, ++terms)
@@ -52,16 +52,17 @@ std::vector<float> global_scores(const OrderInput& input) {
     const docid_t end = document + collection.chunk(chunk).documents;
     for (std::size_t i = 0; document < end; ++document) {
       const float constant = document_constant(lengths[document], average, input.options.scores.bm25);
-      scores[document] = bound_of(document, constant, input, postings, i);
+      scores[document] = global_score_of(document, constant, input, postings, i);
     }
     input.resources.progress->add(collection.chunk(chunk).documents);
   });
   return scores;
 }
 
-/// A key whose byte order is that of falling scores (at least 0), ties by URL, those without one last, then by docno.
+/// A key whose byte order is that of falling scores (at least 0), ties by URL, documents without one last, then by
+/// docno.
 std::string score_order_key(float score, const DocumentRow& row) {
-  // The bits of floats that are not negative rise with them.
+  // The bits of floats that are not negative rise with the floats.
   const std::uint32_t bits = ~std::bit_cast<std::uint32_t>(score);
   std::string key;
   for (int shift = 24; shift >= 0; shift -= 8) key += static_cast<char>(bits >> shift);
@@ -76,7 +77,7 @@ class ScoreOrder : public OrderMethod {
  public:
   std::string_view name() const override { return "score"; }
   std::string_view description() const override {
-    return "by falling global score, which lets queries with bm25+pagerank stop early";
+    return "by falling global score: lets queries scored by bm25+pagerank stop early";
   }
   bool needs_pagerank() const override { return true; }
 

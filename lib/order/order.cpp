@@ -21,7 +21,7 @@ namespace {
 class NaturalOrder : public OrderMethod {
  public:
   std::string_view name() const override { return "natural"; }
-  std::string_view description() const override { return "as the documents stand in the corpus"; }
+  std::string_view description() const override { return "in the order of the corpus"; }
   DocumentOrder compute(const OrderInput& input) const override {
     check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
     DocumentOrder order;
@@ -43,7 +43,7 @@ namespace {
 class RandomOrder : public OrderMethod {
  public:
   std::string_view name() const override { return "random"; }
-  std::string_view description() const override { return "a permutation drawn with --seed, to compare with"; }
+  std::string_view description() const override { return "a random permutation from --seed, for comparison"; }
   DocumentOrder compute(const OrderInput& input) const override {
     DocumentOrder order = natural_order().compute(input);
     RandomBits random(input.options.seed);

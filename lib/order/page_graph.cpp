@@ -16,7 +16,7 @@ namespace quern {
 
 namespace {
 
-/// Of the graph (begin, degree, length of the row), and of PageRank (rank, share).
+/// Bytes per document: of the graph (begin, degree, length of the row) and of PageRank (rank, share).
 constexpr std::uint64_t ranking_bytes = 8 + 4 + 4 + 8 + 8;
 
 void check_memory(std::uint64_t edges, docid_t documents, const Resources& resources) {
@@ -28,19 +28,19 @@ void check_memory(std::uint64_t edges, docid_t documents, const Resources& resou
                     documents, edges, size_text(needed), size_text(resources.memory_bytes)));
 }
 
-/// Puts each edge's source into its target's row, in the order in which edges come.
+/// Puts each edge's source into its target's row, in the order of the edges.
 void scatter(const EdgeSpool& edges, InLinks& graph) {
   std::vector<std::uint64_t>& begins = graph.begins;
   edges.for_each([&](LinkEdge edge) { ++begins[edge.to + std::size_t{1}]; });
   for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
   graph.sources.resize(edges.count());
   edges.for_each([&](LinkEdge edge) { graph.sources[begins[edge.to]++] = edge.from; });
-  // Each begin has moved to its row's end, which is the next one's begin.
+  // Each begin has moved to the end of its row, where the next row begins.
   std::copy_backward(begins.begin(), begins.end() - 1, begins.end());
   begins[0] = 0;
 }
 
-/// Sorts each row; returns how many distinct sources each has, in its front.
+/// Sorts each row and moves its distinct sources to its front; returns their numbers.
 std::vector<std::uint32_t> sort_rows(InLinks& graph) {
   std::vector<std::uint32_t> lengths(graph.documents());
   const std::vector<docid_t> runs = row_runs(graph);
@@ -55,7 +55,7 @@ std::vector<std::uint32_t> sort_rows(InLinks& graph) {
   return lengths;
 }
 
-/// Moves the rows' fronts together.
+/// Removes the gaps between the rows' fronts.
 void close_gaps(std::span<const std::uint32_t> lengths, InLinks& graph) {
   std::uint64_t to = 0;
   for (docid_t document = 0; document < graph.documents(); ++document) {
@@ -99,7 +99,7 @@ std::vector<docid_t> row_runs(const InLinks& graph) {
 
 namespace {
 
-/// A page's links are distinct when they come here, a file's are not.
+/// A page's links are distinct already, those of a file need not be.
 ReadGraph make_graph(const EdgeSpool& edges, docid_t documents, LinkCounts counts, std::string file_hash,
                      const Resources& resources) {
   ReadGraph read{make_in_links(edges, documents, resources), counts, std::move(file_hash)};
@@ -108,7 +108,7 @@ ReadGraph make_graph(const EdgeSpool& edges, docid_t documents, LinkCounts count
   return read;
 }
 
-/// Spools the edges of a link file. number(name) is a name's document, end_docid where it has none.
+/// Spools the edges of a link file. number(name) is the document with that name, end_docid if there is none.
 template <class Number>
 LinkCounts spool_links(ByteSource& source, Number&& number, EdgeSpool& edges, const Resources& resources) {
   constexpr std::uint64_t progress_lines = 1 << 16;
@@ -117,7 +117,7 @@ LinkCounts spool_links(ByteSource& source, Number&& number, EdgeSpool& edges, co
   docid_t last = end_docid;
   resources.progress->start("links", 0, "links");
   read_links(source, [&](std::string_view from_name, std::string_view to_name) {
-    // Files have a page's links one after the other, mostly.
+    // Most files list a page's links one after another.
     if (counts.links == 0 || from_name != last_name) {
       last_name = from_name;
       last = number(from_name);
@@ -182,11 +182,11 @@ ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const R
   {
     NameTable names(documents);
     const auto number = [&](std::string_view name) {
-      const std::uint64_t most =
+      const std::uint64_t max_names =
           std::min<std::uint64_t>(resources.memory_bytes / NameTable::growing_name_bytes, end_docid);
-      if (names.size() + 1 >= most)
-        throw InvalidArgument(
-            fmt::format("{}: has more than {} names, for which --memory has room", source.name(), most));
+      if (names.size() + 1 >= max_names)
+        throw InvalidArgument(fmt::format("{}: has more than {} names, the most that fit in --memory; raise it",
+                                          source.name(), max_names));
       return names.add(name, static_cast<docid_t>(names.size()));
     };
     counts = spool_links(source, number, edges, resources);

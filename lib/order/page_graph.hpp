@@ -19,10 +19,10 @@ struct LinkEdge {
 /// Edges on their way into a graph: on disk, since memory has space for them only once.
 using EdgeSpool = RecordSpool<LinkEdge>;
 
-/// A graph of links, by target (compressed sparse rows): 4 bytes an edge.
+/// A graph of links, by target (compressed sparse rows): 4 bytes per edge.
 struct InLinks {
-  std::vector<std::uint64_t> begins;       ///< for each document and the end: where its row begins in `sources`
-  std::vector<docid_t> sources;            ///< in each row the documents that link there: distinct, rising
+  std::vector<std::uint64_t> begins;       ///< where each document's row begins in `sources`, and the end
+  std::vector<docid_t> sources;            ///< row by row, the documents that link to the row's: distinct, rising
   std::vector<std::uint32_t> out_degrees;  ///< of each document
 
   docid_t documents() const { return static_cast<docid_t>(out_degrees.size()); }
@@ -32,15 +32,15 @@ struct InLinks {
   }
 };
 
-/// The graph of these edges, between documents below `documents`; those that came twice are in it once. Throws
-/// InvalidArgument, with the size, where the memory budget has no room for it and for compute_pagerank().
+/// The graph of these edges between documents below `documents`, each edge once. Throws InvalidArgument, with the size,
+/// if the memory budget can't hold it and compute_pagerank().
 InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources);
 
-/// Rows in runs of about as many edges and rows each, for threads to take: first row of each, and the end. They depend
-/// on the graph alone, so that sums over them do too.
+/// Cuts the rows into runs with about the same number of edges and rows, as work for threads: the first row of each
+/// run, and the end. The runs depend on the graph alone, so that sums over them do too.
 std::vector<docid_t> row_runs(const InLinks& graph);
 
-/// A graph of links, and where it came from.
+/// A graph of links and its source.
 struct ReadGraph {
   InLinks graph;
   LinkCounts counts;
@@ -50,11 +50,11 @@ struct ReadGraph {
 /// The links between a collection's documents, from their pages.
 ReadGraph graph_of_collection(const CollectionReader& collection, const Resources& resources);
 
-/// The links of a file (formats/link_file.md) between a collection's documents.
+/// The links of a file (formats/tables/link_file.md) between a collection's documents.
 ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& collection, const Resources& resources);
 
-/// The links of a file without a collection: its names stand for documents 0, 1, 2 … as they come, and there are
-/// `documents` in all, or as many as there are names where that is more.
+/// The links of a file without a collection: its names become documents 0, 1, 2 … in the order of their first
+/// occurrence. The graph has `documents` documents, or one per name if there are more names.
 ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const Resources& resources);
 
 }  // namespace quern

@@ -17,7 +17,7 @@ void sort_unique(std::vector<Value>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// The links of one page, gathered one by one.
+/// Collects the links of one page.
 class OnePage {
  public:
   explicit OnePage(const PageUrls& urls) : urls_(urls) {}
@@ -35,7 +35,7 @@ class OnePage {
     }
   }
 
-  /// Ends the page: counts its links and gives the distinct targets, which stay until clear().
+  /// Ends the page: counts its links and returns the distinct targets, which are valid until clear().
   std::span<const docid_t> finish() {
     const std::size_t met = leaving_.size() + targets_.size();
     sort_unique(leaving_);
@@ -94,7 +94,7 @@ LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t c
 
 namespace {
 
-/// What documents are called in a list of links.
+/// The names of documents in a list of links.
 class LinkNames {
  public:
   LinkNames(const CollectionReader& collection, const Resources& resources) {
@@ -117,8 +117,8 @@ class LinkNames {
  private:
   void check(const CollectionReader& collection, const Resources& resources) const {
     if (bytes_.capacity() + ends_.capacity() * sizeof(std::uint64_t) <= resources.memory_bytes) return;
-    throw InvalidArgument(fmt::format("{}: its URLs do not fit in {}; allow more memory with QUERN_MEMORY",
-                                      collection.name(), size_text(resources.memory_bytes)));
+    throw InvalidArgument(fmt::format("{}: its URLs do not fit in {}; raise the memory budget", collection.name(),
+                                      size_text(resources.memory_bytes)));
   }
 
   std::string bytes_;

@@ -65,7 +65,7 @@ void for_each_document(const CollectionReader& collection, Visit&& visit) {
   }
 }
 
-/// Throws where tables of `names` names a document do not fit.
+/// Throws InvalidArgument if tables with `names` names per document do not fit; returns the number of documents.
 std::size_t checked_names(const CollectionReader& collection, std::uint64_t names, const Resources& resources) {
   check_order_memory(collection.num_documents(), names * NameTable::name_bytes + sizeof(docid_t), resources);
   return collection.num_documents();

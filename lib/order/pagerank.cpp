@@ -14,8 +14,8 @@ namespace quern {
 
 namespace {
 
-/// Power iteration that pulls: each document sums up what the documents that link to it give. Runs of documents are
-/// worked on in parallel; sums over all are those of the runs, in their order.
+/// Power iteration by pulling: each document sums up the shares of the documents that link to it. Threads take runs of
+/// documents; sums over all documents add up those of the runs, in their order.
 class PowerIteration {
  public:
   PowerIteration(const InLinks& graph, double damping)
@@ -43,7 +43,7 @@ class PowerIteration {
     return std::accumulate(run_sums_.begin(), run_sums_.end(), 0.0);
   }
 
-  /// What each document gives to each that it links to; returns the rank of those that link to none.
+  /// Computes what each document gives to each of its targets; returns the total rank of documents without links.
   double set_shares(docid_t begin, docid_t end) {
     double idle = 0;
     for (docid_t document = begin; document < end; ++document) {
@@ -54,7 +54,7 @@ class PowerIteration {
     return idle;
   }
 
-  /// New ranks from the shares; returns the sum of the absolute changes.
+  /// Computes the new ranks from the shares; returns the sum of the absolute changes.
   double pull(docid_t begin, docid_t end, double base) {
     double change = 0;
     for (docid_t document = begin; document < end; ++document) {
@@ -97,29 +97,29 @@ Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, 
 namespace {
 
 void scale_linear(std::span<float> ranks) {
-  const float most = *std::max_element(ranks.begin(), ranks.end());
-  for (float& rank : ranks) rank = most > 0 ? rank / most : 1.0f;
+  const float max_rank = *std::max_element(ranks.begin(), ranks.end());
+  for (float& rank : ranks) rank = max_rank > 0 ? rank / max_rank : 1.0f;
 }
 
-/// The least rank above 0 becomes 0, as do ranks of 0.
+/// The smallest rank above 0 becomes 0, as do ranks of 0.
 void scale_log(std::span<float> ranks) {
-  float least = 0, most = 0;
+  float min_rank = 0, max_rank = 0;
   for (const float rank : ranks) {
-    if (rank > 0) least = least == 0 ? rank : std::min(least, rank);
-    most = std::max(most, rank);
+    if (rank > 0) min_rank = min_rank == 0 ? rank : std::min(min_rank, rank);
+    max_rank = std::max(max_rank, rank);
   }
-  const double range = most > least ? std::log(static_cast<double>(most) / least) : 0;
+  const double range = max_rank > min_rank ? std::log(static_cast<double>(max_rank) / min_rank) : 0;
   for (float& rank : ranks) {
     if (range == 0) {
-      rank = rank == most ? 1.0f : 0.0f;
+      rank = rank == max_rank ? 1.0f : 0.0f;
     } else {
-      rank = rank <= least ? 0.0f : static_cast<float>(std::log(static_cast<double>(rank) / least) / range);
+      rank = rank <= min_rank ? 0.0f : static_cast<float>(std::log(static_cast<double>(rank) / min_rank) / range);
     }
     rank = std::min(rank, 1.0f);
   }
 }
 
-/// The share of documents with this rank or a lower one.
+/// A rank becomes the share of documents with this rank or a lower one.
 void scale_rank(std::span<float> ranks) {
   std::vector<float> sorted(ranks.begin(), ranks.end());
   tbb::parallel_sort(sorted.begin(), sorted.end());
@@ -131,7 +131,7 @@ void scale_rank(std::span<float> ranks) {
 }
 
 constexpr PagerankScale rank = {"rank", "the share of documents that have no greater PageRank", scale_rank};
-constexpr PagerankScale logarithm = {"log", "its logarithm, from the least (0) to the greatest (1)", scale_log};
+constexpr PagerankScale logarithm = {"log", "its logarithm, from the smallest (0) to the greatest (1)", scale_log};
 constexpr PagerankScale linear = {"linear", "divided by the greatest", scale_linear};
 
 }  // namespace

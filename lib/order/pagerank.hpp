@@ -10,8 +10,8 @@ namespace quern {
 
 struct PagerankOptions {
   double damping = 0.85;          ///< as in Brin and Page
-  double tolerance = 1e-9;        ///< iterations end when the ranks change by less, summed up
-  unsigned max_iterations = 500;  ///< more than any graph needs: the change falls by `damping` at least each time
+  double tolerance = 1e-9;        ///< iterations end when the sum of the ranks' absolute changes is less
+  unsigned max_iterations = 500;  ///< more than any graph needs: each change is at most `damping` times the last
 };
 
 struct Pagerank {
@@ -22,12 +22,12 @@ struct Pagerank {
 };
 
 /// Brin and Page: The Anatomy of a Large-Scale Hypertextual Web Search Engine (1998), 2.1.1, with ranks that sum to 1.
-/// Documents without links give their rank to all alike. The same bits for any number of threads. 16 bytes a document
-/// beside the graph.
+/// Documents without links give their rank to all documents equally. The same bits for any number of threads. Takes 16
+/// bytes per document besides the graph.
 Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources);
 
-/// How PageRank, which sums to 1 over all documents, becomes a part of scores in [0, 1]. The greatest becomes 1. Wang
-/// et al. only say that both parts of a score come into one space; which way decides how early a query may stop.
+/// A way to map PageRank, which sums to 1 over all documents, to [0, 1] for use in scores. The greatest becomes 1. Wang
+/// et al. only say that PageRank and term scores are mapped to one range; the scale decides how early a query may stop.
 struct PagerankScale {
   std::string_view name;
   /// One line for help texts.
@@ -39,7 +39,7 @@ struct PagerankScale {
 /// All scales, in the order in which help texts show them. The one place to add one.
 const std::vector<const PagerankScale*>& all_pagerank_scales();
 
-/// Throws InvalidArgument, with the names there are, where no scale is called so.
+/// Throws InvalidArgument, with the known names, if no scale has this name.
 const PagerankScale& pagerank_scale_named(std::string_view name);
 
 }  // namespace quern

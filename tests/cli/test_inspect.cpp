@@ -87,7 +87,7 @@ TEST_CASE("inspect gives a plan's figures, and its lists", "[cli][inspect][plan]
         CommandLine{"inspect", mill.plan, "--docs"}, CommandLine{"inspect", mill.plan, "mill"}}) {
     const RunOutcome outcome = run_quern(wrong);
     CHECK(outcome.exit_status == 1);
-    CHECK(contains(outcome.err, "is wanted here"));
+    CHECK(contains(outcome.err, "is a folder, not a file"));
   }
 }
 
