@@ -18,10 +18,10 @@ namespace quern {
 
 inline constexpr std::uint32_t index_version = 1;
 
-/// The ranks whose parts a list keeps: the k-th best f / (K_d + f) of its postings, for thresholds.
+/// The ranks k for which an index stores a list's k-th best impact f / (K_d + f), for thresholds.
 inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
 
-/// What an index says of itself: all that shaped its bytes, and what it is scored with.
+/// An index's description of itself: everything that shaped its bytes, and the parameters of its scores.
 struct IndexManifest {
   AnalyzerOptions analyzer;
   TextLibraries libraries;  ///< that made the terms; unknown where another program did
@@ -31,13 +31,13 @@ struct IndexManifest {
   Lengths lengths = Lengths::exact;
   std::string order = "natural";
   std::uint64_t order_seed = 1;
-  std::optional<DocumentScoreSettings> scores;  ///< where the index has PageRank or global scores
+  std::optional<DocumentScoreSettings> scores;  ///< if the index has PageRank or global scores
   std::string codec;
   CodecOptions codec_options;
   Bm25Parameters bm25;
-  unsigned quantize_bits = 0;       ///< of the quantized impacts; 0 where the index has none
-  float quantize_top = 0;           ///< the greatest part, which they are steps of
-  CollectionStatistics statistics;  ///< to score with: of this index, or of the collection that it is a shard of
+  unsigned quantize_bits = 0;       ///< of the quantized impacts; 0 if the index has none
+  float quantize_top = 0;           ///< the greatest term score: quantized impacts are steps of it
+  CollectionStatistics statistics;  ///< for scores: of this index, or of the collection that it is a shard of
   std::uint64_t docid_base = 0;     ///< of this shard's docID 0 in the whole collection
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;
@@ -45,9 +45,9 @@ struct IndexManifest {
   std::uint64_t postings = 0;
   std::uint64_t tokens = 0;
   std::uint64_t blocks = 0;       ///< rows of multi-block lists
-  std::uint64_t short_lists = 0;  ///< lists that stand in the lexicon
+  std::uint64_t short_lists = 0;  ///< lists that are stored in the lexicon
   std::uint64_t short_list_bytes = 0;
-  std::uint64_t list_bound_bytes = 0;  ///< lists' maxima and k-th best parts in the lexicon
+  std::uint64_t list_bound_bytes = 0;  ///< lists' greatest and k-th best impacts in the lexicon
   CodedBits coded;
   std::string collection_hash;
 
@@ -58,29 +58,29 @@ struct IndexManifest {
   static IndexManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// Upward rounding of an impact to 16 bits: the bound that the stored number stands for is never below the impact.
+/// Rounds an impact up to 16 bits: the dequantized number is never below the impact.
 std::uint16_t quantize_up(float impact);
 inline float dequantize_up(std::uint16_t stored) { return static_cast<float>(stored + 1) * 0x1p-16f; }
-/// Downward rounding, for thresholds: never above the impact.
+/// Rounds an impact down to 16 bits, for thresholds: the dequantized number is never above the impact.
 std::uint16_t quantize_down(float impact);
 inline float dequantize_down(std::uint16_t stored) { return static_cast<float>(stored) * 0x1p-16f; }
 
-/// A posting list as it stands in the index; views into the mapped file.
+/// A posting list as the index stores it: views of the mapped file.
 struct PostingList {
   term_t number = 0;
   std::uint64_t df = 0;
   std::uint64_t cf = 0;
-  ByteView short_list;                          ///< the coded postings of a list of up to max_short_list; else empty
+  ByteView short_list;                          ///< coded postings of a list of at most max_short_list; else empty
   WordView words;                               ///< list header and blocks; empty for short lists
   std::uint64_t first_word = 0;                 ///< of words in the section "postings"
   std::uint64_t first_row = 0;                  ///< of its block rows
   std::span<const docid_t> block_last;          ///< greatest docID of each block; empty for single-block lists
-  std::span<const std::uint32_t> block_offset;  ///< in words from the front of `words`
-  std::span<const std::uint16_t> block_max;     ///< dequantize_up() bounds the block's impacts
-  float max_impact = 0;                         ///< exact; 0 where unknown: short lists compute theirs
-  std::array<float, 4> kth_impact = {};         ///< at stored_ranks, rounded down; 0 where the list is shorter
-  WordView impacts;                             ///< quantized, as impact_packing.hpp says; empty for short lists and
-                                                ///< where the index has none
+  std::span<const std::uint32_t> block_offset;  ///< in words from the beginning of `words`
+  std::span<const std::uint16_t> block_max;     ///< dequantize_up() is an upper bound of the block's impacts
+  float max_impact = 0;                         ///< exact; 0 if unknown: short lists compute theirs
+  std::array<float, 4> kth_impact = {};         ///< at stored_ranks, rounded down; 0 if the list is shorter
+  WordView impacts;                             ///< quantized, packed as in impact_packing.hpp; empty for short lists
+                                                ///< and if the index has none
   std::uint64_t first_impact_word = 0;          ///< of impacts in the section "impacts"
   unsigned impact_width = 0;                    ///< bits of the list's greatest quantized impact
 
@@ -88,8 +88,8 @@ struct PostingList {
   std::size_t num_blocks(unsigned block_size) const { return (df + block_size - 1) / block_size; }
 };
 
-/// An index file, mapped. Everything may be read by many threads at once. Throws CorruptFile where parts contradict
-/// each other, as far as it looks.
+/// A mapped index file. Many threads may read it at once. Throws CorruptFile if parts that it reads contradict each
+/// other.
 class IndexReader {
  public:
   /// `path` is the index's folder, or the file in it.
@@ -102,17 +102,18 @@ class IndexReader {
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   const Codec& codec() const { return *codec_; }
   unsigned block_size() const { return manifest_.codec_options.block_size; }
-  /// What made the lists' quantized impacts, and makes those of short lists; nothing where the index has none.
+  /// Computes quantized impacts: those of the lists, and those of short lists, which are not stored. None if the index
+  /// has no quantized impacts.
   std::optional<ImpactQuantizer> quantizer() const {
     if (manifest_.quantize_bits == 0) return std::nullopt;
     return ImpactQuantizer(manifest_.quantize_top, manifest_.quantize_bits);
   }
-  /// The weight that a list's parts are quantized with.
+  /// The term weight in the list's quantized impacts.
   float quantized_weight(const PostingList& list) const {
     return quern::quantized_weight(list.df, manifest_.statistics, manifest_.bm25);
   }
-  /// Bounds the list's quantized impacts: their greatest, but for short lists the greatest of the index. There must be
-  /// a quantizer.
+  /// An upper bound of the list's quantized impacts: their greatest; for short lists the greatest of the index. There
+  /// must be a quantizer.
   std::uint32_t quantized_max_impact(const PostingList& list) const {
     const ImpactQuantizer quantize(manifest_.quantize_top, manifest_.quantize_bits);
     return list.is_short() ? quantize.levels() : quantize(quantized_weight(list) * list.max_impact);
@@ -130,42 +131,42 @@ class IndexReader {
       visit(entry.term, list);
     }
   }
-  /// The list of that number, which must be one.
+  /// The list with this number, which must exist.
   PostingList list(term_t number) const;
   /// Its term.
   std::string term(term_t number) const;
   std::uint64_t num_lexicon_blocks() const { return lexicon_.num_blocks(); }
 
   std::string_view docno(docid_t docid) const;
-  /// The docID of a docno; where several documents share it, the lowest.
+  /// The docID of a docno; the lowest if several documents share it.
   std::optional<docid_t> find_docno(std::string_view wanted) const;
   /// All docIDs, sorted by docno_hash() of their docnos, then by docID; values are not checked.
   std::span<const docid_t> docno_lookup() const { return docno_lookup_; }
   std::uint32_t length(docid_t docid) const { return lengths_[docid]; }
   std::span<const std::uint32_t> lengths() const { return lengths_; }
-  /// PageRank of each document as scores use it, in [0, 1]; empty where the index has none.
+  /// PageRank of each document as scores use it, in [0, 1]; empty if the index has none.
   std::span<const float> pagerank() const { return pagerank_; }
-  /// GS+ of each document: no document from there on scores more in a query with the same alpha, k1 and b. Empty where
-  /// the index is not in the order of global scores.
+  /// GS+ of each document: no document from there on scores more in a query with the same alpha, k1 and b. Empty
+  /// unless the index is in the order of global scores.
   std::span<const float> global_scores() const { return global_scores_; }
 
-  /// Throws CorruptFile where PageRank is not in [0, 1], or global scores rise: queries would be answered wrongly.
+  /// Throws CorruptFile if PageRank is not in [0, 1], or global scores rise: results would be wrong.
   void check_document_scores() const;
 
   struct DocumentText {
     std::string url, title;
   };
-  /// Decompresses; for results that people read.
+  /// Decompresses a frame; for results that people read.
   DocumentText text(docid_t docid) const;
 
  private:
-  /// Where the next list of a lexicon block begins.
+  /// The place of the next list of a lexicon block.
   struct ListPlace {
     std::uint64_t number = 0, word = 0, row = 0, long_list = 0;
     bool at_block_start = true;
   };
   ListPlace block_start(std::uint64_t lexicon_block) const { return {lexicon_block * terms_per_block, 0, 0, 0, true}; }
-  /// The front of a list's payload: what the places of later lists follow from.
+  /// The first part of a list's payload, from which the places of later lists follow.
   struct ListHead {
     ListPlace place;
     std::uint64_t df = 0, cf = 0, words = 0, rows = 0;
@@ -198,7 +199,7 @@ class IndexReader {
   std::span<const float> pagerank_, global_scores_;
 };
 
-/// Documents whose docnos share an offset, and whose texts share a frame.
+/// Numbers of documents whose docnos share an offset, and whose texts share a frame.
 inline constexpr docid_t docnos_per_block = 16;
 inline constexpr docid_t texts_per_block = 64;
 

@@ -29,17 +29,16 @@ std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + 
 IndexReader::IndexReader(ContainerReader container)
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
-    container_.fail("manifest", "impossible counts");
+    container_.fail("manifest", "has impossible counts");
   // Bounds and scores hold for parameters in these ranges alone.
   const Bm25Parameters& bm25 = manifest_.bm25;
   if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
-    container_.fail("manifest", "impossible parameters of BM25");
+    container_.fail("manifest", "has impossible parameters of BM25");
   try {
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
   } catch (const InvalidArgument& error) {
-    throw UnsupportedVersion(
-        fmt::format("{}: was made with other codecs than this program has: {}", name(), error.what()));
+    throw UnsupportedVersion(fmt::format("{}: uses a codec that this version does not have: {}", name(), error.what()));
   }
   lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
   postings_ = container_.array<std::uint32_t>("postings");
@@ -89,7 +88,7 @@ void IndexReader::open_impacts() {
   if (bits == 0) return;
   const float top = manifest_.quantize_top;
   if (bits < min_quantize_bits || bits > max_quantize_bits || !(top >= 0) || !std::isfinite(top))
-    container_.fail("manifest", "impossible parameters of quantized impacts");
+    container_.fail("manifest", "has impossible parameters of quantized impacts");
   impacts_ = container_.array<std::uint32_t>("impacts");
   if (impacts_.size_bytes() < over_read_bytes) container_.fail("impacts", "is too small");
   impact_start_ = array_of<std::uint64_t>(container_, "impact_start", manifest_.long_lists());
@@ -97,7 +96,7 @@ void IndexReader::open_impacts() {
 }
 
 void IndexReader::find_impacts(PostingList& list, std::uint64_t long_list) const {
-  if (long_list >= impact_start_.size()) container_.fail("lexicon", "holds more long lists than the manifest says");
+  if (long_list >= impact_start_.size()) container_.fail("lexicon", "has more long lists than the manifest");
   const std::uint64_t start = impact_start_[long_list];
   const unsigned width = impact_width_[long_list];
   if (width == 0 || width > manifest_.quantize_bits)
@@ -152,7 +151,7 @@ PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) con
   list.kth_impact[0] = list.max_impact;
   for (std::size_t i = 1; i < stored_ranks.size(); ++i)
     if (list.df >= stored_ranks[i]) list.kth_impact[i] = dequantize_down(reader.le<std::uint16_t>());
-  if (!reader.done()) reader.fail("a list has bytes behind its end");
+  if (!reader.done()) reader.fail("a list has bytes after its end");
   list.first_word = head.place.word;
   list.first_row = head.place.row;
   list.words = postings_.subspan(head.place.word, head.words);
@@ -194,7 +193,7 @@ std::string_view IndexReader::docno(docid_t docid) const {
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
   const std::uint64_t hash = docno_hash(wanted);
   const auto hash_at = [&](std::size_t place) {
-    if (docno_lookup_[place] >= manifest_.documents) container_.fail("docno_lookup", "holds an unknown docID");
+    if (docno_lookup_[place] >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
     return docno_hash(docno(docno_lookup_[place]));
   };
   std::size_t low = 0, high = docno_lookup_.size();

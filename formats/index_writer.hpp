@@ -37,7 +37,7 @@ class IndexWriting {
 /// The last stage: scores and the manifest.
 class IndexEndWriter : IndexWriting {
  public:
-  /// Writes the documents' scores by docID, where there are any, and the manifest, whose counts of lists and of their
+  /// Writes the documents' scores by docID, if there are any, and the manifest, whose counts of lists and of their
   /// bytes come from the writer; ends the file.
   void finish(IndexManifest manifest, std::span<const float> pagerank, std::span<const float> global_scores) &&;
 

@@ -39,7 +39,7 @@ inline constexpr const char* pagerank_uniform = "uniform";             ///< all 
 /// What made the scores that documents have by themselves: PageRank as scores use it, and global scores. Stored in the
 /// manifests of orders and indexes that hold such scores.
 struct DocumentScoreSettings {
-  std::string pagerank_scale = "rank";  ///< how PageRank was mapped to [0, 1]; see order/pagerank_scale.hpp
+  std::string pagerank_scale = "rank";  ///< how PageRank was mapped to [0, 1]; see order/pagerank.hpp
   PagerankOrigin origin;
   double alpha = 0.3;   ///< PageRank's share of global scores
   Bm25Parameters bm25;  ///< of global scores

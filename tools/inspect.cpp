@@ -10,8 +10,8 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_figures.hpp"
-#include "quern/index/list_impacts.hpp"
-#include "quern/order/list_links.hpp"
+#include "quern/index/list_scan.hpp"
+#include "quern/order/page_links.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"

@@ -6,7 +6,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
-#include "quern/order/pagerank_scale.hpp"
+#include "quern/order/pagerank.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern::tools {

@@ -4,7 +4,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 
 #include "command.hpp"
 

@@ -43,13 +43,13 @@ class CiffReader {
     sink_.begin(counts_);
     for (std::uint64_t i = 0; i < counts_.lists; ++i) read_list();
     for (std::uint64_t i = 0; i < counts_.documents; ++i) read_document(i);
-    if (!in_.at_end()) in_.fail("holds more than its header says");
+    if (!in_.at_end()) in_.fail("continues after the last document of its header");
     sink_.end();
   }
 
  private:
-  /// Reads a message: calls field(tag) for each field, which reads its value and returns true, or returns false where
-  /// it doesn't know the field.
+  /// Reads a message: calls field(tag) for each field, which reads its value and returns true, or returns false if it
+  /// doesn't know the field.
   template <class Field>
   void message(std::uint64_t size, Field&& field) {
     if (size > max_int64) in_.fail("a message that reaches past the file");
@@ -72,18 +72,18 @@ class CiffReader {
         return in_.skip(4);
       case Wire::length: {
         const std::uint64_t size = in_.varint();
-        // The message's end may be behind the place already.
+        // The position may be past the message's end already.
         if (in_.position() > end || size > end - in_.position()) in_.fail("a field that reaches past its message");
         return in_.skip(size);
       }
     }
-    in_.fail("no field of protocol buffers; is it a CIFF file?");
+    in_.fail("not a field of protocol buffers; is it a CIFF file?");
   }
 
   /// A number that can't be negative.
-  std::uint64_t number(std::uint64_t greatest) {
+  std::uint64_t number(std::uint64_t max_value) {
     const std::uint64_t value = in_.varint();
-    if (value > greatest) in_.fail("a number that is negative or too large");
+    if (value > max_value) in_.fail("a number that is negative or too large");
     return value;
   }
 
@@ -113,7 +113,7 @@ class CiffReader {
     });
     if (version != 1)
       throw UnsupportedVersion(
-          fmt::format("{}: is of version {} of CIFF, or no CIFF file at all; this program reads "
+          fmt::format("{}: has version {} of CIFF, or is not a CIFF file; this program reads "
                       "version 1",
                       in_.name(), version));
     counts_.total_documents = std::max(counts_.total_documents, counts_.documents);
@@ -173,8 +173,7 @@ class CiffReader {
       }
       return true;
     });
-    if (docid != expected)
-      in_.fail(fmt::format("the document of docID {}, where that of {} should be", docid, expected));
+    if (docid != expected) in_.fail(fmt::format("the document with docID {}, but {} is next", docid, expected));
     sink_.add_document(docno_, static_cast<std::uint32_t>(length));
   }
 
@@ -185,7 +184,7 @@ class CiffReader {
   std::string term_, docno_;
 };
 
-/// A number, left out where it is 0, as protocol buffers do.
+/// A number, omitted if it is 0, as in protocol buffers.
 void put_number(Bytes& out, std::uint64_t key, std::uint64_t value) {
   if (value == 0) return;
   put_varint(out, key);
@@ -203,8 +202,7 @@ constexpr std::size_t ciff_list_buffer_bytes = 4 << 20;
 
 void check_fits(std::uint64_t number, const char* what) {
   if (number > max_int32)
-    throw InvalidArgument(
-        fmt::format("{} {} are more than a CIFF file can hold; export to ds2i instead", number, what));
+    throw InvalidArgument(fmt::format("{} {} are too many for a CIFF file; export to ds2i instead", number, what));
 }
 
 }  // namespace

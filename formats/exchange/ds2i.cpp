@@ -35,7 +35,7 @@ class Ds2iReader {
  private:
   void read_list(PostingCheck& check) {
     const std::uint32_t size = docs_.le32();
-    if (freqs_.le32() != size) freqs_.fail("a list of another length than in " + docs_.name());
+    if (freqs_.le32() != size) freqs_.fail("the list's length differs from that in " + docs_.name());
     check.begin_list();
     for (std::uint32_t i = 0; i < size; ++i) {
       const docid_t docid = docs_.le32();
@@ -56,7 +56,7 @@ class Ds2iReader {
       if (!documents_.line(name_)) documents_.fail(fmt::format("has fewer than {} lines", documents));
       sink_.add_document(name_, length);
     }
-    if (!sizes_.at_end()) sizes_.fail("holds more than the documents' lengths");
+    if (!sizes_.at_end()) sizes_.fail("continues after the documents' lengths");
     if (documents_.line(name_)) documents_.fail(fmt::format("has more than {} lines", documents));
   }
 
@@ -75,7 +75,7 @@ void put_line(FileAppender& out, std::string_view text) {
   const bool fits = text.find('\n') == std::string_view::npos && (text.empty() || text.back() != '\r');
   if (!fits)
     throw InvalidArgument(
-        fmt::format("'{}' has a line's end in it, which ds2i files can't hold; export to ciff", text));
+        fmt::format("'{}' contains a line break, which ds2i files can't represent; export to ciff", text));
   out.write(as_bytes(text));
   out.write(as_bytes("\n"));
 }
@@ -83,7 +83,7 @@ void put_line(FileAppender& out, std::string_view text) {
 /// Lists up to this size are collected in memory alone.
 constexpr std::size_t ds2i_list_buffer_bytes = 4 << 20;
 
-/// A sequence: how many numbers, and the numbers.
+/// A sequence: the number of its values, then the values.
 void put_sequence(FileAppender& out, Spool& numbers) {
   put_u32(out, numbers.size() / sizeof(std::uint32_t));
   numbers.move_to(out);

@@ -21,8 +21,8 @@ struct Ds2iSources {
   ByteSource& documents;
 };
 
-/// Hands the collection to `sink`. Throws CorruptFile, with file and offset, where a file contradicts its form or
-/// another one.
+/// Passes the collection to `sink`. Throws CorruptFile, with file and offset, if a file violates the format or
+/// contradicts another one.
 void read_ds2i(const Ds2iSources& sources, InvertedSink& sink);
 
 /// Writes the five files of a collection, in the order of ds2i_endings.
@@ -31,7 +31,7 @@ class Ds2iWriter : public InvertedSink {
   Ds2iWriter(const std::array<File*, 5>& files, const std::string& tmp_folder);
   void begin(const InvertedCounts& counts) override;
   void add_posting(docid_t docid, freq_t freq) override;
-  /// Throws InvalidArgument where the term holds a line feed, or ends with a CR: the form can't hold it.
+  /// Throws InvalidArgument if the term contains a line feed or ends with a CR, which the format can't represent.
   void end_list(std::string_view term) override;
   /// Throws InvalidArgument as end_list() does.
   void add_document(std::string_view docno, std::uint32_t length) override;

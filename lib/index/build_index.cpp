@@ -104,7 +104,7 @@ class IndexBuilder {
   IndexManifest manifest(const AssembledLists& lists) const {
     const CollectionManifest& from = collection_.manifest();
     if (lists.postings() != from.postings || lists.tokens() != from.tokens)
-      throw CorruptFile(collection_.name() + ": holds other postings than its manifest says");
+      throw CorruptFile(collection_.name() + ": contains other counts of postings or tokens than its manifest");
     IndexManifest manifest;
     manifest.analyzer = from.analyzer;
     manifest.libraries = from.libraries;
@@ -135,8 +135,8 @@ class IndexBuilder {
 void check_build_options(const BuildOptions& options) {
   codec_named(options.codec);
   check_codec_options(options.codec_options);
-  if (!(options.bm25.k1 >= 0) || options.bm25.k1 > 1000) throw InvalidArgument("k1 must be 0 to 1000");
-  if (!(options.bm25.b >= 0 && options.bm25.b <= 1)) throw InvalidArgument("b must be 0 to 1");
+  if (!(options.bm25.k1 >= 0) || options.bm25.k1 > 1000) throw InvalidArgument("k1 must be from 0 to 1000");
+  if (!(options.bm25.b >= 0 && options.bm25.b <= 1)) throw InvalidArgument("b must be from 0 to 1");
   const unsigned bits = options.quantize_bits;
   if (bits != 0 && (bits < min_quantize_bits || bits > max_quantize_bits))
     throw InvalidArgument("quantized impacts must have 4 to 16 bits");

@@ -3,8 +3,8 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/formats/order_file.hpp"
 #include "quern/io/file.hpp"
-#include "quern/order/order.hpp"
 
 namespace quern {
 
@@ -12,14 +12,14 @@ struct BuildOptions {
   std::string codec = "newpfd";
   CodecOptions codec_options;
   Bm25Parameters bm25;
-  unsigned quantize_bits = 0;  ///< of quantized impacts beside the frequencies, 4 to 16; 0: none
+  unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: none are stored
 };
 
 /// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws
 /// InvalidArgument.
 void check_build_options(const BuildOptions& options);
 
-/// What building came to.
+/// The result of building an index.
 struct BuildReport {
   IndexManifest manifest;
   std::uint64_t index_bytes = 0;
@@ -27,8 +27,8 @@ struct BuildReport {
 };
 
 /// Inverts a collection into an index file: in docID order, within the memory budget, in parallel. The bytes written
-/// depend on collection, order and options alone. Throws InvalidArgument where the budget can't hold the tables that
-/// must be in memory (16 bytes a document and 16 MB).
+/// depend on collection, order and options alone. Throws InvalidArgument if the budget can't hold the tables that
+/// must be in memory (16 bytes per document and 16 MB).
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
                         File& out);

@@ -7,6 +7,7 @@
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
+#include "quern/index/list_scan.hpp"
 
 namespace quern {
 
@@ -46,7 +47,7 @@ class ImpactSections::Jobs {
   std::uint64_t next_word_ = 0;
 };
 
-/// Makes the impacts of a job's lists. One a thread.
+/// Computes the impacts of a job's lists. One per thread.
 class ImpactSections::Work {
  public:
   Work(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
@@ -55,8 +56,7 @@ class ImpactSections::Work {
         index_(index),
         postings_offset_(postings_offset),
         quantize_(sections.quantizer()),
-        docids_(context.options.block_size + over_write_values),
-        freqs_(docids_.size()),
+        scan_(*context.codec, context.options),
         impacts_(context.options.block_size) {}
 
   void run(const Job& job, Done& done) {
@@ -74,22 +74,17 @@ class ImpactSections::Work {
   }
 
  private:
-  /// Appends the list's impacts, and returns their width.
+  /// Appends the list's impacts; returns their width in bits.
   unsigned add_list(const Row& list, WordView words, Words& out) {
     const float weight = quantized_weight(list.df, sections_.statistics_, sections_.bm25_);
     const auto width = impact_width_of(quantize_(weight * list.max_impact));
-    const auto decoder = context_.codec->make_decoder(context_.options, words);
-    words = words.subspan(context_.codec->header_words(context_.options));
-    docid_t before = end_docid;
-    for (std::uint32_t from = 0; from < list.df; from += context_.options.block_size) {
-      const unsigned n = std::min(context_.options.block_size, list.df - from);
-      decoder->decode_docids(words, n, before, docids_.data());
-      decoder->decode_freqs(words, n, freqs_.data());
-      for (unsigned i = 0; i < n; ++i)
-        impacts_[i] = quantize_(weight * impact(freqs_[i], context_.constants[docids_[i]]));
-      put_impacts({impacts_.data(), n}, width, out);
-      before = docids_[n - 1];
-      words = words.subspan(decoder->block_words(words, n));
+    scan_.start(words, list.df);
+    while (scan_.next()) {
+      const auto docids = scan_.docids();
+      const auto freqs = scan_.freqs();
+      for (std::size_t i = 0; i < docids.size(); ++i)
+        impacts_[i] = quantize_(weight * impact(freqs[i], context_.constants[docids[i]]));
+      put_impacts({impacts_.data(), docids.size()}, width, out);
     }
     return width;
   }
@@ -100,8 +95,7 @@ class ImpactSections::Work {
   std::uint64_t postings_offset_;
   ImpactQuantizer quantize_;
   Words words_;
-  std::vector<docid_t> docids_;
-  std::vector<freq_t> freqs_;
+  BlockScan scan_;
   std::vector<std::uint32_t> impacts_;
 };
 

@@ -5,19 +5,19 @@
 
 namespace quern {
 
-/// Makes the quantized impacts of an index: the size of a step depends on the greatest part of all lists, which is
-/// known only when all are written. So lists are noted as they are written, and read again for their impacts.
+/// Writes the quantized impacts of an index. The size of a step depends on the greatest term score of all lists, which
+/// is known only when all are written; so lists are noted as they are written, and read again for their impacts.
 class ImpactSections {
  public:
   ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
                  const Resources& resources);
 
-  /// Each list, in the order of the terms, with its greatest impact.
+  /// Notes a list; to be called for each, in the order of the terms.
   void note(const EncodedList& list);
   /// Reads the noted lists back from the file `index` and writes their impacts: in parallel, some lists at a time. To
   /// be called once.
   void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexImpactWriter& writer);
-  /// Once all lists are noted.
+  /// Valid when all lists are noted.
   ImpactQuantizer quantizer() const { return {top_, bits_}; }
 
  private:
@@ -30,11 +30,11 @@ class ImpactSections {
   /// Lists that are read together.
   struct Job {
     std::vector<Row> lists;
-    std::uint64_t first_word = 0, words = 0;  ///< from the front of the postings
+    std::uint64_t first_word = 0, words = 0;  ///< relative to the first list's
   };
   /// A job's impacts, list after list.
   struct Done {
-    std::vector<std::pair<unsigned, std::size_t>> lists;  ///< width and words
+    std::vector<std::pair<unsigned, std::size_t>> lists;  ///< width and number of words
     Words impacts;
     std::uint64_t postings = 0;
   };

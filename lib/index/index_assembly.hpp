@@ -32,7 +32,7 @@ struct IndexedDocument {
   std::string docno, url, title;
 };
 
-/// Puts documents that come in any order into docID order, on disk where the budget asks for it.
+/// Puts documents that come in any order into docID order, on disk if they exceed the budget.
 class DocumentSort {
  public:
   explicit DocumentSort(const AssemblyPlan& plan) : rows_(plan.resources.tmp_folder, plan.working_bytes() / 2) {}
@@ -48,7 +48,7 @@ class DocumentSort {
 /// An index whose documents are written; scores and manifest follow.
 class AssembledDocuments {
  public:
-  /// Writes the scores by docID, where there are any, and the manifest, and ends the file. Options, statistics, number
+  /// Writes the scores by docID, if there are any, and the manifest, and ends the file. Options, statistics, number
   /// of documents and counts of postings are filled in here.
   BuildReport finish(IndexManifest manifest, std::span<const float> pagerank = {},
                      std::span<const float> global_scores = {}) &&;
@@ -92,7 +92,7 @@ class AssembledLists {
 /// An index of which nothing is written yet.
 class IndexAssembly {
  public:
-  /// Throws InvalidArgument where the budget can't hold the tables that must be in memory (16 bytes per document and
+  /// Throws InvalidArgument if the budget can't hold the tables that must be in memory (16 bytes per document and
   /// 16 MB).
   explicit IndexAssembly(const AssemblyPlan& plan);
 
@@ -101,7 +101,7 @@ class IndexAssembly {
   /// How many pieces of work may be on their way between threads.
   std::size_t jobs_in_flight() const;
 
-  /// Writes all lists, and their quantized impacts where the options ask for them. `lengths`: of the documents in docID
+  /// Writes all lists, and their quantized impacts if the options ask for them. `lengths`: of the documents in docID
   /// order; `statistics` is what scores are made with. `term_at` names the terms by the numbers that the source gives
   /// them, and is asked in rising order; `expected_postings` is for progress alone.
   AssembledLists write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics,

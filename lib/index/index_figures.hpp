@@ -6,16 +6,16 @@
 
 namespace quern {
 
-/// What an index comes to, in the figures that papers compare.
+/// The sizes of an index, in the figures that papers compare.
 struct IndexFigures {
-  std::uint64_t postings_bytes = 0;   ///< coded postings, those of short lists included
-  double docid_bits_per_posting = 0;  ///< coded payload with what decoding needs; no block rows
+  std::uint64_t postings_bytes = 0;   ///< coded postings, including those of short lists
+  double docid_bits_per_posting = 0;  ///< coded payload and what decoding needs, without block rows
   double freq_bits_per_posting = 0;
   std::uint64_t block_max_bytes = 0;  ///< block rows, and the lists' greatest and k-th best impacts
   double block_max_bits_per_posting = 0;
-  std::uint64_t impact_bytes = 0;  ///< quantized impacts and where each list's begin
+  std::uint64_t impact_bytes = 0;  ///< quantized impacts and their directory
   double impact_bits_per_posting = 0;
-  std::uint64_t lexicon_bytes = 0;  ///< without short lists and bounds
+  std::uint64_t lexicon_bytes = 0;  ///< without short lists and upper bounds
   double lexicon_bytes_per_term = 0;
   std::uint64_t file_bytes = 0;
   /// Lists and postings by length: row i counts lists of 2^i to 2^(i+1) - 1 postings.

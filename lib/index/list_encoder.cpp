@@ -13,15 +13,15 @@ namespace {
 /// Lists of at most this many postings keep their values between the two passes of codecs that need statistics.
 constexpr std::uint64_t max_kept_postings = 1 << 16;
 
-/// Eight maxima side by side, since one would wait for the one before.
+/// Computes eight maxima side by side, since the steps of a single one would wait for each other.
 float max_of(std::span<const float> values) {
-  std::array<float, 8> greatest = {};
+  std::array<float, 8> maxima = {};
   std::size_t i = 0;
   for (; i + 8 <= values.size(); i += 8)
     for (std::size_t lane = 0; lane < 8; ++lane)
-      greatest[lane] = greatest[lane] < values[i + lane] ? values[i + lane] : greatest[lane];
-  for (; i < values.size(); ++i) greatest[0] = std::max(greatest[0], values[i]);
-  return *std::max_element(greatest.begin(), greatest.end());
+      maxima[lane] = maxima[lane] < values[i + lane] ? values[i + lane] : maxima[lane];
+  for (; i < values.size(); ++i) maxima[0] = std::max(maxima[0], values[i]);
+  return *std::max_element(maxima.begin(), maxima.end());
 }
 
 }  // namespace
@@ -73,12 +73,12 @@ void ListEncoding::forget_values() {
 }
 
 float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {
-  // In plain loops of their own, which compilers turn into wide divisions.
+  // A plain loop, which compilers vectorize.
   impacts_.resize(docids.size());
   for (std::size_t i = 0; i < docids.size(); ++i) impacts_[i] = impact(freqs[i], context_.constants[docids[i]]);
-  const float greatest = max_of(impacts_);
-  top_.add(impacts_, greatest);
-  return greatest;
+  const float max_impact = max_of(impacts_);
+  top_.add(impacts_, max_impact);
+  return max_impact;
 }
 
 void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedBatch& out) {
@@ -108,7 +108,7 @@ void ListEncoding::put_block(const CodedValues& values, EncodedBatch::Item& item
   encoder_->put_block(values.gaps, values.freqs_less_one, out.words);
 }
 
-/// Goes over the blocks once where the codec needs no statistics, and where their values can be kept meanwhile.
+/// Goes over the blocks once if the codec needs no statistics, or if their values can be kept in memory; else twice.
 void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out) {
   EncodedBatch::Item item;
   item.term = term;

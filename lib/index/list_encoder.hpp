@@ -10,7 +10,7 @@
 
 namespace quern {
 
-/// The lists of a batch, encoded, in the order of their terms. Words and rows of all lists lie in common arrays.
+/// The encoded lists of a batch, in the order of their terms. Words and rows of all lists are in common arrays.
 struct EncodedBatch {
   struct Item {
     term_t term = 0;  ///< its number in the collection's lexicon
@@ -30,11 +30,11 @@ struct EncodedBatch {
   std::uint64_t postings = 0;
 
   void clear();
-  /// An item as the writer takes it; views into this batch.
+  /// An item as the writer takes it: views of this batch.
   EncodedList list(const Item& item) const;
 };
 
-/// What a list's encoding needs to know of its index.
+/// What encoding needs to know of the index.
 struct EncodingContext {
   const Codec* codec = nullptr;
   CodecOptions options;
@@ -64,7 +64,7 @@ class ListEncoding {
   void encode_long_list(const LongList& list, EncodedBatch& out);
   /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
-  /// Appends the block's values to those that are kept of the list. `before` is the last docID of the block before.
+  /// Appends the block's values to the kept ones. `before` is the last docID of the block before.
   CodedValues add_values(std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t before);
   void forget_values();
   void put_block(const CodedValues& values, EncodedBatch::Item& item, bool has_rows, EncodedBatch& out);

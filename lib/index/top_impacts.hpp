@@ -16,14 +16,14 @@ class TopImpacts {
     threshold_ = 0;
   }
   void add(float impact) { add({&impact, 1}, impact); }
-  /// `greatest` is the greatest of the impacts: of most blocks of a long list it says that none counts.
-  void add(std::span<const float> impacts, float greatest) {
-    if (greatest <= threshold_) return;
+  /// `max_impact` is the greatest of the impacts: it shows that most blocks of a long list have none to keep.
+  void add(std::span<const float> impacts, float max_impact) {
+    if (max_impact <= threshold_) return;
     for (const float impact : impacts)
       if (impact > threshold_) kept_.push_back(impact);
-    if (kept_.size() >= 4 * most) prune();
+    if (kept_.size() >= 4 * max_kept) prune();
   }
-  /// The impacts at stored_ranks, 0 where there are fewer.
+  /// The impacts at stored_ranks; 0 for ranks beyond the list.
   std::array<float, 4> at_ranks() {
     std::array<float, 4> impacts = {};
     auto end = kept_.end();
@@ -39,16 +39,16 @@ class TopImpacts {
   }
 
  private:
-  static constexpr std::size_t most = stored_ranks.back();
+  static constexpr std::size_t max_kept = stored_ranks.back();
 
   void prune() {
-    std::nth_element(kept_.begin(), kept_.begin() + most - 1, kept_.end(), std::greater<>());
-    kept_.resize(most);
+    std::nth_element(kept_.begin(), kept_.begin() + max_kept - 1, kept_.end(), std::greater<>());
+    kept_.resize(max_kept);
     threshold_ = kept_.back();
   }
 
   std::vector<float> kept_;
-  float threshold_ = 0;  ///< impacts up to this are of no use any more
+  float threshold_ = 0;  ///< impacts up to this one are not kept
 };
 
 }  // namespace quern

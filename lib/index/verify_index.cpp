@@ -11,6 +11,7 @@
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
+#include "quern/index/list_scan.hpp"
 #include "quern/index/top_impacts.hpp"
 
 namespace quern {
@@ -61,7 +62,7 @@ class IndexCheck {
     resources_.progress->add(postings);
   }
 
-  /// What a list's blocks come to.
+  /// Sums and maxima over a list's blocks.
   struct Totals {
     std::uint64_t cf = 0;
     TopImpacts top;
@@ -76,65 +77,60 @@ class IndexCheck {
       add_postings({docids, list.df}, {freqs, list.df}, totals);
     } else {
       check_blocks(list, totals);
-      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "a greatest impact differs from the list's");
+      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "has a greatest impact that is not the list's");
       const auto impacts = totals.top.at_ranks();
       for (std::size_t i = 1; i < impacts.size(); ++i)
         if (dequantize_down(quantize_down(impacts[i])) != list.kth_impact[i])
-          fail("lexicon", "a k-th best impact differs from the list's");
+          fail("lexicon", "has a k-th best impact that is not the list's");
     }
-    if (totals.cf != list.cf) fail("lexicon", "a collection frequency differs from the list's");
+    if (totals.cf != list.cf) fail("lexicon", "has a collection frequency that is not the list's");
     if (quantizer_) check_max_impact(list, totals.top.at_ranks()[0]);
   }
 
   /// Adds to the totals; returns the greatest impact.
   float add_postings(std::span<const docid_t> docids, std::span<const freq_t> freqs, Totals& totals) {
-    float greatest = 0;
+    float max_impact = 0;
     for (std::size_t i = 0; i < docids.size(); ++i) {
       const float term_score = impact(freqs[i], constants_[docids[i]]);
-      greatest = std::max(greatest, term_score);
+      max_impact = std::max(max_impact, term_score);
       totals.top.add(term_score);
       totals.cf += freqs[i];
       lengths_[docids[i]].fetch_add(freqs[i], std::memory_order_relaxed);
     }
-    return greatest;
+    return max_impact;
   }
 
   void check_blocks(const PostingList& list, Totals& totals) {
     const CodecOptions& options = index_.manifest().codec_options;
-    const auto decoder = index_.codec().make_decoder(options, list.words);
-    const std::size_t blocks = list.num_blocks(options.block_size);
-    std::vector<docid_t> docids(options.block_size + over_write_values);
-    std::vector<freq_t> freqs(docids.size());
+    BlockScan scan(index_.codec(), options);
+    scan.start(list.words, list.df);
     ImpactBlock impacts;
-    std::size_t word = index_.codec().header_words(options);
-    docid_t before = end_docid;
-    for (std::size_t block = 0; block < blocks; ++block) {
+    const bool has_row = !list.block_last.empty();
+    for (std::size_t block = 0; scan.next(); ++block) {
       const auto wrong = [&](std::string_view section, std::string_view why) {
         fail(section, fmt::format("list {}, block {}: {}", list.number, block, why));
       };
-      const auto n =
-          static_cast<unsigned>(std::min<std::uint64_t>(options.block_size, list.df - block * options.block_size));
-      if (word >= list.words.size()) wrong("postings", "reaches past its list");
-      const WordView words = list.words.subspan(word);
-      const bool has_row = !list.block_last.empty();
-      if (has_row && list.block_offset[block] != word) wrong("block_offset", "is not where the block begins");
-      decoder->decode_docids(words, n, before, docids.data());
-      word += decoder->block_words(words, n);
-      decoder->decode_freqs(words, n, freqs.data());
+      const auto docids = scan.docids();
+      const auto freqs = scan.freqs();
+      const auto n = static_cast<unsigned>(docids.size());
+      if (has_row && list.block_offset[block] != list.words.size() - scan.words().size())
+        wrong("block_offset", "is not where the block begins");
+      docid_t before = scan.docid_before();
       for (unsigned i = 0; i < n; ++i) {
         if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1) wrong("postings", "docIDs do not rise");
-        if (freqs[i] == 0) wrong("postings", "a frequency of 0");
-        if (decoder->freq_at(words, n, i) != freqs[i]) wrong("postings", "a single frequency differs from its block's");
+        if (freqs[i] == 0) wrong("postings", "has a frequency of 0");
+        if (scan.decoder().freq_at(scan.words(), n, i) != freqs[i])
+          wrong("postings", "a frequency read singly differs from its block's");
         before = docids[i];
       }
-      const float greatest = add_postings({docids.data(), n}, {freqs.data(), n}, totals);
-      if (quantizer_ && !has_impacts(list, block, {docids.data(), n}, {freqs.data(), n}, impacts))
+      const float max_impact = add_postings(docids, freqs, totals);
+      if (quantizer_ && !has_impacts(list, block, docids, freqs, impacts))
         wrong("impacts", "are not those of the block's frequencies");
       if (!has_row) continue;
       if (list.block_last[block] != before) wrong("block_last", "is not the block's greatest docID");
-      if (list.block_max[block] != quantize_up(greatest)) wrong("block_max", "is not the block's greatest impact");
+      if (list.block_max[block] != quantize_up(max_impact)) wrong("block_max", "is not the block's greatest impact");
     }
-    if (word != list.words.size()) fail("postings", fmt::format("list {} has words behind its end", list.number));
+    if (!scan.words().empty()) fail("postings", fmt::format("list {} has words after its last block", list.number));
   }
 
   /// A block's quantized impacts, and how they are stored.
@@ -151,31 +147,32 @@ class IndexCheck {
     impacts.words.clear();
     for (std::size_t i = 0; i < docids.size(); ++i)
       impacts.values.push_back((*quantizer_)(weight * impact(freqs[i], constants_[docids[i]])));
-    const std::uint32_t greatest = *std::max_element(impacts.values.begin(), impacts.values.end());
-    if (impact_width_of(greatest) > list.impact_width) return false;
+    const std::uint32_t max_impact = *std::max_element(impacts.values.begin(), impacts.values.end());
+    if (impact_width_of(max_impact) > list.impact_width) return false;
     put_impacts(impacts.values, list.impact_width, impacts.words);
     return std::equal(impacts.words.begin(), impacts.words.end(),
                       impact_block(list.impacts, list.impact_width, index_.block_size(), block));
   }
 
-  /// A list's greatest impact tells the width of its quantized ones, and that of all lists what a step is.
-  void check_max_impact(const PostingList& list, float greatest) {
-    const float term_score = index_.quantized_weight(list) * greatest;
+  /// A list's greatest impact determines the width of its quantized ones, and that of all lists the size of a step.
+  void check_max_impact(const PostingList& list, float max_impact) {
+    const float term_score = index_.quantized_weight(list) * max_impact;
     if (!list.is_short() && list.impact_width != impact_width_of((*quantizer_)(term_score)))
-      fail("impact_width", fmt::format("list {} has not the width of its greatest impact", list.number));
+      fail("impact_width", fmt::format("list {} does not have the width of its greatest impact", list.number));
     float top = top_term_score_;
     while (term_score > top && !top_term_score_.compare_exchange_weak(top, term_score)) continue;
   }
 
   void check_impact_sections() const {
     if (!quantizer_) return;
-    if (top_term_score_ != quantizer_->top()) fail("manifest", "another greatest impact than that of the lists");
+    if (top_term_score_ != quantizer_->top())
+      fail("manifest", "has a greatest term score that is not that of the lists");
     std::uint64_t end = 0;
     for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
       index_.for_each_list(block, [&](std::string_view, const PostingList& list) {
         if (list.is_short()) return;
         if (list.first_impact_word != end)
-          fail("impact_start", fmt::format("list {} does not begin where the one before ends", list.number));
+          fail("impact_start", fmt::format("list {} does not begin where the list before it ends", list.number));
         end += list.impacts.size();
       });
     }
@@ -187,7 +184,7 @@ class IndexCheck {
     std::string last;
     for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
       index_.for_each_list(block, [&](std::string_view term, const PostingList& list) {
-        if (list.number > 0 && term <= last) fail("lexicon", "terms out of order");
+        if (list.number > 0 && term <= last) fail("lexicon", "has terms out of order");
         last = term;
       });
     }
@@ -196,9 +193,9 @@ class IndexCheck {
   void check_counts() const {
     const IndexManifest& manifest = index_.manifest();
     if (lists_ != manifest.terms || short_lists_ != manifest.short_lists)
-      fail("lexicon", "holds another number of lists than the manifest says");
+      fail("lexicon", "has another number of lists than the manifest");
     if (postings_ != manifest.postings || tokens_ != manifest.tokens)
-      fail("postings", "hold other counts than the manifest says");
+      fail("postings", "have other counts than the manifest");
   }
 
   void check_lengths() const {
@@ -206,32 +203,32 @@ class IndexCheck {
     std::uint64_t empty = 0;
     for (docid_t docid = 0; docid < index_.num_documents(); ++docid) {
       if (exact && lengths_[docid] != index_.length(docid))
-        fail("lengths", fmt::format("docID {} has another length than its postings say", docid));
+        fail("lengths", fmt::format("the length of docID {} is not the sum of its frequencies", docid));
       empty += index_.length(docid) == 0;
     }
     if (empty != index_.manifest().empty_documents)
-      fail("lengths", "have another number of empty documents than the manifest says");
+      fail("lengths", "have another number of empty documents than the manifest");
   }
 
   void check_documents() const {
     const docid_t documents = index_.num_documents();
     const std::span<const docid_t> lookup = index_.docno_lookup();
     const auto key_at = [&](docid_t place) {
-      if (lookup[place] >= documents) fail("docno_lookup", "holds an unknown docID");
+      if (lookup[place] >= documents) fail("docno_lookup", "has an unknown docID");
       return std::pair(docno_hash(index_.docno(lookup[place])), lookup[place]);
     };
     tbb::parallel_for(docid_t{0}, (documents + texts_per_block - 1) / texts_per_block, [&](docid_t group) {
       const docid_t from = group * texts_per_block,
                     to =
                         static_cast<docid_t>(std::min<std::uint64_t>(documents, std::uint64_t{from} + texts_per_block));
-      // Keys that all rise are all different, so each docID is there.
+      // Rising keys are distinct, so each docID occurs once.
       auto before = key_at(from > 0 ? from - 1 : 0);
       for (docid_t place = std::max(from, docid_t{1}); place < to; ++place) {
         const auto key = key_at(place);
         if (key <= before) fail("docno_lookup", fmt::format("row {} is not sorted by docno hash and docID", place));
         before = key;
       }
-      index_.text(to - 1);  // reads past the others of its frame
+      index_.text(to - 1);  // decompresses the whole frame
     });
   }
 

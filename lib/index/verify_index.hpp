@@ -4,9 +4,9 @@
 
 namespace quern {
 
-/// Checks an index beyond its checksums: decodes every list and compares it with its block rows, bounds and counts,
-/// frequencies with document lengths, docnos with their look-up. In parallel. Throws CorruptFile that names file,
-/// section, and the list and block or the document.
+/// Checks an index beyond its checksums, in parallel: decodes every list and compares it with its block rows, upper
+/// bounds and counts, frequencies with document lengths, docnos with their look-up. Throws CorruptFile, which names
+/// file, section, and the list and block or the document.
 void verify_index(const IndexReader& index, const Resources& resources);
 
 }  // namespace quern

@@ -12,7 +12,7 @@
 namespace quern {
 namespace {
 
-/// A sum over content that comes in small pieces.
+/// A hash of content that comes in small pieces.
 class ContentHash {
  public:
   void add(ByteView bytes) {

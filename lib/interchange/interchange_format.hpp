@@ -3,35 +3,40 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/progress.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/formats/index_file.hpp"
 
 namespace quern {
 
-/// A form of inverted files that other engines read and write. To add one: a reader and a writer in formats/, a class
+/// A format of inverted files that other engines read and write. To add one: a reader and a writer in formats/, a class
 /// here, a line in the registry.
 class InterchangeFormat {
  public:
   virtual ~InterchangeFormat() = default;
   virtual std::string_view name() const = 0;
-  /// What help texts say of it.
+  /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether a path looks like one of this form; the content is not read.
+  /// Whether a path looks like this format; the content is not read.
   virtual bool is_at(const std::string& path) const = 0;
-  /// Hands what is there to the sink. Throws IoError, CorruptFile, UnsupportedVersion.
+  /// Passes the files' content to the sink. Throws IoError, CorruptFile, UnsupportedVersion.
   virtual void read(const std::string& path, InvertedSink& sink) const = 0;
-  /// Writes an index in this form; files appear whole. Throws InvalidArgument where one exists and `force` is not set,
-  /// or the form can't hold the index.
+  /// Writes an index in this format; each file appears complete or not at all. Throws InvalidArgument if one exists and
+  /// `force` is not set, or if the format can't represent the index.
   virtual void write(const IndexReader& index, const std::string& path, bool force,
                      const Resources& resources) const = 0;
 };
 
-/// All forms, in the order in which help texts show them.
+/// All formats, in the order in which help texts show them.
 const std::vector<const InterchangeFormat*>& all_interchange_formats();
-/// Throws InvalidArgument with the names that there are.
+/// Throws InvalidArgument, with the known names, if no format has this name.
 const InterchangeFormat& interchange_format_named(std::string_view name);
-/// The form of what is at a path. Throws InvalidArgument where none fits.
+/// The format of the files at a path. Throws InvalidArgument if there are none.
 const InterchangeFormat& detect_interchange_format(const std::string& path);
+
+/// Passes an index to `sink`: lists in the byte order of their terms, then documents in docID order. Throws CorruptFile
+/// if the index contradicts itself, and what the sink throws.
+void export_index(const IndexReader& index, InvertedSink& sink, Progress& progress);
 
 }  // namespace quern

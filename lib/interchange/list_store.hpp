@@ -11,24 +11,24 @@
 
 namespace quern {
 
-/// Takes lists in the order of a foreign file and hands them out in that of their terms, from work files: the postings
-/// once, and a row for each list that says where they are.
+/// Takes lists in the order of a foreign file and hands them out in the order of their terms, through work files: one
+/// with all postings, and one with a row per list that says where its postings are.
 class ListStore {
  public:
-  /// `source` is what messages call the foreign file.
+  /// `source`: the foreign file's name in messages.
   ListStore(std::string source, const std::string& tmp_folder, std::uint64_t memory_bytes);
 
   void add_posting(docid_t docid, freq_t freq) { postings_->add({docid, freq}); }
-  /// Ends a list; one without postings is forgotten.
+  /// Ends a list; one without postings is dropped.
   void end_list(std::string_view term);
-  /// Ends the input, and sorts. Throws CorruptFile where a term has two lists.
+  /// Ends the input, and sorts. Throws CorruptFile if a term has two lists.
   void sort();
 
   std::uint64_t postings() const { return postings_->count(); }
 
   /// The lists in the order of their terms, numbered from 0. The store must outlive it.
   std::unique_ptr<ListSource> lists() const;
-  /// The term of a list; numbers must rise from call to call. The view holds until the next call.
+  /// The term of a list; numbers must not fall from call to call. The view is valid until the next call.
   std::string_view term_at(term_t number);
 
  private:

@@ -27,7 +27,7 @@ void remove_tree(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-/// Removes what killed runs left: entries with our prefix whose lock nobody holds.
+/// Removes the leftovers of killed runs: entries with our prefix that no process has locked.
 void remove_leftovers(const std::string& parent, const std::string& prefix) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
@@ -39,7 +39,7 @@ void remove_leftovers(const std::string& parent, const std::string& prefix) {
   }
 }
 
-/// Whether a folder holds the file `member` and nothing else, or nothing at all: then it may be replaced.
+/// Whether a folder may be replaced: it contains the file `member` and nothing else, or nothing at all.
 bool holds_only(const std::string& path, const std::string& member) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
@@ -58,13 +58,13 @@ void refuse_existing(const std::string& path, const std::string& member, bool fo
   if (!fs::exists(status)) return;
   if (!may_be_replaced(status, path, member)) {
     throw InvalidArgument(
-        path + (fs::is_directory(status) ? ": is a folder of something else" : ": is a file of something else") +
+        path + (fs::is_directory(status) ? ": is a folder with other files" : ": is a file that quern did not write") +
         "; choose another name, or remove it");
   }
   if (!force) throw InvalidArgument(path + ": exists already; --force overwrites it");
 }
 
-/// Swaps two paths at once. False where the file system can't.
+/// Swaps two paths atomically. False if the file system can't.
 bool swap_paths(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
@@ -102,8 +102,8 @@ AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
   create_temporary();
 }
 
-/// Creates what carries the temporary name, and locks it. False where the name is taken, or where another run took
-/// for a leftover what was not locked yet.
+/// Creates the temporary file or folder and locks it. False if the name is taken, or if another run removed the entry
+/// as a leftover before it was locked.
 bool AtomicOutput::create_locked(const std::string& path) {
   if (fs::exists(path)) return false;
   if (!is_folder()) {
@@ -137,7 +137,7 @@ void AtomicOutput::create_temporary() {
   file_->rename_for_messages(is_folder() ? path_ + "/" + member_ : path_);
 }
 
-/// Removes what carries the temporary name, if anything does, and lets go of its lock.
+/// Removes the temporary file or folder, if there is one, and releases its lock.
 void AtomicOutput::discard() {
   if (!temporary_path_.empty()) remove_tree(std::exchange(temporary_path_, {}));
   if (lock_ >= 0) ::close(std::exchange(lock_, -1));
@@ -156,13 +156,13 @@ void AtomicOutput::take_place() {
     if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
     temporary_path_.clear();
   } else if (!swap_paths(temporary_path_, path_)) {
-    // A file system without exchange: for a moment there is none, but never half of one.
+    // A file system without atomic exchange: for a moment there is no output, but never a partial one.
     const std::string aside = temporary_path_ + "-old";
     if (::rename(path_.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path_);
     if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
     temporary_path_ = aside;
   }
-  // The destructor removes what the new output took the place of.
+  // The destructor removes the replaced output.
 }
 
 void AtomicOutput::commit() {

@@ -6,15 +6,15 @@
 
 namespace quern {
 
-/// A file, or a folder with one file in it, that appears under its name whole or not at all: written beside it,
-/// synced, and put in its place by commit(). Without commit() nothing is left. A killed process leaves
-/// `.NAME.quern-tmp-…`, which the next output of the same name removes (a lock tells the living from the dead).
+/// A file, or a folder with one file in it, that appears under its name complete or not at all: it is written under a
+/// temporary name, synced, and renamed by commit(). Without commit() nothing is left. A killed process leaves
+/// `.NAME.quern-tmp-…`, which the next output of the same name removes (a lock marks those still in use).
 class AtomicOutput {
  public:
-  /// Throws InvalidArgument where `path` is a folder, or exists and `force` is not set; IoError where its folder can't
-  /// be written.
+  /// Throws InvalidArgument if `path` is a folder, or exists and `force` is not set; IoError if its folder can't be
+  /// written.
   static AtomicOutput file(const std::string& path, bool force) { return AtomicOutput(path, {}, force); }
-  /// A folder that holds `member`. With `force` it replaces a folder that holds nothing else; never any other.
+  /// A folder that contains `member`. With `force` it replaces a folder that contains nothing else, never any other.
   static AtomicOutput folder(const std::string& path, const std::string& member, bool force) {
     return AtomicOutput(path, member, force);
   }
@@ -22,7 +22,7 @@ class AtomicOutput {
   AtomicOutput(const AtomicOutput&) = delete;
   AtomicOutput& operator=(const AtomicOutput&) = delete;
 
-  /// What to write to.
+  /// The file to write to.
   File& file() { return *file_; }
   const std::string& path() const { return path_; }
   void commit();
@@ -41,10 +41,10 @@ class AtomicOutput {
   std::string parent_;
   std::string temporary_path_;
   std::optional<File> file_;
-  int lock_ = -1;  ///< descriptor of what carries the name, locked while we live
+  int lock_ = -1;  ///< descriptor of the temporary file or folder, locked during the object's life
 };
 
-/// The folder part of a path; "." where it has none.
+/// The folder part of a path; "." if it has none.
 std::string folder_of(const std::string& path);
 
 }  // namespace quern

@@ -1,14 +1,17 @@
 #include "quern/io/byte_source.hpp"
 
+#include <xxhash.h>
+
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/io/compressed_source.hpp"
 #include "quern/io/raw_source.hpp"
 
 namespace quern {
+
 namespace {
 
 bool begins_with(ByteView bytes, std::initializer_list<std::uint8_t> magic) {
@@ -57,7 +60,7 @@ std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
     text.resize(before + got);
     if (text.size() > max_bytes) {
       throw InvalidArgument(source->name() + ": has more than " + size_text(max_bytes) +
-                            ", the most that is read here; is it the right file?");
+                            ", the limit for such a file; is it the right file?");
     }
     if (got < step) return text;
   }
@@ -77,5 +80,30 @@ File spool_whole(const std::string& path, const Resources& resources) {
   resources.progress->finish();
   return file;
 }
+
+struct HashingSource::State {
+  State() {
+    if (state == nullptr) throw std::bad_alloc();
+    XXH3_64bits_reset(state);
+  }
+  ~State() { XXH3_freeState(state); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  XXH3_state_t* state = XXH3_createState();
+};
+
+HashingSource::HashingSource(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), state_(std::make_unique<State>()) {}
+
+HashingSource::~HashingSource() = default;
+
+std::size_t HashingSource::read(std::span<std::uint8_t> to) {
+  const std::size_t size = source_->read(to);
+  XXH3_64bits_update(state_->state, to.data(), size);
+  return size;
+}
+
+std::uint64_t HashingSource::hash() const { return XXH3_64bits_digest(state_->state); }
 
 }  // namespace quern

@@ -11,37 +11,58 @@ namespace quern {
 
 /// The bytes of one file from front to back, decompressed on the way: plain, gzip (RFC 1952, any number of members,
 /// trailing zero bytes tolerated) or zstd (RFC 8878, any number of frames, windows up to 128 MiB). The first bytes
-/// tell which; the name never does. Memory is bounded whatever the file says.
+/// decide which, never the name. Memory stays bounded whatever the file contains.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  /// Opens a file, a pipe, or standard input ("-"). Throws IoError where it can't be opened or read, InvalidArgument
-  /// where it is a folder.
+  /// Opens a file, a pipe, or standard input ("-"). Throws IoError if it can't be opened or read, InvalidArgument
+  /// if it is a folder.
   static std::unique_ptr<ByteSource> open(const std::string& path);
   /// The same bytes from memory, under a name for messages.
   static std::unique_ptr<ByteSource> of_memory(std::string name, std::string bytes);
 
-  /// Fills up to to.size() bytes and returns how many; 0 only at the end (or where `to` is empty).
-  /// Throws CorruptFile, with the name and the offset in the stored file, where compressed data is damaged or cut, or
-  /// something else follows it; IoError where the system can't read.
+  /// Reads at most to.size() bytes and returns their number; 0 only at the end (or if `to` is empty).
+  /// Throws CorruptFile, with the name and the offset in the stored file, if compressed data is damaged or truncated,
+  /// or followed by something else; IoError if the system can't read.
   virtual std::size_t read(std::span<std::uint8_t> to) = 0;
   /// The path, or "standard input".
   virtual const std::string& name() const = 0;
-  /// Bytes of the stored file that were read so far.
+  /// Bytes of the stored file read so far.
   virtual std::uint64_t compressed_bytes_read() const = 0;
 };
 
-/// Reads until `to` is full or the source ends; returns how many bytes there are.
+/// Reads until `to` is full or the source ends; returns the number of bytes read.
 std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
 
-/// The whole content of a (perhaps compressed) small file, "-" for standard input. Throws InvalidArgument where it has
+/// The whole content of a (perhaps compressed) small file, "-" for standard input. Throws InvalidArgument if it has
 /// more than `max_bytes`, and what ByteSource throws.
 std::string read_whole(const std::string& path, std::uint64_t max_bytes);
 
-/// The whole content of a (perhaps compressed) file of any size, "-" for standard input, in a work file without a name
-/// in resources.tmp_folder; memory stays at a buffer. Throws what ByteSource throws, and IoError where the folder can't
-/// take it.
+/// The whole content of a (perhaps compressed) file of any size, "-" for standard input, in an anonymous work file in
+/// resources.tmp_folder; it takes one buffer of memory. Throws what ByteSource throws, and IoError if the folder has no
+/// space for it.
 File spool_whole(const std::string& path, const Resources& resources);
+
+/// Passes a source's bytes on and computes their XXH3-64: identifies a file by its content.
+class HashingSource : public ByteSource {
+ public:
+  explicit HashingSource(std::unique_ptr<ByteSource> source);
+  ~HashingSource() override;
+  HashingSource(const HashingSource&) = delete;
+  HashingSource& operator=(const HashingSource&) = delete;
+
+  std::size_t read(std::span<std::uint8_t> to) override;
+  const std::string& name() const override { return source_->name(); }
+  std::uint64_t compressed_bytes_read() const override { return source_->compressed_bytes_read(); }
+  /// Of the bytes so far, decompressed.
+  std::uint64_t hash() const;
+
+ private:
+  struct State;
+
+  std::unique_ptr<ByteSource> source_;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace quern

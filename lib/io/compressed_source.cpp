@@ -1,5 +1,3 @@
-#include "quern/io/compressed_source.hpp"
-
 #include <zlib.h>
 #include <zstd.h>
 
@@ -10,11 +8,12 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/io/raw_source.hpp"
 
 namespace quern {
 namespace {
 
-/// Name, offset and error text, which both forms share.
+/// Name, offset and error messages, which both formats share.
 class CompressedSource : public ByteSource {
  public:
   CompressedSource(std::unique_ptr<RawSource> stored, const char* form) : stored_(std::move(stored)), form_(form) {}
@@ -28,7 +27,7 @@ class CompressedSource : public ByteSource {
   }
   [[noreturn]] void fail_cut() const {
     throw CorruptFile(name() + ": the " + form_ + " data ends too early, at byte " + std::to_string(stored_->offset()) +
-                      "; the file is cut: fetch or make it again");
+                      "; the file is truncated: fetch or create it again");
   }
 
   std::unique_ptr<RawSource> stored_;
@@ -69,19 +68,19 @@ class GzipSource : public CompressedSource {
     if (status == Z_STREAM_END) {
       in_member_ = false;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      fail(stream_.msg ? stream_.msg : "not what inflate expects");
+      fail(stream_.msg ? stream_.msg : "invalid deflate data");
     }
     return offered_out - stream_.avail_out;
   }
 
-  /// Resets for the next member; false at the file's end.
+  /// Resets for the next member; false at the end of the file.
   bool begin_member() {
     const ByteView input = stored_->peek();
     if (input.size() >= 2 && input[0] == 0x1f && input[1] == 0x8b) {
       inflateReset(&stream_);
       return in_member_ = true;
     }
-    if (!input.empty() && input[0] != 0) fail("something that is not gzip follows it");
+    if (!input.empty() && input[0] != 0) fail("other data follows it");
     skip_padding();
     return false;
   }
@@ -90,7 +89,7 @@ class GzipSource : public CompressedSource {
   void skip_padding() {
     for (ByteView input = stored_->peek(); !input.empty(); input = stored_->peek()) {
       if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; })) {
-        fail("something that is not gzip follows it");
+        fail("other data follows it");
       }
       stored_->skip(input.size());
     }
@@ -123,7 +122,7 @@ class ZstdSource : public CompressedSource {
       stored_->skip(input.pos);
       if (ZSTD_isError(status)) fail(ZSTD_getErrorName(status));
       in_frame_ = status != 0;
-      // The last bytes of a frame may be waiting in the context: the end is too early only once nothing comes.
+      // The context may still have the last bytes of a frame: the end is too early only once it returns none.
       if (bytes.empty() && output.pos == 0 && in_frame_) fail_cut();
     }
     return output.pos;

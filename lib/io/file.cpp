@@ -15,7 +15,7 @@
 namespace quern {
 namespace {
 
-/// For file systems without O_TMPFILE: a named file whose name is removed at once.
+/// For file systems without O_TMPFILE: creates a named file and removes its name at once.
 int open_unlinked(const std::string& folder) {
   std::string path = folder + "/.quern-work-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
@@ -30,8 +30,8 @@ File File::open_for_reading(const std::string& path) {
   if (descriptor < 0) throw_errno("can't open", path);
   File file(descriptor, path);
   struct stat status;
-  if (::fstat(descriptor, &status) != 0) throw_errno("can't look at", path);
-  if (S_ISDIR(status.st_mode)) throw InvalidArgument(path + ": is a folder; a file is wanted here");
+  if (::fstat(descriptor, &status) != 0) throw_errno("can't get the status of", path);
+  if (S_ISDIR(status.st_mode)) throw InvalidArgument(path + ": is a folder, not a file");
   return file;
 }
 
@@ -62,7 +62,7 @@ File::~File() {
 
 std::uint64_t File::size() const {
   struct stat status;
-  if (::fstat(descriptor_, &status) != 0) throw_errno("can't look at", name_);
+  if (::fstat(descriptor_, &status) != 0) throw_errno("can't get the status of", name_);
   return static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -127,7 +127,7 @@ void FileAppender::flush() {
 
 std::uint64_t free_space_bytes(const std::string& folder) {
   struct statvfs status;
-  if (::statvfs(folder.c_str(), &status) != 0) throw_errno("can't look at", folder);
+  if (::statvfs(folder.c_str(), &status) != 0) throw_errno("can't get the status of", folder);
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }
 

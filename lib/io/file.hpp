@@ -7,13 +7,13 @@
 namespace quern {
 
 /// An open file: its descriptor and the name that messages use. Reads and writes are positional, so that threads
-/// can share one. All functions throw IoError with the name.
+/// can share a file. All functions throw IoError with the name.
 class File {
  public:
   static File open_for_reading(const std::string& path);
   /// Creates a file that must not exist yet.
   static File create(const std::string& path);
-  /// A work file without a name in `folder`: gone when it is closed, even if the process is killed.
+  /// An anonymous work file in `folder`: it disappears when it is closed, even if the process is killed.
   static File anonymous(const std::string& folder);
 
   File(File&& other) noexcept;
@@ -24,15 +24,15 @@ class File {
   int descriptor() const { return descriptor_; }
   std::uint64_t size() const;
 
-  /// Fills `to` from `offset`; fewer bytes there than asked for is CorruptFile ("ends too early").
+  /// Fills `to` from `offset` on. Throws CorruptFile ("ends too early") if the file has fewer bytes.
   void read_at(std::uint64_t offset, std::span<std::uint8_t> to) const;
-  /// Reads up to to.size() bytes; 0 only at the end.
+  /// Reads at most to.size() bytes and returns their number; 0 only at the end.
   std::size_t read_some(std::uint64_t offset, std::span<std::uint8_t> to) const;
   void write_at(std::uint64_t offset, ByteView from);
   void sync();
   /// Another owner of the same open file.
   File duplicate() const;
-  /// Gives the file the name that messages use from now on (an anonymous file: what it holds).
+  /// Sets the name that messages use from now on (for an anonymous file: what it contains).
   void rename_for_messages(std::string name) { name_ = std::move(name); }
 
  private:
@@ -58,10 +58,10 @@ class FileAppender {
   Bytes buffer_;
 };
 
-/// Bytes free for us on the file system of `folder`.
+/// Bytes that this user may still write to the file system of `folder`.
 std::uint64_t free_space_bytes(const std::string& folder);
 
-/// Throws IoError, with both sizes, where `folder` has less than `needed_bytes` free.
+/// Throws IoError, with both sizes, if `folder` has less than `needed_bytes` free.
 void check_free_space(const std::string& folder, std::uint64_t needed_bytes, const std::string& for_what);
 
 }  // namespace quern

@@ -1,6 +1,7 @@
 #include "quern/io/mapped_file.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -26,6 +27,14 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+void release_pages(ByteView mapped) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data()), end = begin + mapped.size();
+  const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+  // The system may decline: that is no error.
+  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 }  // namespace quern

@@ -1,9 +1,10 @@
 #pragma once
+#include "quern/core/types.hpp"
 #include "quern/io/file.hpp"
 
 namespace quern {
 
-/// A file's bytes in memory, read-only, loaded by the system as they are touched.
+/// A file's bytes in memory, read-only, loaded by the system when they are touched.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -18,5 +19,9 @@ class MappedFile {
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// Releases the memory of the whole pages within `mapped`, a part of a file that is mapped for reading; the system
+/// reads them from the file again when they are touched. So one pass over a large file takes little memory.
+void release_pages(ByteView mapped);
 
 }  // namespace quern

@@ -35,7 +35,7 @@ std::unique_ptr<RawSource> RawSource::of_memory(std::string name, std::string by
 std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
   if (at_end_) return 0;
   for (;;) {
-    // Not pread, which pipes don't have.
+    // Pipes don't support pread.
     const ssize_t got = ::read(descriptor_, to.data(), to.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno("can't read", name_);

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -8,8 +9,8 @@
 
 namespace quern {
 
-/// The stored bytes of a file, a pipe, standard input or a text in memory, not decompressed. What was read ahead can
-/// be looked at before it is taken.
+/// The stored bytes of a file, a pipe, standard input or a text in memory, not decompressed. Bytes that were
+/// read ahead can be inspected before they are taken.
 class RawSource : public ByteSource {
  public:
   static std::unique_ptr<RawSource> open(const std::string& path);
@@ -19,11 +20,11 @@ class RawSource : public ByteSource {
   const std::string& name() const override { return name_; }
   std::uint64_t compressed_bytes_read() const override { return bytes_read_; }
 
-  /// The bytes read ahead and not taken yet; reads some where there are less than 4. Fewer only at the end.
+  /// The bytes that were read ahead and not taken yet: at least 4, fewer only at the end.
   ByteView peek();
-  /// Takes bytes off the front of what peek() gave.
+  /// Takes the first bytes of what peek() returned.
   void skip(std::size_t size);
-  /// Where the next byte stands in the file.
+  /// The next byte's offset in the file.
   std::uint64_t offset() const { return bytes_read_ - (filled_ - taken_); }
 
  private:
@@ -42,5 +43,11 @@ class RawSource : public ByteSource {
   bool at_end_ = false;
   std::uint64_t bytes_read_ = 0;
 };
+
+/// The content of a gzip file (RFC 1952): all its members, one after another.
+std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored);
+
+/// The content of a zstd file (RFC 8878): all its frames, one after another.
+std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored);
 
 }  // namespace quern

@@ -15,7 +15,7 @@ namespace quern {
 
 /// Bytes that are appended once and read back later, from front to back or at any place. They gather in a buffer of
 /// bounded size; when it is full it goes to a work file without a name, which the first overflow creates. Throws
-/// IoError where the work file can't be created, written or read. Several threads may read while none appends.
+/// IoError if the work file can't be created, written or read. Several threads may read while none appends.
 class Spool {
  public:
   static constexpr std::size_t default_buffer_bytes = 256 << 10;
@@ -31,7 +31,7 @@ class Spool {
   }
   std::uint64_t size() const { return spilled_ + buffer_.size(); }
 
-  /// Fills `to` from `offset` on. Bytes past the end are CorruptFile.
+  /// Fills `to` from `offset` on. Throws CorruptFile past the end.
   void read_at(std::uint64_t offset, std::span<std::uint8_t> to) const;
   template <class Value>
   void read_array(std::uint64_t offset, std::span<Value> to) const {
@@ -70,12 +70,12 @@ class SpoolReader {
   SpoolReader(const Spool& spool, std::uint64_t begin, std::uint64_t end,
               std::size_t buffer_bytes = default_buffer_bytes);
 
-  /// Brings the next `bytes` bytes together at data(). False where fewer are left; then all of them are at data().
+  /// Makes the next `bytes` bytes contiguous at data(). False if fewer are left; then data() has all of them.
   bool have(std::size_t bytes) { return buffer_.size() - at_ >= bytes || fill(bytes); }
   const std::uint8_t* data() const { return buffer_.data() + at_; }
-  /// Goes on by `bytes`, which have() has brought.
+  /// Skips bytes that have() has made available.
   void skip(std::size_t bytes) { at_ += bytes; }
-  /// The next byte. Past the end it is CorruptFile.
+  /// The next byte. Throws CorruptFile past the end.
   std::uint8_t byte() {
     if (at_ == buffer_.size()) fill_more();
     return buffer_[at_++];
@@ -131,7 +131,8 @@ class RecordSpool {
 
    private:
     bool read() {
-      constexpr std::uint64_t records_per_read = std::max<std::uint64_t>(1, Spool::default_buffer_bytes / sizeof(Record));
+      constexpr std::uint64_t records_per_read =
+          std::max<std::uint64_t>(1, Spool::default_buffer_bytes / sizeof(Record));
       if (left_ == 0) return false;
       records_.resize(std::min(records_per_read, left_));
       spool_->read(spool_->count() - left_, records_);

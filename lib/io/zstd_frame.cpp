@@ -32,16 +32,16 @@ ZstdDecompressor::~ZstdDecompressor() { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(co
 
 void ZstdDecompressor::decompress(ByteView frame, std::uint64_t expected_bytes, Bytes& out, std::string_view what) {
   const auto fail = [&](const char* why) { throw CorruptFile(std::string(what) + ": damaged zstd frame: " + why); };
-  // The frame's own word on its size bounds the allocation: a lie in our tables can't ask for more.
-  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != expected_bytes) fail("another size than announced");
-  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) fail("not a single whole frame");
-  // A block of zstd's holds at most 2^17 bytes and takes at least 4: what promises more is a lie about the size.
+  // The frame's own size bounds the allocation, whatever our tables say.
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != expected_bytes) fail("its size is not the expected one");
+  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) fail("not exactly one complete frame");
+  // A zstd block has at most 2^17 bytes of content and takes at least 4: more is impossible.
   if (expected_bytes > (std::uint64_t{frame.size()} << 15)) fail("an impossible size");
   out.resize(expected_bytes);
   const std::size_t size =
       ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), frame.data(), frame.size());
   if (ZSTD_isError(size)) fail(ZSTD_getErrorName(size));
-  if (size != expected_bytes) fail("another size than announced");
+  if (size != expected_bytes) fail("its size is not the expected one");
 }
 
 }  // namespace quern

@@ -6,14 +6,14 @@
 
 namespace quern {
 
-/// Compresses to single zstd frames; keeps its context, so make one a thread.
+/// Compresses to single zstd frames; reuses its context, so create one per thread.
 class ZstdCompressor {
  public:
   explicit ZstdCompressor(int level = 1);
   ~ZstdCompressor();
   ZstdCompressor(const ZstdCompressor&) = delete;
   ZstdCompressor& operator=(const ZstdCompressor&) = delete;
-  /// Appends one frame, which holds its content size, to `out`.
+  /// Appends one frame, which records its content size, to `out`.
   void append(ByteView from, Bytes& out);
 
  private:
@@ -21,7 +21,7 @@ class ZstdCompressor {
   int level_;
 };
 
-/// Decompresses single zstd frames of untrusted bytes; keeps its context, so make one a thread.
+/// Decompresses single zstd frames of untrusted bytes; reuses its context, so create one per thread.
 class ZstdDecompressor {
  public:
   ZstdDecompressor();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 
 /// Measures what document orders cost and save, and what PageRank costs.

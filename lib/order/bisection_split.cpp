@@ -1,9 +1,9 @@
-#include "quern/order/bisection_split.hpp"
-
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+
+#include "quern/order/bisection.hpp"
 
 namespace quern {
 namespace {
@@ -12,14 +12,14 @@ namespace {
 template <class Visit>
 void for_each_number(std::size_t count, bool in_parallel, const Visit& visit) {
   if (in_parallel) {
-    // Isolated, so that no thread takes up another range while it works on this one.
+    // Isolated, so that no thread starts another range while it works on this one.
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, count, visit); });
   } else {
     for (std::size_t i = 0; i < count; ++i) visit(i);
   }
 }
 
-/// In four sums, so that an addition need not wait for the one before. Always in the same order.
+/// Adds up in four sums, so that additions don't wait for each other; always in the same order.
 float sum_of(std::span<const std::uint32_t> terms, const std::vector<float>& weights) {
   float sums[4] = {};
   std::size_t i = 0;
@@ -53,7 +53,7 @@ std::uint32_t RangeSplit::renumber(std::span<TermSet> documents, std::uint32_t n
 void RangeSplit::split(std::span<TermSet> documents, std::uint32_t num_terms, unsigned iterations, bool in_parallel) {
   second_.assign(documents.size(), 0);
   std::fill(second_.begin() + static_cast<std::ptrdiff_t>(documents.size() / 2), second_.end(), std::uint8_t{1});
-  leanings_.resize(documents.size());
+  weights_.resize(documents.size());
   count_terms(documents, num_terms);
   for (unsigned i = 0; i < iterations; ++i) {
     weigh_terms(in_parallel);
@@ -88,24 +88,24 @@ void RangeSplit::weigh_documents(std::span<const TermSet> documents, float inert
   for_each_number(documents.size(), in_parallel, [&](std::size_t i) {
     const float bits =
         second_[i] ? sum_of(documents[i].view(), in_second_) : sum_of(documents[i].view(), in_first_) + inertia;
-    leanings_[i] = {bits, static_cast<std::uint32_t>(i)};
+    weights_[i] = {bits, static_cast<std::uint32_t>(i)};
   });
 }
 
 bool RangeSplit::exchange(std::span<const TermSet> documents) {
-  const auto half = leanings_.begin() + static_cast<std::ptrdiff_t>(documents.size() / 2);
-  std::nth_element(leanings_.begin(), half, leanings_.end(), [&](const Leaning& a, const Leaning& b) {
+  const auto half = weights_.begin() + static_cast<std::ptrdiff_t>(documents.size() / 2);
+  std::nth_element(weights_.begin(), half, weights_.end(), [&](const Weight& a, const Weight& b) {
     if (a.bits != b.bits) return a.bits > b.bits;
     return second_[a.place] != second_[b.place] ? second_[a.place] < second_[b.place] : a.place < b.place;
   });
   bool moved = false;
-  for (auto leaning = leanings_.begin(); leaning != leanings_.end(); ++leaning) {
-    const std::uint8_t to_second = leaning >= half;
-    if (second_[leaning->place] == to_second) continue;
+  for (auto weight = weights_.begin(); weight != weights_.end(); ++weight) {
+    const std::uint8_t to_second = weight >= half;
+    if (second_[weight->place] == to_second) continue;
     moved = true;
-    second_[leaning->place] = to_second;
+    second_[weight->place] = to_second;
     const std::uint32_t change = to_second ? ~std::uint32_t{0} : 1;
-    for (const std::uint32_t term : documents[leaning->place].view()) first_[term] += change;
+    for (const std::uint32_t term : documents[weight->place].view()) first_[term] += change;
   }
   return moved;
 }

@@ -6,11 +6,11 @@
 
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
-#include "quern/io/hashing_source.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/order/order.hpp"
+#include "quern/order/page_graph.hpp"
 #include "quern/order/page_names.hpp"
 #include "quern/order/pagerank.hpp"
-#include "quern/order/read_graph.hpp"
 
 namespace quern {
 namespace {
@@ -30,7 +30,7 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, const char* from, cons
   return pagerank;
 }
 
-/// From the collection's own links; no ranks where there is none between documents.
+/// PageRank from the collection's own links; empty if no link is between two documents.
 DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
   if (collection.manifest().links == 0) return {};
   const ReadGraph read = graph_of_collection(collection, resources);
@@ -54,7 +54,7 @@ DocumentPagerank pagerank_of_score_file(const std::string& path, const Collectio
       ++report.unknown;
     } else if (pagerank.ranks[document] != no_score) {
       fail_at_line(source.name(), line.number,
-                   fmt::format("the document '{}' has a score already; leave one line a document", line.document));
+                   fmt::format("the document '{}' already has a score; leave one line per document", line.document));
     } else {
       ++report.scores;
       pagerank.ranks[document] = line.score;
@@ -78,7 +78,7 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankF
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankFiles& files, bool needed,
                                    const Resources& resources) {
   if (!files.links.empty() && !files.scores.empty())
-    throw InvalidArgument("PageRank comes from links or from scores: name one file, not two");
+    throw InvalidArgument("PageRank comes either from links or from scores: give one file, not both");
   DocumentPagerank pagerank = pagerank_of(collection, files, resources);
   if (pagerank.ranks.empty() && needed) {
     pagerank.ranks.assign(collection.num_documents(), 1.0f);

@@ -9,36 +9,36 @@
 
 namespace quern {
 
-/// Files that documents' PageRank may come from instead of the collection's own links. At most one of them is named.
+/// Files that replace the collection's own links as the source of PageRank. At most one of them is given.
 struct PagerankFiles {
-  std::string links;   ///< a link a line: formats/link_file.md
-  std::string scores;  ///< a document's score a line: formats/score_file.md
+  std::string links;   ///< one link per line: formats/tables/link_file.md
+  std::string scores;  ///< one document's score per line: formats/tables/score_file.md
 };
 
-/// What documents' PageRank was made from: for people, and for manifests.
+/// What documents' PageRank was computed from: for people and for manifests.
 struct PagerankReport {
-  PagerankOrigin origin;  ///< empty where there is no PageRank
-  // Of PageRank that was computed:
+  PagerankOrigin origin;  ///< empty if there is no PageRank
+  // If PageRank was computed from links:
   LinkCounts links;
   std::uint64_t dangling = 0;  ///< documents without links
   unsigned iterations = 0;
-  double last_change = 0;  ///< in the last iteration, summed up
+  double last_change = 0;  ///< sum of the absolute changes in the last iteration
   bool converged = true;
-  // Of a score file:
-  std::uint64_t scores = 0;   ///< of documents
-  std::uint64_t unknown = 0;  ///< lines whose document the collection does not have
+  // If it came from a score file:
+  std::uint64_t scores = 0;   ///< lines with a score of a document
+  std::uint64_t unknown = 0;  ///< lines whose document is not in the collection
   std::uint64_t missing = 0;  ///< documents without a line: their score is 0
   bool all_the_same = false;
 };
 
 struct DocumentPagerank {
-  std::vector<float> ranks;  ///< of each document, before scaling; empty where there are none
+  std::vector<float> ranks;  ///< of each document, before scaling; empty if there are none
   PagerankReport report;
 };
 
-/// The documents' PageRank: from the file that is named, else from the links between the collection's pages. Where
-/// there is no such link and no file, all documents have the same if it is `needed`, else none has any.
-/// Throws CorruptFile for bad files; InvalidArgument where both are named or the memory budget has no room.
+/// The documents' PageRank: from the given file, else from the links between the collection's pages. Without links and
+/// without a file, all documents get the same PageRank if it is `needed`, else none.
+/// Throws CorruptFile for bad files; InvalidArgument if both are given or the memory budget is too small.
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankFiles& files, bool needed,
                                    const Resources& resources);
 

@@ -18,17 +18,17 @@ struct TermSet {
   std::span<std::uint32_t> view() const { return {terms, size}; }
 };
 
-/// The documents of a collection as sets of terms, four bytes a posting. Terms that can't tell documents apart, since a
-/// single document has them or all, are left out; the others are numbered from 0.
+/// The documents of a collection as sets of terms, four bytes per posting. Terms that don't distinguish
+/// documents, since a single document has them or all, are left out; the others are numbered from 0.
 class DocumentTerms {
  public:
-  /// At most so much: 4 bytes a posting, and something for each document and term.
+  /// An upper bound of the memory: 4 bytes per posting, and some per document and term.
   static std::uint64_t needed_bytes(const CollectionManifest& collection);
 
-  /// Throws CorruptFile where the collection's parts contradict each other.
+  /// Throws CorruptFile if the collection's parts contradict each other.
   DocumentTerms(const CollectionReader& collection, const Resources& resources);
 
-  /// By their number in the collection; terms in the order of their first coming.
+  /// By their number in the collection; terms in the order of their first occurrence.
   const std::vector<TermSet>& documents() const { return documents_; }
   std::uint32_t num_terms() const { return num_terms_; }
 

@@ -1,7 +1,19 @@
 #include "quern/order/global_score.hpp"
 
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "quern/collection/forward_postings.hpp"
+#include "quern/core/bm25.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/order/order.hpp"
+#include "quern/text/url.hpp"
 
 namespace quern {
 
@@ -9,6 +21,100 @@ float global_score_bound(float pagerank, float best_impact, std::uint32_t terms,
   const double score = alpha * static_cast<double>(pagerank) + (1 - alpha) * static_cast<double>(best_impact);
   const double slack = 1.0 + (static_cast<double>(terms) + 4.0) * 0x1p-23;
   return std::nextafter(static_cast<float>(score * slack), std::numeric_limits<float>::max());
+}
+
+namespace {
+
+/// Bytes per document: its number, its length, and its global score twice.
+constexpr std::uint64_t sorting_bytes = 16;
+
+/// The upper bound of one document, whose postings begin at postings[i]; moves i past them.
+float global_score_of(docid_t document, float constant, const OrderInput& input, std::span<const Posting> postings,
+                      std::size_t& i) {
+  float best = 0;
+  std::uint32_t terms = 0;
+  for (; i < postings.size() && postings[i].docid == document; ++i, ++terms)
+    best = std::max(best, impact(postings[i].freq, constant));
+  return global_score_bound(input.pagerank[document], best, terms, input.options.scores.alpha);
+}
+
+/// GS+ of each document.
+std::vector<float> global_scores(const OrderInput& input) {
+  const CollectionReader& collection = input.collection;
+  const std::vector<std::uint32_t> lengths = collection.lengths();
+  const double average =
+      CollectionStatistics{collection.num_documents(), collection.manifest().tokens}.average_length();
+  std::vector<float> scores(collection.num_documents());
+  tbb::enumerable_thread_specific<ForwardPostings> readers;
+  tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
+    const std::vector<Posting> postings = readers.local().read(collection, chunk);
+    docid_t document = collection.first_document(chunk);
+    const docid_t end = document + collection.chunk(chunk).documents;
+    for (std::size_t i = 0; document < end; ++document) {
+      const float constant = document_constant(lengths[document], average, input.options.scores.bm25);
+      scores[document] = global_score_of(document, constant, input, postings, i);
+    }
+    input.resources.progress->add(collection.chunk(chunk).documents);
+  });
+  return scores;
+}
+
+/// A key whose byte order is that of falling scores (at least 0), ties by URL, documents without one last, then by
+/// docno.
+std::string score_order_key(float score, const DocumentRow& row) {
+  // The bits of floats that are not negative rise with the floats.
+  const std::uint32_t bits = ~std::bit_cast<std::uint32_t>(score);
+  std::string key;
+  for (int shift = 24; shift >= 0; shift -= 8) key += static_cast<char>(bits >> shift);
+  key += row.url.empty() ? '\1' : '\0';
+  if (!row.url.empty()) key += url_order_key(row.url);
+  key += '\0';
+  key += row.docno;
+  return key;
+}
+
+class ScoreOrder : public OrderMethod {
+ public:
+  std::string_view name() const override { return "score"; }
+  std::string_view description() const override {
+    return "by falling global score: lets queries scored by bm25+pagerank stop early";
+  }
+  bool needs_pagerank() const override { return true; }
+
+  DocumentOrder compute(const OrderInput& input) const override {
+    const CollectionReader& collection = input.collection;
+    const Resources& resources = input.resources;
+    check_order_memory(collection.num_documents(), sorting_bytes, resources);
+    resources.progress->start("global scores", collection.num_documents(), "documents");
+    const std::vector<float> scores = global_scores(input);
+    resources.progress->finish();
+    ExternalSort keys(resources.tmp_folder, resources.memory_bytes / 2);
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+      docid_t document = collection.first_document(chunk);
+      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
+        keys.add(score_order_key(scores[document], row),
+                 {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
+        ++document;
+      }
+    }
+    DocumentOrder order;
+    order.documents.reserve(scores.size());
+    order.global_scores.reserve(scores.size());
+    keys.merge([&](std::string_view, ByteView payload) {
+      const auto document = load_le<docid_t>(payload.data());
+      order.documents.push_back(document);
+      order.global_scores.push_back(scores[document]);
+    });
+    return order;
+  }
+};
+
+}  // namespace
+
+const OrderMethod& score_order() {
+  static const ScoreOrder order;
+  return order;
 }
 
 }  // namespace quern

@@ -2,12 +2,12 @@
 #include <cstdint>
 
 /// Global scores (Wang et al.: Efficient GPU-based Query Processing with Pruned List Caching in Search Engines, 3.2):
-/// GS(d) = alpha · PR(d) + (1 - alpha) · max over the terms t of d of IR(d, t), both parts in [0, 1]. No query with the
+/// GS(d) = alpha · PR(d) + (1 - alpha) · max over the terms t of d of IR(d, t), both terms in [0, 1]. No query with the
 /// same alpha, k1 and b scores d higher, since a score is alpha · PR(d) and (1 - alpha) times a weighted mean of IR(d,
 /// t).
 namespace quern {
 
-/// GS+: a bound of d's float32 score in every query. `pagerank` is PR(d), `best_impact` the greatest float32
+/// GS+: an upper bound of d's float32 score in every query. `pagerank` is PR(d), `best_impact` the greatest float32
 /// f / (K_d + f) of d's postings, `terms` their number.
 ///
 /// A query's score sums, in float32, alpha' ⊗ PR and for each term t that d has w_t ⊗ impact, with

@@ -1,10 +1,14 @@
 #include "quern/order/page_links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "quern/core/size_text.hpp"
 #include "quern/text/url.hpp"
 
 namespace quern {
+
 namespace {
 
 template <class Value>
@@ -13,7 +17,7 @@ void sort_unique(std::vector<Value>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// The links of one page, gathered one by one.
+/// Collects the links of one page.
 class OnePage {
  public:
   explicit OnePage(const PageUrls& urls) : urls_(urls) {}
@@ -31,7 +35,7 @@ class OnePage {
     }
   }
 
-  /// Ends the page: counts its links and gives the distinct targets, which stay until clear().
+  /// Ends the page: counts its links and returns the distinct targets, which are valid until clear().
   std::span<const docid_t> finish() {
     const std::size_t met = leaving_.size() + targets_.size();
     sort_unique(leaving_);
@@ -86,6 +90,55 @@ LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t c
   });
   end_page();
   return page.counts();
+}
+
+namespace {
+
+/// The names of documents in a list of links.
+class LinkNames {
+ public:
+  LinkNames(const CollectionReader& collection, const Resources& resources) {
+    ChunkBuffers buffers;
+    ends_.reserve(collection.num_documents());
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
+        bytes_ += row.url.empty() ? row.docno : row.url;
+        ends_.push_back(bytes_.size());
+      }
+      check(collection, resources);
+    }
+  }
+
+  std::string_view operator[](docid_t document) const {
+    const std::uint64_t begin = document == 0 ? 0 : ends_[document - 1];
+    return std::string_view(bytes_).substr(begin, ends_[document] - begin);
+  }
+
+ private:
+  void check(const CollectionReader& collection, const Resources& resources) const {
+    if (bytes_.capacity() + ends_.capacity() * sizeof(std::uint64_t) <= resources.memory_bytes) return;
+    throw InvalidArgument(fmt::format("{}: its URLs do not fit in {}; raise the memory budget", collection.name(),
+                                      size_text(resources.memory_bytes)));
+  }
+
+  std::string bytes_;
+  std::vector<std::uint64_t> ends_;
+};
+
+}  // namespace
+
+LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
+                      const std::function<void(std::string_view, std::string_view)>& visit) {
+  const PageUrls urls(collection, resources);
+  const LinkNames names(collection, resources);
+  LinkCounts counts;
+  ChunkBuffers buffers;
+  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
+    counts +=
+        for_each_page_links(collection, chunk, urls, buffers, [&](docid_t document, std::span<const docid_t> targets) {
+          for (const docid_t target : targets) visit(names[document], names[target]);
+        });
+  return counts;
 }
 
 }  // namespace quern

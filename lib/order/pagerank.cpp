@@ -1,16 +1,21 @@
 #include "quern/order/pagerank.hpp"
 
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "quern/core/named.hpp"
+
 namespace quern {
+
 namespace {
 
-/// Power iteration that pulls: each document sums up what the documents that link to it give. Runs of documents are
-/// worked on in parallel; sums over all are those of the runs, in their order.
+/// Power iteration by pulling: each document sums up the shares of the documents that link to it. Threads take runs of
+/// documents; sums over all documents add up those of the runs, in their order.
 class PowerIteration {
  public:
   PowerIteration(const InLinks& graph, double damping)
@@ -38,7 +43,7 @@ class PowerIteration {
     return std::accumulate(run_sums_.begin(), run_sums_.end(), 0.0);
   }
 
-  /// What each document gives to each that it links to; returns the rank of those that link to none.
+  /// Computes what each document gives to each of its targets; returns the total rank of documents without links.
   double set_shares(docid_t begin, docid_t end) {
     double idle = 0;
     for (docid_t document = begin; document < end; ++document) {
@@ -49,7 +54,7 @@ class PowerIteration {
     return idle;
   }
 
-  /// New ranks from the shares; returns the sum of the absolute changes.
+  /// Computes the new ranks from the shares; returns the sum of the absolute changes.
   double pull(docid_t begin, docid_t end, double base) {
     double change = 0;
     for (docid_t document = begin; document < end; ++document) {
@@ -87,6 +92,57 @@ Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, 
   resources.progress->finish();
   result.ranks = iteration.take_ranks();
   return result;
+}
+
+namespace {
+
+void scale_linear(std::span<float> ranks) {
+  const float max_rank = *std::max_element(ranks.begin(), ranks.end());
+  for (float& rank : ranks) rank = max_rank > 0 ? rank / max_rank : 1.0f;
+}
+
+/// The smallest rank above 0 becomes 0, as do ranks of 0.
+void scale_log(std::span<float> ranks) {
+  float min_rank = 0, max_rank = 0;
+  for (const float rank : ranks) {
+    if (rank > 0) min_rank = min_rank == 0 ? rank : std::min(min_rank, rank);
+    max_rank = std::max(max_rank, rank);
+  }
+  const double range = max_rank > min_rank ? std::log(static_cast<double>(max_rank) / min_rank) : 0;
+  for (float& rank : ranks) {
+    if (range == 0) {
+      rank = rank == max_rank ? 1.0f : 0.0f;
+    } else {
+      rank = rank <= min_rank ? 0.0f : static_cast<float>(std::log(static_cast<double>(rank) / min_rank) / range);
+    }
+    rank = std::min(rank, 1.0f);
+  }
+}
+
+/// A rank becomes the share of documents with this rank or a lower one.
+void scale_rank(std::span<float> ranks) {
+  std::vector<float> sorted(ranks.begin(), ranks.end());
+  tbb::parallel_sort(sorted.begin(), sorted.end());
+  const auto documents = static_cast<double>(sorted.size());
+  tbb::parallel_for(std::size_t{0}, ranks.size(), [&](std::size_t i) {
+    const auto up_to = std::upper_bound(sorted.begin(), sorted.end(), ranks[i]) - sorted.begin();
+    ranks[i] = static_cast<float>(static_cast<double>(up_to) / documents);
+  });
+}
+
+constexpr PagerankScale rank = {"rank", "the share of documents that have no greater PageRank", scale_rank};
+constexpr PagerankScale logarithm = {"log", "its logarithm, from the smallest (0) to the greatest (1)", scale_log};
+constexpr PagerankScale linear = {"linear", "divided by the greatest", scale_linear};
+
+}  // namespace
+
+const std::vector<const PagerankScale*>& all_pagerank_scales() {
+  static const std::vector<const PagerankScale*> scales = {&rank, &logarithm, &linear};
+  return scales;
+}
+
+const PagerankScale& pagerank_scale_named(std::string_view name) {
+  return find_named(all_pagerank_scales(), name, "scale of PageRank");
 }
 
 }  // namespace quern

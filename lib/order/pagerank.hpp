@@ -1,15 +1,17 @@
 #pragma once
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/order/in_links.hpp"
+#include "quern/order/page_graph.hpp"
 
 namespace quern {
 
 struct PagerankOptions {
   double damping = 0.85;          ///< as in Brin and Page
-  double tolerance = 1e-9;        ///< iterations end when the ranks change by less, summed up
-  unsigned max_iterations = 500;  ///< more than any graph needs: the change falls by `damping` at least each time
+  double tolerance = 1e-9;        ///< iterations end when the sum of the ranks' absolute changes is less
+  unsigned max_iterations = 500;  ///< more than any graph needs: each change is at most `damping` times the last
 };
 
 struct Pagerank {
@@ -20,8 +22,24 @@ struct Pagerank {
 };
 
 /// Brin and Page: The Anatomy of a Large-Scale Hypertextual Web Search Engine (1998), 2.1.1, with ranks that sum to 1.
-/// Documents without links give their rank to all alike. The same bits for any number of threads. 16 bytes a document
-/// beside the graph.
+/// Documents without links give their rank to all documents equally. The same bits for any number of threads. Takes 16
+/// bytes per document besides the graph.
 Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources);
+
+/// A way to map PageRank, which sums to 1 over all documents, to [0, 1] for use in scores. The greatest becomes 1. Wang
+/// et al. only say that PageRank and term scores are mapped to one range; the scale decides how early a query may stop.
+struct PagerankScale {
+  std::string_view name;
+  /// One line for help texts.
+  std::string_view description;
+  /// Replaces each rank, finite and at least 0, by its scaled value.
+  void (*apply)(std::span<float> ranks) = nullptr;
+};
+
+/// All scales, in the order in which help texts show them. The one place to add one.
+const std::vector<const PagerankScale*>& all_pagerank_scales();
+
+/// Throws InvalidArgument, with the known names, if no scale has this name.
+const PagerankScale& pagerank_scale_named(std::string_view name);
 
 }  // namespace quern

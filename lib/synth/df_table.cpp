@@ -21,7 +21,7 @@ constexpr std::uint64_t max_df = end_docid - 1;
 
 DfEntry parse_line(std::string_view line, const std::string& name, std::uint64_t number) {
   const std::size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) fail_at_line(name, number, "is not term<TAB>df");
+  if (tab == std::string_view::npos) fail_at_line(name, number, "expected term<TAB>df");
   DfEntry entry;
   entry.term = line.substr(0, tab);
   if (entry.term.empty() || entry.term.size() > max_term_bytes)
@@ -30,7 +30,7 @@ DfEntry parse_line(std::string_view line, const std::string& name, std::uint64_t
   const std::string_view digits = trim(line.substr(tab + 1));
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), entry.df);
   if (error != std::errc() || end != digits.data() + digits.size() || entry.df == 0 || entry.df > max_df)
-    fail_at_line(name, number, fmt::format("the df must be a number of 1 to {}", max_df));
+    fail_at_line(name, number, fmt::format("the df must be a number from 1 to {}", max_df));
   return entry;
 }
 
@@ -53,12 +53,12 @@ DfTable read_df_table(const std::string& path) {
     table.terms.push_back(parse_line(line, table.name, lines.number()));
     seen.emplace_back(line.substr(0, line.find('\t')), lines.number());
   }
-  if (table.terms.empty()) throw InvalidArgument(table.name + ": has no lines term<TAB>df");
+  if (table.terms.empty()) throw InvalidArgument(table.name + ": has no lines of the form term<TAB>df");
   std::sort(seen.begin(), seen.end());
   for (std::size_t i = 1; i < seen.size(); ++i)
     if (seen[i].first == seen[i - 1].first)
       fail_at_line(table.name, seen[i].second,
-                   fmt::format("the term '{}' stands in line {} already", seen[i].first, seen[i - 1].second));
+                   fmt::format("the term '{}' is already in line {}", seen[i].first, seen[i - 1].second));
   std::sort(table.terms.begin(), table.terms.end(), [](const auto& a, const auto& b) { return a.term < b.term; });
   return table;
 }
@@ -79,7 +79,7 @@ DfTable scaled_to(DfTable table, std::uint64_t documents) {
   for (DfEntry& entry : table.terms) {
     if (entry.df > own)
       throw InvalidArgument(
-          fmt::format("{}: '{}' stands in {} documents, more than the {} of the table's collection "
+          fmt::format("{}: the df of '{}' is {}, more than the {} documents of the table's collection "
                       "(--df-docs)",
                       table.name, entry.term, entry.df, own));
     if (own == documents) continue;

@@ -13,24 +13,24 @@ struct DfEntry {
   std::uint64_t df = 0;
 };
 
-/// Terms and in how many documents each stands, in the byte order of the terms.
+/// Terms and their document frequencies, in the byte order of the terms.
 struct DfTable {
   std::string name;  ///< for messages
   std::vector<DfEntry> terms;
-  std::uint64_t documents = 0;  ///< of the collection that it describes; 0 where that is not known
+  std::uint64_t documents = 0;  ///< of the collection that it describes; 0 if unknown
   std::uint64_t postings() const;
 };
 
-/// Reads lines `term<TAB>df`, in any order, plain, gzip or zstd. Lines that begin with # and blank ones are passed
-/// over. Throws CorruptFile, with the line, for a line of another form, a term that is empty, too long or not UTF-8, a
-/// df of 0 or above 2^32 - 2, and a term that came before; InvalidArgument where there is no term.
+/// Reads lines `term<TAB>df`, in any order, plain, gzip or zstd. Skips blank lines and lines that begin with
+/// #. Throws CorruptFile, with the line, for a line of another form, a term that is empty, too long or not UTF-8, a df
+/// of 0 or above 2^32 - 2, and a repeated term; InvalidArgument if there is no term.
 DfTable read_df_table(const std::string& path);
 
 /// The document frequencies of an index.
 DfTable df_table_of(const IndexReader& index);
 
 /// The table for a collection of `documents` documents: each df times documents / table.documents, rounded, at least 1
-/// and at most `documents`. Throws InvalidArgument where a df exceeds the table's own number of documents.
+/// and at most `documents`. Throws InvalidArgument if a df exceeds the table's own number of documents.
 DfTable scaled_to(DfTable table, std::uint64_t documents);
 
 }  // namespace quern

@@ -10,23 +10,24 @@
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {
+
 namespace {
 
-// How lengths vary: what a directory has in common, what a document has for itself, and the tail.
+// How lengths vary: between directories, between documents of a directory, and in the tail.
 constexpr float place_keeps = 0.8f, place_varies = 0.4f, document_varies = 0.45f;
-/// What every page has at least, in lengths of a middling one.
+/// The minimal length of a page, relative to the median.
 constexpr float shortest = 0.15f;
 constexpr float tail_share = 0.07f, tail_exponent = 0.9f, tail_limit = 40.0f;
 /// A document's attraction is its length over the mean to this power.
 constexpr double heaps_exponent = 0.75;
-/// Places that all terms like better than others.
+/// How much more attractive some places are to all terms than others.
 constexpr float common_preference = 1.2f;
-/// What a cut leaves to one side at least; the last cuts are even ones, so that leaves are well filled.
+/// The minimal share of either side of a cut; the last cuts are even, so that leaves are well filled.
 constexpr float uneven_share = 0.15f, even_share = 0.42f;
 /// Cuts of more documents than this matter less and less, so that the differences between places stay bounded in a
 /// collection of any size.
 constexpr float widest_full_strength = 8192, strength_decay = 0.25f;
-/// A node is a site's where the draw says so, or where it has become this small; none is more than this part of all.
+/// A node becomes a site at random, or when it is this small; no site has more than this share of all documents.
 constexpr float site_chance = 0.12f;
 constexpr docid_t smallest_site = 256, largest_site_part = 16;
 
@@ -76,7 +77,7 @@ class DocumentTree::Builder {
     const docid_t middle =
         first + std::clamp<docid_t>(static_cast<docid_t>(static_cast<double>(size) * share), 1, size - 1);
     tree_.nodes_[number].middle = middle;
-    // Some cuts part what belongs together, others what does not.
+    // Some cuts separate documents that belong together, others documents that don't.
     const float scale = std::pow(std::min(1.0f, widest_full_strength / static_cast<float>(size)), strength_decay);
     tree_.nodes_[number].strength = scale * (0.4f + 1.2f * unit_of(bits(strength, number)));
     grow(first, middle, place_length, in_site);
@@ -105,7 +106,7 @@ class DocumentTree::Builder {
     }
   }
 
-  /// Gives nodes their left share, leaves their alias tables; returns the subtree's attraction.
+  /// Sets the nodes' left odds and the leaves' alias tables; returns the subtree's attraction.
   double weigh(std::size_t& next, docid_t first, docid_t end) {
     const std::size_t number = next++;
     Node& node = tree_.nodes_[number];
@@ -127,7 +128,7 @@ class DocumentTree::Builder {
     return sum;
   }
 
-  /// Walker's method; what is above the mean fills up what is below it.
+  /// Walker's method: documents above the mean fill up the slots of those below it.
   static void make_alias_table(std::span<double> weights, double sum, std::span<Document> slots) {
     std::array<std::uint8_t, max_leaf> small, large;
     std::size_t smalls = 0, larges = 0;
@@ -153,7 +154,7 @@ class DocumentTree::Builder {
 };
 
 void check_tree_options(const DocumentTreeOptions& options) {
-  if (options.documents == 0) throw InvalidArgument("a collection needs one document at least (--docs)");
+  if (options.documents == 0) throw InvalidArgument("a collection needs at least one document; raise --docs");
   if (options.documents >= end_docid)
     throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
   if (!(options.clustering >= 0 && options.clustering <= 1)) throw InvalidArgument("clustering must be 0 to 1");
@@ -163,6 +164,39 @@ void check_tree_options(const DocumentTreeOptions& options) {
 DocumentTree::DocumentTree(const DocumentTreeOptions& options)
     : documents_(static_cast<docid_t>(options.documents)), mean_length_(options.mean_length) {
   Builder(options, *this).build();
+}
+
+namespace {
+
+/// The last of the starts that is not after the document.
+std::size_t place_of(std::span<const docid_t> starts, docid_t document) {
+  return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), document) - starts.begin()) - 1;
+}
+
+}  // namespace
+
+std::string DocumentNames::docno(docid_t document) {
+  std::string docno;
+  append_docno(document, docno);
+  return docno;
+}
+
+void DocumentNames::append_docno(docid_t document, std::string& text) {
+  constexpr std::size_t digits = 9;
+  const fmt::format_int number(document);
+  text += 'S';
+  text.append(digits - std::min(digits, number.size()), '0');
+  text.append(number.data(), number.size());
+}
+
+std::size_t DocumentNames::site(docid_t document) const { return place_of(tree_.site_starts(), document); }
+
+std::size_t DocumentNames::leaf(docid_t document) const { return place_of(tree_.leaf_starts(), document); }
+
+std::string DocumentNames::url(docid_t document) const {
+  const std::size_t leaf = this->leaf(document);
+  return fmt::format("http://s{:07}.example/d{:07}/p{:02}.html", site(document), leaf,
+                     document - tree_.leaf_starts()[leaf]);
 }
 
 }  // namespace quern

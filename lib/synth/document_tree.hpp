@@ -1,18 +1,19 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "quern/core/types.hpp"
 
-/// Made-up documents: where they stand among each other, and how long they are.
+/// Synthetic documents: their places relative to each other, their lengths and names.
 namespace quern {
 
 struct DocumentTreeOptions {
   std::uint64_t documents = 0;
-  /// How strongly terms keep to places and documents, 0 to 1; with 0 all documents are alike to them.
+  /// How strongly terms cluster in places and documents, 0 to 1; with 0 all documents are equally likely.
   double clustering = 0.5;
-  /// Tokens a document on average.
+  /// Mean number of tokens per document.
   double mean_length = 300;
   std::uint64_t seed = 1;
 };
@@ -20,10 +21,10 @@ struct DocumentTreeOptions {
 /// Throws InvalidArgument for no documents or more than docIDs, and for other numbers out of range.
 void check_tree_options(const DocumentTreeOptions& options);
 
-/// Documents in URL order under a binary tree that cuts at random places, so that its nodes, which stand for sites,
-/// directories and parts of them, have sizes that differ widely. Leaves hold 1 to 64 documents. Lengths are log-normal
-/// with a heavy tail, and more alike within a leaf than between leaves. A document's share of the postings of terms
-/// that don't care for places rises with its length (as vocabulary does: Heaps' law).
+/// Documents in URL order under a binary tree that cuts at random places, so that its nodes, which model sites,
+/// directories and parts of them, vary widely in size. Leaves have 1 to 64 documents. Lengths are log-normal
+/// with a heavy tail, and more alike within a leaf than between leaves. A document's share of the postings of
+/// terms without preferences rises with its length (as vocabulary does: Heaps' law).
 class DocumentTree {
  public:
   explicit DocumentTree(const DocumentTreeOptions& options);
@@ -32,11 +33,11 @@ class DocumentTree {
     docid_t middle = 0;       ///< the right child's first document
     std::uint32_t right = 0;  ///< the right child's number; the left one's is the next; 0: a leaf
     float left_odds = 0;      ///< logarithm of left over right postings, for a term without preferences
-    float strength = 0;       ///< how much it matters to terms on which side they are
+    float strength = 0;       ///< how strongly terms prefer one side
   };
   static constexpr unsigned max_leaf = 64;
-  /// What lists need to know of a document. A leaf's documents are the slots of an alias table (Walker 1977): a number
-  /// in 0 to 255 picks the slot's own document where it is not above `threshold`, else the leaf's document `alias`.
+  /// What list generation needs of a document. A leaf's documents are the slots of an alias table (Walker 1977): a
+  /// number in 0 to 255 picks the slot's own document if it is not above `threshold`, else the leaf's document `alias`.
   struct Document {
     std::uint8_t threshold = 255, alias = 0;
     std::uint8_t length_step = 0;  ///< half octaves of the length; length_step_mean is that of the mean
@@ -46,7 +47,7 @@ class DocumentTree {
   docid_t documents() const { return documents_; }
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const std::uint32_t> lengths() const { return lengths_; }
-  /// Hands the lengths over; the tree has none afterwards.
+  /// Moves the lengths out of the tree.
   std::vector<std::uint32_t> take_lengths() { return std::move(lengths_); }
   std::span<const Document> places() const { return places_; }
   double mean_length() const { return mean_length_; }
@@ -63,6 +64,25 @@ class DocumentTree {
   double mean_length_;
   std::vector<Document> places_;
   std::vector<docid_t> leaf_starts_, site_starts_;
+};
+
+/// Docnos and URLs of synthetic documents. The byte order of both is that of the documents; URLs show site and
+/// directory.
+class DocumentNames {
+ public:
+  explicit DocumentNames(const DocumentTree& tree) : tree_(tree) {}
+
+  /// S and at least nine digits: S000000042.
+  static std::string docno(docid_t document);
+  static void append_docno(docid_t document, std::string& text);
+  /// http://s000003.example/d00007/p12.html
+  std::string url(docid_t document) const;
+  /// The numbers of the document's site and of its directory, a leaf of the tree.
+  std::size_t site(docid_t document) const;
+  std::size_t leaf(docid_t document) const;
+
+ private:
+  const DocumentTree& tree_;
 };
 
 }  // namespace quern

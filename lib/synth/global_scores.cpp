@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "quern/order/global_score.hpp"
+#include "quern/synth/link_graph.hpp"
 #include "quern/synth/list_generator.hpp"
-#include "quern/synth/popular_documents.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {
@@ -38,7 +38,7 @@ std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t se
     const float factor = portable_exp(site_varies * normal_of(noise_bits(mix_bits(seed + site_draw), i)));
     std::fill(scores.begin() + sites[i], scores.begin() + end, factor);
   }
-  const PopularDocuments popular(tree.documents(), seed);
+  const PopularityRanking popular(tree.documents(), seed);
   double sum = 0;
   for (docid_t rank = 0; rank < tree.documents(); ++rank) {
     float& score = scores[popular.at(rank)];
@@ -51,20 +51,20 @@ std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t se
 
 DocumentBests document_bests(const DocumentTree& tree, std::span<const TermField> fields,
                              std::span<const float> constants, const Resources& resources) {
-  std::vector<std::atomic<float>> greatest(tree.documents());
+  std::vector<std::atomic<float>> max_impacts(tree.documents());
   std::vector<std::atomic<std::uint32_t>> terms(tree.documents());
   tbb::enumerable_thread_specific<ListGenerator> generators([&] { return ListGenerator(tree); });
   tbb::parallel_for(std::size_t{0}, fields.size(), [&](std::size_t term) {
     generators.local().generate(fields[term], [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
       for (std::size_t i = 0; i < documents.size(); ++i) {
-        raise(greatest[documents[i]], impact(freqs[i], constants[documents[i]]));
+        raise(max_impacts[documents[i]], impact(freqs[i], constants[documents[i]]));
         terms[documents[i]].fetch_add(1, std::memory_order_relaxed);
       }
     });
     resources.progress->add(fields[term].df);
   });
   DocumentBests bests;
-  bests.impacts.assign(greatest.begin(), greatest.end());
+  bests.impacts.assign(max_impacts.begin(), max_impacts.end());
   bests.terms.assign(terms.begin(), terms.end());
   return bests;
 }

@@ -5,21 +5,21 @@
 #include "quern/core/bm25.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/synth/document_tree.hpp"
-#include "quern/synth/term_field.hpp"
+#include "quern/synth/term_fields.hpp"
 
 namespace quern {
 
-/// A made-up PageRank: it falls with a power of the rank among PopularDocuments, and is greater on some sites than on
-/// others; sums to 1.
+/// A synthetic PageRank: it falls with a power of the document's rank in PopularityRanking, and is greater on some
+/// sites than on others; sums to 1.
 std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t seed);
 
-/// What a document's postings come to.
+/// What global scores need of each document's postings.
 struct DocumentBests {
   std::vector<float> impacts;        ///< the greatest f / (K_d + f)
-  std::vector<std::uint32_t> terms;  ///< how many postings
+  std::vector<std::uint32_t> terms;  ///< the number of postings
 };
 
-/// Of all documents: all lists are drawn once. In parallel.
+/// Draws all lists once, in parallel.
 DocumentBests document_bests(const DocumentTree& tree, std::span<const TermField> fields,
                              std::span<const float> constants, const Resources& resources);
 

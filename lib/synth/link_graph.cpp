@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "quern/synth/document_names.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/packed_text.hpp"
 
 namespace quern {
@@ -12,8 +12,8 @@ namespace {
 
 /// Of 256 links.
 constexpr std::uint64_t links_in_site = 200;
-/// Which of a site's pages, and of all popular ones, is linked: a share of them, even numbers to these powers. The
-/// second makes in-degrees fall with rank^-0.75, so that their distribution has the exponent 2.3.
+/// Exponents of the target's relative rank, within its site and among all documents: a uniform number to this power.
+/// The second makes in-degrees fall with rank^-0.75, so that their distribution has the exponent 2.3.
 constexpr int site_power = 3, global_power = 4;
 /// A document of a small site may draw the same targets over and over.
 constexpr std::uint64_t draws_per_link = 3;
@@ -26,7 +26,7 @@ double power(double base, int exponent) { return exponent == 3 ? base * base * b
 }  // namespace
 
 LinkGraph::LinkGraph(const DocumentTree& tree, double mean_links, std::uint64_t seed)
-    : tree_(tree), mean_links_(mean_links), key_(mix_bits(seed + 0x117c)), popular_(tree.documents(), seed) {}
+    : tree_(tree), mean_links_(mean_links), key_(mix_bits(seed + 0x117c)), popularity_(tree.documents(), seed) {}
 
 docid_t LinkGraph::draw_target(std::uint64_t bits, docid_t site_first, docid_t site_end) const {
   const double even = static_cast<double>(bits >> 11) * 0x1p-53;
@@ -35,7 +35,7 @@ docid_t LinkGraph::draw_target(std::uint64_t bits, docid_t site_first, docid_t s
     return site_first + std::min(size - 1, static_cast<docid_t>(size * power(even, site_power)));
   }
   const docid_t documents = tree_.documents();
-  return popular_.at(std::min(documents - 1, static_cast<docid_t>(documents * power(even, global_power))));
+  return popularity_.at(std::min(documents - 1, static_cast<docid_t>(documents * power(even, global_power))));
 }
 
 void LinkGraph::links_of(docid_t document, std::vector<docid_t>& targets) const {

@@ -8,29 +8,44 @@
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {
+
+FreqTables::FreqTables() {
+  constexpr double min_mean = 0.04, max_mean = 100;  // means less one
+  for (int level = 0; level < levels; ++level) {
+    const double above_one = min_mean * std::pow(max_mean / min_mean, level / (levels - 1.0));
+    const double log_q = std::log(above_one / (1 + above_one));
+    // Entry i covers probabilities from i / entries to (i + 1) / entries; entry 0 is where the tail begins.
+    for (std::uint32_t i = 0; i < entries; ++i) {
+      const double chance = (i == 0 ? 1 : i + 0.5) / entries;
+      tables_[static_cast<std::size_t>(level)][i] =
+          static_cast<std::uint8_t>(std::min(255.0, 1 + std::log(chance) / log_q));
+    }
+  }
+}
+
 namespace {
 
-/// What bursts and places do to the level of frequencies; the place's part fades from cut to cut.
+/// How bursts and places change the level of frequencies; the effect of the place fades from cut to cut.
 constexpr float level_of_intensity = 0.6f, level_of_place = 1.2f, level_keeps = 0.85f;
-/// Stronger bursts, and emptier places, do no more.
+/// Stronger bursts and emptier places have no further effect.
 constexpr float min_intensity = 4, max_intensity = 4;
-/// What a half octave of a document's length below the mean and above it does.
+/// The effect of half an octave of a document's length, below and above the mean.
 constexpr float level_if_short = 1.0f, level_if_long = 1.5f;
-/// No term makes up more of a document.
+/// The maximal share of a document's tokens that one term has.
 constexpr double longest_share = 0.2;
-/// Steps of the table of chances, for each factor of e in the odds.
+/// Entries of the table of probabilities per factor of e in the odds.
 constexpr float steps_per_nat = 48;
-/// Up to so many postings, each goes its own way.
+/// At most this many postings are placed one by one.
 constexpr docid_t few = 4;
-/// From so many postings on, binomial numbers are drawn as normal ones.
+/// From this many postings on, binomial numbers are drawn from the normal distribution.
 constexpr docid_t normal_from = 12;
-/// Longer documents than of this step are left out of a list as often as those of it.
+/// Documents of longer steps are left out of a list as often as those of this step.
 constexpr std::uint32_t longest_step = 17;
 
-enum ListPurpose : std::uint64_t { side = 0x5d1b, document = 0xd0c5, kin_pattern = 0x71f3, frequency = 0xf4e9 };
+enum ListPurpose : std::uint64_t { side = 0x5d1b, document = 0xd0c5, shared_pattern = 0x71f3, frequency = 0xf4e9 };
 
 /// Binomially distributed, n draws of chance p, from the bits of (key, place). `room` is the share of the documents
-/// that are not drawn, since no document is drawn twice: it lessens the variance.
+/// that are not drawn: it reduces the variance, since no document is drawn twice.
 docid_t draw_binomial(docid_t n, float p, float room, std::uint64_t key, std::uint64_t place) {
   std::uint64_t bits = noise_bits(key, place);
   if (n < normal_from) {
@@ -48,10 +63,10 @@ docid_t draw_binomial(docid_t n, float p, float room, std::uint64_t key, std::ui
   return drawn <= 0 ? 0 : std::min(n, static_cast<docid_t>(drawn));
 }
 
-/// All ones where `holds`: selects without a branch that nobody could foresee, which compilers make of ?:.
+/// All ones if `holds`: selects without the unpredictable branch that compilers make of ?:.
 std::uint32_t mask_of(bool holds) { return 0u - static_cast<std::uint32_t>(holds); }
 
-/// What a part's child has for template bits: now and then a template begins or ends.
+/// The template bits of a part's child: sometimes a template begins or ends.
 std::uint32_t template_below(std::uint32_t above, std::uint64_t bits, bool left) {
   constexpr std::uint64_t begins = 40, ends = 24;  // of 256
   const std::uint32_t fresh = static_cast<std::uint32_t>(bits >> (24 & ~mask_of(left))) | 1u << 31;
@@ -93,16 +108,16 @@ void ListGenerator::flush() {
   size_ = 0;
 }
 
-/// Chance of the left side, of 65,536.
+/// The probability of the left side, in 65,536ths.
 std::uint32_t ListGenerator::chance_of(float odds) const {
   const float step = std::clamp(odds * steps_per_nat, -chance_entries / 2.0f, chance_entries / 2.0f - 1);
   return chances_[static_cast<std::size_t>(static_cast<int>(step + chance_entries / 2.0f))];
 }
 
-/// Few postings: own preference and chance are one thing, drawn for each from a logistic distribution of the width of
-/// both. That needs neither exponentials nor branches that nobody can foresee.
+/// Few postings: own preference and chance are drawn together for each, from a logistic distribution of their common
+/// width. That needs neither exponentials nor unpredictable branches.
 ListGenerator::Cut ListGenerator::cut_few(const Part& part, const DocumentTree::Node& node, docid_t n) const {
-  const float push = node.strength * term_.kin_noise * normal_of(noise_bits(term_.kin_key, part.node));
+  const float push = node.strength * term_.shared_noise * normal_of(noise_bits(term_.shared_key, part.node));
   const std::uint64_t bits = noise_bits(term_.own_key ^ side, part.node);
   const std::uint32_t chance = chance_of((node.left_odds + push) * term_.single_narrowness);
   docid_t left = 0;
@@ -116,12 +131,12 @@ ListGenerator::Cut ListGenerator::cut_many(const Part& part, const DocumentTree:
   const docid_t left = node.middle - part.first, right = part.end - node.middle;
   const std::uint64_t key = term_.own_key ^ side, own = noise_bits(term_.own_key, part.node);
   const float push = node.strength * (term_.own_noise * normal_of(own) +
-                                      term_.kin_noise * normal_of(noise_bits(term_.kin_key, part.node)));
+                                      term_.shared_noise * normal_of(noise_bits(term_.shared_key, part.node)));
   const float density = static_cast<float>(n) / static_cast<float>(left + right);
   Cut cut = {0, 0, level_of_place * other_normal_of(own), 0, own};
   float left_share;
   if (n > (left + right) / 2) {
-    // The gaps are parted by the sides' sizes, against the term's preference.
+    // The gaps are divided by the sides' sizes, against the term's preference.
     const docid_t gaps = left + right - n;
     const float odds = static_cast<float>(right) / static_cast<float>(left) * portable_exp(push);
     left_share = odds / (1.0f + odds);
@@ -173,9 +188,9 @@ void ListGenerator::place(Part part, docid_t n) {
   if (num_singles_ == max_singles) place_singles();
 }
 
-/// Takes a part with a single posting to that one of its sides which it falls in, as cut_few() would.
+/// Moves parts with a single posting down to a leaf, choosing sides as cut_few() would.
 void ListGenerator::descend(Part& part, const DocumentTree::Node& node) const {
-  const float push = node.strength * term_.kin_noise * normal_of(noise_bits(term_.kin_key, part.node));
+  const float push = node.strength * term_.shared_noise * normal_of(noise_bits(term_.shared_key, part.node));
   const std::uint64_t bits = noise_bits(term_.own_key ^ side, part.node);
   const bool left = (bits & 0xffff) < chance_of((node.left_odds + push) * term_.single_narrowness);
   const std::uint32_t to_left = mask_of(left), to_right = ~to_left;
@@ -188,7 +203,7 @@ void ListGenerator::descend(Part& part, const DocumentTree::Node& node) const {
   part.template_bits = template_below(part.template_bits, bits, left);
 }
 
-/// All go down together, a level at a time, so that they don't wait for each other as the levels of one would.
+/// All go down together, one level at a time, since their steps are independent, unlike the levels of one part.
 void ListGenerator::place_singles() {
   const DocumentTree::Node* nodes = tree_.nodes().data();
   std::array<std::uint8_t, max_singles> inner;
@@ -211,18 +226,18 @@ void ListGenerator::place_singles() {
   for (std::size_t i = 0; i < placed; ++i) put_off(singles_[i], 1);
 }
 
-/// The level of frequencies in a leaf, but for the documents' lengths.
+/// The level of frequencies in a leaf, without the effect of the documents' lengths.
 int ListGenerator::level_in(const Part& leaf) const {
   return static_cast<int>(term_.freq_level +
                           level_of_intensity * std::clamp(leaf.intensity, -min_intensity, max_intensity) + leaf.level);
 }
 
-/// Bits that say which of a leaf's documents are drawn with the kin's numbers.
-std::uint64_t ListGenerator::kin_turns(docid_t first) const {
-  return (term_.own_key ^ kin_pattern) * (2 * std::uint64_t{first} + 1);
+/// Bits that say which of a leaf's documents are drawn with the numbers that correlated terms share.
+std::uint64_t ListGenerator::shared_places(docid_t first) const {
+  return (term_.own_key ^ shared_pattern) * (2 * std::uint64_t{first} + 1);
 }
 
-/// One document of a leaf, by attraction.
+/// Draws one document of a leaf, by attraction.
 docid_t ListGenerator::document_at(docid_t first, docid_t size, std::uint64_t bits) const {
   const docid_t slot = slot_of(bits, size);
   const DocumentTree::Document place = tree_.places()[first + slot];
@@ -230,14 +245,14 @@ docid_t ListGenerator::document_at(docid_t first, docid_t size, std::uint64_t bi
   return (slot & own) | (place.alias & ~own);
 }
 
-/// A mask of n documents of a leaf; about half are those that the kin draws.
+/// Draws n documents of a leaf, as a mask; about half of them with the numbers that correlated terms share.
 std::uint64_t ListGenerator::draw_documents(docid_t first, docid_t size, docid_t n) const {
   std::uint64_t mask = 0;
   std::uint64_t place = std::uint64_t{first} << 10;
-  const std::uint64_t kin = clustered_ ? kin_turns(first) : 0;
+  const std::uint64_t shared = clustered_ ? shared_places(first) : 0;
   docid_t left = n;
-  for (std::uint64_t kin_turn = kin; left > 0; ++place, kin_turn = std::rotl(kin_turn, 1)) {
-    const std::uint64_t key = (kin_turn >> 63) != 0 ? term_.kin_key : term_.own_key;
+  for (std::uint64_t shared_place = shared; left > 0; ++place, shared_place = std::rotl(shared_place, 1)) {
+    const std::uint64_t key = (shared_place >> 63) != 0 ? term_.shared_key : term_.own_key;
     const std::uint64_t bit = std::uint64_t{1} << document_at(first, size, noise_bits(key ^ document, place));
     left -= (mask & bit) == 0;
     mask |= bit;
@@ -245,7 +260,7 @@ std::uint64_t ListGenerator::draw_documents(docid_t first, docid_t size, docid_t
   return mask;
 }
 
-/// The same for a leaf that is more than half full: draws the documents that are left out, short ones first.
+/// The same for a leaf that is more than half full: draws the documents to leave out, short ones first.
 std::uint64_t ListGenerator::draw_gaps(docid_t first, docid_t size, docid_t n) const {
   std::uint64_t mask = size == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
   std::uint64_t place = std::uint64_t{first} << 10;
@@ -266,8 +281,8 @@ void ListGenerator::put_off(const Part& leaf, docid_t n) {
   waiting = {leaf.first, leaf.end - leaf.first, n, level_in(leaf), leaf.template_bits, 0};
   const DocumentTree::Document* documents = tree_.places().data() + leaf.first;
   if (n == 1) {
-    const bool kins = clustered_ && (kin_turns(leaf.first) >> 63) != 0;
-    waiting.bits = noise_bits((kins ? term_.kin_key : term_.own_key) ^ document, std::uint64_t{leaf.first} << 10);
+    const bool shared = clustered_ && (shared_places(leaf.first) >> 63) != 0;
+    waiting.bits = noise_bits((shared ? term_.shared_key : term_.own_key) ^ document, std::uint64_t{leaf.first} << 10);
     __builtin_prefetch(documents + slot_of(waiting.bits, waiting.size));
   } else {
     for (docid_t i = 0; i < waiting.size; i += 64 / sizeof *documents) __builtin_prefetch(documents + i);

@@ -1,19 +1,42 @@
 #pragma once
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <span>
 
+#include "quern/core/types.hpp"
 #include "quern/synth/document_tree.hpp"
-#include "quern/synth/freq_tables.hpp"
-#include "quern/synth/term_field.hpp"
+#include "quern/synth/term_fields.hpp"
 
 namespace quern {
 
+/// Geometric frequencies, P(f ≥ k) = q^(k - 1), at levels with means from 1.04 to 101. Heavy tails come from the choice
+/// of the level.
+class FreqTables {
+ public:
+  static constexpr int levels = 37;
+  FreqTables();
+
+  /// `bits`: 14 random bits. Level 0 has the smallest frequencies.
+  freq_t draw(int level, std::uint32_t bits) const {
+    const auto& table = tables_[static_cast<std::size_t>(level)];
+    const freq_t freq = table[bits & (entries - 1)];
+    if ((bits & (entries - 1)) != 0) [[likely]]
+      return freq;
+    // A geometric distribution's tail looks like the whole.
+    return freq + table[(bits / entries) & (entries - 1)];
+  }
+
+ private:
+  static constexpr std::uint32_t entries = 128;
+  std::array<std::array<std::uint8_t, entries>, levels> tables_;
+};
+
 /// Draws posting lists over a tree of documents: exactly `df` documents, in docID order, from the term's keys alone. A
-/// node's postings are parted among its children by a binomial draw whose odds are the children's shares times e^x, x
-/// being normal noise of (term, node): a multiplicative cascade, which gives bursts within bursts as real lists have
-/// them. Part of the noise is shared with other terms. Where a list covers more than half of a node, its gaps are
-/// parted instead. Takes time linear in df and next to no memory. One a thread.
+/// node's postings are divided between its children by a binomial draw whose odds are the children's shares times e^x,
+/// with normal noise x of (term, node): a multiplicative cascade, which gives bursts within bursts like those of real
+/// lists. Correlated terms share some of the noise. If a list covers more than half of a node, its gaps are divided
+/// instead. Takes time linear in df and next to no memory. One per thread.
 class ListGenerator {
  public:
   /// Receives a list piece by piece: docIDs and frequencies.
@@ -26,26 +49,26 @@ class ListGenerator {
   void generate(const TermField& term, const Take& take);
 
  private:
-  /// A part of the tree, and what is known of the list in it.
+  /// A part of the tree, and the state of the list there.
   struct Part {
     std::uint32_t node;
     docid_t first, end;
-    float intensity;  ///< logarithm of how much denser than elsewhere
-    float level;      ///< of frequencies, for reasons of the place
-    /// The bits that all frequencies here are drawn with, as in pages of one template; 0: each has its own.
+    float intensity;  ///< logarithm of the list's density relative to its mean
+    float level;      ///< of frequencies, as far as the place decides it
+    /// The bits that all frequencies here are drawn with, as in pages of one template; 0: each document has its own.
     std::uint32_t template_bits;
   };
-  /// A leaf that waits for its postings to be drawn, while the cache fetches what is known of its documents.
+  /// A leaf whose postings are drawn later, while the cache fetches its documents' data.
   struct LeafFill {
     docid_t first, size, n;
     int level;
     std::uint32_t template_bits;
-    std::uint64_t bits;  ///< that choose the document, where it is one
+    std::uint64_t bits;  ///< that choose the document, if it is a single one
   };
-  /// How a cut parts a list.
+  /// How a cut divides a list.
   struct Cut {
     float left_intensity, right_intensity;  ///< what is added to the part's
-    float level;                            ///< how much greater frequencies are on the left, less on the right
+    float level;                            ///< added to the level on the left, subtracted on the right
     docid_t left;                           ///< postings that go there
     std::uint64_t bits;
   };
@@ -65,7 +88,7 @@ class ListGenerator {
   std::uint64_t draw_documents(docid_t first, docid_t size, docid_t n) const;
   std::uint64_t draw_gaps(docid_t first, docid_t size, docid_t n) const;
   docid_t document_at(docid_t first, docid_t size, std::uint64_t bits) const;
-  std::uint64_t kin_turns(docid_t first) const;
+  std::uint64_t shared_places(docid_t first) const;
   int level_in(const Part& leaf) const;
   void add(docid_t document, int level, std::uint32_t bits);
   void flush();

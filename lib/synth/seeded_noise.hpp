@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstdint>
 
-/// Noise that is a function of its place: whoever asks for (key, place) gets the same number, in any order and on any
-/// thread. That is what lets each list be drawn for itself and still agree with the others on what it shares with them.
+/// Noise as a function of (key, place): the same number in any order and on any thread. So each list can be drawn
+/// independently and still agree with correlated lists on their shared noise.
 namespace quern {
 
 /// The finalizer of SplitMix64 (see core/random.hpp).
@@ -21,12 +21,13 @@ inline std::uint64_t noise_bits(std::uint64_t key, std::uint64_t place) {
 /// Nearly normal with mean 0 and variance 1: the number of ones among 64 random bits.
 inline float normal_of(std::uint64_t bits) { return static_cast<float>(std::popcount(bits) - 32) * 0.25f; }
 
-/// Another number of the same kind from the same bits, uncorrelated with the first: the upper ones less the lower ones.
+/// A second such number from the same bits, uncorrelated with the first: the ones in the upper half minus those in the
+/// lower half.
 inline float other_normal_of(std::uint64_t bits) {
   return static_cast<float>(std::popcount(bits >> 32) - std::popcount(bits & 0xffffffffu)) * 0.25f;
 }
 
-/// Even over [0, 1).
+/// Uniform in [0, 1).
 inline float unit_of(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
 /// e^x with a relative error below 3e-4, for x beyond ±80 that of ±80; the same bits with every compiler and library,

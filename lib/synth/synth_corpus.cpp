@@ -6,19 +6,33 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 
-#include "quern/synth/made_up_words.hpp"
 #include "quern/synth/packed_text.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {
+
+void append_word(std::uint32_t rank, std::string& text) {
+  constexpr std::string_view consonants = "bdfghklmnprstvz", vowels = "aeiou";
+  constexpr std::uint64_t syllables = consonants.size() * vowels.size();
+  // Words of n syllables come after all shorter ones.
+  std::uint64_t left = rank, words = syllables * syllables;
+  int length = 2;
+  for (; left >= words; ++length, words *= syllables) left -= words;
+  for (int i = 0; i < length; ++i, left /= syllables) {
+    text += consonants[left % syllables / vowels.size()];
+    text += vowels[left % vowels.size()];
+  }
+}
+
 namespace {
 
 constexpr docid_t chunk_texts = 256;
 constexpr std::size_t title_words = 3, words_per_paragraph = 80, words_per_link = 12;
-/// Of 256 words: those that stood before in the document, those of its site and those of its directory.
+/// Of 256 words: those that repeat a word of the document, those of its site and those of its directory.
 constexpr std::uint64_t repeated = 80, of_site = 90, of_directory = 110;
-/// A place uses one of so many words, beyond the commonest ones.
+/// A place uses one word of this many, beyond the most common ones.
 constexpr std::uint32_t words_a_place_word = 16, common_words = 64;
 
 enum TextPurpose : std::uint64_t { text = 0x7e47, place = 0x91ac };
@@ -28,7 +42,7 @@ enum TextPurpose : std::uint64_t { text = 0x7e47, place = 0x91ac };
 SynthCorpus::SynthCorpus(const SynthCorpusOptions& options)
     : options_(options), tree_(options.tree), names_(tree_), links_(tree_, options.mean_links, options.tree.seed) {}
 
-/// Zipf's law: the rank's logarithm is even. A place's words are a part of each octave of ranks.
+/// Zipf's law: the rank's logarithm is uniform. A place's words are a part of each octave of ranks.
 std::uint32_t SynthCorpus::draw_word(std::uint64_t bits, std::uint64_t site, std::uint64_t leaf) const {
   const double even = static_cast<double>(bits >> 11) * 0x1p-53;
   const auto rank = static_cast<std::uint32_t>(std::exp(even * std::log(options_.vocabulary + 1.0)) - 1);

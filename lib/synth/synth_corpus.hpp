@@ -1,8 +1,9 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "quern/synth/document_names.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/link_graph.hpp"
 
 namespace quern {
@@ -10,12 +11,12 @@ namespace quern {
 struct SynthCorpusOptions {
   DocumentTreeOptions tree;
   double mean_links = 8;
-  /// Words that there are.
+  /// Size of the vocabulary.
   std::uint32_t vocabulary = 50000;
 };
 
-/// Made-up web pages. Words fall with their rank as Zipf's law has it; half of a page's words are those of its site and
-/// directory, and many stand more than once (Simon: On a Class of Skew Distribution Functions, 1955).
+/// Synthetic web pages. Word frequencies follow Zipf's law; half of a page's words are those of its site and directory,
+/// and many are repeated (Simon: On a Class of Skew Distribution Functions, 1955).
 class SynthCorpus {
  public:
   explicit SynthCorpus(const SynthCorpusOptions& options);
@@ -35,5 +36,9 @@ class SynthCorpus {
 
 /// Writes all documents as one TRECWEB file. Throws InvalidArgument for options out of range.
 void write_corpus(const SynthCorpusOptions& options, const Resources& resources, File& out);
+
+/// Appends the synthetic word of a rank: at least two syllables of a consonant and a vowel. Each rank has its own word,
+/// low ranks the shortest.
+void append_word(std::uint32_t rank, std::string& text);
 
 }  // namespace quern

@@ -11,8 +11,8 @@
 #include "quern/core/error.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/order/pagerank_scale.hpp"
-#include "quern/synth/document_names.hpp"
+#include "quern/order/pagerank.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/global_scores.hpp"
 #include "quern/synth/synth_lists.hpp"
 #include "quern/synth/term_fields.hpp"
@@ -20,9 +20,9 @@
 namespace quern {
 namespace {
 
-/// What pages have of tokens for each term.
+/// Tokens per distinct term of a document, as in web pages.
 constexpr double tokens_per_posting = 2.7, min_mean_length = 16;
-/// On disk, about.
+/// Approximate disk space per document.
 constexpr std::uint64_t document_bytes = 48;
 
 double mean_length(const SynthOptions& options) {
@@ -125,7 +125,7 @@ class IndexSynthesis {
     return manifest;
   }
 
-  /// Of all that shapes the documents and their lists.
+  /// The hash of everything that determines the documents and their lists.
   std::uint64_t content_hash() const {
     Bytes bytes;
     put_varint(bytes, options_.table.documents);
@@ -138,7 +138,7 @@ class IndexSynthesis {
       put_le(bytes, hash);
       put_string(bytes, options_.table.terms[term].term);
       put_varint(bytes, fields_[term].df);
-      put_le(bytes, fields_[term].kin_key);
+      put_le(bytes, fields_[term].shared_key);
       hash = xxh3(bytes);
     }
     return hash;
@@ -150,7 +150,7 @@ class IndexSynthesis {
   DocumentTree tree_;
   std::vector<TermField> fields_;
   std::vector<float> pagerank_, global_scores_;
-  std::vector<docid_t> documents_;  ///< of each docID, where docIDs are not the documents' numbers
+  std::vector<docid_t> documents_;  ///< of each docID, if docIDs are not the documents' numbers
 };
 
 void check_options(const SynthOptions& options) {

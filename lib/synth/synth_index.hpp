@@ -12,14 +12,14 @@ namespace quern {
 struct SynthOptions {
   /// Scaled to the number of documents; see scaled_to().
   DfTable table;
-  /// 0 to 1; the default makes lists like those of learn-docs in URL order (BENCHMARKS.md).
+  /// 0 to 1; the default gives lists like those of learn-docs in URL order (BENCHMARKS.md).
   double clustering = 0.5;
   std::uint64_t seed = 1;
-  /// Tokens a document; 0: what the postings let expect.
+  /// Mean number of tokens per document; 0: derived from the number of postings.
   double mean_length = 0;
-  /// Queries as terms: those that are asked together share places and documents.
+  /// Queries as terms: terms of one query become correlated.
   std::vector<std::vector<std::string>> queries;
-  /// Stores a made-up PageRank.
+  /// Stores a synthetic PageRank.
   bool pagerank = false;
   /// docIDs by falling global score instead of URL; stores PageRank and global scores.
   bool order_by_score = false;
@@ -29,11 +29,11 @@ struct SynthOptions {
   BuildOptions build;
 };
 
-/// Makes an index from a table of document frequencies, without text: every list has just its df, docIDs are
-/// clustered, frequencies and lengths skewed, terms correlated (ARCHITECTURE.md has the model). Bytes depend on the
-/// options alone. Takes 8 bytes a document beside what the index itself takes, and for the order by score 12 more.
-/// Throws InvalidArgument for options out of range, an empty collection, or a budget too small; IoError where the disk
-/// has too little room.
+/// Makes an index from a table of document frequencies, without text: every list has exactly its df, docIDs are
+/// clustered, frequencies and lengths skewed, terms correlated (lib/synth/README.md describes the model). The bytes
+/// depend on the options alone. Takes 8 bytes per document besides the index itself, and 12 more for the order by
+/// score. Throws InvalidArgument for options out of range, an empty collection, or a small memory budget; IoError if
+/// the disk has too little space.
 BuildReport synthesize_index(const SynthOptions& options, const Resources& resources, File& out);
 
 }  // namespace quern

@@ -18,7 +18,7 @@ SynthLists::SynthLists(const DocumentTree& tree, std::span<const TermField> fiel
       documents_(tree.documents()),
       generators_([&tree] { return ListGenerator(tree); }) {}
 
-/// Sorting takes the postings twice.
+/// Sorting takes twice the memory of the postings.
 std::uint64_t SynthLists::max_postings() const { return list_bytes_ / sizeof(Posting) / (docids_.empty() ? 1 : 2); }
 
 bool SynthLists::next(ListBatch& batch) {

@@ -13,8 +13,8 @@ namespace quern {
 /// Hands out synthetic lists in the order of their terms; the threads that encode them draw them.
 class SynthLists : public ListSource {
  public:
-  /// `docids`: the docID of each document of the tree, where it is not its number; else empty. A list that would take
-  /// more than `list_bytes` goes through a file in `tmp_folder`. All that is viewed must outlive the lists.
+  /// `docids`: the docID of each document of the tree; empty if it is the document's number. A list that would take
+  /// more than `list_bytes` goes through a work file in `tmp_folder`. Tree, fields and docIDs must outlive the object.
   SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
              std::uint64_t list_bytes, std::string tmp_folder);
 

@@ -12,10 +12,10 @@ namespace quern {
 namespace {
 
 constexpr std::uint64_t topics = 48;
-/// Standard deviation of a cut's log-odds at clustering 1: of a term that stands everywhere, and what each halving of
-/// its share of the documents adds; and the kin's part of the variance.
-constexpr float noise_min = 0.75f, noise_of_rarity = 0.46f, noise_max = 9.0f, kin_part = 0.7f;
-/// Levels of frequencies: of the mean term, how terms differ, and what a term's share of the documents adds.
+/// Standard deviation of a cut's log-odds at clustering 1: of a term that is in all documents, and what each halving of
+/// its share of the documents adds; and the share of the variance that correlated terms have in common.
+constexpr float noise_min = 0.75f, noise_of_rarity = 0.46f, noise_max = 9.0f, shared_variance = 0.7f;
+/// Levels of frequencies: the mean, the standard deviation between terms, and what a term's density adds.
 constexpr float freq_level_mean = 14, freq_level_varies = 3, freq_level_of_density = 3;
 /// Standard deviation of the logistic distribution.
 constexpr float logistic_deviation = 1.8138f;
@@ -29,7 +29,7 @@ std::optional<std::size_t> find_term(const DfTable& table, const std::string& te
   return static_cast<std::size_t>(at - table.terms.begin());
 }
 
-/// For each term the one it follows, or itself.
+/// For each term the term that it follows, or itself.
 std::vector<std::size_t> leaders(const DfTable& table, std::span<const std::vector<std::string>> queries) {
   std::vector<std::size_t> leaders(table.terms.size());
   for (std::size_t i = 0; i < leaders.size(); ++i) leaders[i] = i;
@@ -65,8 +65,8 @@ std::vector<std::size_t> leaders(const DfTable& table, std::span<const std::vect
 void set_strength(TermField& field, float density, double clustering) {
   const float noise =
       static_cast<float>(clustering) * std::min(noise_max, noise_min - noise_of_rarity * std::log2(density));
-  field.kin_noise = noise * std::sqrt(kin_part);
-  field.own_noise = noise * std::sqrt(1 - kin_part);
+  field.shared_noise = noise * std::sqrt(shared_variance);
+  field.own_noise = noise * std::sqrt(1 - shared_variance);
   const float own = field.own_noise / logistic_deviation;
   field.single_narrowness = 1 / std::sqrt(1 + own * own);
   field.freq_level = freq_level_mean + freq_level_of_density * density;
@@ -84,13 +84,13 @@ std::vector<TermField> term_fields(const DfTable& table, double clustering, std:
     const std::uint64_t hash = xxh3(as_bytes(table.terms[i].term));
     fields[i].df = table.terms[i].df;
     fields[i].own_key = key(own, hash);
-    fields[i].kin_key = key(topic_key, key(topic_choice, hash) % topics);
+    fields[i].shared_key = key(topic_key, key(topic_choice, hash) % topics);
     set_strength(fields[i], static_cast<float>(table.terms[i].df) / static_cast<float>(table.documents), clustering);
     fields[i].freq_level += freq_level_varies * normal_of(key(level, hash));
   }
   const std::vector<std::size_t> leaders = quern::leaders(table, queries);
   for (std::size_t i = 0; i < fields.size(); ++i)
-    if (leaders[i] != i) fields[i].kin_key = fields[leaders[i]].own_key;
+    if (leaders[i] != i) fields[i].shared_key = fields[leaders[i]].own_key;
   return fields;
 }
 

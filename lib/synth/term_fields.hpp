@@ -1,17 +1,29 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "quern/synth/df_table.hpp"
-#include "quern/synth/term_field.hpp"
 
 namespace quern {
 
+/// The parameters of a term's list: where its postings go and how great their frequencies are.
+struct TermField {
+  std::uint64_t df = 0;
+  std::uint64_t own_key = 0;  ///< of the term's own noise, which its followers share
+  std::uint64_t shared_key =
+      0;  ///< of noise shared with correlated terms: a topic's, or the own key of the followed term
+  float own_noise = 0, shared_noise = 0;  ///< their standard deviations in a cut's log-odds
+  float single_narrowness = 1;            ///< width of chance alone, relative to own noise and chance together
+  float freq_level = 0;                   ///< level of its frequencies: see FreqTables
+};
+
 /// The field of each term of a table; `clustering` is 0 to 1. Keys come from seed and term, so that a term keeps its
-/// list when others come or go. A term shares noise with a topic, one of a few that the term's bytes choose. Where
-/// queries (their terms) are given, a term that stands in queries with a more frequent one follows that one instead:
-/// the partner with which it is met most often beyond what the partner's own frequency in the queries would give.
+/// list when other terms are added or removed. A term shares noise with the terms of its topic, one of a few, chosen by
+/// the term's bytes. If queries (their terms) are given, a term that occurs in queries together with a more frequent
+/// term follows that term instead: the one with which it occurs most often, relative to how often queries have that
+/// term.
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
                                    std::span<const std::vector<std::string>> queries);
 

@@ -6,7 +6,7 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"

@@ -5,7 +5,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/io/hashing_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 #include "catch.hpp"
 #include "corpus/compressing.hpp"

@@ -5,7 +5,7 @@
 #include "quern/core/random.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"

@@ -8,8 +8,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/order/bisection.hpp"
-#include "quern/order/bisection_split.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 
 #include "catch.hpp"
 #include "collection/small_collection.hpp"

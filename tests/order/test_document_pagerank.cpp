@@ -1,5 +1,5 @@
-#include "quern/order/make_order.hpp"
-#include "quern/order/pagerank_scale.hpp"
+#include "quern/order/order.hpp"
+#include "quern/order/pagerank.hpp"
 
 #include "catch.hpp"
 #include "order/linked_pages.hpp"

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "quern/core/random.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 #include "quern/text/url.hpp"
 
 #include "catch.hpp"

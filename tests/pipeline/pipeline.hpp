@@ -5,7 +5,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/order/make_order.hpp"
+#include "quern/order/order.hpp"
 
 #include "corpus/temporary_folder.hpp"
 #include "formats/container_writing.hpp"

@@ -3,7 +3,7 @@
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/index/list_impacts.hpp"
+#include "quern/index/list_scan.hpp"
 #include "quern/index/verify_index.hpp"
 
 #include "catch.hpp"

@@ -2,7 +2,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/formats/container.hpp"
-#include "quern/order/orders.hpp"
+#include "quern/order/order.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"

@@ -9,7 +9,7 @@
 
 #include "pipeline/pipeline.hpp"
 
-/// What the tests of made-up indexes share.
+/// What the tests of synthetic indexes share.
 namespace quern::testing {
 
 /// Terms of all densities, from one document to all of them.

@@ -48,7 +48,7 @@ TEST_CASE("a bad line of a df table is named", "[synth][format]") {
     INFO(df);
     CHECK(failure_of(std::string("\nmill\t") + df + "\n") == ", line 2: the df must be a number of 1 to 4294967294");
   }
-  CHECK(failure_of("mill\t1\nwheel\t2\nmill\t3\n") == ", line 3: the term 'mill' stands in line 1 already");
+  CHECK(failure_of("mill\t1\nwheel\t2\nmill\t3\n") == ", line 3: the term 'mill' is already in line 1");
   CHECK(failure_of("# nothing\n") == ": has no lines term<TAB>df");
   CHECK(failure_of("") == ": has no lines term<TAB>df");
 }

@@ -1,13 +1,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/synth/document_names.hpp"
+#include "quern/synth/document_tree.hpp"
 #include "quern/synth/link_graph.hpp"
 
 #include "catch.hpp"
 #include "synth/synth_testing.hpp"
 
-/// Made-up links.
+/// Synthetic links.
 namespace quern {
 namespace {
 
@@ -23,7 +23,7 @@ DocumentTree tree_of(docid_t documents) {
 
 TEST_CASE("popular documents are all documents, each once", "[synth]") {
   for (const docid_t documents : {1u, 2u, 3u, 10u, 64u, 997u, 30030u}) {
-    const PopularDocuments popular(documents, 5);
+    const PopularityRanking popular(documents, 5);
     std::vector<bool> seen(documents);
     for (docid_t rank = 0; rank < documents; ++rank) {
       REQUIRE(popular.at(rank) < documents);

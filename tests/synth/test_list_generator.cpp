@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "synth/synth_testing.hpp"
 
-/// Made-up documents and lists, before they are an index.
+/// Synthetic documents and lists, before they are an index.
 namespace quern {
 namespace {
 
@@ -145,7 +145,7 @@ TEST_CASE("terms that are asked together share documents", "[synth]") {
   const auto alone = term_fields(table, 0.5, 1, {}), asked = term_fields(table, 0.5, 1, queries);
   CHECK(ratio(asked, 0, 1) > 1.3 * ratio(alone, 0, 1));
   CHECK(ratio(asked, 0, 2) > 1.3 * ratio(alone, 0, 2));
-  CHECK(asked[3].kin_key == alone[3].kin_key);
+  CHECK(asked[3].shared_key == alone[3].shared_key);
   CHECK(asked[0].own_key == alone[0].own_key);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("a term keeps its list when other terms come", "[synth]") {
   two.terms = {{"grain", 500}, {"mill", 100}};
   const TermField a = term_fields(one, 0.5, 7, {})[0], b = term_fields(two, 0.5, 7, {})[1];
   CHECK(a.own_key == b.own_key);
-  CHECK(a.kin_key == b.kin_key);
+  CHECK(a.shared_key == b.shared_key);
   CHECK(a.own_key != term_fields(one, 0.5, 8, {})[0].own_key);
 }
 

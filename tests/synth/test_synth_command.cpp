@@ -54,7 +54,7 @@ TEST_CASE("quern synth says what is wrong and leaves nothing", "[cli][synth]") {
   const std::string bad = folder.write("bad.tsv", "mill\tmany\n");
   fails({"--df", bad, "--docs", "10"}, 1, "bad.tsv, line 1: the df must be");
   fails({"--df", df}, 1, "--docs");
-  fails({"--df", df, "--docs", "999"}, 1, "'mill' stands in 1000 documents");
+  fails({"--df", df, "--docs", "999"}, 1, "the df of 'mill' is 1000");
   fails({"--df", df, "--docs", "0"}, 2, "--docs");
   fails({"--df", df, "--docs", "2000", "--clustering", "2"}, 2, "--clustering");
   fails({"--df", df, "--docs", "4000000000", "--df-docs", "2000", "--memory", "1G"}, 1, "raise it");

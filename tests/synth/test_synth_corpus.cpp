@@ -1,10 +1,9 @@
-#include "quern/synth/made_up_words.hpp"
 #include "quern/synth/synth_corpus.hpp"
 
 #include "catch.hpp"
 #include "synth/synth_testing.hpp"
 
-/// Made-up words and documents.
+/// Synthetic words and documents.
 namespace quern {
 namespace {
 
@@ -30,7 +29,7 @@ TEST_CASE("each rank has its own word of syllables", "[synth]") {
   CHECK(word(0xffffffff).size() == 12);
 }
 
-TEST_CASE("a made-up corpus is parsed, with the titles, URLs and links that its documents have", "[synth]") {
+TEST_CASE("a synthetic corpus is parsed, with the titles, URLs and links that its documents have", "[synth]") {
   Pipeline pipeline;
   SynthCorpusOptions options;
   options.tree.documents = 700;

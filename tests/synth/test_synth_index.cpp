@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "synth/synth_testing.hpp"
 
-/// Made-up indexes.
+/// Synthetic indexes.
 namespace quern {
 namespace {
 
@@ -18,7 +18,7 @@ SynthOptions small_options(std::uint64_t documents) {
 
 }  // namespace
 
-TEST_CASE("a made-up index has the table's terms and passes verification", "[synth]") {
+TEST_CASE("a synthetic index has the table's terms and passes verification", "[synth]") {
   for (const std::uint64_t documents : {1, 2, 100, 5000}) {
     for (const bool by_score : {false, true}) {
       INFO(documents << " documents" << (by_score ? " by score" : ""));
@@ -37,7 +37,7 @@ TEST_CASE("a made-up index has the table's terms and passes verification", "[syn
   }
 }
 
-TEST_CASE("neither threads nor memory change a made-up index", "[synth]") {
+TEST_CASE("neither threads nor memory change a synthetic index", "[synth]") {
   for (const bool by_score : {false, true}) {
     SynthOptions options = small_options(60000);
     options.order_by_score = by_score;
@@ -87,7 +87,7 @@ TEST_CASE("by score, docIDs follow falling global scores that no impact exceeds"
   }
 }
 
-TEST_CASE("both orders of a made-up index hold the same documents", "[synth]") {
+TEST_CASE("both orders of a synthetic index hold the same documents", "[synth]") {
   Pipeline pipeline;
   SynthOptions options = small_options(2000);
   options.pagerank = true;
@@ -114,7 +114,7 @@ TEST_CASE("both orders of a made-up index hold the same documents", "[synth]") {
   }
 }
 
-TEST_CASE("what can't be a made-up index is refused", "[synth]") {
+TEST_CASE("what can't be a synthetic index is refused", "[synth]") {
   Pipeline pipeline;
   const auto refused = [&](const SynthOptions& options) {
     CHECK_THROWS_AS(synthesize(options, pipeline), InvalidArgument);

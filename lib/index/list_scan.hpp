@@ -1,0 +1,98 @@
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "quern/codec/codec.hpp"
+#include "quern/codec/impact_packing.hpp"
+#include "quern/formats/index_file.hpp"
+
+/// Reading a posting list from front to back. Queries, which skip, use formats/posting_reader.hpp.
+namespace quern {
+
+/// Decodes the blocks of lists from front to back, without block rows. Memory accesses stay in bounds
+/// whatever the words are; the caller checks the values. One scan serves many lists of one codec.
+class BlockScan {
+ public:
+  BlockScan(const Codec& codec, const CodecOptions& options)
+      : codec_(codec), options_(options), docids_(options.block_size + over_write_values), freqs_(docids_.size()) {}
+
+  /// Goes before the first block of a list of `df` postings; `words` is its header and blocks. Throws CorruptFile for a
+  /// bad header.
+  void start(WordView words, std::uint64_t df) {
+    decoder_ = codec_.make_decoder(options_, words);
+    words_ = words.subspan(codec_.header_words(options_));
+    left_ = df;
+    before_ = last_ = end_docid;
+    size_ = 0;
+    block_words_ = 0;
+  }
+  /// Decodes the next block. False at the end of the list. Throws CorruptFile if the block reaches past the list.
+  bool next() {
+    words_ = words_.subspan(block_words_);
+    if (left_ == 0) return false;
+    before_ = last_;
+    size_ = static_cast<unsigned>(std::min<std::uint64_t>(options_.block_size, left_));
+    left_ -= size_;
+    decoder_->decode_docids(words_, size_, before_, docids_.data());
+    decoder_->decode_freqs(words_, size_, freqs_.data());
+    block_words_ = decoder_->block_words(words_, size_);
+    last_ = docids_[size_ - 1];
+    return true;
+  }
+
+  // The block at hand:
+  std::span<const docid_t> docids() const { return {docids_.data(), size_}; }
+  std::span<const freq_t> freqs() const { return {freqs_.data(), size_}; }
+  /// The last docID of the block before; 0xffffffff (-1) for the first.
+  docid_t docid_before() const { return before_; }
+  /// Its words, and those after it. After the last block: what is left of the list.
+  WordView words() const { return words_; }
+  const ListDecoder& decoder() const { return *decoder_; }
+
+ private:
+  const Codec& codec_;
+  CodecOptions options_;
+  std::unique_ptr<ListDecoder> decoder_;
+  WordView words_;
+  std::uint64_t left_ = 0;  ///< postings after the block at hand
+  docid_t before_ = end_docid, last_ = end_docid;
+  unsigned size_ = 0;
+  std::size_t block_words_ = 0;
+  std::vector<docid_t> docids_;
+  std::vector<freq_t> freqs_;
+};
+
+/// Reads the quantized impacts of a list, one at a time: those that are stored, or for short lists those that its
+/// frequencies give.
+class ListImpacts {
+ public:
+  /// The index must have quantized impacts, and outlive the object.
+  ListImpacts(const IndexReader& index, const PostingList& list)
+      : index_(index),
+        list_(list),
+        quantize_(*index.quantizer()),
+        weight_(index.quantized_weight(list)),
+        average_length_(index.manifest().statistics.average_length()) {}
+
+  /// That of the list's posting `place`, which has this docID and frequency.
+  std::uint32_t at(std::uint64_t place, docid_t docid, freq_t freq) const {
+    if (!list_.is_short()) {
+      const unsigned block_size = index_.block_size();
+      return impact_at(impact_block(list_.impacts, list_.impact_width, block_size, place / block_size),
+                       list_.impact_width, static_cast<unsigned>(place % block_size));
+    }
+    const float constant = document_constant(index_.length(docid), average_length_, index_.manifest().bm25);
+    return quantize_(weight_ * impact(freq, constant));
+  }
+
+ private:
+  const IndexReader& index_;
+  PostingList list_;
+  ImpactQuantizer quantize_;
+  float weight_;
+  double average_length_;
+};
+
+}  // namespace quern

@@ -1,0 +1,146 @@
+#include "quern/order/order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/named.hpp"
+#include "quern/core/random.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/order/pagerank.hpp"
+#include "quern/text/url.hpp"
+
+namespace quern {
+
+namespace {
+
+class NaturalOrder : public OrderMethod {
+ public:
+  std::string_view name() const override { return "natural"; }
+  std::string_view description() const override { return "in the order of the corpus"; }
+  DocumentOrder compute(const OrderInput& input) const override {
+    check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
+    DocumentOrder order;
+    order.documents.resize(input.collection.num_documents());
+    std::iota(order.documents.begin(), order.documents.end(), docid_t{0});
+    return order;
+  }
+};
+
+}  // namespace
+
+const OrderMethod& natural_order() {
+  static const NaturalOrder order;
+  return order;
+}
+
+namespace {
+
+class RandomOrder : public OrderMethod {
+ public:
+  std::string_view name() const override { return "random"; }
+  std::string_view description() const override { return "a random permutation from --seed, for comparison"; }
+  DocumentOrder compute(const OrderInput& input) const override {
+    DocumentOrder order = natural_order().compute(input);
+    RandomBits random(input.options.seed);
+    auto& documents = order.documents;
+    for (std::size_t i = documents.size(); i > 1; --i) std::swap(documents[i - 1], documents[random.below(i)]);
+    return order;
+  }
+};
+
+}  // namespace
+
+const OrderMethod& random_order() {
+  static const RandomOrder order;
+  return order;
+}
+
+namespace {
+
+class UrlOrder : public OrderMethod {
+ public:
+  std::string_view name() const override { return "url"; }
+  std::string_view description() const override { return "by reversed host, then path; documents without a URL last"; }
+
+  /// Silvestri: Sorting Out the Document Identifier Assignment Problem (ECIR 2007).
+  DocumentOrder compute(const OrderInput& input) const override {
+    check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
+    const CollectionReader& collection = input.collection;
+    const Resources& resources = input.resources;
+    resources.progress->start("order by URL", collection.num_documents(), "documents");
+    ExternalSort keys(resources.tmp_folder, resources.memory_bytes / 2);
+    std::vector<docid_t> without_url;
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+      docid_t document = collection.first_document(chunk);
+      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
+        if (row.url.empty()) {
+          without_url.push_back(document);
+        } else {
+          keys.add(url_order_key(row.url), {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
+        }
+        ++document;
+      }
+      resources.progress->add(collection.chunk(chunk).documents);
+    }
+    DocumentOrder order;
+    order.documents.reserve(collection.num_documents());
+    keys.merge(
+        [&](std::string_view, ByteView payload) { order.documents.push_back(load_le<docid_t>(payload.data())); });
+    order.documents.insert(order.documents.end(), without_url.begin(), without_url.end());
+    resources.progress->finish();
+    return order;
+  }
+};
+
+}  // namespace
+
+const OrderMethod& url_order() {
+  static const UrlOrder order;
+  return order;
+}
+
+const std::vector<const OrderMethod*>& all_orders() {
+  static const std::vector<const OrderMethod*> orders = {&natural_order(), &url_order(), &score_order(),
+                                                         &bisection_order(), &random_order()};
+  return orders;
+}
+
+const OrderMethod& order_named(std::string_view name) { return find_named(all_orders(), name, "docID order"); }
+
+std::string_view automatic_order(const CollectionManifest& collection) {
+  return collection.documents_without_url == 0 ? url_order().name() : natural_order().name();
+}
+
+void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources) {
+  check_order_memory(fmt::format("an order of {} documents", num_documents), num_documents * document_bytes, resources);
+}
+
+void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources) {
+  if (needed_bytes > resources.memory_bytes) {
+    throw InvalidArgument(fmt::format("{} needs {} of memory, but --memory allows {}; raise it", what,
+                                      size_text(needed_bytes), size_text(resources.memory_bytes)));
+  }
+}
+
+DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
+                         const Resources& resources, PagerankReport* report) {
+  const OrderMethod& method = order_named(options.by);
+  DocumentPagerank pagerank = document_pagerank(collection, files, method.needs_pagerank(), resources);
+  if (!pagerank.ranks.empty()) pagerank_scale_named(options.scores.pagerank_scale).apply(pagerank.ranks);
+  if (report != nullptr) *report = pagerank.report;
+  DocumentOrder order = method.compute({collection, options, pagerank.ranks, resources});
+  order.pagerank_origin = pagerank.report.origin;
+  order.pagerank.resize(pagerank.ranks.size());
+  if (!pagerank.ranks.empty())
+    std::transform(order.documents.begin(), order.documents.end(), order.pagerank.begin(),
+                   [&](docid_t document) { return pagerank.ranks[document]; });
+  return order;
+}
+
+}  // namespace quern
