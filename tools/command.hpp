@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "quern/core/named.hpp"
@@ -51,7 +52,9 @@ CLI::Validator range_validator(Number min, Number max) {
   return CLI::Validator(
       [min, max](const std::string& text) -> std::string {
         Number value{};
-        if (CLI::detail::lexical_cast(text, value) && value >= min && value <= max) return {};
+        // Casting "-3" to an unsigned number would wrap around.
+        const bool negative = text.starts_with('-') && std::is_unsigned_v<Number>;
+        if (!negative && CLI::detail::lexical_cast(text, value) && value >= min && value <= max) return {};
         return "'" + text + "' is not a number from " + std::to_string(min) + " to " + std::to_string(max);
       },
       "");

@@ -2,7 +2,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/give_back.hpp"
+#include "quern/io/mapped_file.hpp"
 
 namespace quern::tools {
 namespace {
@@ -39,7 +39,7 @@ QueryLogFile::QueryLogFile(const std::string& path, std::string form, const Reso
 
 std::string_view QueryLogFile::for_each(const QueryVisitor& visit) const {
   return for_each_query(as_text(text_.bytes()), form_, name_, visit,
-                        [](std::string_view piece) { give_back_pages(as_bytes(piece)); });
+                        [](std::string_view piece) { release_pages(as_bytes(piece)); });
 }
 
 TextOutput::TextOutput(const std::string& path, bool force) {

@@ -74,7 +74,7 @@ TEST_CASE("existing output is refused, and replaced with --force", "[cli][output
   CHECK(names_in(folder.path("")) == CommandLine{"collection", "corpus.jsonl", "index", "order", "other.jsonl", "run"});
 }
 
-TEST_CASE("--force replaces nothing that Quern did not write", "[cli][output]") {
+TEST_CASE("Forcing replaces nothing that Quern did not write", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
   folder.write("folder/letter.txt", "keep me");

@@ -83,7 +83,7 @@ TEST_CASE("an index in another order can be planned for, with a warning", "[cli]
   const ScoredSample pages("url");
   const RunOutcome made = pages.plan("plan", {"--budget", "10%"});
   REQUIRE(made.exit_status == 0);
-  CHECK(made.err.find("can't end early") != std::string::npos);
+  CHECK(made.err.find("early termination is off") != std::string::npos);
   CHECK(made.json()["early_termination"] == false);
 }
 

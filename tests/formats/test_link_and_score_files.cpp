@@ -4,8 +4,8 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/tables/document_tables.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
 #include "corpus/compressing.hpp"

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "quern/index/verify_index.hpp"
-#include "quern/interchange/interchange_format.hpp"
 #include "quern/interchange/import_index.hpp"
+#include "quern/interchange/interchange_format.hpp"
 #include "quern/interchange/list_store.hpp"
 #include "quern/io/checksum.hpp"
 

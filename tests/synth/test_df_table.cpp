@@ -40,13 +40,13 @@ TEST_CASE("a table of document frequencies is read whatever its order and compre
 }
 
 TEST_CASE("a bad line of a df table is named", "[synth][format]") {
-  CHECK(failure_of("mill\t1\nwheel 2\n") == ", line 2: is not term<TAB>df");
+  CHECK(failure_of("mill\t1\nwheel 2\n") == ", line 2: expected term<TAB>df");
   CHECK(failure_of("\t1\n") == ", line 1: the term must have 1 to 255 bytes");
   CHECK(failure_of(std::string(256, 'a') + "\t1\n") == ", line 1: the term must have 1 to 255 bytes");
   CHECK(failure_of("\xff\t1\n") == ", line 1: the term is not UTF-8");
   for (const char* df : {"0", "-1", "x", "", "1.5", "4294967295", "99999999999999999999", "1 2"}) {
     INFO(df);
-    CHECK(failure_of(std::string("\nmill\t") + df + "\n") == ", line 2: the df must be a number of 1 to 4294967294");
+    CHECK(failure_of(std::string("\nmill\t") + df + "\n") == ", line 2: the df must be a number from 1 to 4294967294");
   }
   CHECK(failure_of("mill\t1\nwheel\t2\nmill\t3\n") == ", line 3: the term 'mill' is already in line 1");
   CHECK(failure_of("# nothing\n") == ": has no lines term<TAB>df");
