@@ -49,8 +49,8 @@ TEST_CASE("a bad line of a df table is named", "[synth][format]") {
     CHECK(failure_of(std::string("\nmill\t") + df + "\n") == ", line 2: the df must be a number from 1 to 4294967294");
   }
   CHECK(failure_of("mill\t1\nwheel\t2\nmill\t3\n") == ", line 3: the term 'mill' is already in line 1");
-  CHECK(failure_of("# nothing\n") == ": has no lines term<TAB>df");
-  CHECK(failure_of("") == ": has no lines term<TAB>df");
+  CHECK(failure_of("# nothing\n") == ": has no lines of the form term<TAB>df");
+  CHECK(failure_of("") == ": has no lines of the form term<TAB>df");
 }
 
 TEST_CASE("document frequencies are scaled to the number of documents", "[synth]") {

@@ -124,7 +124,7 @@ const CLI::App& named_command(const CLI::App& program) {
 
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& command = named_command(program);
-  const std::string text = error.what();
+  std::string text = error.what();
   std::vector<std::string> words = command.remaining();
   if (words.empty()) words = program.remaining(true);
   // Extras are named by their command, not their kind.

@@ -259,7 +259,7 @@ class GpuShares {
     } catch (const CudaError& error) {
       failed.push_back("GPU " + std::to_string(shares_[i]->gpu()) + " is left out: " + error.what());
       // In a thread of its own, since what it frees fails too, and CUDA would report that to this thread's next call.
-      std::jthread([share = std::move(shares_[i])]() mutable { share.reset(); });
+      std::thread([share = std::move(shares_[i])]() mutable { share.reset(); }).join();
       shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
       if (shares_.empty()) throw;
     }

@@ -94,8 +94,8 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
     WallClock::time_point begun;
   };
 
-  std::size_t launch(unsigned flight, std::span<IntersectionQuery* const> queries) override;
-  void land(unsigned flight, std::span<IntersectionQuery* const> queries) override;
+  std::size_t launch(unsigned number, std::span<IntersectionQuery* const> queries) override;
+  void land(unsigned number, std::span<IntersectionQuery* const> queries) override;
   void abandon() noexcept override;
 
   void begin_batch();
