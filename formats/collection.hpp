@@ -16,7 +16,7 @@
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
 namespace quern {
 
-inline constexpr std::uint32_t collection_version = 1;
+inline constexpr FormatVersions collection_version = {.written = 2, .oldest_read = 1};
 
 /// Settings and counts of a collection.
 struct CollectionManifest {

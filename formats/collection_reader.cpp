@@ -114,7 +114,7 @@ std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, Chun
     row.tokens = reader.varint32();
     buffers.documents.push_back(row);
   }
-  if (!reader.done()) reader.fail("has bytes behind its end");
+  if (!reader.done()) reader.fail("has bytes after its end");
   return buffers.documents;
 }
 
@@ -137,7 +137,7 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
     row.url = reader.take(size.url);
     buffers.forward.push_back(row);
   }
-  if (!reader.done()) reader.fail("has bytes behind its end");
+  if (!reader.done()) reader.fail("has bytes after its end");
   return buffers.forward;
 }
 
@@ -153,7 +153,7 @@ void CollectionReader::links(
       visit(i, url, reader.string());
     }
   }
-  if (!reader.done()) reader.fail("has bytes behind its end");
+  if (!reader.done()) reader.fail("has bytes after its end");
 }
 
 std::vector<std::uint32_t> CollectionReader::lengths() const {

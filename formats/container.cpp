@@ -68,8 +68,8 @@ struct ContainerWriter::Sums {
   }
 };
 
-ContainerWriter::ContainerWriter(File& file, FileKind kind, std::uint32_t version)
-    : file_(file), out_(file), kind_(kind), version_(version), sums_(std::make_unique<Sums>()) {
+ContainerWriter::ContainerWriter(File& file, FileKind kind, FormatVersions versions)
+    : file_(file), out_(file), kind_(kind), version_(versions.written), sums_(std::make_unique<Sums>()) {
   out_.write(Bytes(header_bytes, 0));
 }
 
@@ -143,13 +143,13 @@ void ContainerWriter::finish() {
   file_.write_at(0, header);
 }
 
-ContainerReader ContainerReader::open(const std::string& path, FileKind kind, std::uint32_t version) {
-  return ContainerReader(std::make_shared<const File>(File::open_for_reading(path)), kind, version);
+ContainerReader ContainerReader::open(const std::string& path, FileKind kind, FormatVersions versions) {
+  return ContainerReader(std::make_shared<const File>(File::open_for_reading(path)), kind, versions);
 }
 
-ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, std::uint32_t version)
+ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions)
     : file_(std::move(file)), file_size_(file_->size()) {
-  read_header(kind, version);
+  read_header(kind, versions);
   mapped_ = MappedFile(*file_);
 }
 
@@ -194,7 +194,7 @@ FileKind kind_of_file(const std::string& path) {
   return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
 }
 
-void ContainerReader::read_header(FileKind kind, std::uint32_t version) {
+void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
   const Bytes header = checked_header(*file_);
   ByteReader reader(ByteView(header).subspan(magic.size()), name());
   const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
@@ -203,17 +203,23 @@ void ContainerReader::read_header(FileKind kind, std::uint32_t version) {
     throw InvalidArgument(
         fmt::format("{}: is a Quern {}; a Quern {} is wanted here", name(), kind_name(found_kind), kind_name(kind)));
   }
-  if (found_version != version) {
+  if (found_version > versions.written) {
     throw UnsupportedVersion(
-        fmt::format("{}: has format version {}, this program reads version {}: build it again, "
-                    "or use a program of its time",
-                    name(), found_version, version));
+        fmt::format("{}: has format version {}, this program reads versions up to {}: use a newer program, or build "
+                    "the file again",
+                    name(), found_version, versions.written));
+  }
+  if (found_version < versions.oldest_read) {
+    throw UnsupportedVersion(
+        fmt::format("{}: has format version {}, this program reads versions from {}: build it again, or use an older "
+                    "program",
+                    name(), found_version, versions.oldest_read));
   }
   const auto promised_size = reader.le<std::uint64_t>();
   if (promised_size != file_size_) {
     throw CorruptFile(
         fmt::format("{}: {} bytes long, {} by its header: {}", name(), file_size_, promised_size,
-                    file_size_ < promised_size ? "it is cut short" : "something was added behind its end"));
+                    file_size_ < promised_size ? "it is cut short" : "something was added after its end"));
   }
   const auto table_offset = reader.le<std::uint64_t>();
   const auto count = reader.le<std::uint32_t>();

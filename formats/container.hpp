@@ -18,6 +18,12 @@ enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3, plan
 /// "collection", "order", "index", "plan".
 std::string_view kind_name(FileKind kind);
 
+/// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to that one.
+struct FormatVersions {
+  std::uint32_t written;
+  std::uint32_t oldest_read;
+};
+
 struct SectionInfo {
   std::string name;
   std::uint64_t offset = 0;  ///< of the first byte in the file, a multiple of 64
@@ -33,7 +39,7 @@ inline constexpr std::uint64_t section_alignment = 64;
 /// Writes one container, section after section. Nothing is valid before finish().
 class ContainerWriter {
  public:
-  ContainerWriter(File& file, FileKind kind, std::uint32_t version);
+  ContainerWriter(File& file, FileKind kind, FormatVersions versions);
   ~ContainerWriter();
 
   void begin_section(std::string_view name);
@@ -80,8 +86,8 @@ class ContainerWriter {
 /// (another kind), IoError.
 class ContainerReader {
  public:
-  static ContainerReader open(const std::string& path, FileKind kind, std::uint32_t version);
-  ContainerReader(std::shared_ptr<const File> file, FileKind kind, std::uint32_t version);
+  static ContainerReader open(const std::string& path, FileKind kind, FormatVersions versions);
+  ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions);
 
   const File& file() const { return *file_; }
   const std::string& name() const { return file_->name(); }
@@ -124,7 +130,7 @@ class ContainerReader {
   [[noreturn]] void fail(std::string_view section, std::string_view why) const;
 
  private:
-  void read_header(FileKind kind, std::uint32_t version);
+  void read_header(FileKind kind, FormatVersions versions);
   void read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum);
   void check_array(std::string_view section, std::uint64_t size, std::uint64_t number_bytes) const;
   void verify_padding() const;

@@ -10,7 +10,7 @@
 /// The order file: a docID order of one collection. See order.md.
 namespace quern {
 
-inline constexpr std::uint32_t order_version = 1;
+inline constexpr FormatVersions order_version = {.written = 1, .oldest_read = 1};
 
 /// What shapes an order besides the collection. Each order uses what concerns it.
 struct OrderOptions {

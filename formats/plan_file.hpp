@@ -11,7 +11,7 @@
 /// The cache plan: which posting lists of an index a GPU keeps in its memory, and how much of each. See plan.md.
 namespace quern {
 
-inline constexpr std::uint32_t plan_version = 1;
+inline constexpr FormatVersions plan_version = {.written = 1, .oldest_read = 1};
 
 /// The front of a posting list that a plan keeps in GPU memory.
 struct CachedList {

@@ -17,7 +17,7 @@ using quern::testing::TemporaryFolder;
 namespace {
 
 constexpr FileKind kind = FileKind::order;
-constexpr std::uint32_t version = 3;
+constexpr FormatVersions version = {.written = 3, .oldest_read = 2};
 
 /// Opens bytes as a container; verifies it too.
 class Containers {
@@ -116,14 +116,18 @@ TEST_CASE("A container cut anywhere, or with bytes added, is found on opening", 
 TEST_CASE("Another kind, another version and another file are told apart", "[format]") {
   const Containers containers;
   const Bytes bytes = containers.bytes(small_sections());
-  const auto open = [&](FileKind wanted, std::uint32_t wanted_version) {
-    return ContainerReader(testing::shared(containers.file(bytes)), wanted, wanted_version);
+  const auto open = [&](FileKind wanted, FormatVersions versions) {
+    return ContainerReader(testing::shared(containers.file(bytes)), wanted, versions);
   };
   CHECK_THROWS_AS(open(FileKind::collection, version), InvalidArgument);
-  CHECK_THROWS_AS(open(kind, version + 1), UnsupportedVersion);
-  CHECK_THROWS_AS(open(kind, version - 1), UnsupportedVersion);
+  CHECK_THROWS_WITH(open(kind, {.written = 5, .oldest_read = 4}), Catch::Contains("reads versions from 4"));
+  CHECK_THROWS_AS(open(kind, {.written = 5, .oldest_read = 4}), UnsupportedVersion);
+  CHECK_THROWS_WITH(open(kind, {.written = 2, .oldest_read = 1}), Catch::Contains("reads versions up to 2"));
+  CHECK_THROWS_AS(open(kind, {.written = 2, .oldest_read = 1}), UnsupportedVersion);
+  CHECK(testing::sections_of(open(kind, {.written = 4, .oldest_read = 3})) == small_sections());
+  CHECK(testing::sections_of(open(kind, {.written = 4, .oldest_read = 1})) == small_sections());
   // The kind counts first: a version belongs to a kind.
-  CHECK_THROWS_AS(open(FileKind::index, version + 1), InvalidArgument);
+  CHECK_THROWS_AS(open(FileKind::index, {.written = 5, .oldest_read = 4}), InvalidArgument);
   CHECK(contains(containers.complaint(as_bytes("something else, and long enough to hold a whole header of 64 bytes")),
                  "is not a Quern file"));
   CHECK(contains(containers.complaint({}), "is not a Quern file"));

@@ -90,7 +90,7 @@ std::map<std::string, std::string> dump(ByteView bytes) {
 TEST_CASE("The worked example of the container's page holds", "[format]") {
   const TemporaryFolder folder;
   const Sections sections = {{"a", Bytes{1, 2, 3}}, {"manifest", Bytes{'{', '}'}}};
-  const File file = testing::container_file(folder.path(""), FileKind::order, 1, sections);
+  const File file = testing::container_file(folder.path(""), FileKind::order, order_version, sections);
   auto example = example_of("container.md");
   example.erase("*");
   CHECK(dump(testing::bytes_of(file)) == example);

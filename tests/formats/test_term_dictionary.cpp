@@ -4,6 +4,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/formats/order_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
 
 #include "catch.hpp"
@@ -30,7 +31,8 @@ Sections sections_of_terms(const Terms& terms) {
 }
 
 ContainerReader container_of(const TemporaryFolder& folder, const Sections& sections) {
-  return {testing::shared(testing::container_file(folder.path(""), FileKind::order, 1, sections)), FileKind::order, 1};
+  return {testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
+          FileKind::order, order_version};
 }
 
 /// The number and payload of a term, found as users of a dictionary find it.

@@ -16,7 +16,7 @@ namespace quern::fuzz {
 /// An input is, for each section: its place in the kind's list of names, the size of its bytes (u32), the bytes.
 /// Of two sections of a name the first counts.
 template <std::size_t count>
-std::shared_ptr<const File> container_around(ByteView input, FileKind kind, std::uint32_t version,
+std::shared_ptr<const File> container_around(ByteView input, FileKind kind, FormatVersions version,
                                              const std::array<std::string_view, count>& names) {
   std::array<ByteView, count> sections;
   std::array<bool, count> met = {};
