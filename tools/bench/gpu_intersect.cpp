@@ -22,7 +22,8 @@ struct BenchGpuIntersectArguments {
   std::vector<std::string> bucketing, transfers;
   std::vector<std::size_t> batches = {GpuIntersectionOptions().batch_queries};
   std::vector<unsigned> levels = {GpuIntersectionOptions().levels};
-  unsigned gpu = 0, gpus = 1, repeats = 3;
+  std::vector<unsigned> gpus = {1};
+  unsigned gpu = 0, repeats = 3;
 };
 
 /// Each method with each of the settings it supports, or with its defaults.
@@ -35,19 +36,20 @@ std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& argu
     std::vector<std::string> orders = arguments.bucketing, transfers = arguments.transfers;
     if (orders.empty()) orders = {method.bucketing ? switch_on : switch_off};
     if (transfers.empty() || !method.any_transfer) transfers = {transfer_name(method.transfer)};
-    for (const std::size_t batch : arguments.batches)
-      for (const unsigned level : levels)
-        for (const std::string& order : orders)
-          for (const std::string& transfer : transfers) {
-            GpuIntersectionOptions options;
-            options.gpu = arguments.gpu;
-            options.gpus = arguments.gpus;
-            options.batch_queries = batch;
-            options.levels = level;
-            options.bucketing = order == switch_on;
-            options.transfer = transfer_named(transfer);
-            all.push_back({&method, options});
-          }
+    for (const unsigned gpus : arguments.gpus)
+      for (const std::size_t batch : arguments.batches)
+        for (const unsigned level : levels)
+          for (const std::string& order : orders)
+            for (const std::string& transfer : transfers) {
+              GpuIntersectionOptions options;
+              options.gpu = arguments.gpu;
+              options.gpus = gpus;
+              options.batch_queries = batch;
+              options.levels = level;
+              options.bucketing = order == switch_on;
+              options.transfer = transfer_named(transfer);
+              all.push_back({&method, options});
+            }
   }
   return all;
 }
@@ -56,6 +58,7 @@ Json set_up_json(const GpuIntersectFigures& figures, const GpuIntersectReport& r
   const auto queries = static_cast<double>(report.queries), postings = static_cast<double>(report.postings);
   const GpuIntersectionOptions& options = figures.set_up.options;
   Json json = {{"method", figures.set_up.method->name},
+               {"gpus", figures.gpus},
                {"batch_queries", options.batch_queries},
                {"bucketing", *options.bucketing},
                {"transfer", transfer_name(*options.transfer)},
@@ -94,13 +97,13 @@ void print_table(const BenchGpuIntersectArguments& arguments, const Json& json) 
     print(fmt::format("CPU, {} on {} threads: {:.0f} queries/s, {:.1f} billion postings/s\n",
                       row["method"].get<std::string>(), row["threads"].get<unsigned>(),
                       number(row, "queries_per_second"), billions(number(row, "postings_per_second"))));
-  print(fmt::format("{:<16}{:>7}{:>8}{:>10}{:>10}{:>11}{:>13}{:>9}{:>12}{:>12}{:>12}{:>9}\n", "method", "levels",
-                    "batch", "by length", "transfer", "queries/s", "kernels only", "G/s", "response ms", "longest ms",
-                    "first pass", "to CPU"));
+  print(fmt::format("{:<16}{:>5}{:>7}{:>8}{:>10}{:>10}{:>11}{:>13}{:>9}{:>12}{:>12}{:>12}{:>9}\n", "method", "GPUs",
+                    "levels", "batch", "by length", "transfer", "queries/s", "kernels only", "G/s", "response ms",
+                    "longest ms", "first pass", "to CPU"));
   for (const Json& row : json["gpu"]) {
     const Json& last = row["last_pass"];
-    print(fmt::format("{:<16}{:>7}{:>8}{:>10}{:>10}{:>11.0f}{:>13.0f}{:>9.1f}{:>12.3f}{:>12.3f}{:>12.0f}{:>9}\n",
-                      row["method"].get<std::string>(),
+    print(fmt::format("{:<16}{:>5}{:>7}{:>8}{:>10}{:>10}{:>11.0f}{:>13.0f}{:>9.1f}{:>12.3f}{:>12.3f}{:>12.0f}{:>9}\n",
+                      row["method"].get<std::string>(), row["gpus"].get<std::size_t>(),
                       row.contains("levels") ? fmt::format("{}", row["levels"].get<unsigned>()) : "-",
                       row["batch_queries"].get<std::size_t>(), row["bucketing"].get<bool>() ? "yes" : "no",
                       row["transfer"].get<std::string>(), number(row, "queries_per_second"),
@@ -174,8 +177,11 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(name_validator(transfer_names()));
   add_gpu_option(*command, arguments->gpu);
-  command->add_option("--gpus", arguments->gpus, "Number of GPUs to use, starting with --gpu, or all")
+  command
+      ->add_option("--gpus", arguments->gpus,
+                   "Numbers of GPUs to measure with, starting with --gpu, or all; a row for each")
       ->type_name("N")
+      ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();
   add_repeats_option(*command, arguments->repeats, "Passes, of which the median time counts");

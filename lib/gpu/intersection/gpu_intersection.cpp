@@ -35,11 +35,13 @@ void GpuIntersection::run(std::span<const std::string_view> texts, const Take& t
   GpuIntersectionStatistics counted;
   counted.queries = texts.size();
   const std::vector<IntersectionQuery*> queries = in_order(texts, counted.prepare_us);
+  const std::size_t gpus =
+      context_.options.gpus == 0 ? shares_.size() : std::min<std::size_t>(context_.options.gpus, shares_.size());
   std::size_t batch = context_.options.batch_queries;
-  if (const std::size_t batches = shares_.size() * gpu::batches_per_gpu; shares_.size() > 1)
+  if (const std::size_t batches = gpus * gpu::batches_per_gpu; gpus > 1)
     batch = std::min(batch, (queries.size() + batches - 1) / batches);
   Queue queue(queries, {batch});
-  const std::size_t busy = batch == 0 ? 0 : std::min(shares_.size(), (queries.size() + batch - 1) / batch);
+  const std::size_t busy = batch == 0 ? 0 : std::min(gpus, (queries.size() + batch - 1) / batch);
   if (busy > 1)
     run_in_threads(queue, queries, busy, take, counted);
   else

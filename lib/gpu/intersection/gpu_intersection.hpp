@@ -15,8 +15,8 @@ class GpuIntersection {
   GpuIntersection(const IndexReader& index, const GpuIntersectionMethod& method, const GpuIntersectionOptions& options,
                   Progress& progress);
 
-  /// Changes the method, over the same copies of the index. Forgets what is unpacked, unless `keep_unpacked` and the
-  /// method unpacks in the same way.
+  /// Changes the method, over the same copies of the index; with fewer GPUs in the options, the last ones stay idle.
+  /// Forgets what is unpacked, unless `keep_unpacked` and the method unpacks in the same way.
   void use(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options, bool keep_unpacked = false);
   const GpuIntersectionMethod& method() const { return *context_.method; }
   bool bucketing() const { return context_.bucketing(); }

@@ -34,10 +34,19 @@ CpuIntersectFigures measure_cpu(const IndexReader& index, Texts texts, const Int
   return {&method, median(seconds)};
 }
 
+/// Options for an engine that suits all set-ups: as many GPUs as the one with the most, or 0, which is all.
+GpuIntersectionOptions for_all(std::span<const GpuIntersectSetUp> set_ups) {
+  GpuIntersectionOptions options = set_ups.front().options;
+  for (const GpuIntersectSetUp& set_up : set_ups)
+    options.gpus = options.gpus == 0 || set_up.options.gpus == 0 ? 0 : std::max(options.gpus, set_up.options.gpus);
+  return options;
+}
+
 GpuIntersectFigures measure_gpu(GpuIntersection& gpu, Texts texts, const GpuIntersectSetUp& set_up, unsigned repeats,
                                 const Documents& expected) {
   GpuIntersectFigures figures;
   figures.set_up = set_up;
+  figures.gpus = set_up.options.gpus == 0 ? gpu.gpus() : set_up.options.gpus;
   gpu.use(*set_up.method, set_up.options);
   const auto nothing = [](std::size_t, std::span<const docid_t>) {};
   figures.first_seconds = wall_seconds([&] { gpu.run(texts, nothing, &figures.first); });
@@ -47,7 +56,7 @@ GpuIntersectFigures measure_gpu(GpuIntersection& gpu, Texts texts, const GpuInte
   std::vector<double> seconds, kernels;
   for (unsigned i = 0; i < repeats; ++i) {
     seconds.push_back(wall_seconds([&] { gpu.run(texts, nothing, &figures.last); }));
-    kernels.push_back(1e-6 * figures.last.device.kernels_us());
+    kernels.push_back(1e-6 * figures.last.device.kernels_us() / static_cast<double>(figures.gpus));
   }
   figures.seconds = median(seconds);
   figures.kernel_seconds = median(kernels);
@@ -62,7 +71,7 @@ GpuIntersectReport measure_gpu_intersections(const IndexReader& index, Texts tex
                                              unsigned repeats, Progress& progress) {
   if (texts.empty() || cpu_methods.empty() || set_ups.empty() || repeats == 0)
     throw InvalidArgument("a benchmark needs at least one query, method and repeat");
-  GpuIntersection gpu(index, *set_ups.front().method, set_ups.front().options, progress);
+  GpuIntersection gpu(index, *set_ups.front().method, for_all(set_ups), progress);
   GpuIntersectReport report;
   report.queries = texts.size();
   report.index_bytes = gpu.device_bytes();

@@ -17,8 +17,9 @@ struct GpuIntersectSetUp {
 
 struct GpuIntersectFigures {
   GpuIntersectSetUp set_up;
+  std::size_t gpus = 1;       ///< that answered
   double seconds = 0;         ///< for all queries, from text to documents; the median over the repeats, like the next
-  double kernel_seconds = 0;  ///< of these in kernels
+  double kernel_seconds = 0;  ///< of these in kernels, the mean over the GPUs
   double first_seconds = 0;   ///< of the first pass, in which lists are unpacked
   GpuIntersectionStatistics first, last;  ///< of the first pass, and of the last repeat
 };
@@ -35,7 +36,7 @@ struct GpuIntersectReport {
   std::vector<GpuIntersectFigures> gpu;
 };
 
-/// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPU. Before it measures, it
+/// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPUs. Before it measures, it
 /// compares all documents with those of the first CPU method, which are kept in memory. Throws Error, naming query and
 /// method, if they differ; InvalidArgument if there is nothing to measure.
 GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const std::string_view> texts,
