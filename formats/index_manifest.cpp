@@ -60,7 +60,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     if (manifest.codec == rpfd_codec().name()) settings.at("recursion").get_to(manifest.codec_options.recursion);
     settings.at("k1").get_to(manifest.bm25.k1);
     settings.at("b").get_to(manifest.bm25.b);
-    if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"));
+    if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"), what);
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
     manifest.libraries = read_libraries(json);

@@ -5,22 +5,24 @@
 namespace quern {
 
 ManifestJson to_json(const DocumentScoreSettings& settings) {
-  ManifestJson json = {{"pagerank_scale", settings.pagerank_scale},
+  ManifestJson json = {{"pagerank_scale", name_of_value(pagerank_scales, settings.pagerank_scale)},
                        {"alpha", settings.alpha},
                        {"k1", settings.bm25.k1},
                        {"b", settings.bm25.b}};
-  if (!settings.origin.from.empty()) json["pagerank_from"] = settings.origin.from;
+  if (settings.origin.source != PagerankSource::unknown)
+    json["pagerank_from"] = name_of_value(pagerank_sources, settings.origin.source);
   if (!settings.origin.file_hash.empty()) json["pagerank_file_hash"] = settings.origin.file_hash;
   return json;
 }
 
-DocumentScoreSettings document_score_settings(const ManifestJson& json) {
+DocumentScoreSettings document_score_settings(const ManifestJson& json, const std::string& what) {
   DocumentScoreSettings settings;
-  json.at("pagerank_scale").get_to(settings.pagerank_scale);
+  settings.pagerank_scale = named_value(json.at("pagerank_scale"), pagerank_scales, what);
   json.at("alpha").get_to(settings.alpha);
   json.at("k1").get_to(settings.bm25.k1);
   json.at("b").get_to(settings.bm25.b);
-  if (json.contains("pagerank_from")) json.at("pagerank_from").get_to(settings.origin.from);
+  if (json.contains("pagerank_from"))
+    settings.origin.source = named_value(json.at("pagerank_from"), pagerank_sources, what);
   if (json.contains("pagerank_file_hash")) json.at("pagerank_file_hash").get_to(settings.origin.file_hash);
   return settings;
 }

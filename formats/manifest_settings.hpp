@@ -24,22 +24,41 @@ enum class Lengths {
 };
 inline constexpr NamedValue<Lengths> lengths_names[] = {{"exact", Lengths::exact}, {"lossy", Lengths::lossy}};
 
-/// Where documents' PageRank came from. Manifests have the names in `from`.
+/// What documents' PageRank was taken from.
+enum class PagerankSource {
+  unknown,     ///< there is none, or the manifest does not name it
+  links,       ///< computed from the collection's own links
+  link_file,   ///< computed from the links in a file
+  score_file,  ///< read from a file
+  uniform      ///< all documents have the same
+};
+/// As manifests name them; `unknown` is left out there.
+inline constexpr NamedValue<PagerankSource> pagerank_sources[] = {{"links", PagerankSource::links},
+                                                                  {"link file", PagerankSource::link_file},
+                                                                  {"score file", PagerankSource::score_file},
+                                                                  {"uniform", PagerankSource::uniform}};
+
 struct PagerankOrigin {
-  std::string from;       ///< one of those below; empty if nothing says
+  PagerankSource source = PagerankSource::unknown;
   std::string file_hash;  ///< of the file's bytes, decompressed: hash_text() of their XXH3-64; empty without a file
 
   bool operator==(const PagerankOrigin&) const = default;
 };
-inline constexpr const char* pagerank_from_links = "links";            ///< PageRank over the collection's own links
-inline constexpr const char* pagerank_from_link_file = "link file";    ///< PageRank over a file's links
-inline constexpr const char* pagerank_from_score_file = "score file";  ///< taken from a file
-inline constexpr const char* pagerank_uniform = "uniform";             ///< all documents have the same
+
+/// How PageRank, which sums to 1 over all documents, is mapped to [0, 1] for use in scores. The greatest becomes 1.
+/// Wang et al. only say that PageRank and term scores are mapped to one range; the scale decides how early a query may
+/// stop.
+enum class PagerankScale { rank, log, linear };
+inline constexpr NamedValue<PagerankScale> pagerank_scales[] = {
+    {"rank", PagerankScale::rank, "the share of documents that have no greater PageRank"},
+    {"log", PagerankScale::log, "its logarithm, from the smallest (0) to the greatest (1)"},
+    {"linear", PagerankScale::linear, "divided by the greatest"},
+};
 
 /// What made the scores that documents have by themselves: PageRank as scores use it, and global scores. Stored in the
 /// manifests of orders and indexes that hold such scores.
 struct DocumentScoreSettings {
-  std::string pagerank_scale = "rank";  ///< how PageRank was mapped to [0, 1]; see order/pagerank.hpp
+  PagerankScale pagerank_scale = PagerankScale::rank;
   PagerankOrigin origin;
   double alpha = 0.3;   ///< PageRank's share of global scores
   Bm25Parameters bm25;  ///< of global scores
@@ -48,7 +67,8 @@ struct DocumentScoreSettings {
 };
 
 nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);
-/// Throws nlohmann::json::exception where something is missing or of another type.
-DocumentScoreSettings document_score_settings(const nlohmann::ordered_json& json);
+/// Throws nlohmann::json::exception if something is missing or of another type; CorruptFile, with `what`, for an
+/// unknown scale or source.
+DocumentScoreSettings document_score_settings(const nlohmann::ordered_json& json, const std::string& what);
 
 }  // namespace quern

@@ -13,7 +13,7 @@ std::string OrderManifest::to_json() const {
   ManifestJson json;
   json["kind"] = "order";
   json["tool"] = std::string("quern ") + version();
-  json["settings"] = {{"by", options.by}, {"seed", options.seed}};
+  json["settings"] = {{"by", name_of_value(order_names, options.by)}, {"seed", options.seed}};
   json["documents"] = documents;
   json["scores"] = {{"pagerank", has_pagerank}, {"global_scores", has_global_scores}};
   if (has_pagerank || has_global_scores) json["scores"]["settings"] = quern::to_json(options.scores);
@@ -24,13 +24,13 @@ std::string OrderManifest::to_json() const {
 OrderManifest OrderManifest::from_json(const std::string& text, const std::string& what) {
   OrderManifest manifest;
   read_manifest(text, what, [&](const ManifestJson& json) {
-    json.at("settings").at("by").get_to(manifest.options.by);
+    manifest.options.by = named_value(json.at("settings").at("by"), order_names, what);
     json.at("settings").at("seed").get_to(manifest.options.seed);
     json.at("documents").get_to(manifest.documents);
     json.at("scores").at("pagerank").get_to(manifest.has_pagerank);
     json.at("scores").at("global_scores").get_to(manifest.has_global_scores);
     if (manifest.has_pagerank || manifest.has_global_scores)
-      manifest.options.scores = document_score_settings(json.at("scores").at("settings"));
+      manifest.options.scores = document_score_settings(json.at("scores").at("settings"), what);
     json.at("collection_hash").get_to(manifest.collection_hash);
   });
   return manifest;
@@ -80,7 +80,8 @@ DocumentOrder OrderReader::load() const {
     order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
   std::vector<bool> seen(order.documents.size());
   for (const docid_t document : order.documents) {
-    if (document >= seen.size() || seen[document]) container_.fail("documents", "is no permutation");
+    if (document >= seen.size() || seen[document])
+      container_.fail("documents", "is not a permutation of the documents");
     seen[document] = true;
   }
   return order;

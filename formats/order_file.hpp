@@ -12,9 +12,17 @@ namespace quern {
 
 inline constexpr FormatVersions order_version = {.written = 1, .oldest_read = 1};
 
+/// The docID orders; order/order.hpp computes them.
+enum class OrderBy { natural, url, score, bisection, random };
+inline constexpr NamedValue<OrderBy> order_names[] = {{"natural", OrderBy::natural},
+                                                      {"url", OrderBy::url},
+                                                      {"score", OrderBy::score},
+                                                      {"bisection", OrderBy::bisection},
+                                                      {"random", OrderBy::random}};
+
 /// What shapes an order besides the collection. Each order uses what concerns it.
 struct OrderOptions {
-  std::string by = "natural";
+  OrderBy by = OrderBy::natural;
   std::uint64_t seed = 1;        ///< of `random`
   DocumentScoreSettings scores;  ///< of orders that bring PageRank; its alpha, k1 and b of `score`
 };

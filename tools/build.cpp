@@ -40,9 +40,7 @@ void run(const BuildArguments& arguments) {
 void add_build_command(CLI::App& program) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
-  command->add_option("COLLECTION", arguments->collection, "The collection: what quern parse wrote")
-      ->type_name("")
-      ->required();
+  add_collection_argument(*command, arguments->collection);
   command
       ->add_option("--order", arguments->order, "The order: what quern order wrote (default: the order of the corpus)")
       ->type_name("FILE");

@@ -40,33 +40,23 @@ void add_cache_options(CLI::App& command, CacheArguments& arguments) {
                   "block size if larger)")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32));
-  command
-      .add_option("--count", arguments.count,
-                  "Which blocks of a list count as used:\n  visited: up to the last document that is found in it and "
-                  "in all shorter lists\n  probed: up to the last document that is looked up in it")
-      ->type_name("NAME")
-      ->check(name_validator({"visited", "probed"}))
-      ->capture_default_str();
-  command
-      .add_option("--scorer", arguments.scorer,
-                  "Scores (default: bm25+pagerank if the index has global scores, else bm25):\n  bm25: BM25 alone\n  "
-                  "bm25+pagerank: A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A")
-      ->type_name("NAME")
-      ->check(name_validator({bm25_scorer, pagerank_scorer}));
+  add_value_option(command, "--count", arguments.count, visit_kinds,
+                   with_choices("Which blocks of a list count as used:", visit_kinds));
+  add_value_option(
+      command, "--scorer", arguments.scorer, scorer_names,
+      with_choices("Scores (default: bm25+pagerank if the index has global scores, else bm25):", scorer_names));
   add_alpha_option(command, arguments.alpha);
 }
 
 ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
   ScoringArguments scoring;
-  scoring.scorer = !arguments.scorer.empty()       ? arguments.scorer
-                   : index.global_scores().empty() ? bm25_scorer
-                                                   : pagerank_scorer;
+  scoring.scorer = arguments.scorer.value_or(index.global_scores().empty() ? Scorer::bm25 : Scorer::bm25_pagerank);
   scoring.alpha = arguments.alpha;
   return scoring_options(scoring, index);
 }
 
 DemandOptions demand_options(const CacheArguments& arguments) {
-  return {arguments.k, arguments.round, visit_kind_named(arguments.count)};
+  return {arguments.k, arguments.round, arguments.count};
 }
 
 std::uint64_t block_size(const CacheArguments& arguments, const IndexReader& index) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "quern/cache/log_demand.hpp"
@@ -13,8 +14,8 @@ struct CacheArguments {
   std::size_t k = 10;
   std::uint64_t round = 256;
   std::uint64_t block = 0;  ///< 0: the default of the index
-  std::string count = "visited";
-  std::string scorer;  ///< empty: bm25+pagerank if the index has global scores, else bm25
+  VisitKind count = VisitKind::visited;
+  std::optional<Scorer> scorer;  ///< none: bm25+pagerank if the index has global scores, else bm25
   std::optional<double> alpha;
 };
 

@@ -49,6 +49,16 @@ Value setting(const po::variables_map& values, const char* name, const Value& gi
 
 }  // namespace
 
+void add_index_argument(CLI::App& command, std::string& path) {
+  command.add_option("INDEX", path, "The index: what quern index, build, import or synth wrote")
+      ->type_name("")
+      ->required();
+}
+
+void add_collection_argument(CLI::App& command, std::string& path) {
+  command.add_option("COLLECTION", path, "The collection: what quern parse wrote")->type_name("")->required();
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("-j,--threads", options.threads, "Number of threads (default: all cores)")
       ->type_name("N")
@@ -115,6 +125,13 @@ CLI::Validator name_validator(const std::vector<std::string>& names) {
         return fmt::format("'{}' is not one of {}", text, joined(names));
       },
       fmt::format("{{{}}}", fmt::join(names, ",")));
+}
+
+CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help) {
+  return command.add_option("--block-size", block_size, help)
+      ->type_name("N")
+      ->check(name_validator({"64", "128", "256", "512"}))
+      ->capture_default_str();
 }
 
 void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b) {

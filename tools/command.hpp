@@ -30,6 +30,10 @@ struct CommonOptions {
   std::string tmp;     ///< empty: the output's folder
 };
 
+/// The argument INDEX, required.
+void add_index_argument(CLI::App& command, std::string& path);
+/// The argument COLLECTION, required.
+void add_collection_argument(CLI::App& command, std::string& path);
 /// -j/--threads and --quiet.
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// --memory, --tmp.
@@ -46,6 +50,58 @@ CLI::Validator size_validator();
 /// One of a registry's names, which help and completions list: another one is a usage error.
 CLI::Validator name_validator(const std::vector<std::string>& names);
 
+/// `head`, then a line for each entry of a registry that has a description.
+template <class Registry>
+std::string with_choices(std::string head, const Registry& registry) {
+  for (const auto& entry : registry) {
+    const std::string_view description = description_of_entry(entry);
+    if (!description.empty()) head.append("\n  ").append(name_of_entry(entry)).append(": ").append(description);
+  }
+  return head;
+}
+
+/// An option that takes the name of a registry's entry, or several names if `value` is a vector.
+template <class Registry, class Value>
+CLI::Option* add_name_option(CLI::App& command, const std::string& option, Value& value, const Registry& registry,
+                             const std::string& help) {
+  return command.add_option(option, value, help)->type_name("NAME")->check(name_validator(names_of(registry)));
+}
+
+/// An option that takes the name of a value in `table`, an array of NamedValue that outlives the command. Help shows
+/// the default, unless `value` is an empty std::optional.
+template <class Table, class Value>
+CLI::Option* add_value_option(CLI::App& command, const std::string& option, Value& value, const Table& table,
+                              const std::string& help) {
+  const auto take = [&value, &table](const CLI::results_t& names) {
+    value = find_named(table, names.back(), "value").value;
+    return true;
+  };
+  return command.add_option(option, take, help)
+      ->type_name("NAME")
+      ->check(name_validator(names_of(table)))
+      ->default_str(std::string(name_of_value(table, value)));
+}
+
+/// The same for several values, separated by commas.
+template <class Table, class Value>
+CLI::Option* add_value_option(CLI::App& command, const std::string& option, std::vector<Value>& values,
+                              const Table& table, const std::string& help) {
+  const auto take = [&values, &table](const CLI::results_t& names) {
+    values.clear();
+    for (const std::string& name : names) values.push_back(find_named(table, name, "value").value);
+    return true;
+  };
+  return command.add_option(option, take, help)
+      ->type_name("NAME")
+      ->check(name_validator(names_of(table)))
+      ->type_size(1)
+      ->expected(CLI::detail::expected_max_vector_size)
+      ->delimiter(',');
+}
+
+/// on and off.
+inline constexpr NamedValue<bool> switches[] = {{"on", true}, {"off", false}};
+
 /// A number from `min` to `max`: another one is a usage error.
 template <class Number>
 CLI::Validator range_validator(Number min, Number max) {
@@ -59,6 +115,8 @@ CLI::Validator range_validator(Number min, Number max) {
       },
       "");
 }
+/// --block-size: postings per block.
+CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help);
 /// Has a command take exactly one of its options `a` and `b`; else it is a usage error.
 void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b);
 /// To be thrown for command lines that are wrong as a whole.

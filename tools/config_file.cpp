@@ -72,11 +72,13 @@ std::string stopwords_setting(const AnalyzerOptions& analyzer) {
 
 /// A file that PageRank came from is named by its hash alone: its path is not stored.
 std::string score_settings(const DocumentScoreSettings& scores) {
-  std::string text = fmt::format("alpha = {}\npagerank-scale = {}\n", scores.alpha, scores.pagerank_scale);
-  const bool links = scores.origin.from == pagerank_from_link_file;
-  if (links || scores.origin.from == pagerank_from_score_file)
-    text += fmt::format("# and the {} with hash {}: {} = FILE\n", scores.origin.from, scores.origin.file_hash,
-                        links ? "links" : "pagerank");
+  std::string text = fmt::format("alpha = {}\npagerank-scale = {}\n", scores.alpha,
+                                 name_of_value(pagerank_scales, scores.pagerank_scale));
+  const PagerankSource source = scores.origin.source;
+  const bool links = source == PagerankSource::link_file;
+  if (links || source == PagerankSource::score_file)
+    text += fmt::format("# and the {} with hash {}: {} = FILE\n", name_of_value(pagerank_sources, source),
+                        scores.origin.file_hash, links ? "links" : "pagerank");
   return text;
 }
 

@@ -37,16 +37,10 @@ void run(const ExportArguments& arguments) {
 void add_export_command(CLI::App& program) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = program.add_subcommand("export", "Write an index as an inverted file for another engine");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
+  add_index_argument(*command, arguments->index);
+  add_name_option(*command, "--to", arguments->to, all_interchange_formats(),
+                  with_choices("Format to write:", all_interchange_formats()))
       ->required();
-  std::string help = "Format to write:";
-  for (const InterchangeFormat* format : all_interchange_formats())
-    help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());
-  command->add_option("--to", arguments->to, help)
-      ->type_name("NAME")
-      ->required()
-      ->check(name_validator(names_of(all_interchange_formats())));
   add_output_options(*command, arguments->common, arguments->output, "file");
   add_common_options(*command, arguments->common);
   set_notes(

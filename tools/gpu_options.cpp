@@ -7,8 +7,6 @@
 namespace quern::tools {
 namespace {
 
-std::vector<std::string> strategy_names() { return names_of(gpu::all_strategies()); }
-
 void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
   command
       .add_option("--partitions", options.partitions,
@@ -31,43 +29,34 @@ constexpr NamedValue<ResultTransfer> transfers[] = {
 
 }  // namespace
 
-void add_device_option(CLI::App& command, std::string& device) {
-  command
-      .add_option("--device", device,
-                  "Where queries run:\n  cpu: on the CPU\n  gpu: on GPUs; an error if there are none\n  auto: on GPUs "
-                  "if there are any, else on the CPU")
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_query_devices)))
-      ->capture_default_str();
+void add_device_option(CLI::App& command, QueryDevice& device) {
+  add_value_option(command, "--device", device, all_query_devices,
+                   "Where queries run:\n  cpu: on the CPU\n  gpu: on GPUs; an error if there are none\n  auto: on GPUs "
+                   "if there are any, else on the CPU");
+}
+
+std::string_view device_name(bool on_gpu) {
+  return name_of_value(all_query_devices, on_gpu ? QueryDevice::gpu : QueryDevice::cpu);
 }
 
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options) {
-  command
-      .add_option("--strategy", strategy,
+  add_name_option(command, "--strategy", strategy, gpu::all_strategies(),
                   "How a GPU finds the results, which don't depend on it:" + gpu::strategies_help())
-      ->type_name("NAME")
-      ->check(name_validator(strategy_names()))
       ->capture_default_str();
   add_partitions_option(command, options);
 }
 
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options) {
-  command.add_option("--strategies", strategies, "How GPUs find the results:" + gpu::strategies_help())
-      ->type_name("NAME")
+  add_name_option(command, "--strategies", strategies, gpu::all_strategies(),
+                  "How GPUs find the results:" + gpu::strategies_help())
       ->delimiter(',')
-      ->check(name_validator(strategy_names()))
       ->capture_default_str();
   add_partitions_option(command, options);
 }
 
 std::vector<std::string> gpu_method_names() { return names_of(all_gpu_intersection_methods()); }
 
-std::string gpu_method_help() {
-  std::string help;
-  for (const GpuIntersectionMethod& method : all_gpu_intersection_methods())
-    help += fmt::format("\n  {}: {}", method.name, method.description);
-  return help;
-}
+std::string gpu_method_help() { return with_choices("", all_gpu_intersection_methods()); }
 
 std::vector<std::string> transfer_names() { return names_of(transfers); }
 
@@ -91,6 +80,20 @@ CLI::Validator gpus_validator() {
     return is_number ? std::string() : "'" + number + "' is neither a number of GPUs nor all";
   };
   return CLI::Validator(check, "");
+}
+
+void add_gpus_option(CLI::App& command, unsigned& gpus) {
+  command.add_option("--gpus", gpus, "Number of GPUs to use, starting with --gpu, or all")
+      ->type_name("N")
+      ->transform(gpus_validator())
+      ->capture_default_str();
+}
+
+void add_batch_option(CLI::App& command, std::size_t& queries) {
+  command.add_option("--batch", queries, "Largest batch of queries that a GPU answers together")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->capture_default_str();
 }
 
 }  // namespace quern::tools

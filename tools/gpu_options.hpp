@@ -11,20 +11,23 @@
 /// Where queries run, and how GPUs answer them: options that several commands have.
 namespace quern::tools {
 
-inline const std::string cpu_device{name_of_value(all_query_devices, QueryDevice::cpu)};
-inline const std::string gpu_device{name_of_value(all_query_devices, QueryDevice::gpu)};
-
 /// --device.
-void add_device_option(CLI::App& command, std::string& device);
+void add_device_option(CLI::App& command, QueryDevice& device);
+/// The name of the device that queries ran on.
+std::string_view device_name(bool on_gpu);
 
 /// --gpu: the first one's number.
 void add_gpu_option(CLI::App& command, unsigned& gpu);
 /// A validator that takes numbers of GPUs, and "all" as 0.
 CLI::Validator gpus_validator();
+/// --gpus: how many, starting with --gpu; 0: all.
+void add_gpus_option(CLI::App& command, unsigned& gpus);
+/// --batch: the most queries that a GPU answers together.
+void add_batch_option(CLI::App& command, std::size_t& queries);
 
-/// --strategy NAME, and what strategies can be told.
+/// --strategy NAME, and the options of strategies.
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options);
-/// --strategies NAME,..., for those that compare them.
+/// --strategies NAME,..., for commands that compare them.
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options);
 
 inline constexpr const char* switch_on = "on";
@@ -37,4 +40,5 @@ std::string gpu_method_help();
 std::vector<std::string> transfer_names();
 std::string transfer_name(gpu::ResultTransfer transfer);
 gpu::ResultTransfer transfer_named(const std::string& name);
+
 }  // namespace quern::tools

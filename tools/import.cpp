@@ -10,19 +10,19 @@
 namespace quern::tools {
 namespace {
 
-constexpr const char* any_form = "auto";
+constexpr const char* any_format = "auto";
 
 struct ImportArguments {
   CommonOptions common;
   AnalyzerArguments analyzer;
   BuildOptions build;
-  std::string path, from = any_form, output;
+  std::string path, from = any_format, output;
 };
 
 void run(const ImportArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const InterchangeFormat& format =
-      arguments.from == any_form ? detect_interchange_format(arguments.path) : interchange_format_named(arguments.from);
+  const InterchangeFormat& format = arguments.from == any_format ? detect_interchange_format(arguments.path)
+                                                                 : interchange_format_named(arguments.from);
   ImportOptions options;
   options.source = arguments.path;
   options.format = format.name();
@@ -47,14 +47,13 @@ void add_import_command(CLI::App& program) {
   command->add_option("PATH", arguments->path, "The file (plain, gzip or zstd), or the common prefix of its files")
       ->type_name("")
       ->required();
-  std::vector<std::string> forms = names_of(all_interchange_formats());
-  forms.insert(forms.begin(), any_form);
-  std::string help = "Format of the file:\n  auto: detect the format";
-  for (const InterchangeFormat* format : all_interchange_formats())
-    help += "\n  " + std::string(format->name()) + ": " + std::string(format->description());
-  command->add_option("--from", arguments->from, help)
+  std::vector<std::string> formats = names_of(all_interchange_formats());
+  formats.insert(formats.begin(), any_format);
+  command
+      ->add_option("--from", arguments->from,
+                   with_choices("Format of the file:\n  auto: detect the format", all_interchange_formats()))
       ->type_name("NAME")
-      ->check(name_validator(forms))
+      ->check(name_validator(formats))
       ->capture_default_str();
   add_analyzer_options(*command, arguments->analyzer);
   add_build_options(*command, arguments->build);

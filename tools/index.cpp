@@ -12,6 +12,7 @@
 namespace quern::tools {
 namespace {
 
+/// `url` if all documents have a URL, else `natural`.
 constexpr const char* fitting_order = "auto";
 
 struct IndexArguments {
@@ -20,7 +21,7 @@ struct IndexArguments {
   OrderOptions order;
   PagerankFiles pagerank;
   BuildOptions build;
-  std::string output;
+  std::string order_name = fitting_order, output;
 };
 
 /// Parse, order and build; collection and order are temporary files.
@@ -36,7 +37,9 @@ void run(const IndexArguments& arguments) {
   const CollectionReader collection(file);
   OrderOptions order_options = arguments.order;
   order_options.scores.bm25 = arguments.build.bm25;
-  if (order_options.by == fitting_order) order_options.by = automatic_order(collection.manifest());
+  order_options.by = arguments.order_name == fitting_order
+                         ? automatic_order(collection.manifest())
+                         : find_named(order_names, arguments.order_name, "docID order").value;
   PagerankReport pagerank;
   const DocumentOrder order = make_order(collection, order_options, arguments.pagerank, resources, &pagerank);
   say_report(arguments.common, pagerank);
@@ -51,15 +54,14 @@ void run(const IndexArguments& arguments) {
 
 void add_index_command(CLI::App& program) {
   auto arguments = std::make_shared<IndexArguments>();
-  arguments->order.by = fitting_order;
   CLI::App* command =
       program.add_subcommand("index", "Build an index from a corpus: parse, order and build in one command");
   add_parse_options(*command, arguments->parse);
   std::vector<std::string> orders = names_of(all_orders());
   orders.insert(orders.begin(), fitting_order);
-  std::string help = "Order of docIDs:\n  auto: url if all documents have one, else natural";
-  for (const OrderMethod* order : all_orders()) help += fmt::format("\n  {}: {}", order->name(), order->description());
-  command->add_option("--order", arguments->order.by, help)
+  command
+      ->add_option("--order", arguments->order_name,
+                   with_choices("Order of docIDs:\n  auto: url if all documents have one, else natural", all_orders()))
       ->type_name("NAME")
       ->check(name_validator(orders))
       ->capture_default_str();

@@ -110,7 +110,7 @@ Json order_json(const OrderReader& order) {
   const OrderManifest& manifest = order.manifest();
   Json json = {{"kind", "order"},
                {"documents", manifest.documents},
-               {"by", manifest.options.by},
+               {"by", name_of_value(order_names, manifest.options.by)},
                {"seed", manifest.options.seed},
                {"file_bytes", order.container().file().size()},
                {"sections", sections_json(order.container())}};

@@ -24,7 +24,7 @@ struct IntersectArguments {
   QuerySource queries;
   std::string index, output, stats;
   std::string method;  ///< empty: the device's own
-  std::string device = cpu_device, bucketing;
+  QueryDevice device = QueryDevice::cpu;
   IntersectionOptions options;
   GpuIntersectionOptions gpu;
   bool count = false;
@@ -34,11 +34,11 @@ using Documents = std::span<const docid_t>;
 
 /// The CPU's method; the first one if the CPU takes the place of a GPU with a method of another name.
 const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
-  if (arguments.device == cpu_device && !arguments.method.empty() &&
+  if (arguments.device == QueryDevice::cpu && !arguments.method.empty() &&
       !has_named(all_intersection_methods(), arguments.method))
     throw InvalidArgument("--method " + arguments.method + " needs --device gpu");
-  const bool its_own = arguments.method.empty() ||
-                       (arguments.device != cpu_device && !has_named(all_intersection_methods(), arguments.method));
+  const bool its_own = arguments.method.empty() || (arguments.device != QueryDevice::cpu &&
+                                                    !has_named(all_intersection_methods(), arguments.method));
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
 }
 
@@ -101,7 +101,7 @@ class IntersectStatistics {
                  {"postings", counts_.postings},
                  {"blocks", counts_.blocks},
                  {"blocks_decoded", counts_.blocks_decoded},
-                 {"device", gpu_.queries > 0 ? gpu_device : cpu_device}});
+                 {"device", device_name(gpu_.queries > 0)}});
     if (gpu_.queries > 0) json["gpu"] = gpu_statistics_json(gpu_);
     AtomicOutput file = AtomicOutput::file(arguments.stats, true);
     file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
@@ -125,12 +125,11 @@ void run(const IntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const std::vector<std::string_view> texts = texts_of(queries);
   TextOutput out(arguments.output, arguments.common.force);
   const Intersection intersection(index, cpu_method(arguments), arguments.options);
-  FailoverIntersection intersections(intersection, query_device_named(arguments.device), arguments.method,
-                                     arguments.gpu, *resources.progress,
+  FailoverIntersection intersections(intersection, arguments.device, arguments.method, arguments.gpu,
+                                     *resources.progress,
                                      [&](const std::string& what) { say(arguments.common, "quern: " + what); });
   const auto append = arguments.common.json ? append_json : append_lines;
   resources.progress->start("intersect", queries.size(), "queries");
@@ -160,43 +159,33 @@ void add_intersect_command(CLI::App& program) {
   auto arguments = std::make_shared<IntersectArguments>();
   CLI::App* command =
       program.add_subcommand("intersect", "Find all documents that contain every term of a query, without scores");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
-  std::vector<std::string> methods = gpu_method_names();
-  std::string method_help =
-      "How lists are intersected, from the shortest to the longest (default: the first of the device). On the CPU:";
-  for (const IntersectionMethod& method : all_intersection_methods()) {
-    methods.emplace_back(method.name);
-    method_help += fmt::format("\n  {}: {}", method.name, method.description);
-  }
-  method_help += "\nOn a GPU:" + gpu_method_help();
-  command->add_option("--method", arguments->method, method_help)->type_name("NAME")->check(name_validator(methods));
+  std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
+  for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);
+  const std::string method_help = with_choices(
+      "How lists are intersected, from the shortest to the longest (default: the first of the device). On the CPU:",
+      all_intersection_methods());
+  command
+      ->add_option("--method", arguments->method,
+                   with_choices(method_help + "\nOn a GPU:", all_gpu_intersection_methods()))
+      ->type_name("NAME")
+      ->check(name_validator(methods));
   command->add_option("--segment", arguments->options.segment, "For stride: docIDs per segment")
       ->type_name("N")
       ->check(range_validator(1u, 1u << 30))
       ->capture_default_str();
   add_device_option(*command, arguments->device);
   add_gpu_option(*command, arguments->gpu.gpu);
-  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, starting with --gpu, or all")
-      ->type_name("N")
-      ->transform(gpus_validator())
-      ->capture_default_str();
-  command->add_option("--batch", arguments->gpu.batch_queries, "Largest batch of queries that a GPU answers together")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
-      ->capture_default_str();
+  add_gpus_option(*command, arguments->gpu.gpus);
+  add_batch_option(*command, arguments->gpu.batch_queries);
   command->add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")
       ->type_name("N")
       ->check(range_validator(0u, gpu::max_merge_find_levels))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--bucketing", arguments->bucketing,
-          "Group queries on a GPU into batches by the length of their shortest lists (default: on for batched)")
-      ->type_name("NAME")
-      ->check(name_validator({switch_on, switch_off}));
+  add_value_option(
+      *command, "--bucketing", arguments->gpu.bucketing, switches,
+      "Group queries on a GPU into batches by the length of their shortest lists (default: on for batched)");
   command->add_flag("--count", arguments->count, "Print only the number of documents of each query");
   command->add_flag("--json", arguments->common.json, "Print a line of JSON for each query");
   command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
@@ -213,10 +202,7 @@ void add_intersect_command(CLI::App& program) {
       {{"quern intersect my.quern --query \"water mill\""},
        {"quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt"},
        {"quern intersect my.quern -q log.txt --device auto --method merge-find --levels 2 -o found.txt"}});
-  command->callback([arguments] {
-    if (!arguments->bucketing.empty()) arguments->gpu.bucketing = arguments->bucketing == switch_on;
-    run(*arguments);
-  });
+  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -22,7 +22,7 @@ struct OrderArguments {
   CommonOptions common;
   OrderOptions order;
   OrderReportArguments report;
-  std::vector<std::string> by;
+  std::vector<OrderBy> by;
   PagerankFiles pagerank;
   std::string collection, output;
 };
@@ -36,11 +36,13 @@ void run(const OrderArguments& arguments) {
   write_order(out.file(), order, arguments.order, collection);
   out.commit();
   say_report(arguments.common, pagerank);
-  say(arguments.common,
-      fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"), arguments.order.by));
+  say(arguments.common, fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"),
+                                    name_of_value(order_names, arguments.order.by)));
   if (arguments.common.json)
-    print(Json{{"by", arguments.order.by}, {"documents", order.documents.size()}, {"pagerank", to_json(pagerank)}}.dump(
-              1) +
+    print(Json{{"by", name_of_value(order_names, arguments.order.by)},
+               {"documents", order.documents.size()},
+               {"pagerank", to_json(pagerank)}}
+              .dump(1) +
           "\n");
 }
 
@@ -81,16 +83,12 @@ void add_order_report_options(CLI::App& command, OrderReportArguments& arguments
   CLI::Option* report = command.add_flag(
       "--report", arguments.is_wanted,
       "Print what each order (all, or those of --by) costs and how well lists compress in it; write no order");
-  command.add_option("--block-size", arguments.block_size, "Postings per block, for the report")
-      ->type_name("N")
-      ->check(name_validator({"64", "128", "256", "512"}))
-      ->needs(report)
-      ->capture_default_str();
+  add_block_size_option(command, arguments.block_size, "Postings per block, for the report")->needs(report);
 }
 
 /// Measures each of these orders, all if none is named, and prints a table, or JSON with --json. `options` has what
 /// they share.
-void run_order_report(const std::string& collection_path, const std::vector<std::string>& orders, OrderOptions options,
+void run_order_report(const std::string& collection_path, std::vector<OrderBy> orders, OrderOptions options,
                       const PagerankFiles& files, const OrderReportArguments& arguments, const CommonOptions& common) {
   const Resources resources = make_resources(common);
   const CollectionReader collection = CollectionReader::open(collection_path);
@@ -110,8 +108,10 @@ void run_order_report(const std::string& collection_path, const std::vector<std:
                       manifest.postings, arguments.block_size));
     print_columns();
   }
-  for (const std::string& name : orders.empty() ? names_of(all_orders()) : orders) {
-    options.by = name;
+  if (orders.empty())
+    for (const OrderMethod* order : all_orders()) orders.push_back(order->by());
+  for (const OrderBy by : orders) {
+    options.by = by;
     const OrderFigures figures = measure_order(collection, options, files, arguments.block_size, resources);
     json["orders"].push_back(figures_json(figures));
     if (!common.json) print_figures(figures);
@@ -124,16 +124,9 @@ void run_order_report(const std::string& collection_path, const std::vector<std:
 void add_order_command(CLI::App& program) {
   auto arguments = std::make_shared<OrderArguments>();
   CLI::App* command = program.add_subcommand("order", "Assign docIDs to the documents of a collection");
-  command->add_option("COLLECTION", arguments->collection, "The collection: what quern parse wrote")
-      ->type_name("")
-      ->required();
-  std::string orders;
-  for (const OrderMethod* order : all_orders())
-    orders += fmt::format("\n  {}: {}", order->name(), order->description());
-  command->add_option("--by", arguments->by, "The order (default: natural); --report takes several:" + orders)
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_orders())))
-      ->delimiter(',')
+  add_collection_argument(*command, arguments->collection);
+  add_value_option(*command, "--by", arguments->by, order_names,
+                   with_choices("The order (default: natural); --report takes several:", all_orders()))
       ->allow_extra_args(false);
   add_order_options(*command, arguments->order);
   add_order_report_options(*command, arguments->report);

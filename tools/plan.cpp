@@ -17,7 +17,8 @@ struct PlanArguments {
   CommonOptions common;
   CacheArguments cache;
   PlanOptions plan;
-  std::string index, log, form = "auto", budget, output;
+  std::string index, log, budget, output;
+  QueryFormat format = QueryFormat::automatic;
 };
 
 void say_plan(const CommonOptions& common, const PlanManifest& manifest, const std::string& output) {
@@ -40,7 +41,7 @@ void run(PlanArguments arguments) {
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   warn_of_full_visits(arguments.common, engine);
   LogQueries log(index.manifest().analyzer, resources);
-  QueryLogFile(arguments.log, arguments.form, resources).for_each([&](std::string_view, std::string_view text) {
+  QueryLogFile(arguments.log, arguments.format, resources).for_each([&](std::string_view, std::string_view text) {
     log.add(text);
   });
   const LogDemand demand = measure_demand(engine, blocks, log, arguments.plan.demand, resources);
@@ -57,23 +58,13 @@ void add_plan_command(CLI::App& program) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command =
       program.add_subcommand("plan", "Choose from a query log which posting lists a GPU keeps in memory");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   command->add_option("-q,--queries", arguments->log, "The query log, plain, gzip or zstd; - is standard input")
       ->type_name("FILE")
       ->required();
-  const std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
-  command->add_option("--queries-format", arguments->form, "Format of the log")
-      ->type_name("NAME")
-      ->check(name_validator(forms))
-      ->capture_default_str();
-  std::string policies = "What to keep:";
-  for (const CachePolicy* policy : all_cache_policies())
-    policies += fmt::format("\n  {}: {}", policy->name, policy->description);
-  command->add_option("--policy", arguments->plan.policy, policies)
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_cache_policies())))
+  add_query_format_option(*command, arguments->format, "Format of the log");
+  add_name_option(*command, "--policy", arguments->plan.policy, all_cache_policies(),
+                  with_choices("What to keep:", all_cache_policies()))
       ->capture_default_str();
   command
       ->add_option("--budget", arguments->budget,

@@ -28,7 +28,7 @@ struct QueryArguments {
   QuerySource queries;
   ScoringArguments scoring;
   std::string index, plan, output, output_format, tag = "quern", stats;
-  std::string device = cpu_device;
+  QueryDevice device = QueryDevice::cpu;
   GpuOptions gpu;
   std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
@@ -119,7 +119,7 @@ Json RunStatistics::json(const QueryEngine& engine, double seconds) const {
                {"blocks_decoded", counts_.blocks_decoded},
                {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
                {"early_termination", engine.ends_early()}});
-  json["device"] = gpu_.queries > 0 ? "gpu" : "cpu";
+  json["device"] = device_name(gpu_.queries > 0);
   if (gpu_.queries > 0) json["gpu"] = gpu_json(gpu_);
   if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
   return json;
@@ -150,7 +150,7 @@ class QueryRun {
         format_(output_format(arguments)),
         result_text_(index, format_, arguments.tag),
         out_(out),
-        engine_(engine, query_device_named(arguments.device), gpu_options(arguments), *resources.progress,
+        engine_(engine, arguments.device, gpu_options(arguments), *resources.progress,
                 [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
@@ -166,8 +166,7 @@ class QueryRun {
 
   /// Writes the answers to these queries, in their order.
   void answer(const std::vector<Query>& queries) {
-    std::vector<std::string_view> texts;
-    for (const Query& query : queries) texts.push_back(query.text);
+    const std::vector<std::string_view> texts = texts_of(queries);
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
       answer.text = result_text_.of(queries[i], answer.documents);
@@ -203,8 +202,12 @@ class QueryRun {
 
 void write_statistics(const QueryArguments& arguments, const RunStatistics& statistics, const QueryEngine& engine,
                       unsigned threads, double seconds) {
-  Json json = {{"queries", statistics.queries()},    {"algorithm", arguments.algorithm},   {"k", arguments.k},
-               {"scores", arguments.scoring.scores}, {"scorer", arguments.scoring.scorer}, {"threads", threads}};
+  Json json = {{"queries", statistics.queries()},
+               {"algorithm", arguments.algorithm},
+               {"k", arguments.k},
+               {"scores", name_of_value(scores_names, arguments.scoring.scores)},
+               {"scorer", name_of_value(scorer_names, arguments.scoring.scorer)},
+               {"threads", threads}};
   json.update(statistics.json(engine, seconds));
   AtomicOutput file = AtomicOutput::file(arguments.stats, true);
   file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
@@ -223,7 +226,7 @@ void run(const QueryArguments& arguments) {
 
   TextOutput out(arguments.output, arguments.common.force);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
-  if (arguments.scoring.scorer == pagerank_scorer && !engine.ends_early())
+  if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);
   resources.progress->start("query", queries.size(), "queries");
@@ -231,7 +234,7 @@ void run(const QueryArguments& arguments) {
   query_run.begin();
   if (streams) {
     const QuerySource& source = arguments.queries;
-    QueryStream stream(source.file, source_name(source.file), source.form, arguments.gpu.batch_queries,
+    QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
                        std::chrono::milliseconds(*arguments.batch_wait_ms));
     for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
       query_run.answer(batch);
@@ -252,19 +255,10 @@ void run(const QueryArguments& arguments) {
 void add_query_command(CLI::App& program) {
   auto arguments = std::make_shared<QueryArguments>();
   CLI::App* command = program.add_subcommand("query", "Rank documents: print the k best for each query");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
-  std::vector<std::string> algorithms;
-  std::string algorithm_help = "Query algorithm:";
-  for (const QueryAlgorithm& algorithm : all_algorithms()) {
-    algorithms.emplace_back(algorithm.name);
-    algorithm_help += fmt::format("\n  {}: {}", algorithm.name, algorithm.description);
-  }
-  command->add_option("-a,--algorithm", arguments->algorithm, algorithm_help)
-      ->type_name("NAME")
-      ->check(name_validator(algorithms))
+  add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(),
+                  with_choices("Query algorithm:", all_algorithms()))
       ->capture_default_str();
   command->add_option("-k", arguments->k, "Results per query")
       ->type_name("N")
@@ -274,14 +268,8 @@ void add_query_command(CLI::App& program) {
   add_device_option(*command, arguments->device);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.of_strategy);
-  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, starting with --gpu, or all")
-      ->type_name("N")
-      ->transform(gpus_validator())
-      ->capture_default_str();
-  command->add_option("--batch", arguments->gpu.batch_queries, "Largest batch of queries that a GPU answers together")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
-      ->capture_default_str();
+  add_gpus_option(*command, arguments->gpu.gpus);
+  add_batch_option(*command, arguments->gpu.batch_queries);
   command
       ->add_option("--batch-wait", arguments->batch_wait_ms,
                    "Read queries as they arrive, one per line in the format that --queries-format names, and answer "
@@ -289,11 +277,8 @@ void add_query_command(CLI::App& program) {
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote for this index")->type_name("FILE");
-  command
-      ->add_option("--output-format", arguments->output_format,
-                   "Format of the results (default: trec; text for --query on a terminal)")
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_run_formats())));
+  add_name_option(*command, "--output-format", arguments->output_format, all_run_formats(),
+                  "Format of the results (default: trec; text for --query on a terminal)");
   command->add_option("--tag", arguments->tag, "Name of the run in trec output")
       ->type_name("NAME")
       ->capture_default_str();

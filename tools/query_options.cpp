@@ -16,29 +16,36 @@ void add_query_source_options(CLI::App& command, QuerySource& source) {
       command.add_option("-q,--queries", source.file, "File of queries, plain, gzip or zstd; - is standard input")
           ->type_name("FILE");
   require_one_of(command, command.add_option("--query", source.text, "One query")->type_name("TEXT"), file);
-  const std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
-  command.add_option("--queries-format", source.form, "Format of the file")
-      ->type_name("NAME")
-      ->check(name_validator(forms))
-      ->capture_default_str();
+  add_query_format_option(command, source.format, "Format of the file");
+}
+
+void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help) {
+  add_value_option(command, "--queries-format", format, query_formats, help);
 }
 
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-std::vector<Query> read_query_file(const std::string& path, const std::string& form) {
-  return parse_queries(read_whole(path, max_query_file_bytes), form, source_name(path)).queries;
+std::vector<Query> read_query_file(const std::string& path, QueryFormat format) {
+  return parse_queries(read_whole(path, max_query_file_bytes), format, source_name(path)).queries;
 }
 
 std::vector<Query> read_queries(const QuerySource& source) {
   if (source.file.empty()) return {{"1", source.text}};
-  return read_query_file(source.file, source.form);
+  return read_query_file(source.file, source.format);
 }
 
-QueryLogFile::QueryLogFile(const std::string& path, std::string form, const Resources& resources)
-    : name_(source_name(path)), form_(std::move(form)), text_(spool_whole(path, resources)) {}
+std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {
+  std::vector<std::string_view> texts;
+  texts.reserve(queries.size());
+  for (const Query& query : queries) texts.push_back(query.text);
+  return texts;
+}
 
-std::string_view QueryLogFile::for_each(const QueryVisitor& visit) const {
-  return for_each_query(as_text(text_.bytes()), form_, name_, visit,
+QueryLogFile::QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources)
+    : name_(source_name(path)), format_(format), text_(spool_whole(path, resources)) {}
+
+QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
+  return for_each_query(as_text(text_.bytes()), format_, name_, visit,
                         [](std::string_view piece) { release_pages(as_bytes(piece)); });
 }
 
@@ -75,39 +82,26 @@ void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
   command.add_option("--b", arguments.b, "BM25's b (default: the index's)")
       ->type_name("X")
       ->check(range_validator(0.0, 1.0));
-  command.add_option("--idf", arguments.idf, "Formula for the inverse document frequency")
-      ->type_name("NAME")
-      ->check(name_validator({"lucene", "robertson"}))
-      ->capture_default_str();
-  command
-      .add_option("--scores", arguments.scores,
-                  "Precision of scores:\n  exact: 32-bit floating point\n  quantized: sums of the integers that "
-                  "--quantize stored in the index")
-      ->type_name("NAME")
-      ->check(name_validator({"exact", "quantized"}))
-      ->capture_default_str();
-  command
-      .add_option("--scorer", arguments.scorer,
-                  "Scoring function:\n  bm25: BM25 alone\n  bm25+pagerank: A * PageRank + (1 - A) * BM25, both from 0 "
-                  "to 1, for --alpha A")
-      ->type_name("NAME")
-      ->check(name_validator({bm25_scorer, pagerank_scorer}))
-      ->capture_default_str();
+  add_value_option(command, "--idf", arguments.idf, idf_names, "Formula for the inverse document frequency");
+  add_value_option(command, "--scores", arguments.scores, scores_names,
+                   with_choices("Precision of scores:", scores_names));
+  add_value_option(command, "--scorer", arguments.scorer, scorer_names,
+                   with_choices("Scoring function:", scorer_names));
   add_alpha_option(command, arguments.alpha);
   command.add_flag("--no-early-termination", arguments.no_early_termination,
                    "Read all lists to the end, even if global scores show that no more results can follow");
 }
 
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index) {
-  if (arguments.alpha && arguments.scorer != pagerank_scorer)
-    throw CLI::ValidationError("--alpha", std::string("needs --scorer ") + pagerank_scorer);
+  if (arguments.alpha && arguments.scorer != Scorer::bm25_pagerank)
+    throw CLI::ValidationError("--alpha", "needs --scorer bm25+pagerank");
   ScoringOptions options;
   options.bm25 = index.manifest().bm25;
   if (arguments.k1) options.bm25.k1 = *arguments.k1;
   if (arguments.b) options.bm25.b = *arguments.b;
-  options.idf = arguments.idf == "robertson" ? Idf::robertson : Idf::lucene;
-  options.scores = arguments.scores == "quantized" ? Scores::quantized : Scores::exact;
-  options.scorer = scorer_named(arguments.scorer);
+  options.idf = arguments.idf;
+  options.scores = arguments.scores;
+  options.scorer = arguments.scorer;
   if (!index.global_scores().empty() && index.manifest().scores) options.alpha = index.manifest().scores->alpha;
   if (arguments.alpha) options.alpha = *arguments.alpha;
   options.early_termination = !arguments.no_early_termination;

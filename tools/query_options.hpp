@@ -17,33 +17,39 @@
 namespace quern::tools {
 
 struct QuerySource {
-  std::string file, form = "auto";
+  std::string file;
+  QueryFormat format = QueryFormat::automatic;
   std::string text;  ///< one query instead of a file
 };
 
 /// -q/--queries, --query (one of the two is required) and --queries-format.
 void add_query_source_options(CLI::App& command, QuerySource& source);
+/// --queries-format alone.
+void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help);
 std::vector<Query> read_queries(const QuerySource& source);
-/// All queries of a file, "-" for standard input. `form` is one of query_file_forms().
-std::vector<Query> read_query_file(const std::string& path, const std::string& form = "auto");
+/// All queries of a file, "-" for standard input.
+std::vector<Query> read_query_file(const std::string& path, QueryFormat format = QueryFormat::automatic);
+/// Views of the queries' texts.
+std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
 /// What messages call a file that may be standard input.
 std::string source_name(const std::string& path);
 
-/// A log of queries of any size. Its text, decompressed, lies in a work file: what is mapped of it the system takes
-/// back when it needs memory, and nothing else grows with it.
+/// A log of queries of any size. Its decompressed text is in a temporary file and mapped, so the system can reclaim the
+/// memory; nothing else grows with the log.
 class QueryLogFile {
  public:
-  /// Reads the whole file, "-" for standard input, into resources.tmp_folder. `form` is one of query_file_forms().
-  QueryLogFile(const std::string& path, std::string form, const Resources& resources);
+  /// Reads the whole file, "-" for standard input, into resources.tmp_folder.
+  QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources);
 
   /// What messages call the log.
   const std::string& name() const { return name_; }
-  /// Calls visit(id, text) for each query in the log's order, as for_each_query() does, each time anew; gives the name
-  /// of the form that the log has.
-  std::string_view for_each(const QueryVisitor& visit) const;
+  /// Calls visit(id, text) for each query in the log's order, as for_each_query() does, and returns the log's format.
+  /// May be called several times.
+  QueryFormat for_each(const QueryVisitor& visit) const;
 
  private:
-  std::string name_, form_;
+  std::string name_;
+  QueryFormat format_;
   MappedFile text_;
 };
 
@@ -60,12 +66,11 @@ class TextOutput {
   std::optional<FileAppender> out_;
 };
 
-inline constexpr const char* bm25_scorer = "bm25";
-inline constexpr const char* pagerank_scorer = "bm25+pagerank";
-
 struct ScoringArguments {
   std::optional<double> k1, b, alpha;
-  std::string idf = "lucene", scores = "exact", scorer = bm25_scorer;
+  Idf idf = Idf::lucene;
+  Scores scores = Scores::exact;
+  Scorer scorer = Scorer::bm25;
   bool no_early_termination = false;
 };
 
@@ -73,8 +78,8 @@ struct ScoringArguments {
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments);
 /// --alpha alone.
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha);
-/// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha
-/// is given to a scorer that has none.
+/// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha is given with a scorer that has
+/// none.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index);
 
 }  // namespace quern::tools

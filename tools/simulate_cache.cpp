@@ -15,7 +15,8 @@ namespace {
 struct SimulateCacheArguments {
   CommonOptions common;
   CacheArguments cache;
-  std::string index, log, train, form = "auto", plan;
+  std::string index, log, train, plan;
+  QueryFormat format = QueryFormat::automatic;
   std::vector<std::string> policies = names_of(all_cache_policies()), budgets = {"5%", "10%", "20%", "40%"};
   std::vector<double> max_admissions = {1};
   std::vector<std::size_t> ks = {10};
@@ -47,8 +48,8 @@ Json figures_json(const SimulatedCache& simulated) {
 
 /// The log's queries, which must outlive their texts.
 struct Log {
-  Log(const std::string& path, const std::string& form, const Resources& resources) {
-    const QueryLogFile file(path, form, resources);
+  Log(const std::string& path, QueryFormat format, const Resources& resources) {
+    const QueryLogFile file(path, format, resources);
     file.for_each([&](std::string_view, std::string_view text) { texts.emplace_back(text); });
     views.assign(texts.begin(), texts.end());
   }
@@ -72,7 +73,7 @@ std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const
   for (const std::string& budget : arguments.budgets)
     options.budgets_bytes.push_back(parse_budget(budget, index_bytes));
   const auto train = [&](const std::function<void(std::string_view)>& take) {
-    QueryLogFile(arguments.train, arguments.form, resources).for_each([&](std::string_view, std::string_view text) {
+    QueryLogFile(arguments.train, arguments.format, resources).for_each([&](std::string_view, std::string_view text) {
       take(text);
     });
   };
@@ -114,14 +115,14 @@ void run(const SimulateCacheArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
-    const Log log(arguments.log, arguments.form, resources);
+    const Log log(arguments.log, arguments.format, resources);
     const SimulatedCache simulated = simulate_plan(plan, index, log.views, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index));
   warn_of_full_visits(arguments.common, engine);
-  const Log log(arguments.log, arguments.form, resources);
+  const Log log(arguments.log, arguments.format, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
   if (arguments.csv) return print_csv(rows);
   if (!arguments.common.json) return print_table(rows);
@@ -136,26 +137,18 @@ void add_cache_simulation(CLI::App& simulate) {
   auto arguments = std::make_shared<SimulateCacheArguments>();
   CLI::App* command =
       simulate.add_subcommand("cache", "Simulate what a plan, or a sweep of plans, saves on a query log");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   command->add_option("-q,--queries", arguments->log, "The query log to simulate, plain, gzip or zstd")
       ->type_name("FILE")
       ->required();
-  const std::vector<std::string> forms(query_file_forms().begin(), query_file_forms().end());
-  command->add_option("--queries-format", arguments->form, "Format of the logs")
-      ->type_name("NAME")
-      ->check(name_validator(forms))
-      ->capture_default_str();
+  add_query_format_option(*command, arguments->format, "Format of the logs");
   CLI::Option* plan =
       command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote, with its settings")
           ->type_name("FILE");
   require_one_of(
       *command, plan,
       command->add_option("--train", arguments->train, "The log to make plans from, for a sweep")->type_name("FILE"));
-  command->add_option("--policy", arguments->policies, "Policies of a sweep (default: all)")
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_cache_policies())))
+  add_name_option(*command, "--policy", arguments->policies, all_cache_policies(), "Policies of a sweep (default: all)")
       ->delimiter(',');
   command
       ->add_option("--budget", arguments->budgets,

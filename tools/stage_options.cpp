@@ -12,11 +12,9 @@
 namespace quern::tools {
 
 void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments) {
-  std::vector<std::string> stemmers;
-  for (const auto& name : stemmer_names()) stemmers.emplace_back(name);
   command.add_option("--stemmer", arguments.stemmer, "Stemmer")
       ->type_name("NAME")
-      ->check(name_validator(stemmers))
+      ->check(name_validator(stemmer_names()))
       ->capture_default_str();
   command
       .add_option("--stopwords", arguments.stopwords, "Stop words to drop: none, english, or a file with one per line")
@@ -43,10 +41,8 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->check(size_validator())
       ->capture_default_str();
   add_analyzer_options(command, arguments.analyzer);
-  command.add_option("--duplicates", arguments.duplicates, "What to do with a document whose docno occurred before")
-      ->type_name("NAME")
-      ->check(name_validator(names_of(duplicates_names)))
-      ->capture_default_str();
+  add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
+                   "What to do with a document whose docno occurred before");
   command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
@@ -59,7 +55,7 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.reader.format = arguments.format;
   options.reader.max_document_bytes = parse_size(arguments.max_document);
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
-  options.duplicates = find_named(duplicates_names, arguments.duplicates, "way to treat duplicates").value;
+  options.duplicates = arguments.duplicates;
   options.max_errors = arguments.max_errors;
   return options;
 }
@@ -77,14 +73,9 @@ void add_pagerank_file_options(CLI::App& command, PagerankFiles& files) {
       ->excludes(links);
 }
 
-void add_pagerank_scale_option(CLI::App& command, std::string& scale) {
-  std::string help = "How PageRank is scaled to [0, 1] for scores:";
-  for (const PagerankScale* known : all_pagerank_scales())
-    help += fmt::format("\n  {}: {}", known->name, known->description);
-  command.add_option("--pagerank-scale", scale, help)
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_pagerank_scales())))
-      ->capture_default_str();
+void add_pagerank_scale_option(CLI::App& command, PagerankScale& scale) {
+  add_value_option(command, "--pagerank-scale", scale, pagerank_scales,
+                   with_choices("How PageRank is scaled to [0, 1] for scores:", pagerank_scales));
 }
 
 void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose) {
@@ -111,15 +102,8 @@ void add_order_options(CLI::App& command, OrderOptions& options) {
 }
 
 void add_build_options(CLI::App& command, BuildOptions& options) {
-  const std::vector<std::string> codecs = names_of(all_codecs());
-  command.add_option("--codec", options.codec, "Posting-list codec")
-      ->type_name("NAME")
-      ->check(name_validator(codecs))
-      ->capture_default_str();
-  command.add_option("--block-size", options.codec_options.block_size, "Postings per block")
-      ->type_name("N")
-      ->check(name_validator({"64", "128", "256", "512"}))
-      ->capture_default_str();
+  add_name_option(command, "--codec", options.codec, all_codecs(), "Posting-list codec")->capture_default_str();
+  add_block_size_option(command, options.codec_options.block_size, "Postings per block");
   command
       .add_option("--recursion", options.codec_options.recursion,
                   "For rpfd: how many times exceptions are themselves compressed")
@@ -157,10 +141,11 @@ Json to_json(const LinkCounts& counts) {
 }
 
 Json to_json(const PagerankReport& report) {
-  if (report.origin.from.empty()) return {{"from", nullptr}, {"links", to_json(report.links)}};
-  Json json = {{"from", report.origin.from}, {"all_the_same", report.all_the_same}};
+  const PagerankSource source = report.origin.source;
+  if (source == PagerankSource::unknown) return {{"from", nullptr}, {"links", to_json(report.links)}};
+  Json json = {{"from", name_of_value(pagerank_sources, source)}, {"all_the_same", report.all_the_same}};
   if (!report.origin.file_hash.empty()) json["file_hash"] = report.origin.file_hash;
-  if (report.origin.from == pagerank_from_score_file) {
+  if (source == PagerankSource::score_file) {
     json.update({{"scores", report.scores}, {"unknown", report.unknown}, {"missing", report.missing}});
     return json;
   }
@@ -211,7 +196,7 @@ void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_f
 namespace {
 
 void say_computed(const CommonOptions& options, const PagerankReport& report) {
-  say_links(options, report.links, report.origin.from == pagerank_from_link_file);
+  say_links(options, report.links, report.origin.source == PagerankSource::link_file);
   say(options, fmt::format("quern: computed PageRank in {}; {} without outgoing links",
                            count_text(report.iterations, "iteration"), count_text(report.dangling, "document")));
   if (!report.converged)
@@ -219,7 +204,7 @@ void say_computed(const CommonOptions& options, const PagerankReport& report) {
                              report.last_change));
 }
 
-void say_taken(const CommonOptions& options, const PagerankReport& report) {
+void say_read(const CommonOptions& options, const PagerankReport& report) {
   say(options, fmt::format("quern: read PageRank of {} from the file", count_text(report.scores, "document")));
   if (report.missing > 0)
     say(options,
@@ -232,10 +217,10 @@ void say_taken(const CommonOptions& options, const PagerankReport& report) {
 }  // namespace
 
 void say_report(const CommonOptions& options, const PagerankReport& report) {
-  const std::string& from = report.origin.from;
-  if (from == pagerank_from_links || from == pagerank_from_link_file) say_computed(options, report);
-  if (from == pagerank_from_score_file) say_taken(options, report);
-  if (from == pagerank_uniform) say(options, "quern: no links between documents");
+  const PagerankSource source = report.origin.source;
+  if (source == PagerankSource::links || source == PagerankSource::link_file) say_computed(options, report);
+  if (source == PagerankSource::score_file) say_read(options, report);
+  if (source == PagerankSource::uniform) say(options, "quern: no links between documents");
   if (report.all_the_same) say(options, "quern: all documents have the same PageRank");
 }
 

@@ -24,7 +24,7 @@ struct ParseArguments {
   std::string format = "auto";
   std::string max_document = "64M";
   AnalyzerArguments analyzer;
-  std::string duplicates{duplicates_names[0].name};
+  Duplicates duplicates = ParseOptions().duplicates;
   std::uint64_t max_errors = ParseOptions().max_errors;
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);
@@ -34,7 +34,7 @@ ParseOptions parse_options(const ParseArguments& arguments);
 void add_order_options(CLI::App& command, OrderOptions& options);
 /// --links and --pagerank, of which one may be given.
 void add_pagerank_file_options(CLI::App& command, PagerankFiles& files);
-void add_pagerank_scale_option(CLI::App& command, std::string& scale);
+void add_pagerank_scale_option(CLI::App& command, PagerankScale& scale);
 /// --k1 and --b, for `purpose`.
 void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose);
 /// --codec, --block-size, --recursion, --k1, --b, --quantize.

@@ -18,10 +18,13 @@ struct SynthArguments {
   CommonOptions common;
   AnalyzerArguments analyzer;
   SynthOptions synth;
-  std::string df, queries, output, links, corpus, order = "url";
+  std::string df, queries, output, links, corpus;
   std::uint64_t documents = 0, df_documents = 0;
   double mean_links = 20;
 };
+
+/// The orders of synthetic indexes: whether docIDs fall with the global score.
+constexpr NamedValue<bool> synth_orders[] = {{"url", false, "by URL"}, {"score", true, "by decreasing global score"}};
 
 constexpr const char* corpus_member = "documents.trecweb";
 /// Of a corpus without --mean-length.
@@ -60,7 +63,6 @@ void load_queries(const SynthArguments& arguments, SynthOptions& options) {
 void make_index(const SynthArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   SynthOptions options = arguments.synth;
-  options.order_by_score = arguments.order == "score";
   load_table(arguments, options);
   load_queries(arguments, options);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
@@ -149,11 +151,8 @@ void add_synth_command(CLI::App& program) {
       ->type_name("X")
       ->check(range_validator(1.0, 1e6));
   command->add_option("--seed", synth.seed, "Seed of the random numbers")->type_name("N")->capture_default_str();
-  command
-      ->add_option("--order", arguments->order, "Order of docIDs:\n  url: by URL\n  score: by decreasing global score")
-      ->type_name("NAME")
-      ->check(name_validator({"url", "score"}))
-      ->capture_default_str();
+  add_value_option(*command, "--order", synth.order_by_score, synth_orders,
+                   with_choices("Order of docIDs:", synth_orders));
   command->add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
   command->add_option("--alpha", synth.scores.alpha, "Weight of PageRank in global scores")
       ->type_name("X")

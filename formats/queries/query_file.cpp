@@ -11,9 +11,6 @@
 namespace quern {
 namespace {
 
-constexpr std::string_view lines_form = "lines";
-constexpr std::string_view jsonl_form = "jsonl";
-
 /// One line taken apart: views of it.
 struct LineParts {
   std::string_view id, weight, text;
@@ -90,43 +87,43 @@ bool is_log_id_with_small_weight(const LineParts& parts) {
 
 bool is_anything(const LineParts&) { return true; }
 
-/// A form with one query a line.
-struct LineForm {
-  std::string_view name;
-  bool (*split)(std::string_view line, LineParts& parts);  ///< false if the line isn't of this form at all
-  bool (*likely)(const LineParts& parts);                  ///< what "auto" asks for beyond that
+/// A format with one query per line.
+struct LineFormat {
+  QueryFormat format;
+  bool (*split)(std::string_view line, LineParts& parts);  ///< false if the line isn't in this format at all
+  bool (*likely)(const LineParts& parts);                  ///< what detection requires beyond that
   std::string_view wanted;                                 ///< for messages
 };
 
-/// In the order in which "auto" tries them; the last one fits every file.
-constexpr LineForm line_forms[] = {
-    {jsonl_form, split_json, is_anything, "a JSON object"},
-    {"tsv", split_tab, is_single_word, "id<TAB>query"},
-    {"weighted", split_weighted, is_log_id_with_small_weight, "id:weight:query, with a number as weight"},
-    {"colon", split_colon, is_log_id, "id:query"},
-    {lines_form, split_nothing, is_anything, "a query"},
+/// In the order in which detection tries them; the last one fits every file.
+constexpr LineFormat line_formats[] = {
+    {QueryFormat::jsonl, split_json, is_anything, "a JSON object"},
+    {QueryFormat::tsv, split_tab, is_single_word, "id<TAB>query"},
+    {QueryFormat::weighted, split_weighted, is_log_id_with_small_weight, "id:weight:query, with a number as weight"},
+    {QueryFormat::colon, split_colon, is_log_id, "id:query"},
+    {QueryFormat::lines, split_nothing, is_anything, "a query"},
 };
-constexpr std::size_t num_line_forms = std::size(line_forms);
+constexpr std::size_t num_line_formats = std::size(line_formats);
 
-bool fits(const LineForm& form, std::string_view line) {
+bool fits(const LineFormat& format, std::string_view line) {
   LineParts parts;
-  return form.split(line, parts) && form.likely(parts);
+  return format.split(line, parts) && format.likely(parts);
 }
 
-/// A file of at least 100 lines of which at most one in 100 contradicts a form is more likely damaged than of
-/// another form: to read it as plain lines would give every query a wrong id without a word.
+/// A file of at least 100 lines of which at most one in 100 contradicts a format is more likely damaged than in
+/// another format: read as plain lines, every query would silently get a wrong id.
 bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
 
-/// The first form that all lines have.
-const LineForm& detect_line_form(std::string_view text, std::string_view name, const TextRelease& release) {
+/// The first format that fits all lines.
+const LineFormat& detect_line_format(std::string_view text, std::string_view name, const TextRelease& release) {
   std::uint64_t num_lines = 0;
-  std::uint64_t fitting[num_line_forms] = {}, first_misfit[num_line_forms] = {};
+  std::uint64_t fitting[num_line_formats] = {}, first_misfit[num_line_formats] = {};
   LineReader lines(text);
   ReleasedText released(text, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
     released.advance_to(line.data());
-    for (std::size_t i = 0; i < num_line_forms; ++i) {
-      if (fits(line_forms[i], line)) {
+    for (std::size_t i = 0; i < num_line_formats; ++i) {
+      if (fits(line_formats[i], line)) {
         ++fitting[i];
       } else if (first_misfit[i] == 0) {
         first_misfit[i] = lines.number();
@@ -137,10 +134,11 @@ const LineForm& detect_line_form(std::string_view text, std::string_view name, c
   for (; fitting[i] != num_lines; ++i) {
     if (!nearly_all(fitting[i], num_lines)) continue;
     throw InvalidArgument(std::string(name) + ", line " + std::to_string(first_misfit[i]) + ": is not " +
-                          std::string(line_forms[i].wanted) + ", as nearly all other lines are; mend it, or say with " +
-                          "--queries-format what the file is");
+                          std::string(line_formats[i].wanted) +
+                          ", as nearly all other lines are; correct the line, or " +
+                          "name the file's format with --queries-format");
   }
-  return line_forms[i];
+  return line_formats[i];
 }
 
 /// The first of `keys` that the object has.
@@ -153,7 +151,7 @@ simdjson::simdjson_result<simdjson::dom::element> first_of(const simdjson::dom::
   return simdjson::NO_SUCH_FIELD;
 }
 
-/// Reads queries from JSON objects, one a line.
+/// Reads queries from JSON objects, one per line.
 class JsonQueries {
  public:
   explicit JsonQueries(std::string_view name) : name_(name) {}
@@ -186,18 +184,18 @@ class JsonQueries {
   simdjson::dom::parser parser_;
 };
 
-/// Reads queries of a form with one a line.
+/// Reads queries in a format with one per line.
 class LineQueries {
  public:
-  LineQueries(const LineForm& form, std::string_view name) : form_(form), name_(name), json_(name) {}
+  LineQueries(const LineFormat& format, std::string_view name) : format_(format), name_(name), json_(name) {}
 
   /// The query of a line that isn't blank; its id and text are valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
     LineParts parts;
-    if (!form_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(form_.wanted));
+    if (!format_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(format_.wanted));
     ++num_queries_;
-    if (form_.name == jsonl_form) return json_.read(parts.text, number);
-    if (form_.name == lines_form) {
+    if (format_.format == QueryFormat::jsonl) return json_.read(parts.text, number);
+    if (format_.format == QueryFormat::lines) {
       own_id_ = std::to_string(num_queries_);
       parts.id = own_id_;
     }
@@ -205,16 +203,16 @@ class LineQueries {
   }
 
  private:
-  const LineForm& form_;
+  const LineFormat& format_;
   std::string_view name_;
   JsonQueries json_;
   std::uint64_t num_queries_ = 0;
   std::string own_id_;
 };
 
-void for_each_line(std::string_view text, const LineForm& form, std::string_view name, const QueryVisitor& visit,
+void for_each_line(std::string_view text, const LineFormat& format, std::string_view name, const QueryVisitor& visit,
                    const TextRelease& release) {
-  LineQueries queries(form, name);
+  LineQueries queries(format, name);
   LineReader lines(text);
   ReleasedText released(text, release);
   for (std::string_view line; lines.next(line);) {
@@ -224,22 +222,24 @@ void for_each_line(std::string_view text, const LineForm& form, std::string_view
   }
 }
 
-const TopicMarkup* markup_named(std::string_view form) {
+/// The markup of a format of topics; null for any other format.
+const TopicMarkup* markup_of(QueryFormat format) {
   for (const TopicMarkup* markup : {&trec_markup(), &webtrack_markup()}) {
-    if (form == markup->form) return markup;
+    if (format == markup->format) return markup;
   }
   return nullptr;
 }
 
-const LineForm* line_form_named(std::string_view form) {
-  const auto found = std::find_if(std::begin(line_forms), std::end(line_forms),
-                                  [form](const LineForm& candidate) { return candidate.name == form; });
-  return found == std::end(line_forms) ? nullptr : found;
+/// The format with one query per line; null for any other format.
+const LineFormat* line_format_of(QueryFormat format) {
+  const auto found = std::find_if(std::begin(line_formats), std::end(line_formats),
+                                  [format](const LineFormat& candidate) { return candidate.format == format; });
+  return found == std::end(line_formats) ? nullptr : found;
 }
 
 [[noreturn]] void refuse_zero_byte(std::string_view name, std::uint64_t line) {
   fail_at_line(name, line,
-               "holds a zero byte: not a text file, or one in UTF-16, which must be converted to UTF-8 first");
+               "contains a zero byte; this is not a text file, or one in UTF-16: convert it to UTF-8 first");
 }
 
 void check_is_text(std::string_view bytes, std::string_view name, const TextRelease& release) {
@@ -256,35 +256,18 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
   refuse_zero_byte(name, static_cast<std::uint64_t>(line));
 }
 
-[[noreturn]] void refuse_form(std::string_view form) {
-  std::string message = "unknown query format '" + std::string(form) + "': use one of";
-  for (const std::string_view known : query_file_forms()) message.append(" ").append(known);
-  throw InvalidArgument(message);
-}
-
 }  // namespace
 
-const std::vector<std::string_view>& query_file_forms() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> all{"auto", trec_markup().form, webtrack_markup().form};
-    for (const LineForm& form : line_forms) all.push_back(form.name);
-    return all;
-  }();
-  return names;
-}
-
-std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
-                                const QueryVisitor& visit, const TextRelease& release) {
-  const bool automatic = form == "auto";
-  const TopicMarkup* markup = markup_named(form);
-  const LineForm* line_form = line_form_named(form);
-  if (!automatic && markup == nullptr && line_form == nullptr) refuse_form(form);
+QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
+                           const TextRelease& release) {
+  const bool automatic = format == QueryFormat::automatic;
   check_is_text(bytes, name, release);
   const std::string_view text = without_byte_order_mark(bytes);
-  if (automatic) markup = detect_topic_markup(text);
-  if (automatic && markup == nullptr) line_form = &detect_line_form(text, name, release);
+  const TopicMarkup* markup = automatic ? detect_topic_markup(text) : markup_of(format);
+  const LineFormat* line_format = line_format_of(format);
+  if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
 
-  const std::string_view found_form = markup != nullptr ? markup->form : line_form->name;
+  const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
   bool any = false;
   const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
     any = true;
@@ -293,40 +276,42 @@ std::string_view for_each_query(std::string_view bytes, std::string_view form, s
   if (markup != nullptr) {
     for_each_topic(text, *markup, name, visit_query);
   } else {
-    for_each_line(text, *line_form, name, visit_query, release);
+    for_each_line(text, *line_format, name, visit_query, release);
   }
   if (!any) {
-    throw InvalidArgument(std::string(name) + ": holds no queries (read as " + std::string(found_form) +
-                          "; --queries-format names another form)");
+    throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
+                          std::string(name_of_value(query_formats, found)) +
+                          "); name another format with --queries-format");
   }
-  return found_form;
+  return found;
 }
 
-QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name) {
+QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name) {
   QueryFile file;
-  file.form = for_each_query(bytes, form, name, [&](std::string_view id, std::string_view text) {
+  file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
     file.queries.push_back({std::string(id), std::string(text)});
   });
   return file;
 }
 
 struct QueryLineParser::State {
-  State(const LineForm& form, std::string stream) : name(std::move(stream)), queries(form, name) {}
+  State(const LineFormat& format, std::string stream) : name(std::move(stream)), queries(format, name) {}
 
   const std::string name;
   LineQueries queries;
   std::uint64_t lines = 0;
 };
 
-QueryLineParser::QueryLineParser(std::string_view form, std::string name) {
-  const LineForm* line_form = line_form_named(form);
-  if (line_form == nullptr) {
-    std::string message = name + ": queries that come over time are of a form with one a line, which must be named:";
-    for (const LineForm& known : line_forms) message.append(" --queries-format ").append(known.name).append(",");
+QueryLineParser::QueryLineParser(QueryFormat format, std::string name) {
+  const LineFormat* line_format = line_format_of(format);
+  if (line_format == nullptr) {
+    std::string message = name + ": queries that arrive over time need a format with one query per line; use one of";
+    for (const LineFormat& known : line_formats)
+      message.append(" --queries-format ").append(name_of_value(query_formats, known.format)).append(",");
     message.back() = ' ';
-    throw InvalidArgument(message + "(not " + std::string(form) + ")");
+    throw InvalidArgument(message + "(not " + std::string(name_of_value(query_formats, format)) + ")");
   }
-  state_ = std::make_unique<State>(*line_form, std::move(name));
+  state_ = std::make_unique<State>(*line_format, std::move(name));
 }
 QueryLineParser::QueryLineParser(QueryLineParser&&) noexcept = default;
 QueryLineParser::~QueryLineParser() = default;

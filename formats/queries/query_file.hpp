@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/named.hpp"
+
 /// Reads query files in the formats of test collections and logs; see query_file.md.
 namespace quern {
 
@@ -16,13 +18,19 @@ struct Query {
   bool operator==(const Query&) const = default;
 };
 
-struct QueryFile {
-  std::vector<Query> queries;  ///< in the file's order; an id may come more than once, as in logs
-  std::string form;            ///< the form's name, never "auto"
+/// The formats of query files. `automatic` stands for the format that a file is found to have.
+enum class QueryFormat { automatic, trec, webtrack, jsonl, tsv, weighted, colon, lines };
+
+inline constexpr NamedValue<QueryFormat> query_formats[] = {
+    {"auto", QueryFormat::automatic}, {"trec", QueryFormat::trec},   {"webtrack", QueryFormat::webtrack},
+    {"jsonl", QueryFormat::jsonl},    {"tsv", QueryFormat::tsv},     {"weighted", QueryFormat::weighted},
+    {"colon", QueryFormat::colon},    {"lines", QueryFormat::lines},
 };
 
-/// Names of the forms, as --queries-format takes them; "auto" comes first.
-const std::vector<std::string_view>& query_file_forms();
+struct QueryFile {
+  std::vector<Query> queries;                   ///< in the file's order; an id may occur more than once, as in logs
+  QueryFormat format = QueryFormat::automatic;  ///< the file's format; never `automatic` once a file is read
+};
 
 /// Takes a query: its id and its text, as Query says. They are valid during the call.
 using QueryVisitor = std::function<void(std::string_view id, std::string_view text)>;
@@ -30,29 +38,28 @@ using QueryVisitor = std::function<void(std::string_view id, std::string_view te
 /// Called with text that a pass no longer needs: pieces from the front on, in order. Another pass may follow.
 using TextRelease = std::function<void(std::string_view piece)>;
 
-/// Calls visit(id, text) for the queries in `bytes`, the whole content of a file (decompressed), in the file's order;
-/// gives the form's name, never "auto". Memory does not grow with the number of queries. `form` is one of
-/// query_file_forms(); with "auto" it is found from all lines together, before the first call. `name` is what messages
-/// call the file. `release`, if given, lets the caller free the text's memory. Throws InvalidArgument for an
-/// unknown form, for a file without queries, and where "auto" can't decide; CorruptFile, with the line, where the file
-/// contradicts its form, when the queries before have been visited.
-std::string_view for_each_query(std::string_view bytes, std::string_view form, std::string_view name,
-                                const QueryVisitor& visit, const TextRelease& release = {});
+/// Calls visit(id, text) for the queries in `bytes`, the whole content of a file (decompressed), in the file's order,
+/// and returns the file's format. Memory does not grow with the number of queries. If `format` is `automatic`, all
+/// lines together decide it, before the first call. Messages call the file `name`. `release`, if given, lets the caller
+/// free the text's memory. Throws InvalidArgument for a file without queries and for one whose format can't be decided;
+/// CorruptFile, with the line, if the file contradicts its format, after visiting the queries before that line.
+QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
+                           const TextRelease& release = {});
 
 /// The same queries all at once.
-QueryFile parse_queries(std::string_view bytes, std::string_view form, std::string_view name);
+QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name);
 
-/// Takes queries that come line by line, for streams whose end nobody waits for.
+/// Parses queries that arrive line by line, for streams that may stay open.
 class QueryLineParser {
  public:
-  /// `form` is one with a query a line; it must be named, since only a whole file tells its form. `name` is what
-  /// messages call the stream. Throws InvalidArgument for another form.
-  QueryLineParser(std::string_view form, std::string name);
+  /// `format` must be one with one query per line, not `automatic`: only a whole file shows its format. Messages call
+  /// the stream `name`. Throws InvalidArgument for another format.
+  QueryLineParser(QueryFormat format, std::string name);
   QueryLineParser(QueryLineParser&&) noexcept;
   ~QueryLineParser();
 
   /// The query of the next line, which comes without its LF; none if it is blank. Throws CorruptFile, with the
-  /// line's number, where the line contradicts the form.
+  /// line's number, if the line contradicts the format.
   std::optional<Query> next(std::string_view line);
 
  private:

@@ -141,12 +141,14 @@ class TopicReader {
 }  // namespace
 
 const TopicMarkup& trec_markup() {
-  static const TopicMarkup markup{"trec", "top", "num", {}, {"title", "desc"}, {"number", "topic", "description"}};
+  static const TopicMarkup markup{
+      QueryFormat::trec, "top", "num", {}, {"title", "desc"}, {"number", "topic", "description"}};
   return markup;
 }
 
 const TopicMarkup& webtrack_markup() {
-  static const TopicMarkup markup{"webtrack", "topic", "num", {"number", "id"}, {"query", "title", "description"}, {}};
+  static const TopicMarkup markup{
+      QueryFormat::webtrack, "topic", "num", {"number", "id"}, {"query", "title", "description"}, {}};
   return markup;
 }
 

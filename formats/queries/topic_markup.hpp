@@ -10,7 +10,7 @@ namespace quern {
 
 /// How one kind of topic file is tagged.
 struct TopicMarkup {
-  std::string_view form;
+  QueryFormat format;
   std::string_view topic_tag;
   std::string_view id_tag;
   std::vector<std::string_view> id_attributes;   ///< of topic_tag; none if the id is in id_tag alone

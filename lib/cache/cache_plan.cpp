@@ -11,7 +11,7 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
   ScoringOptions scoring;
   scoring.bm25 = manifest.bm25;
   scoring.alpha = manifest.alpha;
-  scoring.scorer = scorer_named(manifest.scorer);
+  scoring.scorer = find_named(scorer_names, manifest.scorer, "scorer").value;
   scoring.early_termination = manifest.early_termination;
   return scoring;
 }
@@ -30,11 +30,11 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
   manifest.policy = options.policy;
   manifest.budget_bytes = options.budget_bytes;
   manifest.max_admission = options.max_admission;
-  manifest.count = visit_kind_name(options.demand.kind);
+  manifest.count = name_of_value(visit_kinds, options.demand.kind);
   manifest.k = options.demand.k;
   manifest.alpha = scoring.alpha;
   manifest.bm25 = scoring.bm25;
-  manifest.scorer = scorer_name(scoring.scorer);
+  manifest.scorer = name_of_value(scorer_names, scoring.scorer);
   manifest.early_termination = engine.ends_early();
   manifest.round = options.demand.round;
   manifest.block = blocks.size();

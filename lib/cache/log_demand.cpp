@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "quern/core/named.hpp"
 #include "quern/core/parallel_batch.hpp"
 
 namespace quern {
 namespace {
-
-constexpr NamedValue<VisitKind> visit_kinds[] = {{"visited", VisitKind::visited}, {"probed", VisitKind::probed}};
 
 /// Queries per call of visit().
 constexpr std::size_t queries_per_visit = 4096;
@@ -78,10 +75,6 @@ std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQ
   if (!group.empty()) visit(group);
   return distinct;
 }
-
-std::string_view visit_kind_name(VisitKind kind) { return name_of_value(visit_kinds, kind); }
-
-VisitKind visit_kind_named(std::string_view name) { return find_named(visit_kinds, name, "way to count visits").value; }
 
 LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
                          const DemandOptions& options, const Resources& resources) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/cache/cache_blocks.hpp"
+#include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/query/query_engine.hpp"
@@ -48,10 +49,11 @@ enum class VisitKind {
   probed    ///< up to the last document looked up in l(i): found in all of l(0) to l(i - 1)
 };
 
-/// "visited", "probed".
-std::string_view visit_kind_name(VisitKind kind);
-/// Throws InvalidArgument for another name.
-VisitKind visit_kind_named(std::string_view name);
+/// Kinds of visits as command lines and plans name them.
+inline constexpr NamedValue<VisitKind> visit_kinds[] = {
+    {"visited", VisitKind::visited, "up to the last document that is found in it and in all shorter lists"},
+    {"probed", VisitKind::probed, "up to the last document that is looked up in it"},
+};
 
 /// What the queries of a log read of one list.
 struct ListDemand {

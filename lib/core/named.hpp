@@ -24,6 +24,20 @@ std::string_view name_of_entry(const Entry& entry) {
   }
 }
 
+/// The description of a registry's entry, for help texts; empty if it has none.
+template <class Entry>
+std::string_view description_of_entry(const Entry& entry) {
+  if constexpr (std::is_pointer_v<Entry>) {
+    return description_of_entry(*entry);
+  } else if constexpr (requires { entry.description(); }) {
+    return entry.description();
+  } else if constexpr (requires { entry.description; }) {
+    return entry.description;
+  } else {
+    return {};
+  }
+}
+
 /// The names of all entries, in the registry's order.
 template <class Registry>
 std::vector<std::string> names_of(const Registry& registry) {
@@ -57,16 +71,18 @@ const auto& find_named(const Registry& registry, std::string_view name, std::str
   }
 }
 
-/// An enum's value and its name in options and files. A constexpr array of them, one per enum, is a registry too.
-template <class Enum>
+/// A value, usually an enum's, its name in options and files, and what help texts say about it. A constexpr array of
+/// them, one per enum, is a registry too.
+template <class Value>
 struct NamedValue {
   std::string_view name;
-  Enum value;
+  Value value;
+  std::string_view description = {};
 };
 
-/// The name of an enum's value, which must be in the table.
-template <class Table, class Enum>
-constexpr std::string_view name_of_value(const Table& table, Enum value) {
+/// The name of a value, which must be in the table.
+template <class Table, class Value>
+constexpr std::string_view name_of_value(const Table& table, Value value) {
   for (const auto& entry : table)
     if (entry.value == value) return entry.name;
   return {};

@@ -111,7 +111,7 @@ class IndexBuilder {
     manifest.corpus_format = from.corpus_format;
     manifest.max_document_bytes = from.max_document_bytes;
     manifest.duplicates = from.duplicates;
-    manifest.order = order_options_.by;
+    manifest.order = name_of_value(order_names, order_options_.by);
     manifest.order_seed = order_options_.seed;
     if (!order_.pagerank.empty() || !order_.global_scores.empty()) {
       manifest.scores = order_options_.scores;

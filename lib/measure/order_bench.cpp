@@ -14,7 +14,7 @@ namespace {
 /// The order; computes PageRank only if the order depends on it, although it would be stored with any order.
 DocumentOrder make(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                    const Resources& resources) {
-  const OrderMethod& method = order_named(options.by);
+  const OrderMethod& method = order_method(options.by);
   if (method.needs_pagerank()) return make_order(collection, options, files, resources);
   return method.compute({collection, options, {}, resources});
 }
@@ -61,7 +61,7 @@ CodecBits bits_of(const IndexReader& index) {
 OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                            unsigned block_size, const Resources& resources) {
   OrderFigures figures;
-  figures.by = options.by;
+  figures.by = name_of_value(order_names, options.by);
   const DocumentOrder order = make_measured(collection, options, files, resources, figures);
   for (const Codec* codec : all_codecs()) {
     BuildOptions build;

@@ -109,7 +109,7 @@ void check_memory(const OrderInput& input) {
 
 class BisectionOrder : public OrderMethod {
  public:
-  std::string_view name() const override { return "bisection"; }
+  OrderBy by() const override { return OrderBy::bisection; }
   std::string_view description() const override {
     return "recursive graph bisection, starting from the URL order: documents that share terms get near docIDs";
   }

@@ -15,12 +15,12 @@
 namespace quern {
 namespace {
 
-DocumentPagerank pagerank_of_graph(const ReadGraph& read, const char* from, const Resources& resources) {
+DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source, const Resources& resources) {
   const Pagerank computed = compute_pagerank(read.graph, {}, resources);
   DocumentPagerank pagerank;
   pagerank.ranks.assign(computed.ranks.begin(), computed.ranks.end());
   PagerankReport& report = pagerank.report;
-  report.origin = {from, read.file_hash};
+  report.origin = {source, read.file_hash};
   report.links = read.counts;
   report.dangling =
       static_cast<std::uint64_t>(std::count(read.graph.out_degrees.begin(), read.graph.out_degrees.end(), 0u));
@@ -34,7 +34,7 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, const char* from, cons
 DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
   if (collection.manifest().links == 0) return {};
   const ReadGraph read = graph_of_collection(collection, resources);
-  if (read.graph.edges() > 0) return pagerank_of_graph(read, pagerank_from_links, resources);
+  if (read.graph.edges() > 0) return pagerank_of_graph(read, PagerankSource::links, resources);
   DocumentPagerank none;
   none.report.links = read.counts;
   return none;
@@ -62,7 +62,7 @@ DocumentPagerank pagerank_of_score_file(const std::string& path, const Collectio
   });
   report.missing = pagerank.ranks.size() - report.scores;
   std::replace(pagerank.ranks.begin(), pagerank.ranks.end(), no_score, 0.0f);
-  report.origin = {pagerank_from_score_file, hash_text(source.hash())};
+  report.origin = {PagerankSource::score_file, hash_text(source.hash())};
   return pagerank;
 }
 
@@ -70,7 +70,8 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankF
                              const Resources& resources) {
   if (!files.scores.empty()) return pagerank_of_score_file(files.scores, collection, resources);
   if (files.links.empty()) return pagerank_of_links(collection, resources);
-  return pagerank_of_graph(graph_of_link_file(files.links, collection, resources), pagerank_from_link_file, resources);
+  return pagerank_of_graph(graph_of_link_file(files.links, collection, resources), PagerankSource::link_file,
+                           resources);
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ DocumentPagerank document_pagerank(const CollectionReader& collection, const Pag
   DocumentPagerank pagerank = pagerank_of(collection, files, resources);
   if (pagerank.ranks.empty() && needed) {
     pagerank.ranks.assign(collection.num_documents(), 1.0f);
-    pagerank.report.origin.from = pagerank_uniform;
+    pagerank.report.origin.source = PagerankSource::uniform;
   }
   const auto differ = std::adjacent_find(pagerank.ranks.begin(), pagerank.ranks.end(), std::not_equal_to<>());
   pagerank.report.all_the_same = !pagerank.ranks.empty() && differ == pagerank.ranks.end();

@@ -75,7 +75,7 @@ std::string score_order_key(float score, const DocumentRow& row) {
 
 class ScoreOrder : public OrderMethod {
  public:
-  std::string_view name() const override { return "score"; }
+  OrderBy by() const override { return OrderBy::score; }
   std::string_view description() const override {
     return "by falling global score: lets queries scored by bm25+pagerank stop early";
   }

@@ -20,7 +20,7 @@ namespace {
 
 class NaturalOrder : public OrderMethod {
  public:
-  std::string_view name() const override { return "natural"; }
+  OrderBy by() const override { return OrderBy::natural; }
   std::string_view description() const override { return "in the order of the corpus"; }
   DocumentOrder compute(const OrderInput& input) const override {
     check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
@@ -31,18 +31,9 @@ class NaturalOrder : public OrderMethod {
   }
 };
 
-}  // namespace
-
-const OrderMethod& natural_order() {
-  static const NaturalOrder order;
-  return order;
-}
-
-namespace {
-
 class RandomOrder : public OrderMethod {
  public:
-  std::string_view name() const override { return "random"; }
+  OrderBy by() const override { return OrderBy::random; }
   std::string_view description() const override { return "a random permutation from --seed, for comparison"; }
   DocumentOrder compute(const OrderInput& input) const override {
     DocumentOrder order = natural_order().compute(input);
@@ -53,18 +44,9 @@ class RandomOrder : public OrderMethod {
   }
 };
 
-}  // namespace
-
-const OrderMethod& random_order() {
-  static const RandomOrder order;
-  return order;
-}
-
-namespace {
-
 class UrlOrder : public OrderMethod {
  public:
-  std::string_view name() const override { return "url"; }
+  OrderBy by() const override { return OrderBy::url; }
   std::string_view description() const override { return "by reversed host, then path; documents without a URL last"; }
 
   /// Silvestri: Sorting Out the Document Identifier Assignment Problem (ECIR 2007).
@@ -100,6 +82,16 @@ class UrlOrder : public OrderMethod {
 
 }  // namespace
 
+const OrderMethod& natural_order() {
+  static const NaturalOrder order;
+  return order;
+}
+
+const OrderMethod& random_order() {
+  static const RandomOrder order;
+  return order;
+}
+
 const OrderMethod& url_order() {
   static const UrlOrder order;
   return order;
@@ -111,10 +103,12 @@ const std::vector<const OrderMethod*>& all_orders() {
   return orders;
 }
 
-const OrderMethod& order_named(std::string_view name) { return find_named(all_orders(), name, "docID order"); }
+const OrderMethod& order_method(OrderBy by) {
+  return find_named(all_orders(), name_of_value(order_names, by), "docID order");
+}
 
-std::string_view automatic_order(const CollectionManifest& collection) {
-  return collection.documents_without_url == 0 ? url_order().name() : natural_order().name();
+OrderBy automatic_order(const CollectionManifest& collection) {
+  return collection.documents_without_url == 0 ? OrderBy::url : OrderBy::natural;
 }
 
 void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources) {
@@ -130,9 +124,9 @@ void check_order_memory(const std::string& what, std::uint64_t needed_bytes, con
 
 DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                          const Resources& resources, PagerankReport* report) {
-  const OrderMethod& method = order_named(options.by);
+  const OrderMethod& method = order_method(options.by);
   DocumentPagerank pagerank = document_pagerank(collection, files, method.needs_pagerank(), resources);
-  if (!pagerank.ranks.empty()) pagerank_scale_named(options.scores.pagerank_scale).apply(pagerank.ranks);
+  if (!pagerank.ranks.empty()) apply_scale(options.scores.pagerank_scale, pagerank.ranks);
   if (report != nullptr) *report = pagerank.report;
   DocumentOrder order = method.compute({collection, options, pagerank.ranks, resources});
   order.pagerank_origin = pagerank.report.origin;

@@ -24,8 +24,10 @@ struct OrderInput {
 class OrderMethod {
  public:
   virtual ~OrderMethod() = default;
-  /// The name in options and manifests.
-  virtual std::string_view name() const = 0;
+  /// Which order it is.
+  virtual OrderBy by() const = 0;
+  /// Its name in options and manifests.
+  std::string_view name() const { return name_of_value(order_names, by()); }
   /// One line for help texts.
   virtual std::string_view description() const = 0;
   /// Whether it needs PageRank. Without links and without a file, all documents then have the same.
@@ -37,11 +39,11 @@ class OrderMethod {
 /// All orders, in the order in which help texts show them. The one place to add an order.
 const std::vector<const OrderMethod*>& all_orders();
 
-/// Throws InvalidArgument, with the known names, if no order has this name.
-const OrderMethod& order_named(std::string_view name);
+/// The method that computes this order.
+const OrderMethod& order_method(OrderBy by);
 
-/// The default order of a collection: "url" if all documents have a URL, else "natural".
-std::string_view automatic_order(const CollectionManifest& collection);
+/// The default order of a collection: `url` if all documents have a URL, else `natural`.
+OrderBy automatic_order(const CollectionManifest& collection);
 
 /// Bytes per document of a permutation, and of a second one while it is computed or inverted.
 inline constexpr std::uint64_t permutation_bytes = 2 * sizeof(docid_t);

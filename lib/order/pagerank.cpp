@@ -8,8 +8,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/core/named.hpp"
-
 namespace quern {
 
 namespace {
@@ -130,19 +128,17 @@ void scale_rank(std::span<float> ranks) {
   });
 }
 
-constexpr PagerankScale rank = {"rank", "the share of documents that have no greater PageRank", scale_rank};
-constexpr PagerankScale logarithm = {"log", "its logarithm, from the smallest (0) to the greatest (1)", scale_log};
-constexpr PagerankScale linear = {"linear", "divided by the greatest", scale_linear};
-
 }  // namespace
 
-const std::vector<const PagerankScale*>& all_pagerank_scales() {
-  static const std::vector<const PagerankScale*> scales = {&rank, &logarithm, &linear};
-  return scales;
-}
-
-const PagerankScale& pagerank_scale_named(std::string_view name) {
-  return find_named(all_pagerank_scales(), name, "scale of PageRank");
+void apply_scale(PagerankScale scale, std::span<float> ranks) {
+  switch (scale) {
+    case PagerankScale::rank:
+      return scale_rank(ranks);
+    case PagerankScale::log:
+      return scale_log(ranks);
+    case PagerankScale::linear:
+      return scale_linear(ranks);
+  }
 }
 
 }  // namespace quern

@@ -1,9 +1,9 @@
 #pragma once
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/order/page_graph.hpp"
 
 namespace quern {
@@ -26,20 +26,7 @@ struct Pagerank {
 /// bytes per document besides the graph.
 Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources);
 
-/// A way to map PageRank, which sums to 1 over all documents, to [0, 1] for use in scores. The greatest becomes 1. Wang
-/// et al. only say that PageRank and term scores are mapped to one range; the scale decides how early a query may stop.
-struct PagerankScale {
-  std::string_view name;
-  /// One line for help texts.
-  std::string_view description;
-  /// Replaces each rank, finite and at least 0, by its scaled value.
-  void (*apply)(std::span<float> ranks) = nullptr;
-};
-
-/// All scales, in the order in which help texts show them. The one place to add one.
-const std::vector<const PagerankScale*>& all_pagerank_scales();
-
-/// Throws InvalidArgument, with the known names, if no scale has this name.
-const PagerankScale& pagerank_scale_named(std::string_view name);
+/// Replaces each rank, finite and at least 0, by its value on the scale. There must be ranks.
+void apply_scale(PagerankScale scale, std::span<float> ranks);
 
 }  // namespace quern

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "quern/core/named.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
@@ -14,8 +13,6 @@
 
 namespace quern {
 namespace {
-
-constexpr NamedValue<Scorer> scorers[] = {{"bm25", Scorer::bm25}, {"bm25+pagerank", Scorer::bm25_pagerank}};
 
 constexpr double max_k1 = 1000;
 /// Integers up to it are exact in float32.
@@ -42,10 +39,6 @@ void check_bm25(const Bm25Parameters& bm25) {
 }
 
 }  // namespace
-
-std::string_view scorer_name(Scorer scorer) { return name_of_value(scorers, scorer); }
-
-Scorer scorer_named(std::string_view name) { return find_named(scorers, name, "scorer").value; }
 
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options) : index_(index), options_(options) {
   if (options.scores == Scores::quantized) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/query/algorithm.hpp"
 #include "quern/text/analyzer.hpp"
@@ -15,15 +16,23 @@ namespace quern {
 /// in the query. Quantized scores are sums of integers.
 enum class Scores { exact, quantized };
 
+inline constexpr NamedValue<Scores> scores_names[] = {
+    {"exact", Scores::exact, "32-bit floating point"},
+    {"quantized", Scores::quantized, "sums of the integers that --quantize stored in the index"},
+};
+
+inline constexpr NamedValue<Idf> idf_names[] = {{"lucene", Idf::lucene}, {"robertson", Idf::robertson}};
+
 /// bm25_pagerank: alpha · PageRank + (1 - alpha) · BM25, both in [0, 1] (Wang et al. 3.2). In float32, the sum of a
 /// document's term scores begins with alpha ⊗ PageRank, and w_t is (1 - alpha) times the term's share of the query's
 /// IDF.
 enum class Scorer { bm25, bm25_pagerank };
 
-/// "bm25" or "bm25+pagerank", as command lines and plans have it.
-std::string_view scorer_name(Scorer scorer);
-/// Throws InvalidArgument for any other name.
-Scorer scorer_named(std::string_view name);
+/// Scorers as command lines and plans name them.
+inline constexpr NamedValue<Scorer> scorer_names[] = {
+    {"bm25", Scorer::bm25, "BM25 alone"},
+    {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A"},
+};
 
 /// How documents are scored.
 struct ScoringOptions {

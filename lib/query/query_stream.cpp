@@ -20,8 +20,8 @@ std::optional<File> open_unless_standard_input(const std::string& path) {
 
 }  // namespace
 
-QueryStream::QueryStream(const std::string& path, const std::string& name, const std::string& format,
-                         std::size_t max_queries, std::chrono::milliseconds wait)
+QueryStream::QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
+                         std::chrono::milliseconds wait)
     : file_(open_unless_standard_input(path)),
       name_(name),
       parser_(format, name_),

@@ -20,7 +20,7 @@ class QueryStream {
  public:
   /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` is a query format with
   /// one query per line. Throws as QueryLineParser does for other formats, and IoError if the file can't be opened.
-  QueryStream(const std::string& path, const std::string& name, const std::string& format, std::size_t max_queries,
+  QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
               std::chrono::milliseconds wait);
   /// Stops reading, also while it waits for input.
   ~QueryStream();

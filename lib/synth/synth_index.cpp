@@ -68,7 +68,7 @@ class IndexSynthesis {
     const std::uint64_t tokens = std::accumulate(tree_.lengths().begin(), tree_.lengths().end(), std::uint64_t{0});
     const CollectionStatistics statistics{options_.table.documents, tokens};
     if (options_.pagerank || options_.order_by_score) pagerank_ = synthetic_pagerank(tree_, options_.seed);
-    if (!pagerank_.empty()) pagerank_scale_named(options_.scores.pagerank_scale).apply(pagerank_);
+    if (!pagerank_.empty()) apply_scale(options_.scores.pagerank_scale, pagerank_);
     if (options_.order_by_score) order_by_score(statistics);
     AssembledDocuments written = write_documents(write_lists(statistics));
     return std::move(written).finish(manifest(), in_order(std::move(pagerank_), documents_),
@@ -115,7 +115,7 @@ class IndexSynthesis {
     manifest.analyzer = options_.analyzer;
     manifest.corpus_format = "synth";
     manifest.lengths = Lengths::lossy;
-    manifest.order = options_.order_by_score ? "score" : "url";
+    manifest.order = name_of_value(order_names, options_.order_by_score ? OrderBy::score : OrderBy::url);
     manifest.order_seed = options_.seed;
     if (options_.pagerank || options_.order_by_score) {
       manifest.scores = options_.scores;
@@ -157,7 +157,6 @@ void check_options(const SynthOptions& options) {
   check_build_options(options.build);
   check_tree_options(tree_options(options));
   if (!(options.scores.alpha >= 0 && options.scores.alpha <= 1)) throw InvalidArgument("alpha must be 0 to 1");
-  pagerank_scale_named(options.scores.pagerank_scale);
 }
 
 }  // namespace

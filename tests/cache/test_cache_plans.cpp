@@ -25,7 +25,7 @@ class CachedPages {
  public:
   explicit CachedPages(unsigned block_size)
       : pages(83, {900, 40, 30, false}),
-        order(pages.order("score", alpha)),
+        order(pages.order(OrderBy::score, alpha)),
         model(pages.documents, order.documents),
         index(pages.index(order, alpha, blocks_of(block_size))),
         engine(index, with_pagerank(alpha)) {

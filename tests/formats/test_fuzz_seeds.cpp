@@ -71,7 +71,7 @@ Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::str
   CollectionReader collection = testing::collection_of(folder, pages(num_pages), 1500);
   const Resources resources = testing::small_resources(folder);
   OrderOptions order_options;
-  order_options.by = "random";
+  order_options.by = OrderBy::random;
   DocumentOrder order = make_order(collection, order_options, {}, resources);
   if (scores) {
     order.pagerank.assign(num_pages, 0.5f);

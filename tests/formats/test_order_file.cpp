@@ -51,11 +51,11 @@ TEST_CASE("An order comes back with its options and scores", "[format]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, three_pages());
   OrderOptions options;
-  options.by = "random";
+  options.by = OrderBy::random;
   options.seed = UINT64_MAX;
   DocumentOrder order{{2, 0, 1}, {}, {}};
   const OrderReader plain = reader_of(folder, order_bytes(folder, order, options, collection));
-  CHECK(plain.manifest().options.by == "random");
+  CHECK(plain.manifest().options.by == OrderBy::random);
   CHECK(plain.manifest().options.seed == UINT64_MAX);
   CHECK(plain.manifest().documents == 3);
   CHECK(plain.load().documents == order.documents);

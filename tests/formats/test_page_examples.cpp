@@ -119,7 +119,7 @@ TEST_CASE("The worked example of the order's page holds", "[format]") {
       testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
       FileKind::order, order_version));
   CHECK(order.load().documents == std::vector<docid_t>{2, 1, 0});
-  CHECK(order.manifest().options.by == "random");
+  CHECK(order.manifest().options.by == OrderBy::random);
   CHECK(order.manifest().options.seed == 1);
   CHECK(order.manifest().collection_hash == "0123456789abcdef");
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/formats/queries/query_file.hpp"
@@ -11,17 +13,18 @@ using quern::InvalidArgument;
 using quern::parse_queries;
 using quern::Query;
 using quern::QueryFile;
+using quern::QueryFormat;
 
 namespace {
 
 using Queries = std::vector<Query>;
 
-QueryFile automatic(std::string_view bytes) { return parse_queries(bytes, "auto", "test.queries"); }
+QueryFile automatic(std::string_view bytes) { return parse_queries(bytes, QueryFormat::automatic, "test.queries"); }
 
 /// What the reader says to a file that it refuses; empty where it takes the file.
-std::string complaint(std::string_view bytes, std::string_view form = "auto") {
+std::string complaint(std::string_view bytes, QueryFormat format = QueryFormat::automatic) {
   try {
-    parse_queries(bytes, form, "test.queries");
+    parse_queries(bytes, format, "test.queries");
   } catch (const quern::Error& error) {
     return error.what();
   }
@@ -46,104 +49,104 @@ std::string log_with_odd_line(int lines, int odd, const std::string& odd_line) {
 TEST_CASE("The worked examples of query_file.md give the queries that the page says", "[format][query_file]") {
   const Queries want{{"7", "water mills"}, {"12", "flour & bran"}};
   const struct {
-    std::string_view form, bytes;
+    QueryFormat format;
+    std::string_view bytes;
   } examples[] = {
-      {"trec",
+      {QueryFormat::trec,
        "<top>\n<num> Number: 7\n<title> Topic: water\n  mills\n<desc> Description:\nMills on rivers.\n</top>\n"
        "<top>\n<num> Number: 12\n<title> flour &amp; bran\n<narr> Narrative:\nAll of them.\n</top>\n"},
-      {"webtrack",
+      {QueryFormat::webtrack,
        "<?xml version=\"1.0\"?>\n<topics>\n<topic number=\"7\" type=\"faceted\">\n  <query>water mills</query>\n"
        "  <subtopic number=\"1\">Where?</subtopic>\n</topic>\n"
        "<topic number=\"12\"><query>flour &amp; bran</query></topic>\n</topics>\n"},
-      {"jsonl", "{\"_id\": \"7\", \"text\": \"water mills\"}\n{\"_id\": 12, \"text\": \"flour & bran\"}\n"},
-      {"tsv", "7\twater mills\n12\tflour & bran\n"},
-      {"weighted", "7:1:water mills\n12:4:flour & bran\n"},
-      {"colon", "7:water mills\n12:flour & bran\n"},
+      {QueryFormat::jsonl, "{\"_id\": \"7\", \"text\": \"water mills\"}\n{\"_id\": 12, \"text\": \"flour & bran\"}\n"},
+      {QueryFormat::tsv, "7\twater mills\n12\tflour & bran\n"},
+      {QueryFormat::weighted, "7:1:water mills\n12:4:flour & bran\n"},
+      {QueryFormat::colon, "7:water mills\n12:flour & bran\n"},
   };
-  for (const auto& [form, bytes] : examples) {
-    INFO(form);
+  for (const auto& [format, bytes] : examples) {
+    INFO(bytes);
     const QueryFile found = automatic(bytes);
-    CHECK(found.form == form);
+    CHECK(found.format == format);
     CHECK(found.queries == want);
-    CHECK(parse_queries(bytes, form, "test.queries").queries == want);
+    CHECK(parse_queries(bytes, format, "test.queries").queries == want);
   }
   const QueryFile lines = automatic("water mills\n\nflour & bran\n");
-  CHECK(lines.form == "lines");
+  CHECK(lines.format == QueryFormat::lines);
   CHECK(lines.queries == Queries{{"1", "water mills"}, {"2", "flour & bran"}});
 }
 
-TEST_CASE("All query file forms have names, auto first, and other names are refused", "[format][query_file]") {
-  const auto& forms = quern::query_file_forms();
-  REQUIRE(forms.size() == 8);
-  CHECK(forms.front() == "auto");
-  for (const std::string_view form : {"trec", "webtrack", "jsonl", "tsv", "weighted", "colon", "lines"}) {
-    CHECK(std::count(forms.begin(), forms.end(), form) == 1);
-  }
-  CHECK_THROWS_AS(parse_queries("1:a\n", "xml", "test.queries"), InvalidArgument);
-  CHECK(complaint("1:a\n", "xml").find("webtrack") != std::string::npos);
+TEST_CASE("All query formats have names, auto first", "[format][query_file]") {
+  const std::vector<std::string> names = quern::names_of(quern::query_formats);
+  CHECK(names == std::vector<std::string>{"auto", "trec", "webtrack", "jsonl", "tsv", "weighted", "colon", "lines"});
 }
 
-TEST_CASE("The form is decided by all lines, not by the first", "[format][query_file]") {
+TEST_CASE("All lines decide the format, not the first alone", "[format][query_file]") {
   SECTION("a plain log whose lines often hold colons stays plain") {
     const QueryFile found = automatic("linux 2.6: how to\n1984: a novel\nmill wheels\n");
-    CHECK(found.form == "lines");
+    CHECK(found.format == QueryFormat::lines);
     CHECK(found.queries[1] == Query{"2", "1984: a novel"});
   }
   SECTION("words before a colon are no ids, even if all lines have them") {
-    CHECK(automatic("site:gov mills\ndefine:quern\n").form == "lines");
-    CHECK(automatic("linux 2.6: how to\nwindows 95: what for\n").form == "lines");
-    CHECK(automatic("http://a1.example\nhttp://b2.example\n").form == "lines");
+    CHECK(automatic("site:gov mills\ndefine:quern\n").format == QueryFormat::lines);
+    CHECK(automatic("linux 2.6: how to\nwindows 95: what for\n").format == QueryFormat::lines);
+    CHECK(automatic("http://a1.example\nhttp://b2.example\n").format == QueryFormat::lines);
   }
   SECTION("a query that repeats its id is no weighted log") {
     const QueryFile found = automatic("8108:mill\n8109:8109:the history\n8110:7:eleven\n");
-    CHECK(found.form == "colon");
+    CHECK(found.format == QueryFormat::colon);
     CHECK(found.queries[1] == Query{"8109", "8109:the history"});
   }
   SECTION("a weight has at most three digits") {
-    CHECK(automatic("1:1000:mill\n").form == "colon");
-    CHECK(automatic("1:999:mill\n").form == "weighted");
+    CHECK(automatic("1:1000:mill\n").format == QueryFormat::colon);
+    CHECK(automatic("1:999:mill\n").format == QueryFormat::weighted);
   }
   SECTION("a tab in all lines makes ids, colons or not") {
     const QueryFile found = automatic("1\ttime: 12:30\nq2\t\n");
-    CHECK(found.form == "tsv");
+    CHECK(found.format == QueryFormat::tsv);
     CHECK(found.queries == Queries{{"1", "time: 12:30"}, {"q2", ""}});
-    CHECK(automatic("1\tmill\nmill stone\tgrit\n").form == "lines");
+    CHECK(automatic("1\tmill\nmill stone\tgrit\n").format == QueryFormat::lines);
   }
-  SECTION("a bracket in front doesn't make topics") { CHECK(automatic("<3 mills\n<b> bread\n").form == "lines"); }
-  SECTION("a brace in front doesn't make JSON") { CHECK(automatic("{x} mills\n{\n").form == "lines"); }
+  SECTION("a bracket in front doesn't make topics") {
+    CHECK(automatic("<3 mills\n<b> bread\n").format == QueryFormat::lines);
+  }
+  SECTION("a brace in front doesn't make JSON") { CHECK(automatic("{x} mills\n{\n").format == QueryFormat::lines); }
 }
 
 TEST_CASE("A log with one odd line in a hundred is refused, with the line", "[format][query_file]") {
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("line 150") != std::string::npos);
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("--queries-format") != std::string::npos);
   // Few lines say too little: the file is read as it stands.
-  CHECK(automatic(log_with_odd_line(99, 50, "no id here\n")).form == "lines");
-  CHECK(automatic(log_with_odd_line(100, 101, "")).form == "colon");
-  CHECK(parse_queries(log_with_odd_line(200, 150, "no id\n"), "lines", "test.queries").queries.size() == 200);
+  CHECK(automatic(log_with_odd_line(99, 50, "no id here\n")).format == QueryFormat::lines);
+  CHECK(automatic(log_with_odd_line(100, 101, "")).format == QueryFormat::colon);
+  CHECK(parse_queries(log_with_odd_line(200, 150, "no id\n"), QueryFormat::lines, "test.queries").queries.size() ==
+        200);
 }
 
-TEST_CASE("A form that is named is kept to, and a line that contradicts it is named", "[format][query_file]") {
-  CHECK(parse_queries("site:gov\n", "colon", "test.queries").queries == Queries{{"site", "gov"}});
-  CHECK(parse_queries("a b\tc d\n", "tsv", "test.queries").queries == Queries{{"a b", "c d"}});
-  CHECK(parse_queries("1:0.75:mill\n", "weighted", "test.queries").queries == Queries{{"1", "mill"}});
-  CHECK(parse_queries("1:mill\n", "lines", "test.queries").queries == Queries{{"1", "1:mill"}});
+TEST_CASE("The format that is asked for is used, and a line that contradicts it is reported", "[format][query_file]") {
+  CHECK(parse_queries("site:gov\n", QueryFormat::colon, "test.queries").queries == Queries{{"site", "gov"}});
+  CHECK(parse_queries("a b\tc d\n", QueryFormat::tsv, "test.queries").queries == Queries{{"a b", "c d"}});
+  CHECK(parse_queries("1:0.75:mill\n", QueryFormat::weighted, "test.queries").queries == Queries{{"1", "mill"}});
+  CHECK(parse_queries("1:mill\n", QueryFormat::lines, "test.queries").queries == Queries{{"1", "1:mill"}});
   const struct {
-    std::string_view form, bytes;
-  } wrong[] = {{"colon", "1:a\n\nno id\n"},
-               {"colon", "1:a\n\n: no id\n"},
-               {"tsv", "1\ta\n\n2 b\n"},
-               {"weighted", "1:1:a\n\n2:high:b\n"},
-               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\nnot json\n"},
-               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1,\"text\":\"a}\n"},
-               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"text\":\"a\"}\n"},
-               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1.5,\"text\":\"a\"}\n"},
-               {"jsonl", "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1}\n"},
-               {"trec", "<top>\n<num> 1 <title> a\n<top><title> b\n"},
-               {"webtrack", "<topic number='1'><query>a</query></topic>\n\n<topic><query>b</query></topic>"}};
-  for (const auto& [form, bytes] : wrong) {
+    QueryFormat format;
+    std::string_view bytes;
+  } wrong[] = {
+      {QueryFormat::colon, "1:a\n\nno id\n"},
+      {QueryFormat::colon, "1:a\n\n: no id\n"},
+      {QueryFormat::tsv, "1\ta\n\n2 b\n"},
+      {QueryFormat::weighted, "1:1:a\n\n2:high:b\n"},
+      {QueryFormat::jsonl, "{\"id\":1,\"text\":\"a\"}\n\nnot json\n"},
+      {QueryFormat::jsonl, "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1,\"text\":\"a}\n"},
+      {QueryFormat::jsonl, "{\"id\":1,\"text\":\"a\"}\n\n{\"text\":\"a\"}\n"},
+      {QueryFormat::jsonl, "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1.5,\"text\":\"a\"}\n"},
+      {QueryFormat::jsonl, "{\"id\":1,\"text\":\"a\"}\n\n{\"id\":1}\n"},
+      {QueryFormat::trec, "<top>\n<num> 1 <title> a\n<top><title> b\n"},
+      {QueryFormat::webtrack, "<topic number='1'><query>a</query></topic>\n\n<topic><query>b</query></topic>"}};
+  for (const auto& [format, bytes] : wrong) {
     INFO(bytes);
-    CHECK_THROWS_AS(parse_queries(bytes, form, "test.queries"), CorruptFile);
-    CHECK(complaint(bytes, form).find("test.queries, line 3: ") == 0);
+    CHECK_THROWS_AS(parse_queries(bytes, format, "test.queries"), CorruptFile);
+    CHECK(complaint(bytes, format).find("test.queries, line 3: ") == 0);
   }
 }
 
@@ -166,7 +169,7 @@ TEST_CASE("A file without queries or without text is refused", "[format][query_f
     CHECK_THROWS_AS(automatic(bytes), InvalidArgument);
     CHECK(complaint(bytes).find("test.queries") == 0);
   }
-  CHECK_THROWS_AS(parse_queries("mills\n", "trec", "test.queries"), InvalidArgument);
+  CHECK_THROWS_AS(parse_queries("mills\n", QueryFormat::trec, "test.queries"), InvalidArgument);
   const std::string_view utf16(
       "\xff\xfe"
       "1\0:\0a\0",
@@ -174,27 +177,30 @@ TEST_CASE("A file without queries or without text is refused", "[format][query_f
   CHECK_THROWS_AS(automatic(utf16), CorruptFile);
 }
 
-TEST_CASE("Queries are handed out one by one, up to the line that is damaged", "[format][query_file]") {
-  const auto visited = [](std::string_view bytes, std::string_view form) {
+TEST_CASE("Queries are visited one by one, up to a damaged line", "[format][query_file]") {
+  const auto visited = [](std::string_view bytes, QueryFormat format) {
     Queries queries;
     std::string end;
     try {
-      end = quern::for_each_query(bytes, form, "test.queries", [&](std::string_view id, std::string_view text) {
-        queries.push_back({std::string(id), std::string(text)});
-      });
+      const QueryFormat found =
+          quern::for_each_query(bytes, format, "test.queries", [&](std::string_view id, std::string_view text) {
+            queries.push_back({std::string(id), std::string(text)});
+          });
+      end = quern::name_of_value(quern::query_formats, found);
     } catch (const CorruptFile&) {
       end = "damaged";
     }
     return std::pair(queries, end);
   };
   const Queries two{{"7", "mill"}, {"8", ""}};
-  CHECK(visited("7:mill\n8:\n", "auto") == std::pair(two, std::string("colon")));
-  CHECK(visited("7:mill\n8:\nno id\n9:x\n", "colon") == std::pair(two, std::string("damaged")));
-  CHECK(visited("{\"id\":7,\"text\":\"mill\"}\n{\"id\":8,\"text\":\" \"}\n{\"id\":9}", "jsonl") ==
+  CHECK(visited("7:mill\n8:\n", QueryFormat::automatic) == std::pair(two, std::string("colon")));
+  CHECK(visited("7:mill\n8:\nno id\n9:x\n", QueryFormat::colon) == std::pair(two, std::string("damaged")));
+  CHECK(visited("{\"id\":7,\"text\":\"mill\"}\n{\"id\":8,\"text\":\" \"}\n{\"id\":9}", QueryFormat::jsonl) ==
         std::pair(two, std::string("damaged")));
-  CHECK(visited("<num>7<title>mill<num>8<top><title>x", "auto") == std::pair(two, std::string("damaged")));
+  CHECK(visited("<num>7<title>mill<num>8<top><title>x", QueryFormat::automatic) ==
+        std::pair(two, std::string("damaged")));
   const Queries numbered{{"1", "mill"}, {"2", "stone"}};
-  CHECK(visited("mill\n\nstone", "auto") == std::pair(numbered, std::string("lines")));
+  CHECK(visited("mill\n\nstone", QueryFormat::automatic) == std::pair(numbered, std::string("lines")));
 }
 
 TEST_CASE("TREC topics of all ages are read", "[format][query_file]") {
@@ -203,7 +209,7 @@ TEST_CASE("TREC topics of all ages are read", "[format][query_file]") {
         "<top>\n\n<head> Tipster Topic Description\n\n<num> Number:  051\n\n<dom> Domain: Economics\n\n"
         "<title> Topic:  Airbus Subsidies\n\n<desc> Description:\n\nText.\n\n<fac> Factor(s):\n<nat> U.S.\n</fac>\n"
         "<def> Definition(s):\n</top>\n");
-    CHECK(found.form == "trec");
+    CHECK(found.format == QueryFormat::trec);
     CHECK(found.queries == Queries{{"051", "Airbus Subsidies"}});
   }
   SECTION("titles on the next line, tags in capitals, tags closed") {
@@ -242,7 +248,7 @@ TEST_CASE("Web track topics are read past comments, CDATA and a document type", 
       "<subtopic number=\"4\"><query>no</query></subtopic></topic>\n"
       "<topic id=2><query><![CDATA[a &amp; c]]> &eacute;</query></topic>\n"
       "<topic number=\"3\"><title>only a title</title></topic><topic number=\"4\"/></t>");
-  CHECK(found.form == "webtrack");
+  CHECK(found.format == QueryFormat::webtrack);
   CHECK(found.queries ==
         Queries{{"1", "obama family tree"}, {"2", "a &amp; c \xc3\xa9"}, {"3", "only a title"}, {"4", ""}});
 }
@@ -253,7 +259,7 @@ TEST_CASE("JSONL queries take the usual keys", "[format][query_file]") {
   CHECK(automatic("{\"text\":\"a\",\"_id\":18446744073709551615}\n").queries == Queries{{"18446744073709551615", "a"}});
 }
 
-TEST_CASE("a long file's text is told to be left behind piece by piece, in each pass from the front", "[format]") {
+TEST_CASE("A long file's text is released piece by piece, from the front in each pass", "[format]") {
   std::string text;
   std::size_t queries = 0;
   while (text.size() < 30'000'000) text += "q" + std::to_string(queries++) + ":some words of a query\n";
@@ -262,16 +268,17 @@ TEST_CASE("a long file's text is told to be left behind piece by piece, in each 
   const auto visit = [&](std::string_view id, std::string_view words) {
     if (words == "some words of a query" && id == "q" + std::to_string(visited)) ++visited;
   };
-  const std::string_view form = quern::for_each_query(text, "auto", "log", visit, [&](std::string_view piece) {
-    if (piece.data() == text.data()) {
-      ++passes;
-    } else {
-      CHECK(piece.data() == next);
-    }
-    next = piece.data() + piece.size();
-    CHECK(next <= text.data() + text.size());
-  });
-  CHECK(form == "colon");
+  const QueryFormat format =
+      quern::for_each_query(text, QueryFormat::automatic, "log", visit, [&](std::string_view piece) {
+        if (piece.data() == text.data()) {
+          ++passes;
+        } else {
+          CHECK(piece.data() == next);
+        }
+        next = piece.data() + piece.size();
+        CHECK(next <= text.data() + text.size());
+      });
+  CHECK(format == QueryFormat::colon);
   CHECK(visited == queries);
   CHECK(passes >= 2);
   // Nothing but the end is held back.

@@ -1,17 +1,17 @@
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 
 #include "quern/core/error.hpp"
 #include "quern/formats/queries/query_file.hpp"
 
-/// The first byte chooses the form. Whatever the bytes: queries with ids, or an error of ours.
+/// The first byte chooses the format. Whatever the bytes: queries with ids, or an error of ours.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const auto& forms = quern::query_file_forms();
-  const std::string_view form = forms[data[0] % forms.size()];
+  const quern::QueryFormat format = quern::query_formats[data[0] % std::size(quern::query_formats)].value;
   try {
     const quern::QueryFile file =
-        quern::parse_queries({reinterpret_cast<const char*>(data) + 1, size - 1}, form, "fuzz");
+        quern::parse_queries({reinterpret_cast<const char*>(data) + 1, size - 1}, format, "fuzz");
     if (file.queries.empty()) std::abort();
     for (const quern::Query& query : file.queries) {
       if (query.id.empty()) std::abort();

@@ -424,7 +424,7 @@ TEST_CASE("the kernels' sources, emulated, stay within bounds over damaged lists
 TEST_CASE("the kernels' sources, emulated, give the CPU's results with PageRank", "[gpu_emulated][property]") {
   RankedPages pages(67, {400, 60, 14, false});
   for (const double alpha : {0.3, 1.0}) {
-    const DocumentOrder order = pages.order("score", alpha);
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
     const auto queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 9);
     const IndexReader index = pages.index(order, alpha, blocks_of(8));
     check_all_ways(QueryEngine(index, with_pagerank(alpha)), queries);

@@ -125,11 +125,11 @@ TEST_CASE("the GPU gives the CPU's results with PageRank, whether it may stop ea
   SKIP_WITHOUT_GPU();
   RankedPages pages(67, {1100, 120, 14, false});
   for (const double alpha : {0.0, 0.3, 1.0}) {
-    for (const char* by : {"score", "natural"}) {
+    for (const OrderBy by : {OrderBy::score, OrderBy::natural}) {
       const DocumentOrder order = pages.order(by, alpha);
       const auto queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 40);
       for (const unsigned block_size : {8u, 128u}) {
-        INFO("alpha " << alpha << ", order " << by << ", blocks of " << block_size);
+        INFO("alpha " << alpha << ", order " << name_of_value(order_names, by) << ", blocks of " << block_size);
         const IndexReader index = pages.index(order, alpha, blocks_of(block_size));
         for (const bool early : {true, false}) check_gpu(QueryEngine(index, with_pagerank(alpha, early)), queries);
       }

@@ -115,7 +115,7 @@ TEST_CASE("units bound scores from above, and by little", "[gpu_batch][property]
 TEST_CASE("units bound scores that begin with PageRank", "[gpu_batch][property]") {
   RankedPages pages(89, {900, 150, 40, false});
   for (const double alpha : {0.0, 0.3, 1.0}) {
-    const DocumentOrder order = pages.order("score", alpha);
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
     const IndexReader index = pages.index(order, alpha, blocks_of(8));
     check_units(QueryEngine(index, with_pagerank(alpha)), ModelIndex(pages.documents, order.documents));
   }

@@ -160,7 +160,7 @@ std::vector<docid_t> bisection_of(const CollectionReader& collection, const Temp
                                   std::uint64_t memory_bytes) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   OrderOptions options;
-  options.by = "bisection";
+  options.by = OrderBy::bisection;
   return make_order(collection, options, {}, testing::small_resources(folder, threads, memory_bytes)).documents;
 }
 

@@ -21,8 +21,8 @@ struct Made {
   PagerankReport report;
 };
 
-Made make(const CollectionReader& collection, const TemporaryFolder& folder, const std::string& by,
-          const PagerankFiles& files = {}, const std::string& scale = "linear") {
+Made make(const CollectionReader& collection, const TemporaryFolder& folder, OrderBy by,
+          const PagerankFiles& files = {}, PagerankScale scale = PagerankScale::linear) {
   OrderOptions options;
   options.by = by;
   options.scores.pagerank_scale = scale;
@@ -33,18 +33,18 @@ Made make(const CollectionReader& collection, const TemporaryFolder& folder, con
 
 }  // namespace
 
-TEST_CASE("Every order brings PageRank, by docID, where pages link to each other", "[order][pagerank]") {
+TEST_CASE("Every order has PageRank by docID if pages link to each other", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   // a = c = x, b = x + 1.7 x.
   const float low = static_cast<float>(1 / 2.7);
   for (const OrderMethod* method : all_orders()) {
-    const Made made = make(collection, folder, std::string(method->name()));
+    const Made made = make(collection, folder, method->by());
     INFO(method->name());
     REQUIRE(made.order.pagerank.size() == 3);
     for (docid_t docid = 0; docid < 3; ++docid)
       CHECK(made.order.pagerank[docid] == Approx(made.order.documents[docid] == 1 ? 1.0f : low));
-    CHECK(made.order.pagerank_origin == PagerankOrigin{"links", ""});
+    CHECK(made.order.pagerank_origin == PagerankOrigin{PagerankSource::links, ""});
     CHECK(made.report.links.edges == 2);
     CHECK(made.report.dangling == 1);
     CHECK_FALSE(made.report.all_the_same);
@@ -55,41 +55,42 @@ TEST_CASE("Without links only the order that needs PageRank has any, the same fo
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(false));
   for (const OrderMethod* method : all_orders()) {
-    const Made made = make(collection, folder, std::string(method->name()));
+    const Made made = make(collection, folder, method->by());
     INFO(method->name());
     CHECK(made.order.pagerank == std::vector<float>(method->needs_pagerank() ? 3 : 0, 1.0f));
-    CHECK(made.order.pagerank_origin.from == (method->needs_pagerank() ? "uniform" : ""));
+    CHECK(made.order.pagerank_origin.source ==
+          (method->needs_pagerank() ? PagerankSource::uniform : PagerankSource::unknown));
     CHECK(made.report.all_the_same == method->needs_pagerank());
   }
 }
 
-TEST_CASE("A link file counts instead of the pages' own links", "[order][pagerank]") {
+TEST_CASE("A link file replaces the pages' own links", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
-  const Made made = make(collection, folder, "natural", {folder.write("links", "b\ta\nb\tc\nb\tx\n"), ""});
+  const Made made = make(collection, folder, OrderBy::natural, {folder.write("links", "b\ta\nb\tc\nb\tx\n"), ""});
   CHECK(made.order.pagerank[0] == 1);
   CHECK(made.order.pagerank[2] == 1);
   CHECK(made.order.pagerank[1] < 1);
-  CHECK(made.order.pagerank_origin.from == "link file");
+  CHECK(made.order.pagerank_origin.source == PagerankSource::link_file);
   CHECK(made.order.pagerank_origin.file_hash.size() == 16);
   CHECK(made.report.links.unknown == 1);
-  const Made none = make(collection, folder, "natural", {folder.write("no_links", "\n"), ""});
+  const Made none = make(collection, folder, OrderBy::natural, {folder.write("no_links", "\n"), ""});
   CHECK(none.order.pagerank == std::vector<float>(3, 1.0f));
   CHECK(none.report.all_the_same);
 }
 
-TEST_CASE("Scores of a file are taken as they are, missing ones as 0", "[order][pagerank]") {
+TEST_CASE("Scores in a file are used unchanged, missing ones as 0", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   const std::string file = folder.write("scores", "http://h.example/b\t8\nnobody 3\na 2\n");
-  const Made made = make(collection, folder, "natural", {"", file});
+  const Made made = make(collection, folder, OrderBy::natural, {"", file});
   CHECK(made.order.pagerank == std::vector<float>{0.25f, 1.0f, 0.0f});
-  CHECK(made.order.pagerank_origin.from == "score file");
+  CHECK(made.order.pagerank_origin.source == PagerankSource::score_file);
   CHECK(made.report.scores == 2);
   CHECK(made.report.unknown == 1);
   CHECK(made.report.missing == 1);
-  for (const PagerankScale* scale : all_pagerank_scales()) {
-    const Made scaled = make(collection, folder, "score", {"", file}, std::string(scale->name));
+  for (const auto& scale : pagerank_scales) {
+    const Made scaled = make(collection, folder, OrderBy::score, {"", file}, scale.value);
     CHECK(*std::max_element(scaled.order.pagerank.begin(), scaled.order.pagerank.end()) == 1);
   }
 }
@@ -98,6 +99,6 @@ TEST_CASE("A score file that names a document twice is refused with the line", "
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   const std::string file = folder.write("scores", "a 2\n\nnobody 1\nnobody 1\nhttp://h.example/c 2\n");
-  CHECK_THROWS_WITH(make(collection, folder, "natural", {"", file}), Catch::Contains("scores, line 5: "));
-  CHECK_THROWS_AS(make(collection, folder, "natural", {file, file}), InvalidArgument);
+  CHECK_THROWS_WITH(make(collection, folder, OrderBy::natural, {"", file}), Catch::Contains("scores, line 5: "));
+  CHECK_THROWS_AS(make(collection, folder, OrderBy::natural, {file, file}), InvalidArgument);
 }

@@ -15,7 +15,7 @@ using quern::testing::TemporaryFolder;
 
 namespace {
 
-std::vector<docid_t> compute(const CollectionReader& collection, const TemporaryFolder& folder, const char* by,
+std::vector<docid_t> compute(const CollectionReader& collection, const TemporaryFolder& folder, OrderBy by,
                              std::uint64_t seed = 1, std::uint64_t memory_bytes = 1 << 20, unsigned threads = 2) {
   OrderOptions options;
   options.by = by;
@@ -44,15 +44,15 @@ std::vector<Page> pages_with_urls(std::size_t count, std::uint64_t without_one_i
 TEST_CASE("The natural order is the corpus's", "[order]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(100, 3));
-  CHECK(compute(collection, folder, "natural") == testing::first_documents(100));
+  CHECK(compute(collection, folder, OrderBy::natural) == testing::first_documents(100));
 }
 
 TEST_CASE("The random order is a permutation that its seed alone decides", "[order]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(500, 3));
-  const std::vector<docid_t> first = compute(collection, folder, "random", 1);
-  CHECK(compute(collection, folder, "random", 1, 1 << 28, 1) == first);
-  CHECK(compute(collection, folder, "random", 2) != first);
+  const std::vector<docid_t> first = compute(collection, folder, OrderBy::random, 1);
+  CHECK(compute(collection, folder, OrderBy::random, 1, 1 << 28, 1) == first);
+  CHECK(compute(collection, folder, OrderBy::random, 2) != first);
   CHECK(first != testing::first_documents(500));
   std::vector<docid_t> sorted = first;
   std::sort(sorted.begin(), sorted.end());
@@ -62,7 +62,7 @@ TEST_CASE("The random order is a permutation that its seed alone decides", "[ord
   RandomBits random(1);
   std::vector<docid_t> wanted = testing::first_documents(5);
   for (std::size_t i = 5; i > 1; --i) std::swap(wanted[i - 1], wanted[random.below(i)]);
-  CHECK(compute(tiny, folder, "random", 1) == wanted);
+  CHECK(compute(tiny, folder, OrderBy::random, 1) == wanted);
 }
 
 TEST_CASE("The URL order sorts by host and path, documents without a URL last", "[order][property]") {
@@ -77,8 +77,8 @@ TEST_CASE("The URL order sorts by host and path, documents without a URL last", 
     if (a_url.empty() || b_url.empty()) return !a_url.empty() && b_url.empty();
     return url_order_key(a_url) < url_order_key(b_url);
   });
-  CHECK(compute(collection, folder, "url") == wanted);
-  CHECK(compute(collection, folder, "url", 1, 1 << 30, 1) == wanted);
+  CHECK(compute(collection, folder, OrderBy::url) == wanted);
+  CHECK(compute(collection, folder, OrderBy::url, 1, 1 << 30, 1) == wanted);
 }
 
 TEST_CASE("Pages of a host stand together in the URL order, its parts from the last to the first", "[order]") {
@@ -89,19 +89,18 @@ TEST_CASE("Pages of a host stand together in the URL order, its parts from the l
                                                                       {"3", "http://b.example/1", "", "x"},
                                                                       {"4", "http://a.example/z", "", "x"},
                                                                       {"5", "http://a.test/", "", "x"}});
-  CHECK(compute(collection, folder, "url") == std::vector<docid_t>{4, 2, 3, 0, 5, 1});
+  CHECK(compute(collection, folder, OrderBy::url) == std::vector<docid_t>{4, 2, 3, 0, 5, 1});
 }
 
-TEST_CASE("Orders are found by name, and auto takes URLs where all documents have one", "[order]") {
+TEST_CASE("Each order has a method, and auto chooses url if all documents have a URL", "[order]") {
   for (const OrderMethod* order : all_orders()) {
-    CHECK(&order_named(order->name()) == order);
+    CHECK(&order_method(order->by()) == order);
     CHECK_FALSE(order->description().empty());
   }
-  CHECK_THROWS_AS(order_named("reverse"), InvalidArgument);
   CollectionManifest manifest;
-  CHECK(automatic_order(manifest) == "url");
+  CHECK(automatic_order(manifest) == OrderBy::url);
   manifest.documents_without_url = 1;
-  CHECK(automatic_order(manifest) == "natural");
+  CHECK(automatic_order(manifest) == OrderBy::natural);
 }
 
 TEST_CASE("An order that does not fit the memory is refused before it is made", "[order]") {
@@ -111,5 +110,5 @@ TEST_CASE("An order that does not fit the memory is refused before it is made", 
   CHECK_THROWS_AS(check_order_memory(1001, 8, resources), InvalidArgument);
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(20, 3));
   for (const OrderMethod* order : all_orders())
-    CHECK_THROWS_AS(compute(collection, folder, std::string(order->name()).c_str(), 1, 100), InvalidArgument);
+    CHECK_THROWS_AS(compute(collection, folder, order->by(), 1, 100), InvalidArgument);
 }

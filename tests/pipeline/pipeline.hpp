@@ -33,9 +33,9 @@ class Pipeline {
     return file;
   }
 
-  DocumentOrder order(const CollectionReader& collection, std::string by = "natural", std::uint64_t seed = 1) const {
+  DocumentOrder order(const CollectionReader& collection, OrderBy by = OrderBy::natural, std::uint64_t seed = 1) const {
     OrderOptions options;
-    options.by = std::move(by);
+    options.by = by;
     options.seed = seed;
     return make_order(collection, options, {}, resources);
   }

@@ -30,11 +30,11 @@ class RankedPages {
         collection(pipeline.parse(as_jsonl(documents))),
         pagerank(draw_pagerank(documents.size(), seed)) {}
 
-  DocumentOrder order(const char* by, double alpha, const Bm25Parameters& bm25 = {}) const {
+  DocumentOrder order(OrderBy by, double alpha, const Bm25Parameters& bm25 = {}) const {
     OrderOptions options;
     options.scores.alpha = alpha;
     options.scores.bm25 = bm25;
-    DocumentOrder order = order_named(by).compute({collection, options, pagerank, pipeline.resources});
+    DocumentOrder order = order_method(by).compute({collection, options, pagerank, pipeline.resources});
     for (const docid_t document : order.documents) order.pagerank.push_back(pagerank[document]);
     return order;
   }

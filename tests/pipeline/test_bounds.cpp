@@ -58,7 +58,7 @@ TEST_CASE("block rows, greatest and k-th best parts bound their postings tightly
   Pipeline pipeline;
   const auto documents = random_corpus(23, {1300, 300, 12, false});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, "random", 5);
+  const DocumentOrder order = pipeline.order(collection, OrderBy::random, 5);
   const ModelIndex model(documents, order.documents);
   REQUIRE(model.lists().at("everywhere").size() >= 1000);
   const ModelScoring scoring = GENERATE(ModelScoring{1.2, 0.75, false}, ModelScoring{0, 0, false},

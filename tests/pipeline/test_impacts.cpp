@@ -74,7 +74,7 @@ TEST_CASE("quantized impacts are those of a model, for any bits, codec and block
   Pipeline pipeline;
   const auto documents = random_corpus(29, {500, 300, 40, false});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, "random", 5);
+  const DocumentOrder order = pipeline.order(collection, OrderBy::random, 5);
   const ModelIndex model(documents, order.documents);
   for (const unsigned bits : {4u, 8u, 16u}) {
     for (const ModelScoring& scoring : {ModelScoring{1.2, 0.75, false}, ModelScoring{100, 0.3, false}}) {

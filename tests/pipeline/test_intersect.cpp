@@ -60,7 +60,7 @@ TEST_CASE("every method finds the documents that have all terms, for any codec a
   Pipeline pipeline;
   const auto documents = random_corpus(43, {700, 300, 120, false});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, "random", 7);
+  const DocumentOrder order = pipeline.order(collection, OrderBy::random, 7);
   const ModelIndex model(documents, order.documents);
   const auto queries = random_queries(model, 150);
   std::vector<std::vector<docid_t>> wanted;

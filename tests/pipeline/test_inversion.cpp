@@ -134,7 +134,7 @@ TEST_CASE("an index of any docID order and corpus form holds what a plain invers
     const CollectionReader collection(pipeline.parse(with_urls ? as_jsonl(documents) : as_trectext(documents)));
     for (const OrderMethod* method : all_orders()) {
       INFO(size << " documents, order " << method->name());
-      const DocumentOrder order = pipeline.order(collection, std::string(method->name()), seed);
+      const DocumentOrder order = pipeline.order(collection, method->by(), seed);
       std::set<docid_t> different(order.documents.begin(), order.documents.end());
       REQUIRE(different.size() == size);
       REQUIRE(*different.rbegin() == size - 1);

@@ -19,7 +19,7 @@ TEST_CASE("bm25+pagerank gives the very bits of a plain scorer, whether it may s
   // More documents than a window has.
   RankedPages pages(67, {1100, 120, 14, false});
   for (const double alpha : {0.0, 0.3, 0.9, 1.0}) {
-    const DocumentOrder order = pages.order("score", alpha);
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
     const ModelIndex model(pages.documents, order.documents);
     ModelScoring scoring;
     scoring.alpha = alpha;
@@ -47,7 +47,7 @@ TEST_CASE("bm25+pagerank gives the very bits of a plain scorer in every order, f
           "[query][order][property]") {
   RankedPages pages(71, {700, 100, 20, false});
   for (const OrderMethod* method : all_orders()) {
-    const DocumentOrder order = pages.order(method->name().data(), 0.3);
+    const DocumentOrder order = pages.order(method->by(), 0.3);
     const ModelIndex model(pages.documents, order.documents);
     const IndexReader index = pages.index(order, 0.3, blocks_of(4));
     const auto queries = draw_queries(19, model, 25);
@@ -60,7 +60,7 @@ TEST_CASE("bm25+pagerank gives the very bits of a plain scorer in every order, f
         options.bm25 = {scoring.k1, scoring.b};
         options.idf = scoring.robertson ? Idf::robertson : Idf::lucene;
         const QueryEngine engine(index, options);
-        const bool as_ordered = alpha == 0.3 && scoring.k1 == 1.2 && method->name() == "score";
+        const bool as_ordered = alpha == 0.3 && scoring.k1 == 1.2 && method->by() == OrderBy::score;
         CHECK(engine.ends_early() == as_ordered);
         CHECK(engine.why_not_early().empty() == as_ordered);
         check_engine(engine, model, queries, scoring);
@@ -73,7 +73,7 @@ TEST_CASE("no query scores a document above its global score", "[query][order][p
   for (const Bm25Parameters bm25 : {Bm25Parameters{1.2, 0.75}, Bm25Parameters{0, 0.5}, Bm25Parameters{100, 1}}) {
     for (const double alpha : {0.0, 0.3, 0.999, 1.0}) {
       RankedPages pages(73, {300, 90, 200, false});
-      const DocumentOrder order = pages.order("score", alpha, bm25);
+      const DocumentOrder order = pages.order(OrderBy::score, alpha, bm25);
       CHECK(std::is_sorted(order.global_scores.begin(), order.global_scores.end(), std::greater<>()));
       const ModelIndex model(pages.documents, order.documents);
       ModelScoring scoring{bm25.k1, bm25.b};
@@ -115,7 +115,7 @@ TEST_CASE("documents with equal global scores come in the order of URLs, then of
 
 TEST_CASE("bm25+pagerank is refused where it can't be had", "[query][order]") {
   RankedPages pages(79, {100, 30, 20, false});
-  const DocumentOrder order = pages.order("score", 0.3);
+  const DocumentOrder order = pages.order(OrderBy::score, 0.3);
   BuildOptions build;
   build.quantize_bits = 8;
   const IndexReader index = pages.index(order, 0.3, build);

@@ -36,7 +36,7 @@ Written write_all(const std::string& corpus, unsigned threads, std::uint64_t par
   collection.container().verify(pipeline.resources);
   collection.verify_contents(pipeline.resources);
   pipeline.resources.memory_bytes = index_memory;
-  const DocumentOrder order = pipeline.order(collection, "url", 1);
+  const DocumentOrder order = pipeline.order(collection, OrderBy::url, 1);
   Written written;
   BuildOptions options;
   options.quantize_bits = 8;

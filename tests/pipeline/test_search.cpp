@@ -32,7 +32,7 @@ TEST_CASE("every algorithm over every coding gives the very bits of a plain scor
   Pipeline pipeline;
   const auto documents = random_corpus(31, {700, 200, 30, false});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, "url", 1);
+  const DocumentOrder order = pipeline.order(collection, OrderBy::url, 1);
   const ModelIndex model(documents, order.documents);
   const auto queries = draw_queries(3, model, 40);
   for (const BuildOptions& options : all_codings()) {
@@ -123,7 +123,7 @@ TEST_CASE("queries of a thousand terms give the very bits of a plain scorer", "[
   Pipeline pipeline;
   const auto documents = random_corpus(53, {2500, 1200, 40, false});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, "url", 1);
+  const DocumentOrder order = pipeline.order(collection, OrderBy::url, 1);
   const ModelIndex model(documents, order.documents);
   std::vector<std::string> terms;
   for (const auto& list : model.lists()) terms.push_back(list.first);
@@ -180,7 +180,7 @@ TEST_CASE("a document's score is the same bits in every docID order", "[query][o
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
   std::vector<std::map<std::string, float>> scores;
   for (const OrderMethod* method : all_orders()) {
-    const DocumentOrder order = pipeline.order(collection, std::string(method->name()), 9);
+    const DocumentOrder order = pipeline.order(collection, method->by(), 9);
     const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, {}));
     const QueryEngine engine(index, {});
     Analyzer analyzer = engine.make_analyzer();

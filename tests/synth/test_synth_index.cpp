@@ -64,7 +64,7 @@ TEST_CASE("by score, docIDs follow falling global scores that no impact exceeds"
   SynthOptions options = small_options(3000);
   options.order_by_score = true;
   options.scores.alpha = 0.4;
-  options.scores.pagerank_scale = "linear";
+  options.scores.pagerank_scale = PagerankScale::linear;
   const IndexReader index = Pipeline::open_index(synthesize(options, pipeline));
   const auto pagerank = index.pagerank(), scores = index.global_scores();
   REQUIRE(scores.size() == index.num_documents());

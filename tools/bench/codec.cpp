@@ -184,10 +184,7 @@ void add_codec_bench(CLI::App& bench) {
   index->type_name("");
   command->add_flag("--synthetic", arguments->synthetic, "Use synthetic lists of clustered documents instead")
       ->excludes(index);
-  command->add_option("--codec", arguments->codecs, "Codecs (default: all)")
-      ->type_name("NAME")
-      ->check(name_validator(names_of(all_codecs())))
-      ->delimiter(',');
+  add_name_option(*command, "--codec", arguments->codecs, all_codecs(), "Codecs (default: all)")->delimiter(',');
   command->add_option("--block-size", arguments->block_sizes, "Postings per block (default: 128,256)")
       ->type_name("N")
       ->delimiter(',');

@@ -97,8 +97,7 @@ void run(const BenchGpuArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const std::vector<std::string_view> texts = texts_of(queries);
   std::vector<const QueryAlgorithm*> algorithms;
   for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
   std::vector<const gpu::Strategy*> strategies;
@@ -110,7 +109,7 @@ void run(const BenchGpuArguments& arguments) {
   Json json = {{"bench", "gpu"},
                {"environment", environment_json()},
                {"index", index_json(index)},
-               {"scores", arguments.scoring.scores}};
+               {"scores", name_of_value(scores_names, arguments.scoring.scores)}};
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
   for (const GpuBenchFigures& figures :
        measure_gpu(engine, texts, strategies, algorithms, options, *resources.progress))
@@ -124,16 +123,10 @@ void run(const BenchGpuArguments& arguments) {
 void add_gpu_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuArguments>();
   CLI::App* command = bench.add_subcommand("gpu", "Measure query speed on GPUs, compared with the CPU");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
-  std::vector<std::string> names;
-  for (const QueryAlgorithm& algorithm : all_algorithms()) names.emplace_back(algorithm.name);
-  command->add_option("-a,--algorithms", arguments->algorithms, "Algorithms")
-      ->type_name("NAME")
+  add_name_option(*command, "-a,--algorithms", arguments->algorithms, all_algorithms(), "Algorithms")
       ->delimiter(',')
-      ->check(name_validator(names))
       ->capture_default_str();
   add_strategy_options(*command, arguments->strategies, arguments->bench.of_strategy);
   command->add_option("-k", arguments->bench.ks, "Results per query")

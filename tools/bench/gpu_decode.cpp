@@ -76,9 +76,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuDecodeArguments>();
   CLI::App* command =
       bench.add_subcommand("gpu-decode", "Measure how fast a GPU decodes posting lists into its memory");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   CLI::Option* least = command->add_option("--least-postings", arguments->min_postings, "Shortest list to decode")
                            ->type_name("N")
                            ->capture_default_str();

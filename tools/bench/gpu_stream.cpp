@@ -39,8 +39,7 @@ void run(const BenchGpuStreamArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const std::vector<std::string_view> texts = texts_of(queries);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   const QueryAlgorithm& algorithm = algorithm_named(arguments.algorithm);
   GpuEngine gpu(engine, arguments.gpu, *resources.progress);
@@ -78,15 +77,9 @@ void add_gpu_stream_bench(CLI::App& bench) {
   arguments->gpu.batch_queries = arguments->stream.max_queries;
   CLI::App* command =
       bench.add_subcommand("gpu-stream", "Measure response times of queries that arrive at a GPU at random");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
-  std::vector<std::string> names;
-  for (const QueryAlgorithm& algorithm : all_algorithms()) names.emplace_back(algorithm.name);
-  command->add_option("-a,--algorithm", arguments->algorithm, "Query algorithm")
-      ->type_name("NAME")
-      ->check(name_validator(names))
+  add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
   command->add_option("-k", arguments->k, "Results per query")
       ->type_name("N")
@@ -97,10 +90,7 @@ void add_gpu_stream_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(range_validator(1.0, 1e8))
       ->capture_default_str();
-  command->add_option("--batch", arguments->gpu.batch_queries, "Largest batch of queries that a GPU answers together")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
-      ->capture_default_str();
+  add_batch_option(*command, arguments->gpu.batch_queries);
   command->add_option("--batch-wait", arguments->wait_ms, "Longest time that a query waits for others, in milliseconds")
       ->type_name("MS")
       ->check(range_validator(0.0, 1e6))
@@ -111,10 +101,7 @@ void add_gpu_stream_bench(CLI::App& bench) {
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
-  command->add_option("--gpus", arguments->gpu.gpus, "Number of GPUs to use, starting with --gpu, or all")
-      ->type_name("N")
-      ->transform(gpus_validator())
-      ->capture_default_str();
+  add_gpus_option(*command, arguments->gpu.gpus);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {}, {{"quern bench gpu-stream my.quern -q log.txt --rates 10000,100000 --batch-wait 0.5"}});

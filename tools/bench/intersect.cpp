@@ -75,12 +75,10 @@ void print_row(const Json& row) {
 
 void run(BenchIntersectArguments arguments) {
   const Resources resources = make_resources(arguments.common);
-  if (arguments.methods.empty())
-    for (const IntersectionMethod& method : all_intersection_methods()) arguments.methods.emplace_back(method.name);
+  if (arguments.methods.empty()) arguments.methods = names_of(all_intersection_methods());
   Json json = {{"bench", "intersect"}, {"environment", environment_json()}};  // its load is that before the work
   const std::vector<Query> queries = read_queries(arguments.queries);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const std::vector<std::string_view> texts = texts_of(queries);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Intersection> chosen = intersections(arguments, index);
   const auto measured = measure_intersections(texts, chosen, arguments.repeats, *resources.progress);
@@ -98,15 +96,9 @@ void run(BenchIntersectArguments arguments) {
 void add_intersect_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchIntersectArguments>();
   CLI::App* command = bench.add_subcommand("intersect", "Measure intersection speed by method");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
-  std::vector<std::string> methods;
-  for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);
-  command->add_option("--method", arguments->methods, "Methods (default: all)")
-      ->type_name("NAME")
-      ->check(name_validator(methods))
+  add_name_option(*command, "--method", arguments->methods, all_intersection_methods(), "Methods (default: all)")
       ->delimiter(',');
   command->add_option("--segment", arguments->segments, "For stride: docIDs per segment; a row for each")
       ->type_name("N")

@@ -95,9 +95,7 @@ void add_lists_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchListsArguments>();
   CLI::App* command =
       bench.add_subcommand("lists", "Describe an index's posting lists: gaps, frequencies, maxima, co-occurrence");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
-      ->type_name("")
-      ->required();
+  add_index_argument(*command, arguments->index);
   command->add_option("-q,--queries", arguments->queries, "Queries, to measure how often their terms co-occur")
       ->type_name("FILE");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");

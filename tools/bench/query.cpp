@@ -22,35 +22,39 @@ struct BenchQueryArguments {
   std::size_t queries_limit = 0;
   std::vector<std::string> algorithms;
   std::vector<std::size_t> ks = {10, 100, 1000};
-  std::vector<std::string> scores = {"exact"}, scorers = {bm25_scorer}, early_termination = {"on"};
+  std::vector<Scores> scores = {Scores::exact};
+  std::vector<Scorer> scorers = {Scorer::bm25};
+  std::vector<bool> early_termination = {true};
   std::optional<double> alpha;
   unsigned repeats = 5, warm_up = 1;
 };
 
 /// An index, scored in one way.
 struct ScoredIndex {
-  ScoredIndex(const IndexReader& reader, const ScoringArguments& arguments_)
-      : arguments(arguments_), options(scoring_options(arguments_, reader)), engine(reader, options) {}
+  ScoredIndex(const IndexReader& reader, const ScoringArguments& arguments)
+      : options(scoring_options(arguments, reader)), engine(reader, options) {}
 
   bool with_pagerank() const { return options.scorer == Scorer::bm25_pagerank; }
+  std::string scores_name() const { return std::string(name_of_value(scores_names, options.scores)); }
+  std::string scorer_name() const { return std::string(name_of_value(scorer_names, options.scorer)); }
   std::string text() const {
-    if (!with_pagerank()) return arguments.scores + " scores";
+    if (!with_pagerank()) return scores_name() + " scores";
     return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
                        engine.ends_early() ? "on" : "off: " + engine.why_not_early());
   }
-  /// Indexes of the same documents in the same order must give the same results, scored in the same way.
-  std::string kin() const {
+  /// Names the family of indexes, of the same documents in the same order and scored in the same way, that must give
+  /// the same results.
+  std::string family() const {
     const IndexReader& index = engine.index();
     const IndexManifest& manifest = index.manifest();
     const std::string way =
-        arguments.scores + " " + arguments.scorer + (with_pagerank() ? std::to_string(options.alpha) : "");
-    if (manifest.collection_hash.empty() || arguments.scores != "exact" || with_pagerank())
+        scores_name() + " " + scorer_name() + (with_pagerank() ? std::to_string(options.alpha) : "");
+    if (manifest.collection_hash.empty() || options.scores != Scores::exact || with_pagerank())
       return way + " " + index.name();
     return fmt::format("{} {} {} {} {} {} {} {}", way, manifest.collection_hash, manifest.order, manifest.order_seed,
                        manifest.docid_base, manifest.postings, manifest.bm25.k1, manifest.bm25.b);
   }
 
-  ScoringArguments arguments;
   ScoringOptions options;
   QueryEngine engine;
 };
@@ -58,19 +62,19 @@ struct ScoredIndex {
 /// The ways of scoring that were asked for.
 std::vector<ScoringArguments> ways_of(const BenchQueryArguments& arguments) {
   std::vector<ScoringArguments> ways;
-  for (const std::string& scorer : arguments.scorers) {
+  for (const Scorer scorer : arguments.scorers) {
     ScoringArguments way;
     way.scorer = scorer;
-    if (scorer == bm25_scorer) {
-      for (const std::string& scores : arguments.scores) {
+    if (scorer == Scorer::bm25) {
+      for (const Scores scores : arguments.scores) {
         way.scores = scores;
         ways.push_back(way);
       }
       continue;
     }
     way.alpha = arguments.alpha;
-    for (const std::string& early : arguments.early_termination) {
-      way.no_early_termination = early == "off";
+    for (const bool early : arguments.early_termination) {
+      way.no_early_termination = !early;
       ways.push_back(way);
     }
   }
@@ -103,7 +107,7 @@ std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, const Subj
   std::map<std::string, std::size_t> families;
   std::vector<QuerySetUp> set_ups;
   for (const auto& index : subjects.indexes) {
-    const std::size_t family = families.try_emplace(index->kin(), families.size()).first->second;
+    const std::size_t family = families.try_emplace(index->family(), families.size()).first->second;
     for (const std::size_t k : arguments.ks)
       for (const std::string& algorithm : arguments.algorithms)
         set_ups.push_back({&index->engine, &algorithm_named(algorithm), k, family});
@@ -127,8 +131,8 @@ Json figures_json(const QueryFigures& figures, const QueryFigures& yardstick, co
   Json json = {{"index", figures.set_up.engine->index().name()},
                {"algorithm", figures.set_up.algorithm->name},
                {"k", figures.set_up.k},
-               {"scores", scored.arguments.scores},
-               {"scorer", scored.arguments.scorer},
+               {"scores", scored.scores_name()},
+               {"scorer", scored.scorer_name()},
                {"queries", figures.queries}};
   if (scored.with_pagerank()) {
     json["alpha"] = scored.options.alpha;
@@ -205,14 +209,12 @@ const QueryFigures& yardstick_of(std::span<const QueryFigures> table) {
 
 void run(BenchQueryArguments arguments) {
   const Resources resources = make_resources(arguments.common);
-  if (arguments.algorithms.empty())
-    for (const QueryAlgorithm& algorithm : all_algorithms()) arguments.algorithms.emplace_back(algorithm.name);
+  if (arguments.algorithms.empty()) arguments.algorithms = names_of(all_algorithms());
   Json json = {{"bench", "query"}, {"environment", environment_json()}};  // its load is that before the work
   if (!arguments.common.json) print(environment_line());
   std::vector<Query> queries = read_queries(arguments.queries);
   if (arguments.queries_limit != 0 && queries.size() > arguments.queries_limit) queries.resize(arguments.queries_limit);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const std::vector<std::string_view> texts = texts_of(queries);
   const Subjects subjects(arguments);
 
   const std::vector<QueryFigures> measured =
@@ -242,31 +244,17 @@ void add_query_bench(CLI::App& bench) {
   command->add_option("--queries-limit", arguments->queries_limit, "Use only the first N queries")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{1} << 40));
-  std::vector<std::string> algorithms;
-  for (const QueryAlgorithm& algorithm : all_algorithms()) algorithms.emplace_back(algorithm.name);
-  command->add_option("-a,--algorithm", arguments->algorithms, "Algorithms (default: all)")
-      ->type_name("NAME")
-      ->check(name_validator(algorithms))
+  add_name_option(*command, "-a,--algorithm", arguments->algorithms, all_algorithms(), "Algorithms (default: all)")
       ->delimiter(',');
   command->add_option("-k", arguments->ks, "Results per query (default: 10,100,1000)")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->delimiter(',');
-  command->add_option("--scores", arguments->scores, "Precision of scores (default: exact)")
-      ->type_name("NAME")
-      ->check(name_validator({"exact", "quantized"}))
-      ->delimiter(',');
-  command->add_option("--scorer", arguments->scorers, "Scoring functions (default: bm25)")
-      ->type_name("NAME")
-      ->check(name_validator({bm25_scorer, pagerank_scorer}))
-      ->delimiter(',');
+  add_value_option(*command, "--scores", arguments->scores, scores_names, "Precision of scores (default: exact)");
+  add_value_option(*command, "--scorer", arguments->scorers, scorer_names, "Scoring functions (default: bm25)");
   add_alpha_option(*command, arguments->alpha);
-  command
-      ->add_option("--early-termination", arguments->early_termination,
-                   "Early termination with bm25+pagerank (default: on)")
-      ->type_name("NAME")
-      ->check(name_validator({"on", "off"}))
-      ->delimiter(',');
+  add_value_option(*command, "--early-termination", arguments->early_termination, switches,
+                   "Early termination with bm25+pagerank (default: on)");
   add_repeats_option(*command, arguments->repeats, "Repetitions of each query, of which the median time counts");
   command->add_option("--warm-up", arguments->warm_up, "Passes over all queries before measuring")
       ->type_name("N")

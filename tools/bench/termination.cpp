@@ -22,10 +22,11 @@ double share(double part, double whole) { return whole == 0 ? 0 : part / whole; 
 
 Json figures_json(const IndexReader& index, const TerminationFigures& figures) {
   const DocumentScoreSettings& scores = *index.manifest().scores;
-  Json json = {{"index", index.name()},           {"pagerank_scale", scores.pagerank_scale},
-               {"alpha", scores.alpha},           {"k", figures.k},
-               {"queries", figures.queries},      {"stopped_early", figures.counts.stopped_early},
-               {"blocks", figures.counts.blocks}, {"blocks_decoded", figures.counts.blocks_decoded}};
+  Json json = {
+      {"index", index.name()},           {"pagerank_scale", name_of_value(pagerank_scales, scores.pagerank_scale)},
+      {"alpha", scores.alpha},           {"k", figures.k},
+      {"queries", figures.queries},      {"stopped_early", figures.counts.stopped_early},
+      {"blocks", figures.counts.blocks}, {"blocks_decoded", figures.counts.blocks_decoded}};
   json["depths"] = depths_json(figures.counts);
   json["curve"] = {{"term", figures.curve.term},
                    {"df", figures.curve.df},
@@ -49,7 +50,7 @@ void print_row(const IndexReader& index, const TerminationFigures& figures) {
   const auto percent = [](double part, double whole) { return 100 * share(part, whole); };
   print(fmt::format(
       "{:<28}{:<8}{:>7}{:>6}{:>9}{:>8.1f} %{:>10.1f} %{:>10.1f} %{:>10.1f} %{:>10.1f} %\n", index.name(),
-      scores.pagerank_scale, scores.alpha, figures.k, figures.queries,
+      name_of_value(pagerank_scales, scores.pagerank_scale), scores.alpha, figures.k, figures.queries,
       percent(static_cast<double>(figures.counts.stopped_early), static_cast<double>(figures.queries)),
       100 * shortest.mean_share(), percent(static_cast<double>(shortest.read), static_cast<double>(shortest.postings)),
       percent(static_cast<double>(all.read), static_cast<double>(all.postings)),
@@ -58,7 +59,7 @@ void print_row(const IndexReader& index, const TerminationFigures& figures) {
 
 ScoringOptions scoring_of(const IndexReader& index) {
   ScoringArguments arguments;
-  arguments.scorer = pagerank_scorer;
+  arguments.scorer = Scorer::bm25_pagerank;
   return scoring_options(arguments, index);
 }
 
@@ -66,8 +67,7 @@ void run(const BenchTerminationArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "termination"}, {"environment", environment_json()}};
   const std::vector<Query> queries = read_queries(arguments.queries);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
+  const std::vector<std::string_view> texts = texts_of(queries);
   json["queries"] = {{"file", arguments.queries.file}, {"count", queries.size()}};
   if (!arguments.common.json) print_head();
   for (const std::string& path : arguments.indexes) {
