@@ -190,7 +190,7 @@ TEST_CASE("files that are not an index, or of another kind, are distinguished", 
   CHECK_FALSE(std::filesystem::exists(folder.path("x")));
 
   std::string newer = read_file(collection);
-  newer[12] = 2;  // the format version; the header's checksum no longer fits
+  newer[12] = 9;  // the format version; the header's checksum no longer fits
   folder.write("newer", newer);
   check_failure(run_quern({"inspect", folder.path("newer")}), "header is damaged");
 }
