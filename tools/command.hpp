@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
-#include "quern/core/progress.hpp"
 #include "quern/core/resources.hpp"
 
 #include "help/command_text.hpp"
 
-/// What the commands share. A command has the file of its name: query.cpp, bench/gpu.cpp, simulate_cache.cpp. It parses
-/// options, calls the library and prints; no algorithm lives here.
+/// What the commands share. Each command has a file of its own, such as commands/query.cpp and bench/gpu.cpp, which
+/// defines its options, calls the library and prints; no algorithm lives here.
 namespace quern::tools {
 
 using Json = nlohmann::ordered_json;
