@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
 
 /// The contract between codecs and the rest: a posting list is coded as a list header and then blocks of block_size
@@ -19,14 +20,14 @@ using WordView = std::span<const std::uint32_t>;
 /// block: the owner of the memory provides that space (zeros after the words).
 inline constexpr std::size_t over_read_bytes = 64;
 inline constexpr std::size_t over_write_values = 32;
-/// Blocks of less than 64 postings pay for nothing: they let few postings make many blocks, as tests want it.
+/// Blocks of fewer than 64 postings are for tests, where few postings then make many blocks.
 inline constexpr unsigned min_block_size = 2;
 inline constexpr unsigned max_block_size = 512;
 
 struct CodecOptions {
-  /// Postings a block: a power of two from min_block_size to max_block_size.
+  /// Postings per block: a power of two from min_block_size to max_block_size.
   unsigned block_size = 128;
-  /// rpfd alone: how often the exceptions' arrays are compressed in their turn, 0 to 4.
+  /// rpfd alone: how many times the exceptions' arrays are themselves compressed, 0 to 4.
   unsigned recursion = 1;
 
   bool operator==(const CodecOptions&) const = default;
@@ -58,6 +59,34 @@ class ListEncoder {
   virtual void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) = 0;
   /// What the list took so far, list header included.
   virtual CodedBits bits() const = 0;
+};
+
+/// Checks that an encoder's caller keeps the contract of ListEncoder: full blocks, then perhaps one shorter, with the
+/// same number of postings in both passes. One per pass.
+class BlockOrder {
+ public:
+  explicit BlockOrder(unsigned block_size) : block_size_(block_size) {}
+
+  void restart() {
+    postings_ = 0;
+    ended_ = false;
+  }
+
+  /// Throws InvalidArgument for a block that can't come next.
+  void accept(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) {
+    if (gaps.size() != freqs.size() || gaps.empty() || gaps.size() > block_size_)
+      throw InvalidArgument("a block must have 1 to block_size gaps and as many frequencies");
+    if (ended_) throw InvalidArgument("only the last block of a list may be shorter than the block size");
+    ended_ = gaps.size() < block_size_;
+    postings_ += gaps.size();
+  }
+
+  std::uint64_t postings() const { return postings_; }
+
+ private:
+  unsigned block_size_;
+  std::uint64_t postings_ = 0;
+  bool ended_ = false;
 };
 
 /// Decodes blocks of one list. Words are not trusted: a block whose parts reach past `block`'s end throws CorruptFile

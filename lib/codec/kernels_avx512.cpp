@@ -9,7 +9,9 @@
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/kernel_parts.hpp"
 
-/// Every function here but the tables' makers is compiled for processors that may not be the one it runs on.
+/// The kernels of kernels_avx2.cpp with registers twice as wide. They repeat its structure on purpose: the instructions
+/// differ, and code shared by template would be compiled for one level only.
+/// All functions except those that make tables are compiled for processors that may not be the one this runs on.
 #define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 
 namespace quern {

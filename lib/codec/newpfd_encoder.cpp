@@ -2,8 +2,8 @@
 #include <array>
 #include <bit>
 
-#include "quern/codec/block_order.hpp"
 #include "quern/codec/byte_lanes.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/codecs.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/simple16.hpp"

@@ -2,7 +2,7 @@
 #include <array>
 #include <limits>
 
-#include "quern/codec/block_order.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/codecs.hpp"
 #include "quern/codec/rice_layout.hpp"
 

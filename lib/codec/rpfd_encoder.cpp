@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "quern/codec/block_order.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/codecs.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/codec/rpfd_widths.hpp"

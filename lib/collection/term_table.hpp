@@ -1,11 +1,17 @@
 #pragma once
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "quern/core/inline_hash.hpp"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "quern/core/types.hpp"
 
 namespace quern {
+
+/// XXH3-64 of a term, inlined for speed.
+inline std::uint64_t inline_hash(std::string_view term) { return XXH3_64bits(term.data(), term.size()); }
 
 /// A hash table from terms to numbers 0, 1, 2 … in the order in which they first occur. Open addressing over one array;
 /// a single buffer holds the bytes of all terms.
@@ -13,7 +19,7 @@ class TermTable {
  public:
   TermTable() { rehash(1024); }
 
-  /// The term's number; a new one where it is met for the first time.
+  /// The term's number; a new one if the term is new.
   std::uint32_t add(std::string_view term) { return add(term, inline_hash(term)); }
   /// The same with the hash known: that of inline_hash().
   std::uint32_t add(std::string_view term, std::uint64_t hash) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -41,6 +43,11 @@ class CudaError : public Error {
 };
 
 /// Throws IoError "DOING NAME: reason of errno", with a remedy where one is known.
-[[noreturn]] void throw_errno(const std::string& doing, const std::string& name);
+[[noreturn]] inline void throw_errno(const std::string& doing, const std::string& name) {
+  const int code = errno;
+  std::string text = doing + " " + name + ": " + std::strerror(code);
+  if (code == ENOSPC) text += "; free some space, or choose another folder with --tmp or -o";
+  throw IoError(text);
+}
 
 }  // namespace quern

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/progress.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/formats/index_file.hpp"

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/intersect/intersect.hpp"
 
 /// Measures how fast queries' lists are intersected, with all methods in one run.

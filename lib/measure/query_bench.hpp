@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// Measures how fast queries are answered, with several algorithms, numbers of results, indexes and scorings in one

@@ -77,7 +77,7 @@ class ScoreOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::score; }
   std::string_view description() const override {
-    return "by falling global score: lets queries scored by bm25+pagerank stop early";
+    return "by decreasing global score: lets queries scored by bm25+pagerank stop early";
   }
   bool needs_pagerank() const override { return true; }
 

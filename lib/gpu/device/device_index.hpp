@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// An index in a GPU's memory. Declared without CUDA: in a build without it, the constructor throws CudaError.

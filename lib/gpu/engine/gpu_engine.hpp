@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/gpu/engine/ranking_share.hpp"
 #include "quern/query/query_engine.hpp"
 

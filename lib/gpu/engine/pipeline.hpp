@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 
 /// Batches of work in flight on several GPUs, whatever the work is: a queue that all GPUs take from, a share of the
 /// work for each GPU with two batches in flight, and fail-over of a lost GPU's work to the others. Host code.

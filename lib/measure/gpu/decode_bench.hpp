@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 
 /// Measures how fast a GPU decodes posting lists to its memory. Declared without CUDA, as DeviceIndex is.

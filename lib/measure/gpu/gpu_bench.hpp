@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/measure/gpu/gpu_bound.hpp"
 #include "quern/query/query_statistics.hpp"

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/gpu/intersection/gpu_intersection.hpp"
 
 /// Measures how fast a GPU intersects beside the CPU of the same machine, all methods in one run.

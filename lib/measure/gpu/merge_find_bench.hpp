@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 
 /// Measures how fast a GPU finds the elements of a rising list in another, both decoded: figure 6 of Ding, He, Yan,
 /// Suel: Using Graphics Processors for High Performance IR Query Processing (WWW 2009). Declared without CUDA, as
