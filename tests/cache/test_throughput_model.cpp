@@ -92,7 +92,7 @@ TEST_CASE("measured points are read from lines, and a bad line is named", "[cach
   }
 }
 
-TEST_CASE("the page of measured points has an example that reads", "[cache][format]") {
+TEST_CASE("the example on the page of measured points can be read", "[cache][format]") {
   std::ifstream in(std::string(QUERN_SOURCE_DIR) + "/formats/tables/measured_points.md");
   std::string text, line;
   for (bool inside = false; std::getline(in, line);) {

@@ -32,7 +32,7 @@ std::string web_page(const std::string& docno, const std::string& html) {
 
 }  // namespace
 
-TEST_CASE("a missing or unknown corpus is an error that names the file and leaves nothing", "[cli]") {
+TEST_CASE("a missing or unknown corpus is an error that names the file and leaves no files", "[cli]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("empty"));
   std::string noise;

@@ -89,7 +89,8 @@ TEST_CASE("a plan of the index changes nothing on the CPU, and one of another in
   CHECK(mill.query({"--query", "mill", "--plan", mill.folder.path("nowhere")}).exit_status == 1);
 }
 
-TEST_CASE("or finds any term, and all of them, k cuts, and unknown terms find nothing", "[cli][query]") {
+TEST_CASE("or finds documents with any term, and those with all, k limits them, and unknown terms find none",
+          "[cli][query]") {
   const MillIndex mill;
   CHECK(ranking(mill.query({"--query", "stones mill", "-k", "1000"}).out).size() == 3);
   CHECK(ranking(mill.query({"--query", "stones mill", "-k", "2"}).out).size() == 2);
@@ -183,7 +184,7 @@ TEST_CASE("queries come from files, compressed ones and standard input, in their
   CHECK(lines_of(mill.query({"-q", "-", "--output-format", "json"}, queries).out).size() == 3);
 }
 
-TEST_CASE("a run goes to a file whole, the same bytes as to standard output", "[cli][query]") {
+TEST_CASE("a run is written to a file with the same bytes as to standard output", "[cli][query]") {
   const MillIndex mill;
   const std::string run = mill.folder.path("my.run");
   const RunOutcome outcome = mill.query({"--query", "mill stones", "-o", run});

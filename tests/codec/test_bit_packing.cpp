@@ -11,7 +11,7 @@ constexpr std::size_t over_read_words = over_read_bytes / 4;
 
 }  // namespace
 
-TEST_CASE("values of each width come back from each bit offset", "[codec][property]") {
+TEST_CASE("values of each width can be unpacked from each bit offset", "[codec][property]") {
   test::Random random(1);
   for (unsigned width = 0; width <= 32; ++width)
     for (unsigned offset = 0; offset < 64; ++offset) {
@@ -49,7 +49,7 @@ TEST_CASE("packing keeps the low bits of values that are too wide", "[codec]") {
   CHECK(words[0] << 27 == 0);
 }
 
-TEST_CASE("runs packed one behind another don't disturb each other", "[codec][property]") {
+TEST_CASE("runs packed one after another do not disturb each other", "[codec][property]") {
   test::Random random(2);
   for (unsigned trial = 0; trial < 200; ++trial) {
     Words words(4000);
@@ -74,7 +74,7 @@ TEST_CASE("runs packed one behind another don't disturb each other", "[codec][pr
   }
 }
 
-TEST_CASE("bits appended in chunks of every length come back", "[codec][property]") {
+TEST_CASE("bits appended in chunks of every length can be read back", "[codec][property]") {
   test::Random random(4);
   Words words(10000);
   BitAppender to(words.data(), 11);

@@ -103,7 +103,7 @@ std::string name_of(const Codec& codec, const CodecOptions& options) {
 
 }  // namespace
 
-TEST_CASE("every codec brings back lists of every length", "[codec][property]") {
+TEST_CASE("every codec decodes lists of every length", "[codec][property]") {
   Random random(1);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
@@ -115,7 +115,7 @@ TEST_CASE("every codec brings back lists of every length", "[codec][property]") 
   }
 }
 
-TEST_CASE("every codec brings back values of every bit width", "[codec][property]") {
+TEST_CASE("every codec decodes values of every bit width", "[codec][property]") {
   Random random(2);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
@@ -128,7 +128,7 @@ TEST_CASE("every codec brings back values of every bit width", "[codec][property
   }
 }
 
-TEST_CASE("every codec brings back outliers of every width, at any place", "[codec][property]") {
+TEST_CASE("every codec decodes outliers of every width at any place", "[codec][property]") {
   Random random(3);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
@@ -144,7 +144,7 @@ TEST_CASE("every codec brings back outliers of every width, at any place", "[cod
   }
 }
 
-TEST_CASE("every codec brings back one outlier at each place of a block", "[codec][property]") {
+TEST_CASE("every codec decodes one outlier at each place of a block", "[codec][property]") {
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
     for (unsigned at = 0; at < options.block_size; ++at) {
@@ -157,7 +157,7 @@ TEST_CASE("every codec brings back one outlier at each place of a block", "[code
   }
 }
 
-TEST_CASE("every codec brings back the greatest values", "[codec]") {
+TEST_CASE("every codec decodes the largest values", "[codec]") {
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
     for (std::uint32_t value : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu})
@@ -169,7 +169,7 @@ TEST_CASE("every codec brings back the greatest values", "[codec]") {
   }
 }
 
-TEST_CASE("every codec brings back blocks in which half of the values are exceptions", "[codec]") {
+TEST_CASE("every codec decodes blocks in which half of the values are exceptions", "[codec]") {
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
     for (unsigned width : {1u, 5u, 13u, 27u, 28u, 29u, 31u, 32u}) {
@@ -225,7 +225,7 @@ TEST_CASE("a list that is cut anywhere is refused", "[codec][property]") {
   }
 }
 
-TEST_CASE("encoders refuse blocks that no decoder could tell apart", "[codec]") {
+TEST_CASE("encoders refuse blocks of impossible sizes", "[codec]") {
   const std::vector<std::uint32_t> values(513);
   const auto first = [&](std::size_t n) { return std::span(values).first(n); };
   for (const Codec* codec : all_codecs()) {

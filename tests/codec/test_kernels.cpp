@@ -78,7 +78,7 @@ TEST_CASE("all levels sum gaps up modulo 2^32, patched or not", "[codec][propert
   }
 }
 
-TEST_CASE("all levels put patches in place, and refuse those behind the last value", "[codec][property]") {
+TEST_CASE("all levels put patches in place, and refuse those after the last value", "[codec][property]") {
   Random random(3);
   for (unsigned trial = 0; trial < 3000; ++trial) {
     const auto n = static_cast<unsigned>(1 + random() % 512), width = static_cast<unsigned>(random() % 32);

@@ -87,7 +87,7 @@ TEST_CASE("NewPFD's widths are within a hundredth of the best", "[codec][propert
   }
 }
 
-TEST_CASE("NewPFD takes a greater width where exceptions or high parts would be too many or too wide", "[codec]") {
+TEST_CASE("NewPFD chooses a larger width if exceptions would be too many or their high parts too wide", "[codec]") {
   // 200 exceptions of 512 would be the smallest.
   test::List list{std::vector<std::uint32_t>(512), std::vector<std::uint32_t>(512)};
   for (unsigned i = 0; i < 200; ++i) list.gaps[i] = 1 << 20;

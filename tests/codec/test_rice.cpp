@@ -70,7 +70,7 @@ TEST_CASE("Rice coding picks the width with the smallest size", "[codec][propert
   }
 }
 
-TEST_CASE("the base sums of a Rice block say what comes before", "[codec][property]") {
+TEST_CASE("the base sums of a Rice block are the sums before it", "[codec][property]") {
   Random random(3);
   const test::List list{test::random_values(random, 512, 8, 13, 50), test::random_values(random, 512, 2)};
   const Words words = test::encode(*rice_codec().make_encoder({512, 1}), list, 512).words;
@@ -117,7 +117,7 @@ TEST_CASE("Rice unary parts of 65,535 bits and more have their lengths in words"
   CHECK(out[300 - 256] == 9000300);
 }
 
-TEST_CASE("Rice blocks with unary parts that can't be are refused", "[codec]") {
+TEST_CASE("Rice blocks with impossible unary parts are refused", "[codec]") {
   const test::List list{{3, 0, 1}, {0, 2, 0}};
   const Words good = test::encode(*rice_codec().make_encoder({}), list, 128).words;
   std::vector<std::uint32_t> out(128 + over_write_values);

@@ -129,7 +129,7 @@ TEST_CASE("recursive PForDelta's arrays are numbered in preorder", "[codec]") {
   CHECK(rpfd::list_header_words(4) == 10);
 }
 
-TEST_CASE("recursive PForDelta refuses counts and positions that can't be", "[codec]") {
+TEST_CASE("recursive PForDelta refuses impossible counts and positions", "[codec]") {
   const CodecOptions options{64, 0};
   // Widths 0 and 0; 3 postings, so counts of 2 bits each: one docID exception, no frequency exception.
   const auto decode = [&](std::uint32_t header, std::uint32_t counts, std::uint32_t position) {

@@ -62,7 +62,7 @@ FewPostings random_list(std::size_t size, docid_t num_documents, RandomBits& ran
 
 }  // namespace
 
-TEST_CASE("All lists of up to seven documents of a collection survive", "[codec][property]") {
+TEST_CASE("All lists over collections of up to seven documents are decoded as encoded", "[codec][property]") {
   for (docid_t num_documents = 1; num_documents <= 7; ++num_documents) {
     for (unsigned chosen = 1; chosen < 1u << num_documents; ++chosen) {
       FewPostings list;
@@ -74,7 +74,7 @@ TEST_CASE("All lists of up to seven documents of a collection survive", "[codec]
   }
 }
 
-TEST_CASE("Lists of every length survive at the ends of any collection", "[codec][property]") {
+TEST_CASE("Lists of every length at the ends of any collection are decoded as encoded", "[codec][property]") {
   for (std::uint32_t size = 1; size <= max_short_list; ++size) {
     for (const docid_t num_documents : {size, size + 1, 2 * size, 1000u, 1u << 20, (1u << 31) + 1, max_documents}) {
       FewPostings first, last, spread;
@@ -92,7 +92,7 @@ TEST_CASE("Lists of every length survive at the ends of any collection", "[codec
   }
 }
 
-TEST_CASE("Random short lists survive", "[codec][property]") {
+TEST_CASE("Random short lists are decoded as encoded", "[codec][property]") {
   RandomBits random(11);
   for (int round = 0; round < 3000; ++round) {
     const auto size = static_cast<std::size_t>(1 + random.below(max_short_list));
@@ -103,7 +103,7 @@ TEST_CASE("Random short lists survive", "[codec][property]") {
   }
 }
 
-TEST_CASE("A list is appended behind what is there", "[codec]") {
+TEST_CASE("A list is appended after existing bytes", "[codec]") {
   const FewPostings list{{3, 9}, {1, 2}};
   Bytes bytes = {1, 2, 3};
   put_short_list(list.docids, list.freqs, 10, bytes);
@@ -111,7 +111,7 @@ TEST_CASE("A list is appended behind what is there", "[codec]") {
   CHECK(decoded(ByteView(bytes).subspan(3), 2, 10) == list);
 }
 
-TEST_CASE("A dense list costs nothing but its frequencies", "[codec]") {
+TEST_CASE("A list of all documents takes no bits but those of its frequencies", "[codec]") {
   FewPostings list;
   for (docid_t docid = 0; docid < 16; ++docid) list.docids.push_back(docid);
   list.freqs.assign(16, 1);

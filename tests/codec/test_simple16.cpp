@@ -39,7 +39,7 @@ std::vector<std::uint32_t> decoded(Words words, unsigned count) {
 
 }  // namespace
 
-TEST_CASE("Simple16 brings back values of all widths", "[codec][property]") {
+TEST_CASE("Simple16 decodes values of all widths as encoded", "[codec][property]") {
   test::Random random(1);
   for (unsigned trial = 0; trial < 2000; ++trial) {
     const std::vector<std::uint32_t> values =
@@ -64,7 +64,7 @@ TEST_CASE("each way of Simple16 fills 28 bits and is used", "[codec]") {
   }
 }
 
-TEST_CASE("Simple16 holds 28 ones in a word, and zeros take ones' room", "[codec]") {
+TEST_CASE("Simple16 packs 28 ones into a word, and a zero takes as much space as a one", "[codec]") {
   CHECK(simple16_of(std::vector<std::uint32_t>(28, 1)).size() == 1);
   CHECK(simple16_of(std::vector<std::uint32_t>(29, 0)).size() == 2);
   CHECK(simple16_of({(1u << 28) - 1}) == Words{0xffffffff});

@@ -78,7 +78,7 @@ class LockHolder {
 
 }  // namespace
 
-TEST_CASE("A file appears under its name with commit, and not before", "[core]") {
+TEST_CASE("A file appears under its name on commit, and not before", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("out");
   {
@@ -93,7 +93,7 @@ TEST_CASE("A file appears under its name with commit, and not before", "[core]")
   CHECK(entries(folder) == std::set<std::string>{"out"});
 }
 
-TEST_CASE("A folder appears whole with commit, and not before", "[core]") {
+TEST_CASE("A folder appears complete on commit, and not before", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("out");
   {
@@ -108,7 +108,7 @@ TEST_CASE("A folder appears whole with commit, and not before", "[core]") {
   CHECK(entries(folder) == std::set<std::string>{"out"});
 }
 
-TEST_CASE("An output that is never committed leaves nothing, and the old one as it was", "[core]") {
+TEST_CASE("An output that is never committed leaves no files and does not touch the old one", "[core]") {
   const TemporaryFolder folder;
   const auto fail = [&](AtomicOutput output) {
     output.file().write_at(0, as_bytes("half"));
@@ -127,7 +127,7 @@ TEST_CASE("An output that is never committed leaves nothing, and the old one as 
   CHECK(entries(folder) == std::set<std::string>{"file", "folder"});
 }
 
-TEST_CASE("Existing output is overwritten with force alone", "[core]") {
+TEST_CASE("Existing output is overwritten only with force", "[core]") {
   const TemporaryFolder folder;
   const std::string file = folder.path("file"), index = folder.path("index");
   write_file(file, "old", false);

@@ -42,7 +42,7 @@ TEST_CASE("Reading past a file's end says so, with name and place", "[core]") {
   CHECK(file.read_some(1000, bytes) == 0);
 }
 
-TEST_CASE("Files that are missing, folders or there already are refused", "[core]") {
+TEST_CASE("Missing files, folders and existing files are refused", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.write("there", "x");
   CHECK_THROWS_AS(File::open_for_reading(folder.path("missing")), IoError);

@@ -8,7 +8,7 @@
 
 using namespace quern;
 
-TEST_CASE("a part becomes the nearest of the steps up to the greatest part, and at least 1", "[quantized]") {
+TEST_CASE("an impact is rounded to the nearest step below the maximum, and to at least 1", "[quantized]") {
   const ImpactQuantizer quantize(8.0f, 4);
   CHECK(quantize.levels() == 15);
   CHECK(quantize(8.0f) == 15);
@@ -20,7 +20,7 @@ TEST_CASE("a part becomes the nearest of the steps up to the greatest part, and 
   CHECK(quantize.scale() == 15.0 / 8.0);
 }
 
-TEST_CASE("quantizing is monotone, and exact at the top, for any top and bits", "[quantized][property]") {
+TEST_CASE("quantizing is monotone, and exact at the maximum, for any maximum and bits", "[quantized][property]") {
   RandomBits random(19);
   for (unsigned bits = min_quantize_bits; bits <= max_quantize_bits; ++bits) {
     for (int trial = 0; trial < 200; ++trial) {
@@ -39,7 +39,7 @@ TEST_CASE("quantizing is monotone, and exact at the top, for any top and bits", 
   }
 }
 
-TEST_CASE("whatever comes in, an integer of the quantizer's bits comes out", "[quantized]") {
+TEST_CASE("any float is quantized to an integer of the quantizer's bits", "[quantized]") {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   for (const ImpactQuantizer& quantize : {ImpactQuantizer(2.0f, 8), ImpactQuantizer(1e-44f, 16)}) {
     CHECK(quantize(3e38f) == quantize.levels());

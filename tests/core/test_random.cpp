@@ -15,7 +15,7 @@ TEST_CASE("Random numbers are those of SplitMix64 on every system", "[core]") {
     CHECK(random.next() == wanted);
 }
 
-TEST_CASE("Bounded random numbers stay below their bound and meet every value", "[core][property]") {
+TEST_CASE("Bounded random numbers stay below their bound and take every value", "[core][property]") {
   RandomBits random(1);
   for (const std::uint64_t bound : {1u, 2u, 3u, 7u, 10u}) {
     std::array<int, 10> met = {};

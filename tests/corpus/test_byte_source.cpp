@@ -46,7 +46,7 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("A file of any form is spooled to a work file without a name", "[corpus]") {
+TEST_CASE("A file of any compression is spooled to an unnamed temporary file", "[corpus]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("tmp"));
   Resources resources = default_resources();
@@ -111,7 +111,7 @@ TEST_CASE("A wrong byte in compressed data or its checksum is an error", "[corpu
   CHECK(said.find("test.file: damaged gzip data at byte ") == 0);
 }
 
-TEST_CASE("Files are opened by what they hold, not by their names", "[corpus]") {
+TEST_CASE("Files are opened by their contents, not by their names", "[corpus]") {
   const TemporaryFolder folder;
   CHECK(read_whole(folder.write("plain.gz", "not packed"), 100) == "not packed");
   CHECK(read_whole(folder.write("packed.txt", gzipped("packed")), 100) == "packed");

@@ -31,7 +31,7 @@ TEST_CASE("Folders are read recursively, in the byte order of the names", "[corp
   CHECK(paths({sub}) == std::vector<std::string>{sub + "/B", sub + "/c/1", sub + "/z"});
 }
 
-TEST_CASE("Files are taken as given, twice where given twice, with their sizes", "[corpus]") {
+TEST_CASE("Files are listed in the given order with their sizes, twice if given twice", "[corpus]") {
   const TemporaryFolder folder;
   const std::string file = folder.write(".named", "12345");
   const std::vector<CorpusFile> found = find_corpus_files({file, "-", file});
@@ -43,7 +43,7 @@ TEST_CASE("Files are taken as given, twice where given twice, with their sizes",
   CHECK(found[2].path == file);
 }
 
-TEST_CASE("Links to folders are followed, but never in a circle", "[corpus]") {
+TEST_CASE("Links to folders are followed, but never in a cycle", "[corpus]") {
   const TemporaryFolder folder;
   folder.write("real/1", "x");
   std::filesystem::create_directory_symlink(folder.path("real"), folder.path("link"));

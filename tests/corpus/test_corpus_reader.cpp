@@ -48,7 +48,7 @@ Read read_corpus(const std::vector<std::string>& paths, const CorpusOptions& opt
 
 }  // namespace
 
-TEST_CASE("A corpus of several forms and compressions is read in order", "[corpus]") {
+TEST_CASE("A corpus of several formats and compressions is read in order", "[corpus]") {
   const TemporaryFolder folder;
   const std::string json = "{\"id\":\"1\"}\n{\"id\":\"2\"}\n";
   const std::string trec = trec_document(1, 10) + trec_document(2, 10);
@@ -64,7 +64,7 @@ TEST_CASE("A corpus of several forms and compressions is read in order", "[corpu
   CHECK(read.batch_counts.size() == 1);
 }
 
-TEST_CASE("Batches end by the bytes of the corpus, whatever holds them", "[corpus][property]") {
+TEST_CASE("The corpus's bytes alone decide where batches end", "[corpus][property]") {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 3000; ++i) text += trec_document(i, static_cast<std::size_t>(i * 37 % 1500));
@@ -87,7 +87,7 @@ TEST_CASE("Batches end by the bytes of the corpus, whatever holds them", "[corpu
   CHECK(halves.batch_counts == plain.batch_counts);
 }
 
-TEST_CASE("A record larger than a batch makes a batch of its own size", "[corpus]") {
+TEST_CASE("A record larger than a batch becomes a batch of its own", "[corpus]") {
   const TemporaryFolder folder;
   const std::string text = trec_document(0, 10) + trec_document(1, 3000000) + trec_document(2, 10);
   CorpusOptions options;
@@ -98,7 +98,7 @@ TEST_CASE("A record larger than a batch makes a batch of its own size", "[corpus
   CHECK(read.batch_counts == std::vector<std::size_t>{2, 1});
 }
 
-TEST_CASE("A record beyond the limit is passed over, counted with its place, and the reading goes on", "[corpus]") {
+TEST_CASE("A record beyond the limit is skipped and counted with its place, and reading continues", "[corpus]") {
   const TemporaryFolder folder;
   const std::string before = trec_document(0, 10);
   const std::string text = before + trec_document(1, 5000000) + trec_document(2, 10);
@@ -154,7 +154,7 @@ TEST_CASE("What is of no known form is refused by name, with the remedy", "[corp
   CHECK(complaint("<html><head></head></html>").find("--format") != std::string::npos);
 }
 
-TEST_CASE("A form that is given is not told from the content", "[corpus]") {
+TEST_CASE("A given format is used without detection", "[corpus]") {
   const TemporaryFolder folder;
   CorpusOptions options;
   options.format = "trectext";
@@ -164,7 +164,7 @@ TEST_CASE("A form that is given is not told from the content", "[corpus]") {
   CHECK_THROWS_AS(read_corpus({folder.path("odd")}, options), InvalidArgument);
 }
 
-TEST_CASE("A cut gzip file ends the reading with an error, behind what came before", "[corpus]") {
+TEST_CASE("A truncated gzip file is an error, after the records before the cut", "[corpus]") {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 20000; ++i) text += trec_document(i * 7919, static_cast<std::size_t>(i % 90));

@@ -49,7 +49,7 @@ TEST_CASE("A block without a status line is headers, or all body", "[corpus]") {
   CHECK(parse_http_response("HTTP/1.0 200").status == 200);
 }
 
-TEST_CASE("Chunks are put together", "[corpus]") {
+TEST_CASE("Transfer chunks are joined", "[corpus]") {
   CHECK(unchunked("4\r\nWiki\r\n6\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\n") ==
         "Wikipedia in \r\n\r\nchunks.");
   CHECK(unchunked("0004;name=value\nWiki\n0\n\n") == "Wiki");
@@ -64,7 +64,7 @@ TEST_CASE("Chunks are put together", "[corpus]") {
   }
 }
 
-TEST_CASE("Content encodings are undone", "[corpus]") {
+TEST_CASE("Content encodings are decoded", "[corpus]") {
   const std::string text = "a page, a page, a page";
   CHECK(decoded(gzipped(text), "gzip").body == text);
   CHECK(decoded(gzipped(text), " X-GZIP ").body == text);

@@ -9,10 +9,7 @@
 #include "formats/container_writing.hpp"
 
 using namespace quern;
-using quern::testing::bytes_of;
-using quern::testing::container_file;
-using quern::testing::Sections;
-using quern::testing::TemporaryFolder;
+using namespace quern::testing;
 
 namespace {
 
@@ -56,7 +53,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
-TEST_CASE("Sections come back as they were written, aligned", "[format]") {
+TEST_CASE("Sections are read back as they were written, aligned", "[format]") {
   const Containers containers;
   const Sections sections = small_sections();
   const Bytes bytes = containers.bytes(sections);
@@ -113,7 +110,7 @@ TEST_CASE("A container cut anywhere, or with bytes added, is found on opening", 
   CHECK_THROWS_AS(containers.reader(longer), CorruptFile);
 }
 
-TEST_CASE("Another kind, another version and another file are told apart", "[format]") {
+TEST_CASE("Errors distinguish another kind, another version and another file", "[format]") {
   const Containers containers;
   const Bytes bytes = containers.bytes(small_sections());
   const auto open = [&](FileKind wanted, FormatVersions versions) {

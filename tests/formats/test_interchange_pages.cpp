@@ -67,7 +67,7 @@ TEST_CASE("the worked example of ds2i's page holds", "[format][interchange]") {
   check_same(read_ds2i_parts(parts), example());
 }
 
-TEST_CASE("CIFF and ds2i files give back what was written", "[format][interchange][property]") {
+TEST_CASE("CIFF and ds2i files are read back as they were written", "[format][interchange][property]") {
   const TemporaryFolder folder;
   for (const auto& [documents, terms] : {std::pair(0, 0), {1, 1}, {2, 0}, {40, 30}, {70000, 12}}) {
     InvertedModel model = random_inverted(documents, documents, terms);
@@ -154,7 +154,7 @@ TEST_CASE("ds2i files that contradict each other are refused", "[format][interch
   refused(2, replaced(sound[2], "02", "03"));
 }
 
-TEST_CASE("what a form can't hold is not written", "[format][interchange]") {
+TEST_CASE("what a format can't represent is not written", "[format][interchange]") {
   const TemporaryFolder folder;
   InvertedModel model = example();
   model.documents[0].first = "a\nb";

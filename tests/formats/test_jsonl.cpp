@@ -6,13 +6,7 @@
 #include "catch.hpp"
 
 using namespace quern;
-using quern::testing::cut_records;
-using quern::testing::parse_record;
-using quern::testing::Parsed;
-using quern::testing::parsed_document;
-using quern::testing::Piece;
-using quern::testing::record_texts;
-using quern::testing::why_bad;
+using namespace quern::testing;
 
 namespace {
 
@@ -20,7 +14,7 @@ const CorpusFormat& jsonl = jsonl_format();
 
 }  // namespace
 
-TEST_CASE("The worked example of jsonl.md reads as the page says", "[format]") {
+TEST_CASE("The worked example of jsonl.md gives what the page says", "[format]") {
   const std::string file =
       "{\"_id\": \"MILL-1\", \"title\": \"Flour\", \"text\": \"Two stones.\\n\\nOne lies \\u0073till.\"}\n"
       "{\"id\": 7, \"contents\": \"A wheel\", \"url\": \"http://mill.example/wheel\"}\n";
@@ -38,7 +32,7 @@ TEST_CASE("The worked example of jsonl.md reads as the page says", "[format]") {
   CHECK(second.url == "http://mill.example/wheel");
 }
 
-TEST_CASE("JSONL is told by an object, or an array of objects", "[format]") {
+TEST_CASE("JSONL is recognized by an object, or an array of objects", "[format]") {
   CHECK(jsonl.detect("\xEF\xBB\xBF\n{ \"id\": 1}"));
   CHECK(jsonl.detect("[\n {\"id\": 1}"));
   CHECK_FALSE(jsonl.detect("[1, 2]"));
@@ -46,7 +40,7 @@ TEST_CASE("JSONL is told by an object, or an array of objects", "[format]") {
   CHECK_FALSE(jsonl.detect(""));
 }
 
-TEST_CASE("Objects are one a line, over several lines, or in an array", "[format]") {
+TEST_CASE("Objects may be one per line, on several lines, or in an array", "[format]") {
   const std::string a = "{\"id\": \"a}{\\\"\", \"x\": [{\"y\": {}}]}";
   const std::string b = "{\n \"id\":\n  \"b\",\n \"x\": [\n  {\n  },\n  {}\n ],\n \"z\":\n {}\n}";
   const std::vector<std::string> both = {a, b};
@@ -57,7 +51,7 @@ TEST_CASE("Objects are one a line, over several lines, or in an array", "[format
   CHECK(record_texts(jsonl, "[]").empty());
 }
 
-TEST_CASE("A damaged object doesn't take the next along", "[format]") {
+TEST_CASE("A damaged object does not affect the next", "[format]") {
   const std::string good = "{\"id\": \"good\", \"text\": \"t\"}";
   for (const std::string bad :
        {"{\"id\": \"a\", \"text\": \"unclosed", "{\"id\": \"a\", \"text\": \"t\"", "{\"id\": \"a\", \"text\": \"\\",
@@ -116,7 +110,7 @@ TEST_CASE("Invalid UTF-8 in JSONL is repaired and counted", "[format]") {
   CHECK(scratch.repaired_utf8 == 1);
 }
 
-TEST_CASE("JSONL is cut the same however its bytes come", "[format][property]") {
+TEST_CASE("JSONL is cut into the same records however its bytes arrive", "[format][property]") {
   std::string file = "[";
   for (int i = 0; i < 40; ++i) {
     file +=

@@ -10,9 +10,7 @@
 #include "formats/container_writing.hpp"
 
 using namespace quern;
-using quern::testing::Page;
-using quern::testing::Sections;
-using quern::testing::TemporaryFolder;
+using namespace quern::testing;
 
 namespace {
 
@@ -47,7 +45,7 @@ Bytes array_bytes(const std::vector<docid_t>& numbers) {
 
 }  // namespace
 
-TEST_CASE("An order comes back with its options and scores", "[format]") {
+TEST_CASE("An order is read back with its options and scores", "[format]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, three_pages());
   OrderOptions options;

@@ -13,10 +13,7 @@
 #include "formats/small_plan.hpp"
 
 using namespace quern;
-using quern::testing::Page;
-using quern::testing::plan_reader;
-using quern::testing::Sections;
-using quern::testing::TemporaryFolder;
+using namespace quern::testing;
 
 namespace {
 
@@ -94,7 +91,8 @@ IndexReader mill_index(const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("A plan comes back with its settings and lists, and has the sums of its lists", "[format][plan][property]") {
+TEST_CASE("A plan is read back with its settings and lists, and has the sums of its lists",
+          "[format][plan][property]") {
   const TemporaryFolder folder;
   for (const std::size_t count : {0, 1, 2, 1000}) {
     CachePlan plan = random_plan(count, count);
@@ -114,7 +112,7 @@ TEST_CASE("A plan comes back with its settings and lists, and has the sums of it
   }
 }
 
-TEST_CASE("Each field of a plan's manifest comes back", "[format][plan]") {
+TEST_CASE("Each field of a plan's manifest is read back", "[format][plan]") {
   const PlanManifest want = random_plan(0, 0).manifest;
   const PlanManifest found = PlanManifest::from_json(want.to_json(), "plan");
   CHECK(found.policy == want.policy);
@@ -159,7 +157,7 @@ TEST_CASE("A plan for another index is refused, by its name and with the remedy"
   }
 }
 
-TEST_CASE("A plan can hold no term and no block that its index has not", "[format][plan]") {
+TEST_CASE("A plan cannot contain a term or block that its index lacks", "[format][plan]") {
   const TemporaryFolder folder;
   const IndexReader index = mill_index(folder);
   REQUIRE(index.find("mill")->df == 600);
@@ -248,7 +246,7 @@ TEST_CASE("Hostile manifests of plans are refused at once", "[format][plan]") {
   }
 }
 
-TEST_CASE("A plan file that is cut short or has any bit changed is found out", "[format][plan]") {
+TEST_CASE("A plan file that is truncated or has any bit changed is refused", "[format][plan]") {
   const TemporaryFolder folder;
   const Bytes sound = plan_bytes(folder, random_plan(5, 2));
   const auto read = [&](ByteView bytes) {

@@ -203,7 +203,7 @@ TEST_CASE("Queries are visited one by one, up to a damaged line", "[format][quer
   CHECK(visited("mill\n\nstone", QueryFormat::automatic) == std::pair(numbered, std::string("lines")));
 }
 
-TEST_CASE("TREC topics of all ages are read", "[format][query_file]") {
+TEST_CASE("TREC topics of all years are read", "[format][query_file]") {
   SECTION("the older form, with labels, other fields and leading zeros") {
     const QueryFile found = automatic(
         "<top>\n\n<head> Tipster Topic Description\n\n<num> Number:  051\n\n<dom> Domain: Economics\n\n"
@@ -253,7 +253,7 @@ TEST_CASE("Web track topics are read past comments, CDATA and a document type", 
         Queries{{"1", "obama family tree"}, {"2", "a &amp; c \xc3\xa9"}, {"3", "only a title"}, {"4", ""}});
 }
 
-TEST_CASE("JSONL queries take the usual keys", "[format][query_file]") {
+TEST_CASE("JSONL queries may use the usual keys", "[format][query_file]") {
   CHECK(automatic("{\"qid\":\"PLAIN-2\",\"query\":\" mill\\u0020wheel \"}\n").queries ==
         Queries{{"PLAIN-2", "mill wheel"}});
   CHECK(automatic("{\"text\":\"a\",\"_id\":18446744073709551615}\n").queries == Queries{{"18446744073709551615", "a"}});

@@ -72,7 +72,7 @@ TEST_CASE("The registry of output formats has trec first and refuses unknown nam
   CHECK_THROWS_AS(quern::run_format_named("xml"), quern::InvalidArgument);
 }
 
-TEST_CASE("Queries without results leave no lines but in the forms that name the query", "[format][run_file]") {
+TEST_CASE("Queries without results leave no lines except in formats that name the query", "[format][run_file]") {
   CHECK(written("trec", "1", "mill", {}).empty());
   CHECK(written("msmarco", "1", "mill", {}).empty());
   CHECK(written("json", "1", "mill", {}) == "{\"id\":\"1\",\"query\":\"mill\",\"results\":[]}\n");

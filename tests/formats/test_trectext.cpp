@@ -6,13 +6,7 @@
 #include "catch.hpp"
 
 using namespace quern;
-using quern::testing::cut_records;
-using quern::testing::parse_record;
-using quern::testing::Parsed;
-using quern::testing::parsed_document;
-using quern::testing::Piece;
-using quern::testing::record_texts;
-using quern::testing::why_bad;
+using namespace quern::testing;
 
 namespace {
 
@@ -20,7 +14,7 @@ const CorpusFormat& trectext = trectext_format();
 
 }  // namespace
 
-TEST_CASE("The worked example of trectext.md reads as the page says", "[format]") {
+TEST_CASE("The worked example of trectext.md gives what the page says", "[format]") {
   const std::string file =
       "<DOC>\n"
       "<DOCNO> MILL-0001 </DOCNO>\n"
@@ -40,7 +34,7 @@ TEST_CASE("The worked example of trectext.md reads as the page says", "[format]"
   CHECK(text.body == "\n|Two stones turn.|\nOne  lies  still.\n");
 }
 
-TEST_CASE("TRECTEXT is told from its first record", "[format]") {
+TEST_CASE("TRECTEXT is recognized by its first record", "[format]") {
   CHECK(trectext.detect("<DOC>\n<DOCNO>1</DOCNO>"));
   CHECK(trectext.detect("\xEF\xBB\xBF \n<?xml version=\"1.0\"?>\n<!-- news --><ROOT>\n<doc id=\"1\">"));
   CHECK_FALSE(trectext.detect("notes <DOC>"));
@@ -49,7 +43,7 @@ TEST_CASE("TRECTEXT is told from its first record", "[format]") {
   CHECK_FALSE(trectext.detect(""));
 }
 
-TEST_CASE("Tags of TRECTEXT stand in any case", "[format]") {
+TEST_CASE("Tags of TRECTEXT may be in any case", "[format]") {
   const DocumentText text = parsed_document(trectext, "<doc><DocNo>a</dOCNO><tItLe>t</TITLE><text>b</Text></doc>");
   CHECK(text.docno == "a");
   CHECK(text.title == "t");
@@ -72,7 +66,8 @@ TEST_CASE("A section without its end tag ends where the next begins, or with the
   CHECK(text.body == "a|b");
 }
 
-TEST_CASE("Comments are no text, tags inside sections separate, a '<' that is no tag stays", "[format]") {
+TEST_CASE("Comments are not text, tags inside sections separate tokens, and a '<' that begins no tag is kept",
+          "[format]") {
   const DocumentText text = parsed_document(
       trectext,
       "<DOC><DOCNO>1</DOCNO><TEXT>a<!-- no <TITLE>no</TITLE> -->b<I>c</I>d<P>e 1<2 & x < y <unclosed</TEXT></DOC>");
@@ -80,7 +75,7 @@ TEST_CASE("Comments are no text, tags inside sections separate, a '<' that is no
   CHECK(text.body == "ab c d|e 1<2 & x < y <unclosed");
 }
 
-TEST_CASE("Character references are resolved, what is none stays", "[format]") {
+TEST_CASE("Character references are resolved, and other ampersands are kept", "[format]") {
   const DocumentText text =
       parsed_document(trectext,
                       "<DOC><DOCNO>1</DOCNO><TEXT>caf&eacute; &#65;&#x42;&lt;&apos;&hyph;&#0;&#30;&#xD800; &nosuch; &; "
@@ -126,7 +121,7 @@ TEST_CASE("Records end at </DOC>, at the next <DOC> of a line, or with the file"
                                  "<DOC>4 has </DOC> inside\n</DOC>", "<DOC>5 is the last"});
 }
 
-TEST_CASE("An end tag without its start and an unclosed comment are told", "[format]") {
+TEST_CASE("End tags without a start tag and unclosed comments are reported", "[format]") {
   const std::string file = "<DxC>1</DOC>\n<DOC>2</DOC>\n<!-- for ever <DOC>3</DOC>\n";
   const std::vector<Piece> pieces = cut_records(trectext, file, file.size());
   REQUIRE(pieces.size() == 3);
@@ -136,7 +131,7 @@ TEST_CASE("An end tag without its start and an unclosed comment are told", "[for
   CHECK(pieces[2].reason.find("comment") != std::string::npos);
 }
 
-TEST_CASE("TRECTEXT is cut the same however its bytes come", "[format][property]") {
+TEST_CASE("TRECTEXT is cut into the same records however its bytes arrive", "[format][property]") {
   std::string file = "<!-- x --><DOC>1</DOC>\n";
   for (int i = 0; i < 30; ++i) {
     file += "<DOC>\n<DOCNO>" + std::to_string(i) + "</DOCNO>" + std::string(static_cast<std::size_t>(i * 13 % 90), '<');

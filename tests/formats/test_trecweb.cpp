@@ -6,10 +6,7 @@
 #include "catch.hpp"
 
 using namespace quern;
-using quern::testing::parse_record;
-using quern::testing::Parsed;
-using quern::testing::parsed_document;
-using quern::testing::record_texts;
+using namespace quern::testing;
 
 namespace {
 
@@ -21,7 +18,7 @@ std::string with_header(std::string_view header, std::string_view page) {
 
 }  // namespace
 
-TEST_CASE("The worked example of trecweb.md reads as the page says", "[format]") {
+TEST_CASE("The worked example of trecweb.md gives what the page says", "[format]") {
   const std::string file =
       "<DOC>\n"
       "<DOCNO>MILL-W-7</DOCNO>\n"
@@ -46,7 +43,7 @@ TEST_CASE("The worked example of trecweb.md reads as the page says", "[format]")
   CHECK(text.links[0].anchor == "Flour");
 }
 
-TEST_CASE("TRECWEB is told from TRECTEXT by DOCHDR", "[format]") {
+TEST_CASE("TRECWEB is distinguished from TRECTEXT by DOCHDR", "[format]") {
   CHECK(trecweb.detect("<DOC>\n<DOCNO>1</DOCNO>\n<dochdr>\n"));
   CHECK_FALSE(trecweb.detect("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>\n"));
   CHECK_FALSE(trecweb.detect("<html><DOCHDR>"));

@@ -7,12 +7,7 @@
 #include "catch.hpp"
 
 using namespace quern;
-using quern::testing::cut_records;
-using quern::testing::gzipped;
-using quern::testing::parse_record;
-using quern::testing::Parsed;
-using quern::testing::Piece;
-using quern::testing::record_texts;
+using namespace quern::testing;
 
 namespace {
 
@@ -42,7 +37,7 @@ std::vector<std::string> without_gaps(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-TEST_CASE("The worked example of warc.md reads as the page says", "[format]") {
+TEST_CASE("The worked example of warc.md gives what the page says", "[format]") {
   const std::string file =
       "WARC/1.0\r\n"
       "WARC-Type: warcinfo\r\n"
@@ -120,14 +115,14 @@ TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
   CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nx")) == RecordKind::bad);
 }
 
-TEST_CASE("Plain text pages are taken as they are, empty lines end phrases", "[format]") {
+TEST_CASE("Plain text pages are kept unchanged, and empty lines end phrases", "[format]") {
   const std::string record = response("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n1 < 2 <b>\n\nsecond");
   const std::vector<std::string> records = record_texts(warc, record);
   REQUIRE(records.size() == 1);
   CHECK(parse_record(warc, records[0]).document.body == "1 < 2 <b>|second");
 }
 
-TEST_CASE("Lengths lead from record to record, over version lines in a page too", "[format]") {
+TEST_CASE("Lengths lead from record to record, even past version lines in a page", "[format]") {
   for (const std::string end : {"\r\n", "\n"}) {
     const std::string first = warc_record("A: 1" + end, "quotes\nWARC/1.0\nin a page", 0, end);
     const std::string second = warc_record("A: 2" + end, "", 0, end);
@@ -139,7 +134,7 @@ TEST_CASE("Lengths lead from record to record, over version lines in a page too"
   }
 }
 
-TEST_CASE("A length that leads to no record is not believed", "[format]") {
+TEST_CASE("A length that leads to no record is ignored", "[format]") {
   const std::string block = "a block of forty bytes, or about so many";
   for (const long off_by : {-40L, -7L, 9L, 200L, 1000000L, 1L << 50}) {
     const std::string bad = warc_record("A: 1\r\n", block, off_by);
@@ -151,7 +146,7 @@ TEST_CASE("A length that leads to no record is not believed", "[format]") {
   }
 }
 
-TEST_CASE("Records without a length, or with a broken header, don't take the next along", "[format]") {
+TEST_CASE("Records without a length or with a broken header do not affect the next", "[format]") {
   const std::string good = warc_record("A: 2\r\n", "x");
   const std::string no_length = "WARC/1.0\r\nA: 1\r\n\r\nblock\r\n\r\n";
   const std::string no_end = "WARC/1.0\r\nA: 1\r\n";

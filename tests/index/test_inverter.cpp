@@ -80,7 +80,7 @@ TEST_CASE("Lists are the same whether they fit in memory, spill once, or are mer
   CHECK(tiny.postings == wanted);
 }
 
-TEST_CASE("Inverting nothing hands out nothing, with and without a spill", "[index]") {
+TEST_CASE("Inverting no postings gives no lists, with and without a spill", "[index]") {
   CHECK(invert({}, 1 << 20, 1).batches == 0);
   CHECK(invert({{}, {}}, 0, 1).batches == 0);
 }

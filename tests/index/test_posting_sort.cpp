@@ -36,7 +36,7 @@ std::vector<Posting> random_postings(std::size_t count, std::uint64_t terms, std
 
 }  // namespace
 
-TEST_CASE("Postings come sorted by term and docID, with any number of threads", "[index][property]") {
+TEST_CASE("Postings are sorted by term and docID with any number of threads", "[index][property]") {
   check_sort({});
   check_sort({{5, 7, 1}});
   check_sort({{1, 2, 1}, {1, 1, 2}, {0, 9, 3}});
@@ -48,7 +48,7 @@ TEST_CASE("Postings come sorted by term and docID, with any number of threads", 
   check_sort(random_postings(100000, std::uint64_t{1} << 32, std::uint64_t{1} << 32));
 }
 
-TEST_CASE("Numbers that just fill a digit of the sort, or just don't, are sorted", "[index][property]") {
+TEST_CASE("Numbers that just fill a digit of the sort, or just do not, are sorted", "[index][property]") {
   for (const unsigned bits : {1u, 10u, 11u, 12u, 21u, 22u, 23u, 31u, 32u})
     check_sort(random_postings(500, std::uint64_t{1} << bits, std::uint64_t{1} << bits));
 }

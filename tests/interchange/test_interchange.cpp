@@ -47,7 +47,7 @@ void check_same(const InvertedModel& found, InvertedModel expected) {
 
 }  // namespace
 
-TEST_CASE("an index made of lists in any order gives them back in the order of their terms",
+TEST_CASE("an index written from lists in any order returns them in the order of their terms",
           "[interchange][property]") {
   const Pipeline pipeline;
   for (const auto& [documents, terms] : {std::pair(0, 0), {1, 1}, {3, 0}, {17, 5}, {300, 90}, {1500, 40}}) {
@@ -127,7 +127,7 @@ TEST_CASE("an index of a text, exported and imported, has the same lists and sco
   CHECK(again.manifest().analyzer == index.manifest().analyzer);
 }
 
-TEST_CASE("foreign files of an index come out the same when they are imported and exported", "[interchange]") {
+TEST_CASE("exchange files stay the same when they are imported and exported", "[interchange]") {
   const Pipeline pipeline;
   const std::string folder = pipeline.folder.path("");
   const InvertedModel model =
@@ -153,7 +153,7 @@ TEST_CASE("lengths that are not the sums of frequencies are kept and declared", 
   CHECK_NOTHROW(verify_index(index, pipeline.resources));
 }
 
-TEST_CASE("what a file says of a larger collection is what scores are made with", "[interchange]") {
+TEST_CASE("scores use a larger collection's statistics if an imported file has them", "[interchange]") {
   const Pipeline pipeline;
   InvertedModel model = random_inverted(12, 50, 20);
   model.counts.total_documents = 1000;
@@ -181,7 +181,7 @@ TEST_CASE("imported indexes do not name the libraries that made their terms", "[
   CHECK(index.manifest().to_json().find("libraries") == std::string::npos);
 }
 
-TEST_CASE("more documents than the budget can hold are refused before they come", "[interchange]") {
+TEST_CASE("more documents than the budget allows are refused at once", "[interchange]") {
   const Pipeline pipeline;
   InvertedModel model;
   model.counts.documents = 4000000000;

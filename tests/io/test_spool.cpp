@@ -84,7 +84,7 @@ TEST_CASE("A spool that was moved to an output is empty and can be filled again"
   CHECK(file.size() == written.size());
 }
 
-TEST_CASE("A reader of a range brings bytes together, and ends where the range ends", "[core]") {
+TEST_CASE("A range reader joins bytes across its buffer, and ends where the range ends", "[core]") {
   const TemporaryFolder folder;
   Bytes bytes;
   for (std::uint64_t number = 0; number < 20000; ++number) put_varint(bytes, number * number);

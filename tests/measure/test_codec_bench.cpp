@@ -35,7 +35,7 @@ TEST_CASE("synthetic lists have the given lengths and mean gap", "[measure]") {
   CHECK(clustered_lists(0, 10, 40, 1).ends.empty());
 }
 
-TEST_CASE("lists of docIDs are stored as encoders take them", "[measure]") {
+TEST_CASE("lists of docIDs are stored as encoders expect them", "[measure]") {
   BenchLists lists;
   const std::vector<docid_t> docids = {0, 5, 6};
   const std::vector<freq_t> freqs = {1, 3, 2};

@@ -219,14 +219,14 @@ TEST_CASE("Two interleaved topics come apart", "[order]") {
   }
 }
 
-TEST_CASE("Bisection makes gaps smaller than a random order has them", "[order][property]") {
+TEST_CASE("Bisection makes gaps smaller than a random order does", "[order][property]") {
   RandomBits random(89);
   const std::vector<Terms> documents = random_documents(3000, 50, 40, random);
   CHECK(log_gap_bits(documents, bisected(documents, 2)) <
         0.7 * log_gap_bits(documents, testing::first_documents(3000)));
 }
 
-TEST_CASE("Documents that bisection can't tell apart stay in their order", "[order]") {
+TEST_CASE("Documents that bisection can't distinguish keep their order", "[order]") {
   for (const std::size_t count : {0, 1, 2, 3, 17, 100}) {
     CHECK(bisected(std::vector<Terms>(count), 2) == testing::first_documents(count));
     CHECK(bisected(std::vector<Terms>(count, {4, 2, 9}), 2) == testing::first_documents(count));
@@ -236,7 +236,7 @@ TEST_CASE("Documents that bisection can't tell apart stay in their order", "[ord
   }
 }
 
-TEST_CASE("Documents that have a term several times, as in damaged collections, are ordered all the same", "[order]") {
+TEST_CASE("Documents that list a term several times, as in damaged collections, are ordered without error", "[order]") {
   RandomBits random(97);
   std::vector<Terms> documents = random_documents(40, 4, 10, random);
   for (std::size_t i = 0; i < documents.size(); i += 3) documents[i].insert(documents[i].end(), 100, 5);

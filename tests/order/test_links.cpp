@@ -64,7 +64,7 @@ TEST_CASE("Links lead to the pages whose URL is the same when it is normalised",
                                                                 "http://h.example/b~%2F http://h.example/a?q"});
 }
 
-TEST_CASE("Of documents that share a URL the first gets the links, and none links to itself so", "[order][links]") {
+TEST_CASE("Of documents that share a URL the first gets the links, without links to itself", "[order][links]") {
   const TemporaryFolder folder;
   const CollectionReader collection =
       testing::linked_collection(folder, {{"a", "http://h.example/a", "<a href='/a'>x</a>"},

@@ -81,7 +81,7 @@ TEST_CASE("The URL order sorts by host and path, documents without a URL last", 
   CHECK(compute(collection, folder, OrderBy::url, 1, 1 << 30, 1) == wanted);
 }
 
-TEST_CASE("Pages of a host stand together in the URL order, its parts from the last to the first", "[order]") {
+TEST_CASE("URL order keeps pages of a host together and compares host labels from the last to the first", "[order]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, {{"0", "http://b.example/2", "", "x"},
                                                                       {"1", "", "", "x"},

@@ -57,7 +57,7 @@ std::vector<double> dense_pagerank(docid_t documents, const std::vector<LinkEdge
 
 }  // namespace
 
-TEST_CASE("PageRank of a small graph is what paper and pencil give", "[order][pagerank]") {
+TEST_CASE("PageRank of a small graph agrees with a calculation by hand", "[order][pagerank]") {
   const TemporaryFolder folder;
   SECTION("two pages that link to each other") {
     const auto ranks = ranks_of(folder, graph_of(folder, 2, {{0, 1}, {1, 0}}));
@@ -108,7 +108,7 @@ TEST_CASE("PageRank has the same bits for any number of threads and any order of
   CHECK(ranks_of(folder, graph_of(folder, 30000, edges), 2) == one);
 }
 
-TEST_CASE("PageRank of nothing is nothing, of a graph without links the same for all", "[order][pagerank]") {
+TEST_CASE("PageRank of an empty graph is empty; without links it is the same for all", "[order][pagerank]") {
   const TemporaryFolder folder;
   CHECK(ranks_of(folder, graph_of(folder, 0, {})).empty());
   CHECK(ranks_of(folder, graph_of(folder, 4, {})) == std::vector<double>(4, 0.25));

@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"
+#include "pipeline/modelled_corpus.hpp"
 #include "pipeline/pipeline.hpp"
 
 /// Block rows and the bounds of lists: never below (above) what they bound, and as near as 16 bits allow.
@@ -54,26 +55,23 @@ void check_list_bounds(const PostingList& list, std::vector<float> term_scores) 
 
 }  // namespace
 
-TEST_CASE("block rows, greatest and k-th best parts bound their postings tightly", "[index][property]") {
+TEST_CASE("block rows and the greatest and k-th best impacts bound their postings tightly", "[index][property]") {
   Pipeline pipeline;
-  const auto documents = random_corpus(23, {1300, 300, 12, false});
-  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, OrderBy::random, 5);
-  const ModelIndex model(documents, order.documents);
-  REQUIRE(model.lists().at("everywhere").size() >= 1000);
+  const ModelledCorpus corpus(pipeline, random_corpus(23, {1300, 300, 12, false}), OrderBy::random, 5);
+  REQUIRE(corpus.model.lists().at("everywhere").size() >= 1000);
   const ModelScoring scoring = GENERATE(ModelScoring{1.2, 0.75, false}, ModelScoring{0, 0, false},
                                         ModelScoring{0.1, 1, false}, ModelScoring{100, 0.3, false});
   for (const unsigned block_size : {64u, 512u}) {
     BuildOptions options;
     options.codec_options.block_size = block_size;
     options.bm25 = {scoring.k1, scoring.b};
-    const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
-    for (const auto& [term, postings] : model.lists()) {
+    const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
+    for (const auto& [term, postings] : corpus.model.lists()) {
       INFO("term " << term << ", k1 " << scoring.k1 << ", blocks of " << block_size);
       const auto list = index.find(term);
       REQUIRE(list);
       std::vector<float> term_scores;
-      for (const ModelPosting& posting : postings) term_scores.push_back(model.term_score(posting, scoring));
+      for (const ModelPosting& posting : postings) term_scores.push_back(corpus.model.term_score(posting, scoring));
       if (list->is_short()) {
         REQUIRE(postings.size() <= 16);
         REQUIRE(list->max_impact == 0);
@@ -86,7 +84,7 @@ TEST_CASE("block rows, greatest and k-th best parts bound their postings tightly
   }
 }
 
-TEST_CASE("quantised impacts lie on their side and within a step", "[index][property]") {
+TEST_CASE("quantized impacts are rounded to the right side, within one step", "[index][property]") {
   const auto check = [](float impact) {
     INFO(impact);
     REQUIRE(dequantize_up(quantize_up(impact)) >= impact);

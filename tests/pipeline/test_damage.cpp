@@ -300,7 +300,7 @@ TEST_CASE("verify finds terms out of order and counts that differ from the manif
   CHECK_FALSE(damaged.is_found());
 }
 
-TEST_CASE("what verify says names the section and the list with its block", "[index]") {
+TEST_CASE("verify's errors name the section, the list and the block", "[index]") {
   DamagedIndex damaged({300, 40, 10, false}, blocks_of_64("newpfd"));
   ++damaged.section("block_last")[0];
   REQUIRE(damaged.is_found());

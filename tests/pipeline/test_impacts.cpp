@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"
+#include "pipeline/modelled_corpus.hpp"
 #include "pipeline/pipeline.hpp"
 
 /// Quantized impacts in an index are those of the documents' tokens, worked out in the plainest way.
@@ -72,13 +73,10 @@ void check_stored(const IndexReader& index, const PostingList& list, const std::
 TEST_CASE("quantized impacts are those of a model, for any bits, codec and block size",
           "[index][quantized][property]") {
   Pipeline pipeline;
-  const auto documents = random_corpus(29, {500, 300, 40, false});
-  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, OrderBy::random, 5);
-  const ModelIndex model(documents, order.documents);
+  const ModelledCorpus corpus(pipeline, random_corpus(29, {500, 300, 40, false}), OrderBy::random, 5);
   for (const unsigned bits : {4u, 8u, 16u}) {
     for (const ModelScoring& scoring : {ModelScoring{1.2, 0.75, false}, ModelScoring{100, 0.3, false}}) {
-      const ModelImpacts impacts(model, bits, scoring);
+      const ModelImpacts impacts(corpus.model, bits, scoring);
       for (const Codec* codec : all_codecs()) {
         for (const unsigned block_size : {2u, 8u, 64u, 512u}) {
           BuildOptions options;
@@ -86,10 +84,10 @@ TEST_CASE("quantized impacts are those of a model, for any bits, codec and block
           options.codec_options.block_size = block_size;
           options.bm25 = {scoring.k1, scoring.b};
           options.quantize_bits = bits;
-          const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+          const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
           REQUIRE(index.quantizer()->top() == impacts.top());
           REQUIRE(index.quantizer()->bits() == bits);
-          for (const auto& [term, postings] : model.lists()) {
+          for (const auto& [term, postings] : corpus.model.lists()) {
             INFO("term " << term << ", " << bits << " bits, " << coding_text(options));
             const auto list = index.find(term);
             const auto wanted = impacts.of(postings);

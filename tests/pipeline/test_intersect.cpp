@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "pipeline/model_index.hpp"
+#include "pipeline/modelled_corpus.hpp"
 #include "pipeline/pipeline.hpp"
 
 /// Intersections of whole queries, by every method, against sets.
@@ -58,15 +59,12 @@ std::string joined(const std::vector<std::string>& terms) {
 TEST_CASE("every method finds the documents that have all terms, for any codec and block size",
           "[intersect][property]") {
   Pipeline pipeline;
-  const auto documents = random_corpus(43, {700, 300, 120, false});
-  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection, OrderBy::random, 7);
-  const ModelIndex model(documents, order.documents);
-  const auto queries = random_queries(model, 150);
+  const ModelledCorpus corpus(pipeline, random_corpus(43, {700, 300, 120, false}), OrderBy::random, 7);
+  const auto queries = random_queries(corpus.model, 150);
   std::vector<std::vector<docid_t>> wanted;
   std::size_t with_results = 0, results_of_several = 0;
   for (const auto& query : queries) {
-    wanted.push_back(documents_with_all(model, query));
+    wanted.push_back(documents_with_all(corpus.model, query));
     with_results += !wanted.back().empty();
     if (query.size() > 2) results_of_several += wanted.back().size();
   }
@@ -77,7 +75,7 @@ TEST_CASE("every method finds the documents that have all terms, for any codec a
       BuildOptions options;
       options.codec = codec->name();
       options.codec_options.block_size = block_size;
-      const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+      const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
       for (const IntersectionMethod& method : all_intersection_methods()) {
         const Intersection intersection(index, method, {3});
         Intersection::WorkSpace space(intersection);
@@ -94,16 +92,13 @@ TEST_CASE("every method finds the documents that have all terms, for any codec a
 
 TEST_CASE("batches give the same answers over any number of threads, in the order of the queries", "[intersect]") {
   Pipeline pipeline;
-  const auto documents = random_corpus(43, {200, 120, 40, false});
-  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection);
-  const ModelIndex model(documents, order.documents);
-  const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, {}));
+  const ModelledCorpus corpus(pipeline, random_corpus(43, {200, 120, 40, false}));
+  const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   std::vector<std::string> queries;
   std::vector<std::vector<docid_t>> wanted;
-  for (const auto& query : random_queries(model, 5000)) {
+  for (const auto& query : random_queries(corpus.model, 5000)) {
     queries.push_back(joined(query));
-    wanted.push_back(documents_with_all(model, query));
+    wanted.push_back(documents_with_all(corpus.model, query));
   }
   const std::vector<std::string_view> texts(queries.begin(), queries.end());
   for (const unsigned threads : {1u, 3u}) {
@@ -118,7 +113,7 @@ TEST_CASE("batches give the same answers over any number of threads, in the orde
   }
 }
 
-TEST_CASE("block-skipping leaves blocks alone that no document can lie in, and others decode all", "[intersect]") {
+TEST_CASE("block-skipping skips blocks that cannot contain a result, and other methods decode all", "[intersect]") {
   // "often" is in all documents, "seldom" in three of them.
   std::string corpus;
   for (int i = 0; i < 4000; ++i)

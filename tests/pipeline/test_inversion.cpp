@@ -100,7 +100,7 @@ void check_counts(const IndexReader& index, const ModelIndex& model) {
 
 }  // namespace
 
-TEST_CASE("an index of any coding holds what a plain inversion finds", "[index][property]") {
+TEST_CASE("an index of any codec and block size has the postings of a plain inversion", "[index][property]") {
   Pipeline pipeline;
   const auto documents = random_corpus(7, {700, 500, 40, true});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
@@ -118,7 +118,7 @@ TEST_CASE("an index of any coding holds what a plain inversion finds", "[index][
   }
 }
 
-TEST_CASE("an index of any docID order and corpus form holds what a plain inversion finds",
+TEST_CASE("an index of any docID order and corpus format has the postings of a plain inversion",
           "[index][order][property]") {
   Pipeline pipeline;
   std::uint64_t seed = 100;

@@ -14,7 +14,7 @@ namespace quern {
 
 using namespace testing;
 
-TEST_CASE("bm25+pagerank gives the very bits of a plain scorer, whether it may stop early or not",
+TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer, whether or not it may stop early",
           "[query][order][property]") {
   // More documents than a window has.
   RankedPages pages(67, {1100, 120, 14, false});
@@ -43,7 +43,7 @@ TEST_CASE("bm25+pagerank gives the very bits of a plain scorer, whether it may s
   }
 }
 
-TEST_CASE("bm25+pagerank gives the very bits of a plain scorer in every order, for other k1, b, IDF and alpha",
+TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer in every order, for other k1, b, IDF and alpha",
           "[query][order][property]") {
   RankedPages pages(71, {700, 100, 20, false});
   for (const OrderMethod* method : all_orders()) {
@@ -113,7 +113,7 @@ TEST_CASE("documents with equal global scores come in the order of URLs, then of
   CHECK(order.documents == std::vector<docid_t>{2, 3, 0, 4, 1});
 }
 
-TEST_CASE("bm25+pagerank is refused where it can't be had", "[query][order]") {
+TEST_CASE("bm25+pagerank is refused if the index has no PageRank", "[query][order]") {
   RankedPages pages(79, {100, 30, 20, false});
   const DocumentOrder order = pages.order(OrderBy::score, 0.3);
   BuildOptions build;

@@ -63,7 +63,7 @@ TEST_CASE("collection and index have the same bytes for any threads and memory",
   }
 }
 
-TEST_CASE("an index whose postings don't fit in memory has the same bytes as one whose do", "[index][property]") {
+TEST_CASE("an index has the same bytes whether or not its postings fit in memory", "[index][property]") {
   // Documents without a repeated word make the most postings of a corpus.
   std::string corpus;
   RandomBits random(59);
@@ -79,7 +79,7 @@ TEST_CASE("an index whose postings don't fit in memory has the same bytes as one
   CHECK(spilled.index == wanted.index);
 }
 
-TEST_CASE("an index is refused where memory can't hold its tables", "[index]") {
+TEST_CASE("an index is refused if memory can't hold its tables", "[index]") {
   Pipeline pipeline;
   const CollectionReader collection(pipeline.parse(as_jsonl(random_corpus(1, {20, 20, 20, false}))));
   const DocumentOrder order = pipeline.order(collection);
@@ -87,7 +87,7 @@ TEST_CASE("an index is refused where memory can't hold its tables", "[index]") {
   CHECK_THROWS_AS(pipeline.build(collection, order, {}), InvalidArgument);
 }
 
-TEST_CASE("spilled, merged and long lists come out as the sorted postings", "[index][property]") {
+TEST_CASE("spilled, merged and long lists are the sorted postings", "[index][property]") {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
   const testing::TemporaryFolder folder;
   RandomBits random(61);

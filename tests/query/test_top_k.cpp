@@ -57,7 +57,7 @@ TEST_CASE("TopK keeps what sorting all documents puts first, ties by docID", "[q
   }
 }
 
-TEST_CASE("a cleared TopK starts anew", "[query][top_k]") {
+TEST_CASE("a cleared TopK starts empty", "[query][top_k]") {
   TopK top(2);
   top.add(1, 5);
   top.add(2, 6);
@@ -97,7 +97,7 @@ TEST_CASE("a primed threshold holds until the k-th result is better", "[query][t
   CHECK(threshold.value(4) == next_below(3));
 }
 
-TEST_CASE("no prefix of a score that passes is cut, whatever the parts round to", "[query][threshold][property]") {
+TEST_CASE("no prefix of a passing score is cut, however term scores are rounded", "[query][threshold][property]") {
   RandomBits random(79);
   for (int trial = 0; trial < 20000; ++trial) {
     std::vector<float> terms(1 + random.below(12));
@@ -121,7 +121,7 @@ TEST_CASE("no prefix of a score that passes is cut, whatever the parts round to"
   }
 }
 
-TEST_CASE("what cannot pass is cut, but for a few roundings", "[query][threshold][property]") {
+TEST_CASE("prefixes that cannot pass are cut, up to rounding", "[query][threshold][property]") {
   RandomBits random(83);
   for (int trial = 0; trial < 20000; ++trial) {
     const std::size_t n = 1 + random.below(12);

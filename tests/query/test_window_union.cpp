@@ -174,7 +174,7 @@ TEST_CASE("a list completes candidates and drops those that cannot become result
   });
 }
 
-TEST_CASE("a list keeps the candidates that it has, with its scores", "[query][window][property]") {
+TEST_CASE("a list keeps the candidates that it contains, with their term scores", "[query][window][property]") {
   SmallBlocks small;
   RandomBits random(103);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {

@@ -64,7 +64,7 @@ TEST_CASE("links are distinct, lead to other documents, mostly of the site, and 
   CHECK(in_degrees[documents / 2] < 10);
 }
 
-TEST_CASE("the smallest collections have links, too, or none", "[synth]") {
+TEST_CASE("the smallest collections have links or none", "[synth]") {
   std::vector<docid_t> targets = {7};
   const DocumentTree one = tree_of(1), two = tree_of(2);
   LinkGraph(one, 20, 1).links_of(0, targets);

@@ -96,7 +96,7 @@ TEST_CASE("a list has just its df, docIDs that rise and frequencies that fit the
   }
 }
 
-TEST_CASE("without clustering docIDs are spread evenly, with it they stand together", "[synth]") {
+TEST_CASE("docIDs are spread evenly without clustering, and close together with it", "[synth]") {
   constexpr docid_t documents = 100000;
   DfTable table;
   table.documents = documents;
@@ -126,7 +126,7 @@ TEST_CASE("without clustering docIDs are spread evenly, with it they stand toget
   }
 }
 
-TEST_CASE("terms that are asked together share documents", "[synth]") {
+TEST_CASE("terms that occur together in queries share documents", "[synth]") {
   constexpr docid_t documents = 100000;
   DfTable table;
   table.documents = documents;
@@ -149,7 +149,7 @@ TEST_CASE("terms that are asked together share documents", "[synth]") {
   CHECK(asked[0].own_key == alone[0].own_key);
 }
 
-TEST_CASE("a term keeps its list when other terms come", "[synth]") {
+TEST_CASE("a term keeps its list when other terms are added", "[synth]") {
   DfTable one, two;
   one.documents = two.documents = 1000;
   one.terms = {{"mill", 100}};

@@ -39,7 +39,7 @@ TEST_CASE("quern synth makes an index of a table and a twin of an index", "[cli]
   CHECK(run_quern({"inspect", twin, "--json"}).json()["order"] == "score");
 }
 
-TEST_CASE("quern synth says what is wrong and leaves nothing", "[cli][synth]") {
+TEST_CASE("quern synth reports errors and leaves no files", "[cli][synth]") {
   const TemporaryFolder folder;
   const std::string df = folder.write("df.tsv", table), out = folder.path("out");
   const auto fails = [&](const CommandLine& words, int status, const std::string& why) {
@@ -94,7 +94,8 @@ TEST_CASE("quern synth writes links whose ends are documents of the index and of
   CHECK(row == 2000);
 }
 
-TEST_CASE("links are compressed as their file's name says, the same by any number of threads", "[cli][synth]") {
+TEST_CASE("links are compressed as their file's name indicates, with the same bytes by any number of threads",
+          "[cli][synth]") {
   const TemporaryFolder folder;
   const auto write = [&](const char* name, const char* threads) {
     succeed({"synth", "--docs", "20000", "--links", folder.path(name), "-j", threads, "--force"});

@@ -59,7 +59,7 @@ TEST_CASE("neither threads nor memory change a synthetic index", "[synth]") {
   }
 }
 
-TEST_CASE("by score, docIDs follow falling global scores that no impact exceeds", "[synth]") {
+TEST_CASE("in score order, docIDs follow decreasing global scores that no impact exceeds", "[synth]") {
   Pipeline pipeline;
   SynthOptions options = small_options(3000);
   options.order_by_score = true;
@@ -87,7 +87,7 @@ TEST_CASE("by score, docIDs follow falling global scores that no impact exceeds"
   }
 }
 
-TEST_CASE("both orders of a synthetic index hold the same documents", "[synth]") {
+TEST_CASE("both orders of a synthetic index contain the same documents", "[synth]") {
   Pipeline pipeline;
   SynthOptions options = small_options(2000);
   options.pagerank = true;
@@ -114,7 +114,7 @@ TEST_CASE("both orders of a synthetic index hold the same documents", "[synth]")
   }
 }
 
-TEST_CASE("what can't be a synthetic index is refused", "[synth]") {
+TEST_CASE("impossible synthetic indexes are refused", "[synth]") {
   Pipeline pipeline;
   const auto refused = [&](const SynthOptions& options) {
     CHECK_THROWS_AS(synthesize(options, pipeline), InvalidArgument);

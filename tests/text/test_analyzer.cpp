@@ -49,7 +49,7 @@ TEST_CASE("A stem is never empty nor longer than its token", "[text][property]")
   }
 }
 
-TEST_CASE("Stop words go before stemming", "[text]") {
+TEST_CASE("Stop words are removed before stemming", "[text]") {
   CHECK(terms_of("The mills of THE gods don't grind", "porter2", "english") == Terms{"mill", "god", "grind"});
   CHECK(terms_of("being beings", "porter2", "english") == Terms{"be"});
 }
@@ -62,7 +62,7 @@ TEST_CASE("The English stop words are sorted tokens, each once", "[text]") {
   for (const std::string& word : words) CHECK(terms_of(word, "none", "none") == Terms{word});
 }
 
-TEST_CASE("A file of stop words has a word a line and comments", "[text]") {
+TEST_CASE("A file of stop words has one word per line, and comments", "[text]") {
   CHECK(parse_stopwords("The # an article\r\n# all of it a comment\n\nof\nof\nDon't\nlast") ==
         Terms{"don", "last", "of", "t", "the"});
   CHECK(parse_stopwords("").empty());
@@ -81,7 +81,7 @@ TEST_CASE("An unknown stemmer is refused", "[text]") {
   CHECK_THROWS_AS(Stemmer("english"), InvalidArgument);
 }
 
-TEST_CASE("Options survive as text", "[text][format]") {
+TEST_CASE("Options can be written as text and read back", "[text][format]") {
   for (const char* stopwords : {"none", "english"}) {
     const AnalyzerOptions options = make_analyzer_options("porter2", stopwords);
     const std::string text = analyzer_to_json(options);
@@ -123,7 +123,7 @@ TEST_CASE("The libraries that make terms are named with their versions", "[text]
   CHECK_FALSE(text_libraries(make_analyzer_options("porter2", "none")).libstemmer.empty());
 }
 
-TEST_CASE("Stop words can be given themselves", "[text]") {
+TEST_CASE("Stop words can be given as a list of words", "[text]") {
   const AnalyzerOptions options = make_analyzer_options("none", "words:the,of,a");
   CHECK(options.stopwords == std::vector<std::string>{"a", "of", "the"});
   CHECK(Analyzer(options).terms("The miller of a village") == std::vector<std::string>{"miller", "village"});

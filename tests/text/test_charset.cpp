@@ -49,7 +49,7 @@ TEST_CASE("Text is converted to UTF-8", "[text]") {
   CHECK(out.size() == 200000);
 }
 
-TEST_CASE("Bytes without a meaning become replacement characters", "[text]") {
+TEST_CASE("Meaningless bytes become replacement characters", "[text]") {
   std::string out;
   REQUIRE(to_utf8("a\xFFz", "euc-jp", out));
   CHECK(out == "a" + std::string(replacement_character) + "z");

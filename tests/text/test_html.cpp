@@ -166,7 +166,7 @@ TEST_CASE("A page's own charset, NULs of entities and unknown bytes change nothi
             .front() == 'a');
 }
 
-TEST_CASE("An extractor serves page after page", "[text]") {
+TEST_CASE("An extractor can be used for many pages", "[text]") {
   HtmlExtractor extractor;
   DocumentText out;
   out.docno = "D1";

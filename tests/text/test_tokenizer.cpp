@@ -125,7 +125,7 @@ TEST_CASE("Long tokens are cut at a character's end and counted", "[text]") {
   CHECK(tokens_of(x254 + "e\xCC\x81") == Tokens{x254});
 }
 
-TEST_CASE("A run of any length gives one token of full length", "[text]") {
+TEST_CASE("A run of letters of any length gives one token", "[text]") {
   // These shrink most when folded: to a third, to a third, to three eighths.
   for (const char* letter :
        {"\xE2\x84\xAA", "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", "\xCE\xB1\xCC\x93\xCC\x80\xCD\x85"}) {

@@ -124,7 +124,7 @@ TEST_CASE("Pages of one host come in the byte order of their URLs", "[text][prop
   CHECK(by_key == by_url);
 }
 
-TEST_CASE("A key tells URLs apart that differ in anything", "[text]") {
+TEST_CASE("URLs that differ in anything have different keys", "[text]") {
   const std::vector<std::string> urls = {
       "http://a/", "https://a/", "http://A/", "http://a:80/", "http://a:81/", "http://u@a/", "http://a",
       "a",         "/",          "",          "//a/",         "http:/a",      "http:a"};

@@ -69,7 +69,7 @@ TEST_CASE("Control characters become spaces and a byte order mark goes", "[text]
   CHECK(repaired("te\xEF\xBB\xBFxt", 0) == "te\xEF\xBB\xBFxt");
 }
 
-TEST_CASE("Repair finds what is wrong wherever it stands in a block", "[text]") {
+TEST_CASE("Repair finds invalid bytes at any place in a block", "[text]") {
   for (std::size_t at = 0; at < 200; ++at) {
     std::string text(200, 'x');
     text[at] = '\x01';
