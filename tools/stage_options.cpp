@@ -31,7 +31,9 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
           "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
       ->type_name("PATH")
       ->required();
-  command.add_option("--format", arguments.format, "Format of the corpus")
+  command
+      .add_option("--format", arguments.format,
+                  with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
       ->type_name("NAME")
       ->check(name_validator(formats))
       ->capture_default_str();
@@ -102,7 +104,8 @@ void add_order_options(CLI::App& command, OrderOptions& options) {
 }
 
 void add_build_options(CLI::App& command, BuildOptions& options) {
-  add_name_option(command, "--codec", options.codec, all_codecs(), "Posting-list codec")->capture_default_str();
+  add_name_option(command, "--codec", options.codec, all_codecs(), with_choices("Posting-list codec:", all_codecs()))
+      ->capture_default_str();
   add_block_size_option(command, options.codec_options.block_size, "Postings per block");
   command
       .add_option("--recursion", options.codec_options.recursion,

@@ -70,7 +70,7 @@ bool has_white_space(std::string_view text) { return std::any_of(text.begin(), t
 
 bool is_single_word(const LineParts& parts) { return !has_white_space(parts.id); }
 
-/// "site:gov", "linux 2.6: how to" and "http://..." are words of queries; the ids of logs hold digits and no
+/// "site:gov", "linux 2.6: how to" and "http://..." are words of queries; the ids of logs contain digits and no
 /// blanks.
 bool is_log_id(const LineParts& parts) {
   const auto allowed = [](char c) {
@@ -80,7 +80,7 @@ bool is_log_id(const LineParts& parts) {
          std::all_of(parts.id.begin(), parts.id.end(), allowed);
 }
 
-/// Priorities are small; "8109:8109:the history" holds an id and a query that repeats it.
+/// Priorities are small; "8109:8109:the history" is an id and a query that repeats it.
 bool is_log_id_with_small_weight(const LineParts& parts) {
   return is_log_id(parts) && parts.weight.size() <= 3 && parts.weight.find('.') == std::string_view::npos;
 }

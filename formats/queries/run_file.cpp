@@ -57,7 +57,7 @@ class TrecFormat : public RunFormat {
 class MsmarcoFormat : public RunFormat {
  public:
   std::string_view name() const override { return "msmarco"; }
-  std::string_view description() const override { return "lines \"qid<TAB>docno<TAB>rank\", as MS MARCO takes them"; }
+  std::string_view description() const override { return "lines \"qid<TAB>docno<TAB>rank\", as MS MARCO expects"; }
   bool shows_titles() const override { return false; }
 
   void append(std::string& out, std::string_view qid, std::string_view, std::span<const RunResult> results,
@@ -82,7 +82,7 @@ void put_json(std::string& out, std::string_view text) {
 class JsonFormat : public RunFormat {
  public:
   std::string_view name() const override { return "json"; }
-  std::string_view description() const override { return "one JSON object a query and line, with titles and URLs"; }
+  std::string_view description() const override { return "a line of JSON per query, with titles and URLs"; }
   bool shows_titles() const override { return true; }
 
   void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,

@@ -79,8 +79,7 @@ void admit_vfb(const IndexReader& index, const LogDemand& demand, CacheAdmission
 
 constexpr CachePolicy vfb = {"vfb", "blocks by how many queries visit them", admit_vfb};
 constexpr CachePolicy qtf = {"qtf", "whole lists by how many queries have their term", admit_qtf};
-constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by how many queries have their term, for each posting",
-                               admit_qtfdf};
+constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by how many queries have their term, per posting", admit_qtfdf};
 
 }  // namespace
 

@@ -15,7 +15,7 @@ class NewPfdCodec final : public Codec {
  public:
   std::string_view name() const override { return "newpfd"; }
   std::string_view description() const override {
-    return "patched frame of reference, a width a block, exceptions in Simple16: small and fast";
+    return "patched frame of reference, one width per block, exceptions in Simple16: small and fast";
   }
   std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
     return newpfd::make_encoder(options);
@@ -30,7 +30,7 @@ class RpfdCodec final : public Codec {
  public:
   std::string_view name() const override { return "rpfd"; }
   std::string_view description() const override {
-    return "recursive PForDelta, a width a list, exceptions coded the same way: regular blocks, for GPUs";
+    return "recursive PForDelta, one width per list, exceptions coded in the same way: regular blocks, for GPUs";
   }
   std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
     return rpfd::make_encoder(options);
@@ -48,8 +48,8 @@ class RiceCodec final : public Codec {
  public:
   std::string_view name() const override { return "rice"; }
   std::string_view description() const override {
-    return "Rice coding, unary and binary parts apart, a width a list: small and fast, but scans for a single "
-           "frequency";
+    return "Rice coding, unary and binary parts apart, one width per list: small and fast, but a single frequency "
+           "needs a scan";
   }
   std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
     return rice::make_encoder(options);

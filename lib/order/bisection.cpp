@@ -111,7 +111,7 @@ class BisectionOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::bisection; }
   std::string_view description() const override {
-    return "recursive graph bisection, starting from the URL order: documents that share terms get near docIDs";
+    return "recursive graph bisection, starting from the URL order: documents that share terms get nearby docIDs";
   }
 
   DocumentOrder compute(const OrderInput& input) const override {

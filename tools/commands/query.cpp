@@ -277,8 +277,9 @@ void add_query_command(CLI::App& program) {
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote for this index")->type_name("FILE");
-  add_name_option(*command, "--output-format", arguments->output_format, all_run_formats(),
-                  "Format of the results (default: trec; text for --query on a terminal)");
+  add_name_option(
+      *command, "--output-format", arguments->output_format, all_run_formats(),
+      with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));
   command->add_option("--tag", arguments->tag, "Name of the run in trec output")
       ->type_name("NAME")
       ->capture_default_str();
