@@ -98,7 +98,7 @@ class ContainerReader {
 
   /// A section's bytes, mapped.
   ByteView view(std::string_view section) const;
-  /// A section as an array of little-endian numbers, mapped. CorruptFile if the size is no multiple of
+  /// A section as an array of little-endian numbers, mapped. CorruptFile if the size is not a multiple of
   /// theirs.
   template <class Number>
   std::span<const Number> array(std::string_view section) const {
@@ -151,7 +151,7 @@ inline constexpr const char* index_member = "index.quern";
 /// InvalidArgument if a folder is not an index.
 std::string quern_file(const std::string& path);
 
-/// The kind of a Quern file (or folder), told from its header. Throws CorruptFile if it is none.
+/// The kind of a Quern file (or folder), from its header. Throws CorruptFile if it is not a Quern file.
 FileKind kind_of_file(const std::string& path);
 
 }  // namespace quern

@@ -16,15 +16,14 @@ inline std::string manifest_text(const ManifestJson& json) { return json.dump(1)
 /// Calls read(json) on the parsed text; whatever is missing or of another type becomes CorruptFile with `what`.
 template <class Read>
 void read_manifest(const std::string& text, const std::string& what, Read&& read) {
-  // Manifests are flat and short. Deep nesting would exhaust the stack when it is dumped, and many keys the patience:
-  // an ordered object looks through all of them for each.
+  // Manifests are flat and short. Deep nesting would exhaust the stack when it is dumped, and many keys would take
+  // quadratic time: an ordered object searches all of them for each.
   constexpr int max_depth = 16;
   constexpr std::size_t max_keys = 1000;
   std::size_t keys = 0;
   const auto check = [&](int depth, ManifestJson::parse_event_t event, ManifestJson&) {
     keys += event == ManifestJson::parse_event_t::key;
-    if (depth > max_depth || keys > max_keys)
-      throw CorruptFile(what + ": section 'manifest': is not a manifest of Quern's");
+    if (depth > max_depth || keys > max_keys) throw CorruptFile(what + ": section 'manifest': is not a Quern manifest");
     return true;
   };
   try {

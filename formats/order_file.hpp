@@ -61,7 +61,7 @@ class OrderReader {
   const std::string& name() const { return container_.name(); }
   /// Throws InvalidArgument if the order is of another collection.
   void check_belongs_to(const CollectionReader& collection) const;
-  /// Throws CorruptFile if the documents are no permutation.
+  /// Throws CorruptFile if the documents are not a permutation.
   DocumentOrder load() const;
 
  private:

@@ -138,7 +138,7 @@ CachePlan PlanReader::load_for(const IndexReader& index) const {
     container_.fail("manifest", "a caching block is not made of whole blocks of the index");
   CachePlan plan = load();
   if (!plan.lists.empty() && plan.lists.back().term >= index.manifest().terms)
-    container_.fail("terms", "holds a term that the index has not");
+    container_.fail("terms", "contains a term that is not in the index");
   // Only the blocks of the lexicon in which a cached list stands are read.
   for (auto list = plan.lists.begin(); list != plan.lists.end();) {
     const std::uint64_t lexicon_block = list->term / terms_per_block;
@@ -149,7 +149,7 @@ CachePlan PlanReader::load_for(const IndexReader& index) const {
       ++list;
     });
     if (list != plan.lists.end() && list->term / terms_per_block == lexicon_block)
-      container_.fail("terms", "holds a term that the index has not");
+      container_.fail("terms", "contains a term that is not in the index");
   }
   return plan;
 }

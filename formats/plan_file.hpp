@@ -21,13 +21,13 @@ struct CachedList {
   bool operator==(const CachedList&) const = default;
 };
 
-/// What a plan says of itself: all that shaped it, the log that it comes from, and its sums.
+/// The settings that shaped a plan, the log that it was made from, and its sums.
 struct PlanManifest {
   std::string policy;              ///< vfb, qtf, qtfdf
   std::uint64_t budget_bytes = 0;  ///< of GPU memory
   double max_admission = 1;        ///< lambda: the share of a list that may be cached, in (0, 1]
   std::string count = "visited";   ///< which blocks count: visited or probed
-  std::uint64_t k = 10;            ///< results a query
+  std::uint64_t k = 10;            ///< results per query
   double alpha = 0.3;              ///< PageRank's share of scores
   Bm25Parameters bm25;
   std::string scorer = "bm25+pagerank";
@@ -36,7 +36,7 @@ struct PlanManifest {
   std::uint64_t block = 256;           ///< postings of a caching block
   std::uint64_t queries = 0;           ///< of the log
   std::uint64_t distinct_queries = 0;  ///< of the log
-  std::uint64_t unknown_queries = 0;   ///< of the log: with a term that the index has not
+  std::uint64_t unknown_queries = 0;   ///< of the log: with a term that is not in the index
   std::uint64_t empty_queries = 0;     ///< of the log: without results
   std::string index_hash;              ///< content hash of the index's container, 16 hexadecimal digits
   std::uint64_t lists = 0;             ///< lists of which something is cached
@@ -52,7 +52,7 @@ struct PlanManifest {
 /// A plan in memory.
 struct CachePlan {
   PlanManifest manifest;
-  std::vector<CachedList> lists;  ///< by rising term number
+  std::vector<CachedList> lists;  ///< in increasing order of term numbers
 };
 
 /// Writes a plan; fills in the manifest's lists, cached_blocks and cached_bytes itself. The same plan gives the same
@@ -68,13 +68,13 @@ class PlanReader {
   const PlanManifest& manifest() const { return manifest_; }
   const ContainerReader& container() const { return container_; }
   const std::string& name() const { return container_.name(); }
-  /// Throws InvalidArgument if the plan is of another index.
+  /// Throws InvalidArgument if the plan is for another index.
   void check_belongs_to(const IndexReader& index) const;
   /// All lists. Throws CorruptFile unless terms rise, each list has a block, and the manifest's sums are those of the
   /// lists.
   CachePlan load() const;
-  /// The same of a plan for `index`. Throws InvalidArgument if it is of another one, CorruptFile besides where a
-  /// term is none of the index's, or has fewer blocks than are to be cached.
+  /// The same for a plan for `index`. Also throws InvalidArgument if the plan is for another index, and CorruptFile if
+  /// a term is not in the index or has fewer blocks than the plan caches.
   CachePlan load_for(const IndexReader& index) const;
 
  private:

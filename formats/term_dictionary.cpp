@@ -77,7 +77,7 @@ std::span<const std::uint64_t> DictionaryWriter::finish() {
 
 bool DictionaryBlock::next(DictionaryEntry& entry) {
   if (left_ == 0) {
-    if (!reader_.done()) reader_.fail("a block has bytes behind its last term");
+    if (!reader_.done()) reader_.fail("a block has bytes after its last term");
     return false;
   }
   --left_;

@@ -20,8 +20,8 @@ struct HttpResponse {
   std::string_view body;
 };
 
-/// Reads header lines up to the empty line, whatever their line ends, and skips what is no header. A block that
-/// doesn't begin with a status line or a header is all body.
+/// Reads header lines up to the empty line, whatever their line ends, and skips lines that are not headers. A block
+/// that doesn't begin with a status line or a header is all body.
 HttpResponse parse_http_response(std::string_view block);
 
 /// The header lines alone, without a body: as DOCHDR has them.

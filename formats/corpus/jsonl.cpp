@@ -113,7 +113,7 @@ class JsonlRecordFinder : public RecordFinder {
   bool in_junk_ = false;
   bool in_string_ = false;
   bool is_line_start_ = false;  ///< only white space since the line's begin
-  char previous_ = 0;           ///< the last byte outside of strings that is no white space
+  char previous_ = 0;           ///< the last byte outside of strings that is not white space
   std::uint64_t depth_ = 0;
 };
 
@@ -219,10 +219,10 @@ class JsonlFormat : public CorpusFormat {
       set_url(text, scratch, out);
     }
     if (find_value(object, title_keys, value) && !append_strings(value, scratch, out.title)) {
-      return bad_record("its title is no text");
+      return bad_record("its title is not a text");
     }
     if (find_value(object, text_keys, value) && !append_strings(value, scratch, out.body)) {
-      return bad_record("its text is no text");
+      return bad_record("its text is not a text");
     }
     return result;
   }

@@ -41,7 +41,7 @@ RecordFinder::Found RecordFinder::wait(std::size_t window_size) {
   if (in_record_ && !skipping_ && window_size - begin_ > max_record_bytes_ + max_look_ahead_bytes) {
     skipping_ = true;
   }
-  // One byte before the scan's place is kept: it tells whether a line begins there.
+  // One byte before the scan's place is kept to see whether a line begins there.
   const std::size_t consumed = in_record_ && !skipping_ ? begin_ : scanned_ - (scanned_ > 0 ? 1 : 0);
   begin_ -= skipping_ ? begin_ : consumed;
   scanned_ -= consumed;

@@ -8,7 +8,7 @@
 namespace quern {
 namespace {
 
-/// The longest thing that must be there whole to be told: "</DOC>", or "<DOC" and what follows.
+/// The longest mark that must be complete to be recognized: "</DOC>", or "<DOC" and the byte after it.
 constexpr std::size_t max_mark_bytes = 6;
 
 /// How far after "</DOC>" blanks are looked over for what follows.
@@ -59,10 +59,10 @@ class TrecRecordFinder : public RecordFinder {
   }
 
   /// A page may hold "</DOC>" too; a record's own has nothing after it on its line but the next record or a comment.
-  static bool ends_record(std::string_view behind) {
+  static bool ends_record(std::string_view after) {
     std::size_t at = 0;
-    while (at < behind.size() && at < max_blanks - max_mark_bytes && (behind[at] == ' ' || behind[at] == '\t')) ++at;
-    const std::string_view next = behind.substr(at);
+    while (at < after.size() && at < max_blanks - max_mark_bytes && (after[at] == ' ' || after[at] == '\t')) ++at;
+    const std::string_view next = after.substr(at);
     return next.empty() || is_ascii_space(next[0]) || is_doc_start(next) || next.substr(0, 4) == "<!--";
   }
 

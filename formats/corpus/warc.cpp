@@ -33,10 +33,10 @@ bool begins_with_warc_record(std::string_view text) {
 }
 
 /// Whether the next record, or nothing at all, follows what ends here.
-bool is_record_end(std::string_view behind) {
+bool is_record_end(std::string_view after) {
   std::size_t at = 0;
-  while (at < std::min(behind.size(), max_gap) && is_ascii_space(behind[at])) ++at;
-  return at == behind.size() || at == max_gap || begins_with_warc_record(behind.substr(at));
+  while (at < std::min(after.size(), max_gap) && is_ascii_space(after[at])) ++at;
+  return at == after.size() || at == max_gap || begins_with_warc_record(after.substr(at));
 }
 
 class WarcRecordFinder : public RecordFinder {

@@ -169,9 +169,10 @@ std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name) {
     const std::string_view rank = next_word(line), score = next_word(line);
     entry.tag = next_word(line);
     if (entry.tag.empty()) fail_at_line(name, lines.number(), "is not \"qid Q0 docno rank score tag\"");
-    if (!read_number(rank, entry.rank)) fail_at_line(name, lines.number(), "the fourth column, the rank, is no number");
+    if (!read_number(rank, entry.rank))
+      fail_at_line(name, lines.number(), "the fourth column, the rank, is not a number");
     if (!read_score(score, entry.score))
-      fail_at_line(name, lines.number(), "the fifth column, the score, is no number");
+      fail_at_line(name, lines.number(), "the fifth column, the score, is not a number");
   }
   return run;
 }

@@ -80,7 +80,7 @@ class TopicReader {
 
   void open_field(const SgmlTag& tag) {
     if (equals_ignoring_case(tag.name, markup_.id_tag)) {
-      // A second <num> tells that both </top> and <top> are missing between two topics.
+      // A second <num> means that both </top> and <top> are missing between two topics.
       const bool another_topic = inside_ && !id_.empty() && markup_.id_attributes.empty();
       if (another_topic) finish_topic();
       if (!inside_) start_topic(tag);

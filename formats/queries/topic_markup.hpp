@@ -5,7 +5,7 @@
 #include "quern/formats/queries/query_file.hpp"
 
 /// Topics between tags: TREC's SGML-like files, in which most tags are never closed, and the web track's XML.
-/// One forgiving scanner reads both; section "Topics between tags" of query_file.md says what it takes.
+/// One forgiving scanner reads both; section "Topics between tags" of query_file.md describes what it accepts.
 namespace quern {
 
 /// How one kind of topic file is tagged.

@@ -11,12 +11,12 @@
 namespace quern {
 namespace {
 
-/// Why `word` is no score; empty if it is one.
+/// Why `word` is not a score; empty if it is one.
 std::string parse_score(std::string_view word, float& score) {
   const std::string_view digits = word.front() == '+' ? word.substr(1) : word;
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return "is no number";
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return "is not a number";
   if (error == std::errc::result_out_of_range) return "is beyond the range of a double";
   if (std::isnan(value)) return "is not a number";
   if (std::signbit(value) && value != 0) return "is negative";

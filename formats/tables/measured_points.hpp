@@ -10,7 +10,7 @@ struct MeasuredPoint {
 };
 
 struct MeasuredPoints {
-  std::vector<MeasuredPoint> query_us;              ///< c: microseconds a query, by queries a batch
+  std::vector<MeasuredPoint> query_us;              ///< c: microseconds per query, by queries per batch
   std::vector<MeasuredPoint> transfer_us_per_byte;  ///< t: microseconds a byte, by bytes of a transfer
   std::vector<MeasuredPoint> transfer_bytes;        ///< dq: bytes transferred for a query, by bytes of the cache
 };

@@ -138,7 +138,7 @@ bool place_patches(const std::uint32_t* gaps, const std::uint32_t* highs, unsign
   return _mm256_movemask_epi8(within) == -1;
 }
 
-/// Cuts 32 values out of a word, though it may hold fewer: no branch tells how many.
+/// Cuts 32 values out of a word, even if it holds fewer, to avoid a branch on their number.
 void cut_word(std::uint32_t word, unsigned way, std::uint32_t* out) {
   const __m256i all = _mm256_set1_epi32(static_cast<int>(word));
   const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();

@@ -115,7 +115,7 @@ QUERN_AVX512 void unpack_docids(const std::uint32_t* words, std::uint64_t bit, u
   }
 }
 
-/// Cuts 32 values out of a word, though it may hold fewer: no branch tells how many.
+/// Cuts 32 values out of a word, even if it holds fewer, to avoid a branch on their number.
 QUERN_AVX512 void cut_word(std::uint32_t word, unsigned way, std::uint32_t* out) {
   const __m512i all = _mm512_set1_epi32(static_cast<int>(word));
   const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();

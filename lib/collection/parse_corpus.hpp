@@ -23,7 +23,7 @@ struct ParseReport {
   std::uint64_t read = 0;     ///< records of any kind
   std::uint64_t indexed = 0;  ///< documents, empty ones included
   std::uint64_t empty = 0;    ///< documents without a token
-  std::uint64_t skipped = 0;  ///< records that are no documents
+  std::uint64_t skipped = 0;  ///< records that are not documents
   std::uint64_t bad = 0;
   std::uint64_t duplicates = 0;  ///< documents whose docno an earlier one has
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;

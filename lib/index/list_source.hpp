@@ -19,7 +19,7 @@ struct ViewedLists {
 struct OwnedLists {
   std::vector<Posting> postings;
 };
-/// Lists that belong to the batch, in any order: whoever encodes them sorts them first, with sort_postings().
+/// Lists that belong to the batch, in any order; sort them with sort_postings() before encoding.
 struct UnsortedLists {
   std::vector<Posting> postings;
 };

@@ -33,7 +33,7 @@ void release_pages(ByteView mapped) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data()), end = begin + mapped.size();
   const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
-  // The system may decline: that is no error.
+  // The system may decline, which is not an error.
   if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 

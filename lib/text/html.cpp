@@ -48,7 +48,7 @@ std::string_view href_of(const xmlChar** attributes) {
 
 }  // namespace
 
-/// One libxml2 parser, and what its events have told of the page so far.
+/// One libxml2 parser, and the state of the page after its events so far.
 class HtmlExtractor::Parser {
  public:
   Parser();

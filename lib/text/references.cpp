@@ -82,7 +82,7 @@ void append_point(std::uint32_t point, std::string& out) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-/// Of what stands between "&" and ";". False if that is no reference.
+/// The code point of the text between "&" and ";". False if that is not a reference.
 bool resolve_reference(std::string_view reference, std::uint32_t& point) {
   if (reference.size() >= 2 && reference[0] == '#') {
     const bool is_hexadecimal = ascii_lower(reference[1]) == 'x';

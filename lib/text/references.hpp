@@ -10,8 +10,8 @@ namespace quern {
 /// that begins no reference into &amp;. libxml2 takes only whole references, and is slow to report others.
 void append_with_whole_references(std::string_view text, std::string& out);
 
-/// Appends `text` with its references resolved, also the older "&blank;" and "&hyph;" of the Federal Register. Whatever
-/// is no reference stays as it is. Control characters become spaces.
+/// Appends `text` with its references resolved, also the older "&blank;" and "&hyph;" of the Federal Register. Anything
+/// else stays as it is. Control characters become spaces.
 void append_without_references(std::string_view text, std::string& out);
 
 }  // namespace quern

@@ -8,7 +8,7 @@ namespace quern {
 /// Longer URLs are not kept: real ones are shorter, and a long <base> times many links would fill the memory.
 inline constexpr std::size_t max_url_bytes = 2048;
 
-/// What `href` on the page `base` points to (RFC 3986, section 5.2), or an empty text where that is no http, https or
+/// What `href` on the page `base` points to (RFC 3986, section 5.2), or an empty text if that is not an http, https or
 /// ftp address with a host (javascript:, mailto:, data:) or is longer than max_url_bytes. White space around `href`
 /// and line breaks and tabs in it are dropped, other spaces become %20; scheme and host are put in lower case, a
 /// default port and dot segments go, an empty path becomes "/"; the rest, the fragment too, stays as written.

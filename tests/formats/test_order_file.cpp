@@ -78,7 +78,7 @@ TEST_CASE("An order of another collection is refused", "[format]") {
   CHECK_THROWS_AS(order.check_belongs_to(other), InvalidArgument);
 }
 
-TEST_CASE("What is no permutation, or of another length, is refused", "[format]") {
+TEST_CASE("An order that is not a permutation, or has another length, is refused", "[format]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, three_pages());
   const Bytes bytes = order_bytes(folder, {{0, 1, 2}, {}, {}}, {}, collection);

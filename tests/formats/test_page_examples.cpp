@@ -74,7 +74,7 @@ std::string bytes_text(ByteView bytes) {
   return text;
 }
 
-/// Sixteen bytes a line behind their offset, without the lines of zeros.
+/// Sixteen bytes per line after their offset, without the lines of zeros.
 std::map<std::string, std::string> dump(ByteView bytes) {
   std::map<std::string, std::string> lines;
   for (std::size_t at = 0; at < bytes.size(); at += 16) {
