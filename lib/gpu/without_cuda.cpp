@@ -2,7 +2,7 @@
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 
-// What a library without its GPU parts answers; cmake/cuda.cmake leaves this file out.
+// Definitions for a build without CUDA; cmake/cuda.cmake leaves this file out of a build with it.
 namespace quern {
 
 bool built_with_cuda() { return false; }
@@ -30,7 +30,7 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& prog
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
-void DeviceIndex::hold_block_maxima(Progress&) { fail(); }
+void DeviceIndex::upload_block_maxima(Progress&) { fail(); }
 
 class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, const StrategyOptions&) { fail(); }

@@ -64,10 +64,7 @@ TEST_CASE("each coding is decoded to memory within bounds", "[gpu][sanitize]") {
   DecodedCorpus corpus(73, {900, 80, 20, false});
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {64u, 128u, 256u}) {
-      BuildOptions options;
-      options.codec = codec->name();
-      options.codec_options = {block_size, 1};
-      corpus.check(options);
+      check_decoding(corpus, coded(*codec, {block_size, 1}));
     }
   }
 }

@@ -5,7 +5,7 @@
 
 using namespace quern;
 
-TEST_CASE("a build without CUDA knows it, and has no GPUs", "[device_info]") {
+TEST_CASE("a build without CUDA reports so, and lists no GPUs", "[device_info]") {
 #ifdef QUERN_HAS_CUDA
   CHECK(built_with_cuda());
 #else

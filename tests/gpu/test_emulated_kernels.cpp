@@ -1,4 +1,5 @@
 #include "gpu/emulated_gpu.hpp"
+#include "gpu/indexed_corpus.hpp"
 //
 #include <array>
 #include <iterator>
@@ -7,9 +8,7 @@
 
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/decode/decode_lists.cuh"
-#include "quern/gpu/device/list_view.hpp"
 #include "quern/gpu/range/entries.cuh"
-#include "quern/gpu/range/exact_score.cuh"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
@@ -20,15 +19,15 @@
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
 
-/// The kernels that answer queries, run by an emulated GPU: the very sources, step after step as RangeRun launches
-/// them, give the CPU's results.
+/// The sources of the kernels that answer queries, run by an emulated GPU in the steps in which RangeRun launches them,
+/// give the CPU's results.
 namespace quern {
 namespace {
 
 using namespace testing;
 using gpu::Coding;
 
-/// An index as a GPU has it, in the host's memory: sections with room for over-reading behind them.
+/// An index as a GPU has it, in the host's memory: sections, followed by space for over-reading.
 class HostIndex {
  public:
   explicit HostIndex(const QueryEngine& engine) : engine_(engine) {
@@ -96,7 +95,7 @@ class HostIndex {
   std::uint32_t damaged_ = 0;
 };
 
-/// A batch of queries, and the memory that RangeRun gives it; what a GPU does not set is nonsense.
+/// A batch of queries with the memory that RangeRun gives it; memory that a GPU does not initialise holds nonsense.
 class HostBatch {
  public:
   HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max)
@@ -161,7 +160,7 @@ class HostBatch {
   std::uint32_t next_work_ = 0;
 };
 
-/// Ways through the kernels, as RangeRun chooses among them.
+/// The ways through the kernels among which RangeRun chooses.
 struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
@@ -179,17 +178,17 @@ void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
     if (way.intersect) {
       run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
     } else {
-      static gpu::UnionRoom room;
-      run(1, gpu::union_threads, [&] { gpu::UnionBlock(of, room, way.pruning).run(); });
+      static gpu::UnionShared shared;
+      run(1, gpu::union_threads, [&] { gpu::UnionBlock(of, shared, way.pruning).run(); });
     }
   }
   const bool score = way.score_first && !way.from_lists;
   if (score) run(1, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
   // As finish_queries() does, whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
-  static std::uint32_t kept, rooms[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpBuffer<V>::size];
+  static std::uint32_t kept, buffers[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpBuffer<V>::size];
   run(1, gpu::finish_threads, [&] {
-    gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, rooms);
+    gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, buffers);
     for (std::uint32_t number = 0; number < of.num_queries; ++number) {
       finish.run(number, way.from_lists || score);
       __syncthreads();
@@ -207,7 +206,7 @@ void run_coding(const HostIndex& index, HostBatch& batch, const Way& way) {
   run_kernels<Coding::rpfd, V, quantized>(index, batch, way);
 }
 
-/// A batch of those of the queries that a way answers, with their texts.
+/// A batch of the queries that a way can answer, with their texts.
 gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
                          const Way& way, std::size_t k, std::vector<std::string>& texts) {
   Analyzer analyzer = engine.make_analyzer();
@@ -254,7 +253,7 @@ void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std
   check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
 }
 
-/// All lists with block rows, decoded to memory by two thread blocks.
+/// Decodes all lists with block rows to memory, by two thread blocks, and compares them with the CPU's.
 template <Coding coding>
 void check_decoding(const HostIndex& index) {
   const IndexReader& reader = index.engine().index();
@@ -306,21 +305,16 @@ void check_decoding(const HostIndex& index) {
 
 }  // namespace
 
-TEST_CASE("the kernels' sources, emulated, decode what the CPU does", "[gpu_emulated][codec][property]") {
+TEST_CASE("emulated kernels decode what the CPU does", "[gpu_emulated][codec][property]") {
   for (const unsigned block_size : {2u, 64u, 128u, 256u, 512u}) {
-    Pipeline pipeline;
     const docid_t several_blocks = block_size == 2 ? 120 : 1400;
-    const auto documents = random_corpus(41, {several_blocks, 70, 20, false});
-    const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-    const DocumentOrder order = pipeline.order(collection);
+    IndexedCorpus corpus(41, {several_blocks, 70, 20, false});
     for (const Codec* codec : all_codecs()) {
       for (const unsigned recursion : {1u, 2u}) {
         if (recursion != 1 && codec->name() != "rpfd") continue;
-        BuildOptions options;
-        options.codec = codec->name();
-        options.codec_options = {block_size, recursion};
+        const BuildOptions options = coded(*codec, {block_size, recursion});
         INFO(coding_text(options));
-        const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+        const IndexReader index = corpus.index(options);
         const QueryEngine engine(index, {});
         const HostIndex host(engine);
         if (codec->name() == "newpfd")
@@ -336,7 +330,7 @@ TEST_CASE("the kernels' sources, emulated, decode what the CPU does", "[gpu_emul
   }
 }
 
-TEST_CASE("a warp, emulated, finds the entries of documents in a list, and no others", "[gpu_emulated][property]") {
+TEST_CASE("an emulated warp finds the entries of documents in a list, and no others", "[gpu_emulated][property]") {
   std::mt19937 random(7);
   for (const std::uint32_t count : {1u, 2u, 3u, 31u, 32u, 33u, 64u, 65u, 100u, 1000u, 5000u, gpu::range_documents}) {
     INFO(count);
@@ -364,21 +358,15 @@ TEST_CASE("a warp, emulated, finds the entries of documents in a list, and no ot
   }
 }
 
-TEST_CASE("the kernels' sources, emulated, give the CPU's results over every codec", "[gpu_emulated][property]") {
-  Pipeline pipeline;
-  const auto documents = random_corpus(31, {700, 90, 24, false});
-  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection);
-  const auto queries = draw_queries(3, ModelIndex(documents, order.documents), 9);
+TEST_CASE("emulated kernels give the CPU's results over every codec", "[gpu_emulated][property]") {
+  IndexedCorpus corpus(31, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 9);
   for (const Codec* codec : all_codecs()) {
     for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 2}, CodecOptions{256, 1}}) {
       if (coding.recursion != 1 && codec->name() != "rpfd") continue;
-      BuildOptions options;
-      options.codec = codec->name();
-      options.codec_options = coding;
-      options.quantize_bits = coding.block_size == 8 ? 8 : 0;
+      const BuildOptions options = coded(*codec, coding, coding.block_size == 8 ? 8 : 0);
       INFO(coding_text(options));
-      const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+      const IndexReader index = corpus.index(options);
       check_all_ways(QueryEngine(index, {}), queries);
       if (options.quantize_bits == 0) continue;
       ScoringOptions scoring;
@@ -388,26 +376,21 @@ TEST_CASE("the kernels' sources, emulated, give the CPU's results over every cod
   }
 }
 
-TEST_CASE("the kernels' sources, emulated, stay within bounds over damaged lists", "[gpu_emulated]") {
-  Pipeline pipeline;
-  const auto documents = random_corpus(37, {500, 60, 24, false});
-  const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-  const DocumentOrder order = pipeline.order(collection);
-  const auto queries = draw_queries(5, ModelIndex(documents, order.documents), 9);
+TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulated]") {
+  IndexedCorpus corpus(37, {500, 60, 24, false});
+  const auto queries = draw_queries(5, corpus.model, 9);
   RandomBits random(11);
   for (const Codec* codec : all_codecs()) {
     for (const CodecOptions& coding : {CodecOptions{8, 2}, CodecOptions{256, 1}}) {
-      BuildOptions options;
-      options.codec = codec->name();
-      options.codec_options = coding;
+      const BuildOptions options = coded(*codec, coding);
       INFO(coding_text(options));
-      const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
+      const IndexReader index = corpus.index(options);
       const QueryEngine engine(index, {});
       std::uint32_t found = 0;
       for (unsigned i = 0; i < 4; ++i) {
         HostIndex damaged(engine);
         damaged.damage(random);
-        // What is not asserted here, sanitizers look at.
+        // Sanitizers check what is not asserted here.
         for (const Way& way : {Way{false, false, i % 2 == 0, gpu::Pruning::blocks}, Way{true, true}}) {
           std::vector<std::string> texts;
           const gpu::QueryBatch batch = batch_of(engine, queries, way, 10, texts);
@@ -421,7 +404,7 @@ TEST_CASE("the kernels' sources, emulated, stay within bounds over damaged lists
   }
 }
 
-TEST_CASE("the kernels' sources, emulated, give the CPU's results with PageRank", "[gpu_emulated][property]") {
+TEST_CASE("emulated kernels give the CPU's results with PageRank", "[gpu_emulated][property]") {
   RankedPages pages(67, {400, 60, 14, false});
   for (const double alpha : {0.3, 1.0}) {
     const DocumentOrder order = pages.order(OrderBy::score, alpha);

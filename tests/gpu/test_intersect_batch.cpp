@@ -5,10 +5,11 @@
 #include "quern/intersect/intersect.hpp"
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
+#include "gpu/indexed_corpus.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
 
-/// What a batch of intersections tells a GPU, checked without one.
+/// What a batch of intersections contains for a GPU, checked without one.
 namespace quern::gpu {
 namespace {
 
@@ -16,11 +17,8 @@ using namespace testing;
 
 /// An index of tiny blocks, in which "everywhere" and "often" are dense.
 struct IntersectSubject {
-  IntersectSubject()
-      : documents(random_corpus(83, {900, 150, 40, false})), collection(pipeline.parse(as_jsonl(documents))) {
-    BuildOptions options;
-    options.codec_options.block_size = 8;
-    index.emplace(Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options)));
+  IntersectSubject() {
+    index.emplace(corpus.index(blocks_of(8)));
     cpu.emplace(*index, all_intersection_methods().front(), IntersectionOptions{});
   }
   std::vector<PostingList> lists_of(const std::string& text) const {
@@ -29,16 +27,14 @@ struct IntersectSubject {
     return space.lists;
   }
 
-  Pipeline pipeline;
-  std::vector<ModelDocument> documents;
-  CollectionReader collection;
+  IndexedCorpus corpus{83, {900, 150, 40, false}};
   std::optional<IndexReader> index;
   std::optional<Intersection> cpu;
 };
 
 constexpr std::uint64_t much = 1 << 20;
 
-/// Parts of a batch lie in its room without overlapping.
+/// Checks that parts of a batch lie in its space for results without overlapping.
 void check_parts(const IntersectBatch& batch) {
   std::uint32_t parts = 0;
   std::uint64_t end = 0;
@@ -54,17 +50,17 @@ void check_parts(const IntersectBatch& batch) {
     parts = next;
   }
   CHECK(parts == batch.parts);
-  CHECK(end <= batch.room_words());
+  CHECK(end <= batch.result_words());
 }
 
 }  // namespace
 
-TEST_CASE("a list is unpacked when it was asked for often enough, once", "[gpu_batch]") {
+TEST_CASE("a list is unpacked once, when queries have used it often enough", "[gpu_batch]") {
   const IntersectSubject subject;
   UnpackedLists unpacked(subject.index->num_documents(), much);
   const auto lists = subject.lists_of("often everywhere");
   for (const bool asked_before : {false, true, true}) {
-    IntersectBatch batch(*subject.index, unpacked, Unpacking::often_asked, {});
+    IntersectBatch batch(*subject.index, unpacked, Unpacking::frequent, {});
     REQUIRE(batch.add(lists));
     batch.finish();
     check_parts(batch);
@@ -73,20 +69,20 @@ TEST_CASE("a list is unpacked when it was asked for often enough, once", "[gpu_b
     CHECK(batch.queries.front().bits == (asked_before ? 1 : 0));
     CHECK(batch.coded_parts == (asked_before ? 0 : batch.parts));
   }
-  CHECK(unpacked.state_of(lists.front().number).place.form == ListForm::bits);
+  CHECK(unpacked.state_of(lists.front().number).place.format == ListFormat::bits);
   unpacked.clear();
-  CHECK(unpacked.state_of(lists.front().number).place.form == ListForm::coded);
+  CHECK(unpacked.state_of(lists.front().number).place.format == ListFormat::coded);
   CHECK(unpacked.end() == 0);
 }
 
-TEST_CASE("kernels get the queries that decode first, and answers find their way back", "[gpu_batch]") {
+TEST_CASE("kernels get queries that decode first, and answers go to the right queries", "[gpu_batch]") {
   const IntersectSubject subject;
   UnpackedLists unpacked(subject.index->num_documents(), much);
   const auto dense = subject.lists_of("everywhere");
   ListState& state = unpacked.state_of(dense.front().number);
-  CHECK_FALSE(UnpackedLists::ask(state, dense.front().df, 2 * dense.front().df - 1));
-  CHECK(UnpackedLists::ask(state, dense.front().df, 1));
-  IntersectBatch batch(*subject.index, unpacked, Unpacking::often_asked, {});
+  CHECK_FALSE(UnpackedLists::count_use(state, dense.front().df, 2 * dense.front().df - 1));
+  CHECK(UnpackedLists::count_use(state, dense.front().df, 1));
+  IntersectBatch batch(*subject.index, unpacked, Unpacking::frequent, {});
   REQUIRE(batch.add(dense));
   REQUIRE(batch.add(subject.lists_of("often")));
   REQUIRE(batch.add(dense));
@@ -98,7 +94,7 @@ TEST_CASE("kernels get the queries that decode first, and answers find their way
   CHECK(batch.unpack.size() == 1);
 }
 
-TEST_CASE("methods that need all lists unpacked are told when there is no room", "[gpu_batch]") {
+TEST_CASE("methods that need all lists unpacked refuse queries that do not fit the memory", "[gpu_batch]") {
   const IntersectSubject subject;
   const auto lists = subject.lists_of("often everywhere");
   const std::uint64_t all = lists[0].df + lists[1].df;
@@ -118,7 +114,7 @@ TEST_CASE("methods that need all lists unpacked are told when there is no room",
   }
 }
 
-TEST_CASE("GPU methods have names, and transfers that they can do", "[gpu_batch]") {
+TEST_CASE("GPU methods are found by name, and refuse transfers that they do not support", "[gpu_batch]") {
   for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
     CHECK(&gpu_intersection_method_named(method.name) == &method);
     GpuIntersectionOptions options;

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-/// Batches in flight on GPUs that need no GPU to be tested.
+/// The pipeline of batches, tested without a GPU.
 namespace quern {
 namespace {
 
@@ -33,7 +33,7 @@ std::vector<std::size_t> numbers_of(const std::vector<Work*>& items) {
   return numbers;
 }
 
-/// Processes items by counting them; fails where it is told to.
+/// Processes items by counting them; fails at a given item.
 class FakeShare final : public gpu::GpuShare<Work> {
  public:
   enum class Failure { none, at_launch, at_landing, damage };
@@ -145,7 +145,7 @@ TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pip
   CHECK_THROWS_WITH(shares.process(next, 3, after, failed), Catch::Contains("no GPU is left"));
 }
 
-TEST_CASE("no more shares work than are asked for", "[gpu_pipeline]") {
+TEST_CASE("no more shares work than requested", "[gpu_pipeline]") {
   auto shares = shares_of(4);
   std::vector<Work> items(40);
   Queue queue(pointers_to(items), {5});
@@ -169,7 +169,7 @@ TEST_CASE("a queue ends batches by number and by cost", "[gpu_pipeline]") {
   CHECK(by_cost.take() == batch);
 }
 
-TEST_CASE("results that come in any order are handed on in order, by the thread that asks", "[gpu_pipeline]") {
+TEST_CASE("results that come in any order are delivered in order, in the calling thread", "[gpu_pipeline]") {
   constexpr std::size_t count = 500;
   gpu::ResultsInOrder<std::vector<std::size_t>> results(count);
   std::vector<std::thread> threads;
@@ -178,7 +178,7 @@ TEST_CASE("results that come in any order are handed on in order, by the thread 
       for (std::size_t i = t; i < count; i += 3) results.put(i, {i, i + 1});
     });
   std::size_t next = 0;
-  results.hand_on([&](std::size_t place, const std::vector<std::size_t>& result) {
+  results.deliver([&](std::size_t place, const std::vector<std::size_t>& result) {
     CHECK(place == next++);
     CHECK(result == std::vector<std::size_t>{place, place + 1});
   });
@@ -186,7 +186,7 @@ TEST_CASE("results that come in any order are handed on in order, by the thread 
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_CASE("results after one that never comes are not handed on", "[gpu_pipeline]") {
+TEST_CASE("results after one that never comes are not delivered", "[gpu_pipeline]") {
   gpu::ResultsInOrder<int> results(4);
   results.put(0, 10);
   results.put(2, 12);
@@ -195,7 +195,7 @@ TEST_CASE("results after one that never comes are not handed on", "[gpu_pipeline
     results.end();
   });
   std::vector<int> handed;
-  results.hand_on([&](std::size_t, int result) { handed.push_back(result); });
+  results.deliver([&](std::size_t, int result) { handed.push_back(result); });
   thread.join();
   CHECK(handed == std::vector<int>{10});
 }

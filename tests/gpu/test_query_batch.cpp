@@ -6,46 +6,36 @@
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
-#include "quern/gpu/engine/units.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 #include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
 
-/// What a batch tells a GPU of its queries, checked without one: units bound scores from above, and not by much.
+/// What a batch contains for a GPU, checked without one: units are close upper bounds of scores.
 namespace quern {
 namespace {
 
 using namespace testing;
 
 struct QuerySubject {
-  explicit QuerySubject(unsigned quantize_bits)
-      : documents(random_corpus(83, {900, 150, 40, false})),
-        collection(pipeline.parse(as_jsonl(documents))),
-        order(pipeline.order(collection)),
-        model(documents, order.documents) {
-    BuildOptions options;
-    options.codec_options.block_size = 8;
+  explicit QuerySubject(unsigned quantize_bits) {
+    BuildOptions options = blocks_of(8);
     options.quantize_bits = quantize_bits;
-    index.emplace(Pipeline::open_index(pipeline.build(collection, order, options)));
+    index.emplace(corpus.index(options));
     ScoringOptions scoring;
     scoring.scores = quantize_bits > 0 ? Scores::quantized : Scores::exact;
     engine.emplace(*index, scoring);
   }
 
-  Pipeline pipeline;
-  std::vector<ModelDocument> documents;
-  CollectionReader collection;
-  DocumentOrder order;
-  ModelIndex model;
+  IndexedCorpus corpus{83, {900, 150, 40, false}};
   std::optional<IndexReader> index;
   std::optional<QueryEngine> engine;
 };
 
-/// The sums of units of all documents of a query, as kernels make them.
+/// The sums of units of all documents of a query, as kernels compute them.
 std::map<docid_t, std::uint64_t> sums_of(const QueryEngine& engine, std::span<const WeightedList> lists,
                                          const gpu::QueryBatch& batch, const gpu::BatchQuery& query) {
   std::map<docid_t, std::uint64_t> sums;
@@ -62,7 +52,8 @@ std::map<docid_t, std::uint64_t> sums_of(const QueryEngine& engine, std::span<co
           value = (*quantizer)(engine.index().quantized_weight(lists[i].list) * part);
         else
           value = std::min<std::uint64_t>(gpu::value_steps, static_cast<std::uint64_t>(std::ceil(part * 65535.3)));
-        const std::uint32_t units = gpu::units_of(static_cast<std::uint32_t>(value), term.unit_weight, term.unit_more);
+        const std::uint32_t units =
+            gpu::units_of(static_cast<std::uint32_t>(value), term.unit_weight, term.unit_offset);
         REQUIRE(units <= term.max_units);
         sums[docid] += units;
       }
@@ -98,7 +89,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
         REQUIRE(static_cast<double>(units) == score);
       } else {
         REQUIRE(static_cast<double>(units) >= score);
-        REQUIRE(static_cast<double>(units) * static_cast<double>(query.lower_factor) - query.lower_less <= score);
+        REQUIRE(static_cast<double>(units) * static_cast<double>(query.lower_factor) - query.lower_margin <= score);
       }
       if (rank < k) REQUIRE(units >= query.min_units);
     }
@@ -107,12 +98,12 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
 
 }  // namespace
 
-TEST_CASE("units bound scores from above, and by little", "[gpu_batch][property]") {
+TEST_CASE("units are close upper bounds of scores", "[gpu_batch][property]") {
   const QuerySubject subject(0);
-  check_units(*subject.engine, subject.model);
+  check_units(*subject.engine, subject.corpus.model);
 }
 
-TEST_CASE("units bound scores that begin with PageRank", "[gpu_batch][property]") {
+TEST_CASE("units are upper bounds of scores with PageRank", "[gpu_batch][property]") {
   RankedPages pages(89, {900, 150, 40, false});
   for (const double alpha : {0.0, 0.3, 1.0}) {
     const DocumentOrder order = pages.order(OrderBy::score, alpha);
@@ -121,14 +112,14 @@ TEST_CASE("units bound scores that begin with PageRank", "[gpu_batch][property]"
   }
 }
 
-TEST_CASE("units of quantized scores are the scores, where they fit", "[gpu_batch][property][quantized]") {
+TEST_CASE("units of quantized scores are the scores if they fit", "[gpu_batch][property][quantized]") {
   for (const unsigned bits : {8u, 16u}) {
     const QuerySubject subject(bits);
-    check_units(*subject.engine, subject.model);
+    check_units(*subject.engine, subject.corpus.model);
   }
 }
 
-TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gpu_batch]") {
+TEST_CASE("a batch contains each list once, and cuts its queries into chunks", "[gpu_batch]") {
   const QuerySubject subject(0);
   const QueryEngine& engine = *subject.engine;
   Analyzer analyzer = engine.make_analyzer();
@@ -154,13 +145,13 @@ TEST_CASE("a batch holds each list once, and cuts its queries into chunks", "[gp
   }
 }
 
-TEST_CASE("queries brought together make the batch that they make one by one", "[gpu_batch][property]") {
+TEST_CASE("queries added together make the same batch as one by one", "[gpu_batch][property]") {
   for (const unsigned bits : {0u, 8u}) {
     const QuerySubject subject(bits);
     const QueryEngine& engine = *subject.engine;
     Analyzer analyzer = engine.make_analyzer();
     std::vector<std::vector<WeightedList>> lists;
-    for (const auto& terms : draw_queries(23, subject.model, 400)) {
+    for (const auto& terms : draw_queries(23, subject.corpus.model, 400)) {
       bool all_found = false;
       lists.push_back(engine.lists_of(analyzer.terms(text_of(terms)), all_found));
       if (lists.back().empty()) lists.pop_back();
@@ -189,14 +180,14 @@ TEST_CASE("queries brought together make the batch that they make one by one", "
   }
 }
 
-TEST_CASE("without CUDA or a GPU, asking for one is an error that says so", "[gpu_batch]") {
+TEST_CASE("without CUDA or a GPU, the engine reports which is missing", "[gpu_batch]") {
   if (!list_gpus().empty()) return;
   const QuerySubject subject(0);
   NoProgress progress;
   CHECK_THROWS_AS(GpuEngine(*subject.engine, {}, progress), CudaError);
 }
 
-TEST_CASE("terms are numbered in the order in which they come first", "[gpu_batch][property]") {
+TEST_CASE("terms are numbered in the order of their first occurrence", "[gpu_batch][property]") {
   for (const term_t spread : {term_t{10}, term_t{5000}, ~term_t{0}}) {
     std::mt19937 random(spread);
     gpu::TermNumbers numbers;

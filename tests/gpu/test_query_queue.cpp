@@ -1,7 +1,7 @@
 #include <set>
 #include <thread>
 
-#include "quern/gpu/engine/query_queue.hpp"
+#include "quern/gpu/engine/ranking_share.hpp"
 
 #include "catch.hpp"
 
@@ -29,7 +29,7 @@ std::uint64_t cost_of(const std::vector<GpuQuery*>& batch) {
 
 }  // namespace
 
-TEST_CASE("one GPU gets batches of like size, dearest first", "[query_queue]") {
+TEST_CASE("one GPU gets batches of equal size, the most expensive queries first", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue queue(pointers_to(queries), 400, 1, 0);
   CHECK(queue.batches() == 3);
@@ -49,7 +49,7 @@ TEST_CASE("one GPU gets batches of like size, dearest first", "[query_queue]") {
   CHECK(queue.take().empty());
 }
 
-TEST_CASE("several GPUs get batches that cost alike", "[query_queue]") {
+TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue queue(pointers_to(queries), 16384, 2, 0);
   REQUIRE(queue.batches() == 4);
@@ -65,7 +65,7 @@ TEST_CASE("several GPUs get batches that cost alike", "[query_queue]") {
   CHECK(taken == 1000);
 }
 
-TEST_CASE("batches for several GPUs keep to their size, and a few queries make a few batches", "[query_queue]") {
+TEST_CASE("batches for several GPUs respect their maximum size, and few queries make few batches", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue small(pointers_to(queries), 10, 2, 1000000);
   for (auto batch = small.take(); !batch.empty(); batch = small.take()) CHECK(batch.size() <= 10);
@@ -77,7 +77,7 @@ TEST_CASE("batches for several GPUs keep to their size, and a few queries make a
   CHECK(none.take().empty());
 }
 
-TEST_CASE("what is given back is handed out again, and a stopped queue hands out nothing", "[query_queue]") {
+TEST_CASE("items that are given back are taken again, and a stopped queue is empty", "[query_queue]") {
   auto queries = queries_of(100);
   QueryQueue queue(pointers_to(queries), 10, 1, 0);
   const auto batch = queue.take();
@@ -88,7 +88,7 @@ TEST_CASE("what is given back is handed out again, and a stopped queue hands out
   CHECK(queue.take().empty());
 }
 
-TEST_CASE("each query is handed out once, whoever asks", "[query_queue]") {
+TEST_CASE("each query is taken once, by whichever thread", "[query_queue]") {
   auto queries = queries_of(5000);
   QueryQueue queue(pointers_to(queries), 16, 4, 0);
   std::vector<std::thread> threads;

@@ -2,13 +2,13 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/intersection/document_buckets.hpp"
 #include "quern/gpu/intersection/intersect_method.hpp"
 #include "quern/gpu/intersection/merge_find.hpp"
+#include "quern/gpu/intersection/unpacked_lists.hpp"
 
 #include "catch.hpp"
 
-/// Searches that kernels make, against the standard library's.
+/// Searches in kernels, compared with the standard library's.
 namespace quern::gpu {
 namespace {
 
@@ -26,7 +26,7 @@ std::uint32_t expected_place(const Docids& docids, std::uint32_t docid) {
   return static_cast<std::uint32_t>(std::lower_bound(docids.begin(), docids.end(), docid) - docids.begin());
 }
 
-/// What all passes find together, each thread's part by itself.
+/// The results of all passes, each element looked up separately.
 Docids found_by_passes(const Docids& a, const Docids& b, unsigned levels) {
   const auto a_count = static_cast<std::uint32_t>(a.size()), b_count = static_cast<std::uint32_t>(b.size());
   Docids found(a.size(), 0xdeadbeefu);

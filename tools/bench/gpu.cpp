@@ -128,7 +128,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_name_option(*command, "-a,--algorithms", arguments->algorithms, all_algorithms(), "Algorithms")
       ->delimiter(',')
       ->capture_default_str();
-  add_strategy_options(*command, arguments->strategies, arguments->bench.of_strategy);
+  add_strategy_options(*command, arguments->strategies, arguments->bench.strategy_options);
   command->add_option("-k", arguments->bench.ks, "Results per query")
       ->type_name("N")
       ->delimiter(',')

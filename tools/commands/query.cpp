@@ -267,7 +267,7 @@ void add_query_command(CLI::App& program) {
   add_scoring_options(*command, arguments->scoring);
   add_device_option(*command, arguments->device);
   add_gpu_option(*command, arguments->gpu.gpu);
-  add_strategy_options(*command, arguments->strategy, arguments->gpu.of_strategy);
+  add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);
   command

@@ -1,7 +1,8 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
 
-/// Documents of a query's shortest list that all lists so far contain: at most V in each lane of a warp, in any order.
+/// Documents of a query's shortest list that all lists looked up so far contain: at most V per lane of a warp, in any
+/// order.
 namespace quern::gpu {
 
 template <Coding coding, int V>
@@ -28,7 +29,7 @@ class LiveDocuments {
   __device__ bool any() const { return __any_sync(all_lanes, alive_ != 0); }
   __device__ const Decoder& decoder() const { return decoder_; }
 
-  /// Begins with the documents of a block. False if it is damaged.
+  /// Starts with the documents of a block. Returns false if the block is damaged.
   __device__ bool take_block(const BlockPlace& place) {
     alive_ = 0;
     if (!decode_docids<V>(index_, decoder_, place, docids_)) return false;
@@ -37,7 +38,7 @@ class LiveDocuments {
       if (lane_id() * V + i < place.n && docids_[i] < index_.num_documents) alive_ |= 1u << i;
     return true;
   }
-  /// Begins with at most V * 32 docIDs.
+  /// Starts with `count` docIDs, at most V * 32.
   __device__ void take(const std::uint32_t* docids, std::uint32_t count) {
     alive_ = 0;
 #pragma unroll
@@ -48,7 +49,7 @@ class LiveDocuments {
     }
   }
 
-  /// Keeps those for which has(docid) is true; each lane calls it by itself.
+  /// Keeps documents for which has(docid) is true; each lane calls has() for its own documents.
   template <class Has>
   __device__ void keep_if(Has&& has) {
 #pragma unroll
@@ -56,9 +57,9 @@ class LiveDocuments {
       if (alive(i) && !has(docids_[i])) drop(i);
   }
 
-  /// Keeps the documents that a list contains, and decodes only blocks that may contain one. For each block that does,
-  /// the warp calls found(block, place of the block, places), where places[i] is the place of document i in the block,
-  /// or the block's size if it isn't there. The decoder still has the block open then.
+  /// Keeps the documents that a list contains; decodes only blocks that may contain one. For each block that contains
+  /// one, the warp calls found(block, place of the block, places) while the decoder still has the block open. places[i]
+  /// is the index of this lane's document i in the block, or the block's size if the block doesn't contain it.
   template <class Found>
   __device__ void look_up(const ListView& list, Found&& found) {
     std::uint32_t rows[V];

@@ -6,7 +6,8 @@
 /// Searches in lists by a warp, and exact term scores.
 namespace quern::gpu {
 
-/// The first of rising docIDs that is not below `docid`, found with 32 probes at a time; `count` if there is none.
+/// The index of the first of `count` rising docIDs that is not below `docid`, with 32 probes at a time; `count` if
+/// there is none. By a whole warp.
 __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std::uint32_t count, std::uint32_t docid) {
   std::uint32_t begin = 0, end = count;
   while (begin < end) {
@@ -29,7 +30,7 @@ __device__ inline const std::uint32_t* impact_words_of(const IndexView& index, c
   return index.impacts + list.first_impact_word + std::uint64_t{block} * words;
 }
 
-/// The static score, which a document's score begins with.
+/// A document's static score, which its score begins with.
 __device__ inline float static_score_of(const IndexView& index, std::uint32_t docid) {
   return index.static_scores == nullptr ? 0 : index.static_scores[docid];
 }
@@ -42,8 +43,8 @@ __device__ inline float term_score(const IndexView& index, float weight, std::ui
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
-/// This lane's frequencies (quantized: impacts) of the block that the decoder has open. If they are damaged, counts
-/// that and returns false. By a whole warp.
+/// Reads this lane's frequencies (quantized: impacts) of the decoder's open block. If they are damaged, counts that and
+/// returns false. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_values(const IndexView& index, const Decoder& decoder, const ListView& list,
                                    std::uint32_t block, const BlockPlace& place, std::uint32_t (&values)[V]) {
@@ -56,8 +57,8 @@ __device__ inline bool read_values(const IndexView& index, const Decoder& decode
   return true;
 }
 
-/// This lane's postings of a block with a row: docIDs and frequencies (quantized: impacts). If they are damaged, counts
-/// that and returns false. By a whole warp.
+/// Reads this lane's postings of a coded block: docIDs and frequencies (quantized: impacts). If they are damaged,
+/// counts that and returns false. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, const ListView& list,
                                      std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
@@ -66,7 +67,8 @@ __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, c
          read_values<quantized, V>(index, decoder, list, block, place, values);
 }
 
-/// The frequency (quantized: impact) of a document in a list; false if the list doesn't contain it. By a whole warp.
+/// Sets `value` to the frequency (quantized: impact) of a document in a list. Returns false if the list doesn't contain
+/// it. By a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool find_value(const IndexView& index, const BatchView& batch, Decoder& decoder,
                                   const ListView& list, std::uint32_t docid, std::uint32_t& value) {

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/live_documents.cuh"
 
-/// Documents that a warp scores while it looks them up in list after list. Term scores are added in the order of
+/// Documents that a warp scores while it looks them up in one list after another. Term scores are added in the order of
 /// summation, so that scores are exact from the start.
 namespace quern::gpu {
 
@@ -11,8 +11,8 @@ class ScoredDocuments {
   __device__ ScoredDocuments(const IndexView& index, const BatchView& batch, std::uint32_t* buffer)
       : documents(index, buffer), index_(index), batch_(batch), buffer_{buffer} {}
 
-  /// Takes the documents of a block, lane by lane, with their first term scores; of a raw list those of 32 postings,
-  /// one per lane. If the block is damaged, counts that and returns false.
+  /// Starts with the documents of a block, or with 32 postings of a raw list, one per lane, and adds their first term
+  /// scores. If the block is damaged, counts that and returns false.
   __device__ bool take(const BatchTerm& term, std::uint32_t block) {
     const ListView& list = batch_.lists[term.list];
     if (list.raw) {
@@ -47,7 +47,7 @@ class ScoredDocuments {
   float scores[V];
 
  private:
-  /// The static score plus the first term score.
+  /// Sets a score to the static score plus the first term score.
   __device__ void begin_score(int i, float weight, std::uint32_t value) {
     const std::uint32_t docid = documents.docid(i);
     scores[i] = __fadd_rn(static_score_of(index_, docid), term_score<quantized>(index_, weight, docid, value));
@@ -79,7 +79,7 @@ class ScoredDocuments {
     });
   }
 
-  /// Frequencies, or impacts, of the postings at `places` of the block that was decoded last.
+  /// Reads frequencies (quantized: impacts) of the postings at `places` in the block that was decoded last.
   __device__ void values_at(const ListView& list, std::uint32_t row, const BlockPlace& place,
                             const std::uint32_t (&places)[V], std::uint32_t (&values)[V]) const {
     if constexpr (quantized) {

@@ -11,9 +11,9 @@
 namespace quern::gpu {
 namespace {
 
-/// Bytes per copy; two copies overlap.
+/// Bytes per copy.
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
-/// Zeros after what warps decode: a damaged block may claim to be that much longer.
+/// Zeros after arrays that warps decode: a damaged block may claim to be longer by this.
 constexpr std::size_t over_read_words = 4096;
 
 Coding coding_of(const IndexReader& index) {
@@ -27,7 +27,7 @@ Coding coding_of(const IndexReader& index) {
                         " can't be decoded on GPUs; build the index with newpfd, rpfd or rice");
 }
 
-/// Copies arrays piece by piece through pinned memory: one piece is filled while the other is copied.
+/// Copies arrays piece by piece through two pinned buffers: one is filled while the other is copied.
 class Uploader {
  public:
   explicit Uploader(Progress& progress) : progress_(progress) {
@@ -64,7 +64,7 @@ class Uploader {
   std::size_t next_ = 0;
 };
 
-/// The maximum of the numbers of each range; empty if there are no numbers.
+/// The maximum of each range of documents; empty if `of_documents` is.
 std::vector<float> max_of_ranges(std::span<const float> of_documents) {
   std::vector<float> maxima;
   for (std::size_t begin = 0; begin < of_documents.size(); begin += range_documents) {
@@ -80,7 +80,7 @@ std::size_t free_bytes_now() {
   return free_bytes;
 }
 
-void check_room(const IndexReader& index, std::uint64_t bytes, const cudaDeviceProp& gpu) {
+void check_free_memory(const IndexReader& index, std::uint64_t bytes, const cudaDeviceProp& gpu) {
   if (const std::size_t free_bytes = free_bytes_now(); bytes > free_bytes)
     throw CudaError(index.name() + ": needs " + size_text(bytes) + " of GPU memory, but only " + size_text(free_bytes) +
                     " are free on the " + gpu.name + "; use a GPU with more memory, or --device cpu");
@@ -126,7 +126,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
   bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
            constants.size_bytes() + static_scores.size_bytes();
-  check_room(index, bytes_, properties);
+  check_free_memory(index, bytes_, properties);
 
   progress.start("copy to the GPU", bytes_, "bytes");
   Uploader uploader(progress);
@@ -154,14 +154,14 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   view.recursion = index.manifest().codec_options.recursion;
 }
 
-void DeviceIndex::hold_block_maxima(Progress& progress) {
+void DeviceIndex::upload_block_maxima(Progress& progress) {
   Device& device = *device_;
   const auto block_max = index_.container().array<std::uint16_t>("block_max");
   if (device.block_max.size() > 0 || block_max.empty()) return;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu_)));
-  check_room(index_, block_max.size_bytes(), properties);
+  check_free_memory(index_, block_max.size_bytes(), properties);
   progress.start("copy block maxima to the GPU", block_max.size_bytes(), "bytes");
   Uploader uploader(progress);
   device.block_max = uploader.upload(block_max);

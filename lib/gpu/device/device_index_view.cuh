@@ -9,8 +9,8 @@ struct DeviceIndex::Device {
   DeviceArray<std::uint32_t> postings, block_last, block_offset, impacts;
   DeviceArray<std::uint16_t> block_max;
   DeviceArray<float> constants;
-  DeviceArray<float> static_scores;                           ///< of IndexView
-  DeviceArray<float> range_static_score, range_upper_bounds;  ///< of RangeView; empty without static scores
+  DeviceArray<float> static_scores;                           ///< see IndexView
+  DeviceArray<float> range_static_score, range_upper_bounds;  ///< see RangeView; empty without static scores
   std::uint64_t scratch_words = 0;                            ///< size of IndexView::scratch for this index
   Coding coding = Coding::newpfd;
   bool quantized = false;

@@ -1,7 +1,7 @@
 #include <cuda_runtime_api.h>
 
-#include "quern/gpu/device/cuda_check.hpp"
 #include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/device/device_memory.cuh"
 
 namespace quern {
 
@@ -9,7 +9,7 @@ bool built_with_cuda() { return true; }
 
 std::vector<GpuInfo> list_gpus() {
   int count = 0;
-  // Not failures: most machines have no GPU, and a driver may be missing or older than the runtime.
+  // Not errors: most machines have no GPU, and the driver may be missing or older than the runtime.
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return {};
   CUDA_CHECK(status);

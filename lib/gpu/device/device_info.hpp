@@ -11,8 +11,8 @@ struct GpuInfo {
   std::uint64_t memory_bytes = 0;
   unsigned multiprocessors = 0;
   unsigned compute_major = 0, compute_minor = 0;  ///< 9 and 0 for a Hopper GPU
-  unsigned clock_mhz = 0;                         ///< maximum of its multiprocessors
-  std::string pci_bus_id;                         ///< by which NVML finds it
+  unsigned clock_mhz = 0;                         ///< maximum clock of its multiprocessors
+  std::string pci_bus_id;                         ///< as NVML identifies it
 };
 
 /// Whether this library was built with CUDA.

@@ -2,15 +2,34 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "quern/gpu/device/cuda_check.hpp"
+#include "quern/core/error.hpp"
 
-/// Owners of the CUDA runtime's resources. Kernels take plain pointers.
+/// Errors of CUDA calls, owners of the CUDA runtime's resources, and copies. For CUDA sources only; kernels take plain
+/// pointers.
+namespace quern {
+
+/// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success.
+inline void check_cuda(cudaError_t status, const char* call, const char* file, int line) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // clears the error, which the next call would report again
+  throw CudaError(std::string(call) + " failed at " + file + ":" + std::to_string(line) + ": " +
+                  cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+}
+
+}  // namespace quern
+
+#define CUDA_CHECK(call) ::quern::check_cuda((call), #call, __FILE__, __LINE__)
+
 namespace quern::gpu {
 
-/// Memory of the current device for `size` elements, not initialised. Throws CudaError if there is not enough.
+/// Uninitialised memory of the current device for `size` elements. Throws CudaError if there is too little.
 template <class T>
 class DeviceArray {
  public:
@@ -30,7 +49,7 @@ class DeviceArray {
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
-  /// Grows to at least `size` elements; the contents are lost if it grows.
+  /// Grows to at least `size` elements, and by a quarter more; growing loses the contents.
   void reserve(std::size_t size) {
     if (size > size_) *this = DeviceArray(), *this = DeviceArray(size + size / 4);
   }
@@ -40,7 +59,7 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
-/// Page-locked host memory: copies from and to it run while the host continues.
+/// Page-locked host memory, from and to which copies are asynchronous.
 template <class T>
 class PinnedArray {
  public:
@@ -68,7 +87,7 @@ class PinnedArray {
   std::size_t size_ = 0;
 };
 
-/// A queue of device work, done in order.
+/// A CUDA stream: a queue of device work that runs in order.
 class Stream {
  public:
   Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
@@ -82,7 +101,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A mark in a stream; the time between two of them.
+/// A CUDA event: a mark in a stream, to wait for or to measure times with.
 class Event {
  public:
   Event() { CUDA_CHECK(cudaEventCreate(&event_)); }
@@ -92,7 +111,7 @@ class Event {
   void record(const Stream& stream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
   void wait() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
   cudaEvent_t handle() const { return event_; }
-  /// Microseconds from `begin` to this event; both have been reached.
+  /// Microseconds from `begin` to this event; both must have been reached.
   double us_since(const Event& begin) const {
     float ms = 0;
     CUDA_CHECK(cudaEventElapsedTime(&ms, begin.event_, event_));
@@ -103,7 +122,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Copies without waiting; pageable host memory is read before this returns.
+/// Copies asynchronously, but reads pageable host memory before it returns.
 template <class T>
 void copy_to_device(T* to, const T* from, std::size_t count, const Stream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream));
@@ -115,6 +134,34 @@ void copy_to_host(T* to, const T* from, std::size_t count, const Stream& stream)
 template <class T>
 void fill_zero(T* to, std::size_t count, const Stream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemsetAsync(to, 0, count * sizeof(T), stream));
+}
+
+/// Offsets of several arrays in one piece of memory, so that a single copy moves them all.
+class Layout {
+ public:
+  /// Appends an array of `count` elements; returns its offset in bytes.
+  template <class T>
+  std::size_t add(std::size_t count) {
+    const std::size_t begin = (bytes_ + 255) / 256 * 256;
+    bytes_ = begin + count * sizeof(T);
+    return begin;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+/// Copies an array to its offset in a layout.
+template <class T>
+void put(std::uint8_t* memory, std::size_t offset, const std::vector<T>& elements) {
+  if (!elements.empty()) std::memcpy(memory + offset, elements.data(), elements.size() * sizeof(T));
+}
+
+/// The array at an offset of a layout.
+template <class T>
+T* at(std::uint8_t* memory, std::size_t offset) {
+  return reinterpret_cast<T*>(memory + offset);
 }
 
 }  // namespace quern::gpu

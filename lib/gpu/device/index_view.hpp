@@ -3,35 +3,45 @@
 
 #include "quern/gpu/device/coding.hpp"
 
-/// What kernels see of an index: its sections, copied unchanged, and where a list is stored in them.
-namespace quern::gpu {
+/// Views of an index for kernels: its sections, copied unchanged, and where a list is stored in them.
+namespace quern {
+
+class IndexReader;
+struct PostingList;
+
+namespace gpu {
 
 struct IndexView {
   const std::uint32_t* postings = nullptr;  ///< sections of formats/index.md
   const std::uint32_t* block_last = nullptr;
   const std::uint32_t* block_offset = nullptr;
-  const std::uint16_t* block_max = nullptr;  ///< null: not on the device
+  const std::uint16_t* block_max = nullptr;  ///< null if not on the device
   const std::uint32_t* impacts = nullptr;
-  const float* constants = nullptr;      ///< K per document
+  const float* constants = nullptr;      ///< the constant K of BM25, per document
   const float* static_scores = nullptr;  ///< per document, added before term scores; null: 0
   std::uint32_t num_documents = 0;
   std::uint32_t block_size = 0;
   std::uint32_t recursion = 0;       ///< of rpfd
-  std::uint32_t* scratch = nullptr;  ///< of rpfd, for each resident warp: see rpfd.cuh
+  std::uint32_t* scratch = nullptr;  ///< of rpfd, per resident warp: see rpfd.cuh
   std::uint32_t* damaged = nullptr;  ///< counts blocks that do not decode
 };
 
-/// Where a list is stored. The postings of a `raw` list (a short one, from the lexicon) come with the batch: first_word
-/// is then its place in BatchView's raw arrays.
+/// Where a list is stored. The postings of a `raw` list, a short one from the lexicon, come with the batch: first_word
+/// is then its place in the batch's raw arrays.
 struct ListView {
-  std::uint64_t first_entry = 0;  ///< its place among RangeView's entries
+  std::uint64_t first_entry = 0;  ///< its first entry in RangeView::entries
   std::uint64_t first_word = 0, first_row = 0, first_impact_word = 0;
   std::uint32_t words = 0, df = 0;
-  std::uint32_t first_block = 0;  ///< its place among all blocks of the batch's lists
+  std::uint32_t first_block = 0;  ///< number of its first block among those of all lists of the batch
   std::uint32_t rows = 0;         ///< block rows; 0 if the list is a single block
   std::uint16_t header_words = 0;
   std::uint8_t impact_width = 0;
   std::uint8_t raw = 0;
 };
 
-}  // namespace quern::gpu
+/// The view of a coded list, without its place in a batch.
+ListView coded_view(const IndexReader& index, const PostingList& list);
+
+}  // namespace gpu
+
+}  // namespace quern

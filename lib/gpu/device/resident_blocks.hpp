@@ -1,16 +1,17 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <utility>
 
-#include "quern/gpu/device/cuda_check.hpp"
+#include "quern/gpu/device/device_memory.cuh"
 
-/// For CUDA sources only.
+/// How many thread blocks a launch needs. For CUDA sources only.
 namespace quern::gpu {
 
-/// Results of resident_blocks(), since asking the driver takes longer than a launch.
+/// Caches the results of resident_blocks(), since asking the driver takes longer than a launch.
 class ResidencyCache {
  public:
   /// Resident thread blocks of a kernel on the current device, given its threads and dynamic shared memory.
@@ -22,11 +23,35 @@ class ResidencyCache {
 
   std::mutex mutex_;
   std::map<Launch, unsigned> blocks_;
-  std::map<std::pair<const void*, int>, std::size_t> shared_;  ///< set so far, per kernel and device
+  std::map<std::pair<const void*, int>, std::size_t>
+      shared_;  ///< dynamic shared memory allowed so far, per kernel and device
 };
 
-/// How many thread blocks of a kernel run at the same time: launches that share out their work need no more.
-/// Thread-safe.
+inline ResidencyCache& ResidencyCache::instance() {
+  static ResidencyCache known;
+  return known;
+}
+
+inline unsigned ResidencyCache::blocks_of(const void* kernel, unsigned threads, std::size_t shared_bytes) {
+  int device = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  const std::lock_guard lock(mutex_);
+  const Launch launch{kernel, device, threads, shared_bytes};
+  if (const auto known = blocks_.find(launch); known != blocks_.end()) return known->second;
+  std::size_t& shared = shared_[{kernel, device}];
+  if (shared_bytes > shared) {
+    CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+    shared = shared_bytes;
+  }
+  int multiprocessors = 0, blocks = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes));
+  return blocks_[launch] = static_cast<unsigned>(multiprocessors * std::max(blocks, 1));
+}
+
+/// How many thread blocks of a kernel run at the same time; a launch whose thread blocks take work from a queue, or
+/// split it evenly, needs no more. Thread-safe.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
   return ResidencyCache::instance().blocks_of(reinterpret_cast<const void*>(kernel), threads, shared_bytes);

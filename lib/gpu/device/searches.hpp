@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 
-/// Searches by one thread. Host and device share them, so that host tests run what kernels run. Whatever the numbers
-/// are, they stay within the given bounds.
+/// Searches by one thread, for host and device, so that host tests run what kernels run. They stay within the given
+/// bounds even if the numbers are not sorted.
 namespace quern::gpu {
 
 /// The first of [begin, end) that is not below `docid`; `end` if there is none, `begin` if the range is empty.
@@ -18,8 +18,8 @@ constexpr std::uint32_t lower_bound(const std::uint32_t* docids, std::uint32_t b
   return begin;
 }
 
-/// The last i below `count` for which first(i) is not above `number`. first(i) never falls; 0 if count is 0, or if
-/// first(0) is above. The lists of a batch are found so by the number of a block among all of their blocks.
+/// The last i below `count` with first(i) <= number, for non-decreasing first(i); 0 if there is none. Finds the list of
+/// a block by the block's number among those of all lists of a batch.
 template <class Number, class First>
 constexpr std::uint32_t last_not_above(std::uint32_t count, Number number, First&& first) {
   std::uint32_t found = 0;

@@ -3,8 +3,8 @@
 
 #include "quern/gpu/device/searches.hpp"
 
-/// The 32 lanes of a warp that work together, or in groups of L neighbouring lanes, L a power of two, each with work of
-/// its own; sums over a thread block; and the cut of a batch's blocks into runs, one per warp.
+/// Operations of a warp's 32 lanes together, or of groups of L neighbouring lanes, L a power of two; prefix sums over a
+/// thread block; and the division of a batch's blocks among warps.
 namespace quern::gpu {
 
 inline constexpr unsigned all_lanes = 0xffffffffu;
@@ -23,16 +23,17 @@ __device__ inline unsigned group_of_lane() {
   return L == lanes_per_warp ? 0 : lane_id() / L;
 }
 
-/// A value that is the same in all lanes; tells the compiler so, and branches on it do not diverge.
+/// Returns `value`, which is the same in all lanes. The compiler then knows that it is, so that branches on it do not
+/// diverge.
 __device__ inline std::uint32_t uniform(std::uint32_t value) { return __shfl_sync(all_lanes, value, 0); }
 
-/// Sum of the values of this lane and those before it, in its group of L lanes.
+/// The sum of the values of this lane and of the lanes before it in its group of L lanes.
 template <int L = lanes_per_warp>
 __device__ inline std::uint32_t inclusive_sum(std::uint32_t value) {
 #pragma unroll
   for (unsigned distance = 1; distance < L; distance *= 2) {
 #ifdef __CUDACC__
-    // The instruction also returns whether there is such a lane; the C++ intrinsic does not.
+    // Unlike the intrinsic, the instruction also returns whether the other lane is in the group.
     asm volatile(
         "{ .reg .u32 other; .reg .pred there;"
         "  shfl.sync.up.b32 other|there, %0, %1, %2, 0xffffffff;"
@@ -60,11 +61,11 @@ __device__ inline bool all_of_group(bool holds) {
   return (__ballot_sync(all_lanes, holds) & group) == group;
 }
 
-/// Maximum and sum of all lanes' values.
+/// The maximum, or the sum, of all lanes' values.
 __device__ inline std::uint32_t warp_max(std::uint32_t value) { return __reduce_max_sync(all_lanes, value); }
 __device__ inline std::uint32_t warp_sum(std::uint32_t value) { return __reduce_add_sync(all_lanes, value); }
 
-/// last_not_above() in [begin, end) by a whole warp, 32 probes at a time; first(begin) is not above `number`.
+/// last_not_above() in [begin, end) with 32 probes at a time; first(begin) must not be above `number`. By a whole warp.
 template <class First>
 __device__ inline std::uint32_t last_begun(std::uint32_t begin, std::uint32_t end, std::uint32_t number,
                                            First&& first) {
@@ -85,8 +86,8 @@ __device__ inline std::uint32_t max_of_groups(std::uint32_t value) {
   return L == lanes_per_warp ? value : warp_max(value);
 }
 
-/// Calls visit(list, block of the list) for this warp's run of neighbouring blocks, of `blocks` in all lists of a
-/// batch; the blocks of list i begin at number first_block(i).
+/// Divides the `blocks` blocks of all lists of a batch evenly among all warps, and calls visit(list, block of the list)
+/// for each of this warp's blocks. The blocks of list i are numbered from first_block(i) on.
 template <class FirstBlock, class Visit>
 __device__ inline void for_own_blocks(std::uint64_t blocks, std::uint32_t num_lists, FirstBlock&& first_block,
                                       Visit&& visit) {
@@ -107,32 +108,32 @@ template <unsigned threads>
 class BlockScan {
  public:
   static constexpr unsigned warps = threads / lanes_per_warp;
-  /// Shared memory for the warps' sums.
-  struct Room {
+  /// The shared memory that it needs.
+  struct TempStorage {
     std::uint32_t sums[warps];
   };
-  __device__ explicit BlockScan(Room& room) : room_(room) {}
+  __device__ explicit BlockScan(TempStorage& temp) : temp_(temp) {}
 
-  /// Returns the sum of the values of the threads before this one; `total` becomes the sum of all. All threads call it;
-  /// there is a barrier before it returns.
+  /// Returns the sum of the values of all threads before this one; sets `total` to the sum of all values. Called by all
+  /// threads; passes a barrier.
   __device__ std::uint32_t exclusive_sum(std::uint32_t value, std::uint32_t& total) const {
     const unsigned warp = threadIdx.x / lanes_per_warp;
     const std::uint32_t end = inclusive_sum(value);
-    __syncthreads();  // all threads have read the sums of the last call
-    if (lane_id() == lanes_per_warp - 1) room_.sums[warp] = end;
+    __syncthreads();  // all threads have read the sums of the previous call
+    if (lane_id() == lanes_per_warp - 1) temp_.sums[warp] = end;
     __syncthreads();
     std::uint32_t before = 0;
     total = 0;
 #pragma unroll
     for (unsigned i = 0; i < warps; ++i) {
-      if (i < warp) before += room_.sums[i];
-      total += room_.sums[i];
+      if (i < warp) before += temp_.sums[i];
+      total += temp_.sums[i];
     }
     return before + end - value;
   }
 
  private:
-  Room& room_;
+  TempStorage& temp_;
 };
 
 }  // namespace quern::gpu

@@ -10,7 +10,7 @@
 namespace quern::gpu {
 namespace {
 
-/// A batch cut into rounds of queries whose leaves are in memory at the same time.
+/// A batch divided into rounds: queries whose leaves are in memory at the same time.
 struct RoundPlan {
   struct Round {
     std::uint32_t first_query = 0, num_queries = 0;
@@ -21,18 +21,18 @@ struct RoundPlan {
   std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest round
 };
 
-/// Maximum queries per round: as many as can take their results at the same time on a large GPU.
+/// Maximum queries per round: as many as a large GPU can take results of at the same time.
 constexpr std::uint32_t round_queries = 1024;
 
 constexpr std::uint64_t padded(std::uint64_t leaves) { return (leaves + tree_degree - 1) / tree_degree * tree_degree; }
 
-/// Rounds of at most `max_leaves` leaves, or of a single query.
+/// Plans rounds of at most `max_leaves` leaves each, or of a single query.
 RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num_documents, std::uint64_t max_leaves) {
   RoundPlan plan;
   std::uint64_t nodes = 0, tops = 0;
   for (std::uint32_t i = 0; i < batch.queries.size(); ++i) {
-    const BatchQuery& of = batch.queries[i];
-    const std::uint32_t leaves = intersect ? batch.lists[batch.terms[of.first_term].list].df : num_documents;
+    const BatchQuery& query = batch.queries[i];
+    const std::uint32_t leaves = intersect ? batch.lists[batch.terms[query.first_term].list].df : num_documents;
     if (plan.rounds.empty() || plan.rounds.back().num_queries == round_queries ||
         plan.rounds.back().leaves + padded(leaves) > max_leaves) {
       plan.rounds.push_back({i, 0, 0});
@@ -51,9 +51,9 @@ RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num
   return plan;
 }
 
-/// The strategy of Ding et al., wave after wave of queries: for a union, clears the accumulators and adds each term;
-/// for an intersection, begins with the shortest list. Since one warp takes a query's results, those of all waves of a
-/// round are taken together.
+/// The strategy of Ding et al. It processes one wave of queries after another: a union clears the accumulators and adds
+/// each term; an intersection starts with the shortest list. A single warp takes a query's results, so that the results
+/// of all waves of a round are taken together.
 class DingRun final : public StrategyRun {
  public:
   explicit DingRun(const DeviceIndex& index)
@@ -76,9 +76,9 @@ class DingRun final : public StrategyRun {
     for (const RoundPlan::Round& round : plan.rounds) {
       const std::uint32_t end = round.first_query + round.num_queries;
       for (std::uint32_t first = round.first_query; first < end; first += wave_queries) {
-        const Wave wave = part_of(all, first, std::min(wave_queries, end - first));
+        const Wave wave = queries_of(all, first, std::min(wave_queries, end - first));
         const WaveQuery &front = plan.queries[first], &back = plan.queries[first + wave.num_queries - 1];
-        static_assert(no_score == -1, "all bytes of it are alike");
+        static_assert(no_score == -1, "memset writes equal bytes");
         CUDA_CHECK(cudaMemsetAsync(all.leaves + front.first_leaf, 0xff,
                                    (back.first_leaf + padded(back.leaves) - front.first_leaf) * sizeof(std::int32_t),
                                    stream));
@@ -86,8 +86,8 @@ class DingRun final : public StrategyRun {
         make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(wave);
         CUDA_CHECK(cudaGetLastError());
       }
-      take_results<<<round.num_queries, plain_threads, 0, stream>>>(view,
-                                                                    part_of(all, round.first_query, round.num_queries));
+      take_results<<<round.num_queries, plain_threads, 0, stream>>>(
+          view, queries_of(all, round.first_query, round.num_queries));
       CUDA_CHECK(cudaGetLastError());
     }
   }
@@ -111,7 +111,7 @@ class DingRun final : public StrategyRun {
     return wave;
   }
 
-  static Wave part_of(Wave wave, std::uint32_t first, std::uint32_t count) {
+  static Wave queries_of(Wave wave, std::uint32_t first, std::uint32_t count) {
     wave.queries += first;
     wave.first_query = first;
     wave.num_queries = count;

@@ -5,8 +5,8 @@
 
 /// What the strategy `ding` does with one term of each query of a wave (Ding et al.: Using Graphics Processors for High
 /// Performance IR Query Processing, WWW 2009, sections 7 and 8). Terms are added one after another in the order of
-/// summation, so that sums have the CPU's bits; the docIDs of a list differ, so that no two threads add to the same
-/// score.
+/// summation, so that sums have the same bits as on the CPU; the docIDs of a list differ, so that no two threads add to
+/// the same score.
 namespace quern::gpu {
 
 /// The list of a query's term t; null if the query has fewer terms.
@@ -15,12 +15,12 @@ __device__ inline const ListView* list_of_term(const BatchView& batch, std::uint
   return t < of.terms ? batch.lists + batch.terms[of.first_term + t].list : nullptr;
 }
 
-/// The number of warp tasks for a list: its blocks, or runs of 32 postings.
+/// The number of tasks for a list, a warp each: its blocks, or runs of 32 postings of a raw list.
 __device__ inline std::uint32_t tasks_of(const ListView& list) {
   return list.raw ? (list.df + lanes_per_warp - 1) / lanes_per_warp : list.rows;
 }
 
-/// Tasks for the list of term t of this lane's query of the wave.
+/// The number of tasks for the list of term t of the wave's query with this lane's number.
 __device__ inline std::uint32_t own_tasks(const BatchView& batch, const Wave& wave, std::uint32_t t) {
   if (lane_id() >= wave.num_queries) return 0;
   const ListView* list = list_of_term(batch, wave.first_query + lane_id(), t);

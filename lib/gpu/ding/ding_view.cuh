@@ -2,24 +2,24 @@
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/engine/batch_view.cuh"
 
-/// Queries that are processed together: a wave, or a round of waves. Each query has *leaves*: scores as the bits of a
-/// float, negative if there is no document. A union has one per document of the index, its accumulator; an intersection
-/// one per posting of its shortest list. Above the leaves are two levels of a tree of maxima (Ding et al.,
-/// section 8.2).
+/// Queries that are processed together: a wave, or a round of waves. Each query has *leaves*, which are scores as the
+/// bits of a float, negative if there is no document. A union has a leaf per document of the index, its accumulator; an
+/// intersection has a leaf per posting of its shortest list. Above the leaves are two levels of a tree of maxima (Ding
+/// et al.: Using Graphics Processors for High Performance IR Query Processing, WWW 2009, section 8.2).
 namespace quern::gpu {
 
-/// A node of the tree is the maximum of this many numbers below it.
+/// Children of a node of the tree, whose maximum it is.
 inline constexpr std::uint32_t tree_degree = 512;
 /// Maximum queries per wave: one per lane.
 inline constexpr std::uint32_t wave_queries = lanes_per_warp;
-/// A leaf without a document: all of its bytes are alike, and it is below the bits of any score.
+/// A leaf without a document: all of its bytes are the same, and it is below the bits of any score.
 inline constexpr std::int32_t no_score = -1;
 
 struct WaveQuery {
-  std::uint64_t first_leaf = 0;  ///< of its leaves in the wave; a multiple of tree_degree
-  std::uint64_t first_node = 0;  ///< of its maxima of leaves
+  std::uint64_t first_leaf = 0;  ///< in Wave::leaves; a multiple of tree_degree
+  std::uint64_t first_node = 0;  ///< in Wave::nodes, the maxima of leaves
   std::uint32_t leaves = 0;
-  std::uint32_t first_top = 0;  ///< of its maxima of nodes
+  std::uint32_t first_top = 0;  ///< in Wave::tops, the maxima of nodes
 
   __device__ std::uint32_t nodes() const { return (leaves - 1) / tree_degree + 1; }
   __device__ std::uint32_t tops() const { return (nodes() - 1) / tree_degree + 1; }
@@ -27,15 +27,15 @@ struct WaveQuery {
 
 struct Wave {
   const WaveQuery* queries = nullptr;
-  std::uint32_t first_query = 0, num_queries = 0;  ///< of the batch
+  std::uint32_t first_query = 0, num_queries = 0;  ///< in the batch
   std::int32_t* leaves = nullptr;
   std::uint32_t* docids = nullptr;  ///< of the leaves; null: a query's leaf i is docID i
   std::int32_t *nodes = nullptr, *tops = nullptr;
 };
 
-/// Cuts the tasks of a wave's queries into runs of neighbours, one per warp of the device, and calls visit(query, task)
-/// for each task of the warp's run. `own`: the number of tasks of the query with this lane's number; fewer than 2^32 in
-/// all.
+/// Divides the tasks of a wave's queries evenly among all warps, and calls visit(query, task) for each of this warp's
+/// tasks, which are consecutive. `own`: the number of tasks of the query with this lane's number; fewer than 2^32 in
+/// total.
 template <class Visit>
 __device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
   const std::uint32_t end = inclusive_sum(own), all = last_lane(end);

@@ -6,10 +6,10 @@
 /// section 8.2). Of equal leaves the leftmost comes first, which has the lowest docID.
 namespace quern::gpu {
 
-/// At most tree_degree neighbouring numbers of the tree, in the registers of a warp.
+/// The children of a node, at most tree_degree numbers, in the registers of a warp.
 class Siblings {
  public:
-  /// The first `count` numbers, at least one; the rest have no document.
+  /// Reads the first `count` of them, at least one; the others become no_score.
   __device__ Siblings(const std::int32_t* numbers, std::uint32_t count) {
 #pragma unroll
     for (unsigned i = 0; i < per_lane; ++i) {
@@ -24,7 +24,7 @@ class Siblings {
     for (unsigned i = 1; i < per_lane; ++i) own = max(own, numbers_[i]);
     return __reduce_max_sync(all_lanes, own);
   }
-  /// The place of the first that equals `number`, which is one of them.
+  /// The index of the first that equals `number`, which is one of them.
   __device__ std::uint32_t place_of(std::int32_t number) const {
     std::uint32_t place = tree_degree;
 #pragma unroll
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constan
   for_own_tasks(
       lane_id() < wave.num_queries ? wave.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {
         const WaveQuery& query = wave.queries[i];
-        // All leaves of a node exist: after the query's last there are some without a document.
+        // All leaves of a node exist: leaves are padded to a multiple of tree_degree.
         const Siblings leaves(wave.leaves + query.first_leaf + std::uint64_t{node} * tree_degree, tree_degree);
         const std::int32_t maximum = leaves.maximum();
         if (lane_id() == 0) wave.nodes[query.first_node + node] = maximum;
@@ -99,7 +99,7 @@ class TreeTop {
   const std::uint32_t* docids_;
 };
 
-/// The results of a round's queries, one thread block per query.
+/// Writes the results of a round's queries: a thread block per query.
 __global__ void __launch_bounds__(plain_threads)
     take_results(const __grid_constant__ BatchView batch, const __grid_constant__ Wave wave) {
   const WaveQuery& query = wave.queries[blockIdx.x];

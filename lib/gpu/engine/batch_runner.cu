@@ -1,7 +1,6 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/gpu/device/batch_layout.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
@@ -10,16 +9,17 @@
 namespace quern::gpu {
 
 struct BatchRunner::State {
-  explicit State(const DeviceIndex& of) : index(of), scratch(of.device().scratch_words), index_view(of.device().view) {
+  explicit State(const DeviceIndex& device_index)
+      : index(device_index), scratch(device_index.device().scratch_words), index_view(device_index.device().view) {
     index_view.scratch = scratch.data();
   }
 
   const DeviceIndex& index;
   Stream stream;
-  Event begun, uploaded, began, ran, ended;
+  Event started, uploaded, kernels_started, kernels_ended, ended;
   PinnedArray<std::uint8_t> host_in, host_out;
   DeviceArray<std::uint8_t> in, out;
-  DeviceArray<std::uint32_t> scratch;  ///< of IndexView
+  DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
   IndexView index_view;
   BatchView view;
   std::unique_ptr<StrategyRun> strategy;
@@ -64,7 +64,7 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
                     docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
                     values_at = layout.add<std::uint32_t>(batch.raw_values.size()),
                     filled_at = layout.add<std::uint8_t>(own.filled);
-  // From here on zeros.
+  // The rest is zeros.
   const std::size_t work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1),
                     zeroed_at = layout.add<std::uint8_t>(own.zeroed);
   const std::size_t copied = direct ? layout.bytes() : work_at;
@@ -77,7 +77,7 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
   put(host_in.data(), values_at, batch.raw_values);
   strategy->fill(host_in.data() + filled_at);
   std::memset(host_in.data() + work_at, 0, copied - work_at);
-  begun.record(stream);
+  started.record(stream);
   copy_to_device(in.data(), host_in.data(), copied, stream);
   fill_zero(in.data() + copied, layout.bytes() - copied, stream);
   uploaded.record(stream);
@@ -89,7 +89,7 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
   view.raw_values = at<std::uint32_t>(in.data(), values_at);
   view.next_work = at<std::uint32_t>(in.data(), work_at);
   view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
-  // For a few queries the kernels count damage in the host's memory.
+  // In a direct batch, kernels count damaged blocks in host memory.
   index_view.damaged =
       direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
   return {in.data() + filled_at, in.data() + zeroed_at};
@@ -99,11 +99,11 @@ void BatchRunner::State::download() {
   if (!direct) {
     CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
                                cudaMemcpyDeviceToDevice, stream));
-    ran.record(stream);
+    kernels_ended.record(stream);
     copy_to_host(host_out.data(), out.data(), results_at + std::size_t{view.num_queries} * view.k * sizeof(RankKey),
                  stream);
   } else {
-    ran.record(stream);
+    kernels_ended.record(stream);
   }
   ended.record(stream);
 }
@@ -118,8 +118,8 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   state.reserve_results(batch.queries.size());
   const StrategyRun::OwnArrays own = state.upload(batch, work);
   state.strategy->prepare(own, batch, work, state.stream);
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->ran.handle()));
-  state.began.record(state.stream);
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
+  state.kernels_started.record(state.stream);
   state.strategy->run(state.index_view, state.view, batch, work, state.stream);
   state.download();
 }
@@ -127,17 +127,17 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
 void BatchRunner::abandon() noexcept {
   if (!state_) return;
   cudaStreamSynchronize(state_->stream);
-  cudaGetLastError();  // or the next call would report it again
+  cudaGetLastError();  // clears the error, which the next call would report again
 }
 
 void BatchRunner::wait() {
   State& state = *state_;
   state.ended.wait();
   state.times = {};
-  state.times.upload_us = state.uploaded.us_since(state.begun);
-  state.strategy->add_times(state.began, state.ran, state.times);
-  state.times.download_us = state.ended.us_since(state.ran);
-  state.times.total_us = state.ended.us_since(state.begun);
+  state.times.upload_us = state.uploaded.us_since(state.started);
+  state.strategy->add_times(state.kernels_started, state.kernels_ended, state.times);
+  state.times.download_us = state.ended.us_since(state.kernels_ended);
+  state.times.total_us = state.ended.us_since(state.started);
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
     throw CorruptFile(
         state.index.index().name() + ": " + std::to_string(damaged) +

@@ -5,31 +5,23 @@
 
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
-#include "quern/gpu/engine/pruning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/strategy.hpp"
 
 /// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
 
-/// What a GPU does with a batch.
-struct BatchWork {
-  bool intersect = false;           ///< find documents with all terms, not with any
-  Pruning pruning = Pruning::none;  ///< of unions
-  std::size_t k = 10;
-};
-
-/// Results per query, at most.
+/// Maximum results per query.
 inline constexpr std::size_t max_results = 2048;
 
 /// A query's answer, complete or not.
 struct BatchAnswer {
   std::vector<ScoredDocument> documents;
-  bool complete = true;         ///< false: there were more candidates than the GPU keeps
-  std::uint32_t min_units = 0;  ///< if not complete: no result has fewer units; run the query again with this
+  bool complete = true;         ///< false: the query had more candidates than the GPU stores
+  std::uint32_t min_units = 0;  ///< if not complete: the threshold that was reached, with which to run the query again
 };
 
-/// Runs one batch at a time, in a stream of its own: with two runners one batch is copied while the other is answered.
+/// Runs one batch at a time in its own stream. With two runners, one batch is copied while the other is answered.
 /// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode.
 class BatchRunner {
  public:
@@ -39,16 +31,18 @@ class BatchRunner {
   BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 
-  /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given: two batches that share a GPU are
-  /// both finished later.
+  /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given, since two batches that share the
+  /// GPU would both finish later.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
-  /// Waits for the batch.
+  /// Waits until the batch has finished.
   void wait();
-  /// After wait(): the answer to a query, by its place in the batch. Thread-safe.
+  /// The answer to the query at this place in the batch, after wait(). Thread-safe.
   BatchAnswer answer(std::uint32_t place) const;
-  /// Waits for what is under way and forgets it, failures too: the runner may start again if the GPU can.
+  /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
   void abandon() noexcept;
+  /// Times of the last batch, after wait().
   const BatchTimes& times() const;
+  /// Counts of the last batch.
   BatchCounts counts() const;
 
  private:

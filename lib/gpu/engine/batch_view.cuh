@@ -4,14 +4,14 @@
 
 namespace quern::gpu {
 
-/// A result's score and docID in a number that is the smaller the better the document ranks, as in TopK.
+/// A document's score and docID as one number, as in TopK: better documents have smaller keys.
 using RankKey = std::uint64_t;
 
 __device__ inline RankKey rank_key(float score, std::uint32_t docid) {
   return RankKey{~__float_as_uint(score)} << 32 | docid;
 }
 
-/// A batch on the device, as every strategy gets it, and where its results go.
+/// A batch on the device, as all strategies take it, and the space for its results.
 struct BatchView {
   const ListView* lists = nullptr;
   const BatchTerm* terms = nullptr;
@@ -20,13 +20,13 @@ struct BatchView {
   const std::uint32_t* raw_values = nullptr;
   std::uint32_t num_lists = 0, num_queries = 0;
   std::uint32_t k = 0;
-  std::uint32_t* next_work = nullptr;    ///< a counter from 0, from which thread blocks or warps take their work
+  std::uint32_t* next_work = nullptr;    ///< a counter that starts at 0, from which thread blocks or warps take work
   RankKey* results = nullptr;            ///< [query][k]: best first
   std::uint32_t* num_results = nullptr;  ///< per query, or run_again
 };
 
-/// In BatchView::num_results: the query must run again. Its only result is then the units that no result is below, in
-/// the upper half.
+/// In BatchView::num_results: the query must run again. Its first result then holds the threshold that it reached, in
+/// units, in the upper half.
 inline constexpr std::uint32_t run_again = 0xffffffffu;
 
 }  // namespace quern::gpu

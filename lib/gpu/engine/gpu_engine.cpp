@@ -7,13 +7,13 @@
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/in_parallel.hpp"
+#include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
 namespace quern {
 namespace {
 
-/// Too many documents come into question for a query only until its threshold is near the k-th score.
+/// A query runs again if it has too many candidates. Each run raises its threshold, so that a few runs are enough.
 constexpr unsigned max_runs = 4;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
@@ -29,7 +29,7 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
       analyzers_([&engine] { return engine.make_analyzer(); }),
       shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
               [&](unsigned gpu, Progress& all) {
-                return std::make_unique<RankingShare>(engine, gpu, *options.strategy, options.of_strategy, all);
+                return std::make_unique<RankingShare>(engine, gpu, *options.strategy, options.strategy_options, all);
               }),
       used_(shares_.size()) {}
 
@@ -57,9 +57,9 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
                                                            GpuStatistics* statistics) {
   GpuStatistics counted;
   counted.queries = texts.size();
-  const auto begun = WallClock::now();
+  const auto started = WallClock::now();
   std::vector<GpuQuery> queries = prepare(texts, algorithm, k);
-  counted.prepare_us += us_since(begun);
+  counted.prepare_us += us_since(started);
 
   if (algorithm.matching == Matching::all_else_any) {
     answer(queries, {true, gpu::Pruning::none, k}, counted);
@@ -76,7 +76,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   std::vector<std::vector<ScoredDocument>> results(texts.size());
   gpu::in_parallel(queries.size(), [&](std::size_t i) {
     results[i] = std::move(queries[i].documents);
-    queries[i] = {};  // freeing its lists takes as long as finding them
+    queries[i] = {};  // freed here, in parallel: that takes as long as finding the lists
   });
   if (statistics) *statistics = std::move(counted);
   return results;

@@ -1,4 +1,6 @@
 #pragma once
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -16,31 +18,30 @@
 #include "quern/core/error.hpp"
 #include "quern/core/resources.hpp"
 
-/// Batches of work in flight on several GPUs, whatever the work is: a queue that all GPUs take from, a share of the
-/// work for each GPU with two batches in flight, and fail-over of a lost GPU's work to the others. Host code.
+/// A pipeline of batches on several GPUs, for any kind of work: a queue that all GPUs take from, a share for each GPU
+/// with two batches in flight, and fail-over of a lost GPU's work to the others. Host code.
 namespace quern::gpu {
 
-/// Numbers of `count` GPUs from `first` on, or of all from there if `count` is 0. Throws CudaError if this machine, or
-/// this build, has no GPU; InvalidArgument, with how many there are, if it has fewer.
+/// The numbers of `count` GPUs from `first` on, or of all from `first` on if `count` is 0. Throws CudaError if the
+/// machine has no GPU or the build has no CUDA; InvalidArgument, with the number of GPUs, if there are fewer.
 std::vector<unsigned> gpu_numbers(unsigned first, unsigned count);
 
-/// When a batch is large enough.
+/// The size of batches: a batch ends when it reaches either limit.
 template <class Item>
 struct BatchLimits {
-  std::size_t items = std::numeric_limits<std::size_t>::max();  ///< a batch has at most this many
+  std::size_t items = std::numeric_limits<std::size_t>::max();  ///< maximum items
   std::uint64_t cost = std::numeric_limits<std::uint64_t>::max();
   std::function<std::uint64_t(const Item&)> cost_of = nullptr;  ///< null: items cost nothing
 };
 
-/// Items that wait for a GPU, in order. Each is handed out to one GPU only, which owns it until it gives it back.
-/// Thread-safe.
+/// Items that wait for a GPU, in order. An item goes to one GPU, which owns it until it gives it back. Thread-safe.
 template <class Item>
 class WorkQueue {
  public:
   WorkQueue() = default;
   WorkQueue(std::vector<Item*> items, BatchLimits<Item> limits) { start(std::move(items), std::move(limits)); }
 
-  /// The next batch; empty if nothing waits.
+  /// Takes the next batch; empty if no item waits.
   std::vector<Item*> take() {
     const std::lock_guard lock(mutex_);
     std::vector<Item*> batch;
@@ -51,12 +52,12 @@ class WorkQueue {
     }
     return batch;
   }
-  /// Puts items that a GPU took but could not process in front of the others, in the order in which they are given.
+  /// Puts items that a GPU took but did not process before all others, in the given order.
   void give_back(std::span<Item* const> items) {
     const std::lock_guard lock(mutex_);
     waiting_.insert(waiting_.end(), items.rbegin(), items.rend());
   }
-  /// Drops all items that wait.
+  /// Drops all waiting items.
   void stop() {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
@@ -78,7 +79,7 @@ class WorkQueue {
   std::vector<Item*> waiting_;  ///< the next one last
 };
 
-/// One GPU's share of the work. While one batch runs the next is made and copied. One thread at a time uses it.
+/// One GPU's share of the work. While a batch runs, the next one is made and copied. Not thread-safe.
 template <class Item>
 class GpuShare {
  public:
@@ -90,8 +91,8 @@ class GpuShare {
   /// The GPU's number.
   virtual unsigned gpu() const = 0;
 
-  /// Processes batches until the queue is empty. If the GPU fails, puts what it took and did not finish back into the
-  /// queue and throws CudaError. If anything else fails, stops the queue and throws that.
+  /// Processes batches until the queue is empty. If the GPU fails, gives its unfinished items back to the queue and
+  /// throws CudaError. If anything else fails, stops the queue and rethrows that error.
   void process(WorkQueue<Item>& queue) {
     try {
       process_all(queue);
@@ -108,11 +109,11 @@ class GpuShare {
  protected:
   static constexpr unsigned num_flights = 2;
 
-  /// Starts a batch with the first of these items and returns how many it has: at least one. Nothing is in this flight.
+  /// Starts a batch with the first of these items, at least one, and returns how many it has. `flight` is free.
   virtual std::size_t launch(unsigned flight, std::span<Item* const> items) = 0;
   /// Waits for the flight's batch and takes its results.
   virtual void land(unsigned flight, std::span<Item* const> items) = 0;
-  /// Waits for whatever still runs and forgets it, failures too.
+  /// Waits for all flights and drops their results and errors.
   virtual void abandon() noexcept = 0;
 
  private:
@@ -135,7 +136,7 @@ class GpuShare {
     land(flight, in_flight_[flight]);
     in_flight_[flight].clear();
   }
-  /// The items that were taken and not finished, in their order.
+  /// Abandons all flights and returns the unfinished items, in order.
   std::vector<Item*> abandon_all() {
     abandon();
     std::vector<Item*> unfinished;
@@ -149,34 +150,34 @@ class GpuShare {
     return unfinished;
   }
 
-  std::vector<Item*> taken_;  ///< from the queue, and not yet in flight
+  std::vector<Item*> taken_;  ///< from the queue, not yet in flight
   std::vector<Item*> in_flight_[num_flights];
   unsigned oldest_ = 0;  ///< the flight that landed last, or is about to
 };
 
-/// Results that several threads find in any order, handed on in order by one.
+/// Takes results from several threads in any order, and delivers them in order in one thread.
 template <class Result>
 class ResultsInOrder {
  public:
   explicit ResultsInOrder(std::size_t count) : results_(count), present_(count) {}
 
-  /// By any thread, once for each place.
+  /// Stores the result of a place. Called once per place, by any thread.
   void put(std::size_t place, Result result) {
     const std::lock_guard lock(mutex_);
     results_[place] = std::move(result);
     present_[place] = true;
     changed_.notify_one();
   }
-  /// No more results come.
+  /// Declares that no more results will come.
   void end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_one();
   }
-  /// Calls take(place, result) for one place after another, in this thread, until all are taken or one is missing that
-  /// does not come any more.
+  /// Calls take(place, result) for each place in order, in this thread. Returns when all have been taken, or when the
+  /// next one is missing after end().
   template <class Take>
-  void hand_on(Take&& take) {
+  void deliver(Take&& take) {
     for (std::size_t place = 0; place < results_.size(); ++place) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return ended_ || present_[place]; });
@@ -195,12 +196,11 @@ class ResultsInOrder {
   bool ended_ = false;
 };
 
-/// Calls work(i) for 0 <= i < count, each in a thread of its own but for the first, and waits for all. What each threw,
-/// or null.
+/// Calls work(i) for 0 <= i < count, each in its own thread (work(0) in this one), and waits for all. Returns what each
+/// call threw, or null.
 std::vector<std::exception_ptr> in_threads(std::size_t count, const std::function<void(std::size_t)>& work);
 
-/// Makes one stage of the same stage in several threads: the first to begin begins it for all, the last to finish ends
-/// it.
+/// Reports the same stage of several threads as one: the first thread starts it, and the last one finishes it.
 class SharedProgress : public Progress {
  public:
   SharedProgress(Progress& all, std::size_t threads) : all_(all), threads_(threads) {}
@@ -216,13 +216,13 @@ class SharedProgress : public Progress {
   std::size_t started_ = 0, finished_ = 0;
 };
 
-/// The shares of several GPUs. A GPU that fails is left out from then on, and the others do its work.
+/// The shares of several GPUs. A GPU that fails is not used again, and the others do its work.
 template <class Share>
 class GpuShares {
  public:
   using Make = std::function<std::unique_ptr<Share>(unsigned gpu, Progress& progress)>;
 
-  /// Makes all shares at a time, which copies an index to each GPU, and throws what the first that fails throws.
+  /// Makes all shares at the same time, which copies an index to each GPU. Rethrows the first error.
   GpuShares(std::span<const unsigned> gpus, Progress& progress, const Make& make) : shares_(gpus.size()) {
     SharedProgress all(progress, gpus.size());
     for (const std::exception_ptr& error :
@@ -237,11 +237,12 @@ class GpuShares {
     for (const std::unique_ptr<Share>& share : shares_) visit(*share);
   }
 
-  /// The first `max_shares` process the queue, the first of them in this thread. Calls after(share) for each when it
-  /// has ended, here. Adds a sentence to `failed` for each GPU that failed; throws its CudaError if it was the last.
+  /// Processes the queue with the first `max_shares` shares, each in its own thread (the first in this one). Then calls
+  /// after(share) for each of them in this thread. Adds a sentence to `failed` for each GPU that failed; throws its
+  /// CudaError if it was the last one.
   template <class Item, class After>
   void process(WorkQueue<Item>& queue, std::size_t max_shares, After&& after, std::vector<std::string>& failed) {
-    // Once more if a GPU failed when the others had ended.
+    // A GPU may fail when the others have already finished: they then process what it gives back.
     while (!queue.empty()) {
       if (shares_.empty()) throw CudaError("no GPU is left that has not failed; ask for --device cpu");
       const std::size_t busy = std::min(max_shares, shares_.size());
@@ -258,7 +259,7 @@ class GpuShares {
       std::rethrow_exception(thrown);
     } catch (const CudaError& error) {
       failed.push_back("GPU " + std::to_string(shares_[i]->gpu()) + " is left out: " + error.what());
-      // In a thread of its own, since what it frees fails too, and CUDA would report that to this thread's next call.
+      // In a separate thread: freeing its resources fails too, and CUDA would report that to this thread's next call.
       std::thread([share = std::move(shares_[i])]() mutable { share.reset(); }).join();
       shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
       if (shares_.empty()) throw;
@@ -267,5 +268,19 @@ class GpuShares {
 
   std::vector<std::unique_ptr<Share>> shares_;
 };
+
+/// Calls work(i) for 0 <= i < count in many threads, for calls of a few microseconds each. Few calls stay in this
+/// thread, since waking others would take longer.
+template <class Work>
+void in_parallel(std::size_t count, const Work& work) {
+  constexpr std::size_t few = 64;
+  if (count <= few) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, few), [&](const auto& range) {
+    for (std::size_t i = range.begin(); i < range.end(); ++i) work(i);
+  });
+}
 
 }  // namespace quern::gpu

@@ -4,30 +4,29 @@
 #include <bit>
 #include <cmath>
 
-#include "quern/gpu/device/list_view.hpp"
-#include "quern/gpu/engine/in_parallel.hpp"
+#include "quern/gpu/engine/pipeline.hpp"
 #include "quern/query/scoring.hpp"
 #include "quern/query/threshold.hpp"
 
 namespace quern::gpu {
 namespace {
 
-/// Room for all roundings of float32 on the way from a posting to its value, and of a score's sum of max_terms parts.
-constexpr double rounding_room = 0x1p-15;
+/// Covers all rounding errors of float32 from a posting to its value, and in a score's sum of max_terms term scores.
+constexpr double rounding_slack = 0x1p-15;
 
-/// Bounds the parts of a list.
+/// Upper bound of a list's term scores.
 float max_term_score(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer) {
   if (!list.list.is_short()) return scorer.term_score_of(scorer.bounds_hold() ? list.list.max_impact : 1.0f);
   BlockReader reader(engine.index(), list.list);
   return scorer.list_bound(reader);
 }
 
-/// Bounds the values of a list.
-double max_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float part) {
+/// Upper bound of a list's values. `max_score`: that of its term scores.
+double max_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float max_score) {
   const ImpactQuantizer* quantizer = engine.quantizer();
-  if (quantizer) return static_cast<double>(part) / list.count;
+  if (quantizer) return static_cast<double>(max_score) / list.count;
   const float impact = list.list.is_short() || !scorer.bounds_hold() ? 1.0f : list.list.max_impact;
-  return std::min<double>(value_steps, std::ceil(impact * value_steps * (1 + rounding_room)) + 1);
+  return std::min<double>(value_steps, std::ceil(impact * value_steps * (1 + rounding_slack)) + 1);
 }
 
 }  // namespace
@@ -77,13 +76,13 @@ std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k
   std::vector<std::size_t> first_terms(waiting.size() + 1);
   for (std::size_t i = 0; i < waiting.size(); ++i) first_terms[i + 1] = first_terms[i] + waiting[i].lists.size();
   std::vector<BatchTerm> all_terms(first_terms.back());
-  std::vector<BatchQuery> numbers(waiting.size());
+  std::vector<BatchQuery> made(waiting.size());
   const auto terms_of = [&](std::size_t i) {
     return std::span(all_terms).subspan(first_terms[i], waiting[i].lists.size());
   };
-  in_parallel(waiting.size(), [&](std::size_t i) { numbers[i] = numbers_of(waiting[i], k, conjunctive, terms_of(i)); });
+  in_parallel(waiting.size(), [&](std::size_t i) { made[i] = make_query(waiting[i], k, conjunctive, terms_of(i)); });
   std::size_t taken = 0;
-  for (; taken < waiting.size() && fits(); ++taken) add(waiting[taken], numbers[taken], terms_of(taken));
+  for (; taken < waiting.size() && fits(); ++taken) add(waiting[taken], made[taken], terms_of(taken));
 
   raw_docids.resize(raw_postings_);
   raw_values.resize(raw_postings_);
@@ -92,7 +91,7 @@ std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k
   return taken;
 }
 
-BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
+BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
                                   std::span<BatchTerm> own_terms) const {
   const std::span<const WeightedList> weighted = waiting.lists;
   const ImpactQuantizer* quantizer = engine_.quantizer();
@@ -103,25 +102,26 @@ BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bo
   const auto per_value = [&](const WeightedList& list) {
     return quantizer ? list.count : static_cast<double>(list.weight) / value_steps;
   };
-  std::vector<double> values;  // the greatest of each list
-  std::vector<float> parts;
-  values.reserve(weighted.size());
-  parts.reserve(weighted.size());
+  std::vector<double> max_values;  // per list
+  std::vector<float> max_scores;
+  max_values.reserve(weighted.size());
+  max_scores.reserve(weighted.size());
   double sum = 0;
   for (const WeightedList& list : weighted) {
     const ListScorer scorer(context, list);
-    const float part = max_term_score(engine_, list, scorer);
-    values.push_back(max_value(engine_, list, scorer, part));
-    parts.push_back(part);
-    sum += part;
+    const float max_score = max_term_score(engine_, list, scorer);
+    max_values.push_back(max_value(engine_, list, scorer, max_score));
+    max_scores.push_back(max_score);
+    sum += max_score;
   }
   query.exact_units = quantizer != nullptr && sum <= max_units;
   double scale = 1;
   if (!query.exact_units) {
-    // Of a part of 1. Each part's units are rounded up.
-    double most = max_static_score_;
-    for (std::size_t i = 0; i < weighted.size(); ++i) most += values[i] * per_value(weighted[i]);
-    if (most > 0) scale = (max_units - 2.0 * static_cast<double>(weighted.size() + 1)) / (most * (1 + rounding_room));
+    // The largest possible sum must fit, and the units of each term score are rounded up.
+    double max_sum = max_static_score_;
+    for (std::size_t i = 0; i < weighted.size(); ++i) max_sum += max_values[i] * per_value(weighted[i]);
+    if (max_sum > 0)
+      scale = (max_units - 2.0 * static_cast<double>(weighted.size() + 1)) / (max_sum * (1 + rounding_slack));
   }
   query.scale = static_cast<float>(scale);
   double total = std::ceil(max_static_score_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
@@ -129,18 +129,18 @@ BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bo
     BatchTerm& term = own_terms[i];
     term.list = weighted[i].list.number;
     term.weight = weighted[i].weight;
-    term.max_term_score = parts[i];
+    term.max_term_score = max_scores[i];
     if (quantizer)
       term.impact_steps = static_cast<float>(engine_.index().quantized_weight(weighted[i].list) * quantizer->scale() *
-                                             (1 + rounding_room));
+                                             (1 + rounding_slack));
     double units = per_value(weighted[i]);
     if (!query.exact_units) {
-      units *= scale * (1 + rounding_room / 2);
-      term.unit_more = 1;
+      units *= scale * (1 + rounding_slack / 2);
+      term.unit_offset = 1;
       rounded += quantizer ? 0 : units;  // a value is an impact rounded up
     }
     term.unit_weight = static_cast<std::uint32_t>(std::ceil(units * 65536));
-    term.max_units = static_cast<std::uint32_t>(values[i] * term.unit_weight / 65536) + term.unit_more;
+    term.max_units = static_cast<std::uint32_t>(max_values[i] * term.unit_weight / 65536) + term.unit_offset;
     total += term.max_units;
   }
   if (!conjunctive || weighted.size() == 1) {
@@ -149,21 +149,21 @@ BatchQuery QueryBatch::numbers_of(const WaitingQuery& waiting, std::size_t k, bo
     if (query.exact_units)
       query.min_units = std::max(1u, static_cast<std::uint32_t>(std::floor(primed)) + 1);
     else if (primed > 0)
-      query.min_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_room)));
+      query.min_units = std::max(1u, static_cast<std::uint32_t>(primed * scale * (1 - rounding_slack)));
   }
   query.min_units = std::max(query.min_units, waiting.min_units);
-  const auto most = static_cast<std::uint32_t>(std::min<double>(total, max_units));
-  const std::uint32_t span = most > query.min_units ? most - query.min_units : 0;
+  const auto max_sum = static_cast<std::uint32_t>(std::min<double>(total, max_units));
+  const std::uint32_t span = max_sum > query.min_units ? max_sum - query.min_units : 0;
   query.step_shift = span < threshold_steps ? 0 : static_cast<std::uint32_t>(std::bit_width(span / threshold_steps));
   if (!query.exact_units) {
-    query.lower_factor = static_cast<float>(1 - 4 * rounding_room);
-    query.lower_less = static_cast<std::uint32_t>(std::ceil(rounded)) + 1;
+    query.lower_factor = static_cast<float>(1 - 4 * rounding_slack);
+    query.lower_margin = static_cast<std::uint32_t>(std::ceil(rounded)) + 1;
   }
   return query;
 }
 
-void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms) {
-  BatchQuery& query = queries.emplace_back(numbers);
+void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& made, std::span<const BatchTerm> own_terms) {
+  BatchQuery& query = queries.emplace_back(made);
   query.first_term = static_cast<std::uint32_t>(terms.size());
   for (std::size_t i = 0; i < own_terms.size(); ++i) {
     BatchTerm& term = terms.emplace_back(own_terms[i]);

@@ -11,52 +11,80 @@
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/query/query_engine.hpp"
 
-/// Queries as kernels take them. Scoring has two steps. First each document gets an upper bound of its score in small
-/// integers, *units*, which can be summed in any order and fit 16 bits; then the few documents whose sum reaches the
-/// query's threshold are scored exactly. A query's scale is the number of units of a score of 1.
+/// A batch of ranked queries, as kernels take it. Scoring has two steps. First, each document gets an upper bound of
+/// its score in *units*: small integers, which can be added in any order and whose sums fit 16 bits. Then the few
+/// documents whose sum reaches the query's threshold are scored exactly. A query's *scale* is the number of units of a
+/// score of 1.
 namespace quern::gpu {
 
-/// A posting's value, in 16 bits, is its impact in steps of 1 / 65535, rounded up; or, quantized, the impact itself.
+/// Which postings a union may skip.
+enum class Pruning : std::uint8_t {
+  none,    ///< none
+  lists,   ///< those that upper bounds of whole lists rule out (WAND)
+  blocks,  ///< those that upper bounds of ranges or blocks rule out (block-max WAND)
+};
+
+/// What a GPU does with a batch.
+struct BatchWork {
+  bool intersect = false;           ///< find documents with all terms, not with any
+  Pruning pruning = Pruning::none;  ///< of unions
+  std::size_t k = 10;
+};
+
+/// A posting's value has 16 bits: its impact in steps of 1 / 65535, rounded up, or its quantized impact.
 inline constexpr std::uint32_t value_steps = 65535;
-/// Upper bound of sums of units.
+/// Maximum sum of units.
 inline constexpr std::uint32_t max_units = 65535;
-/// The CPU answers queries with more terms.
+/// Maximum terms of a query; the CPU answers queries with more.
 inline constexpr std::size_t max_terms = 64;
-/// Steps in which a query's threshold rises.
+/// The number of steps in which a query's threshold rises.
 inline constexpr std::uint32_t threshold_steps = 256;
 
+/// Units of an entry, whose lower 16 bits are the value: `weight` and `offset` are BatchTerm::unit_weight and
+/// unit_offset.
+constexpr std::uint32_t units_of(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset) {
+  return static_cast<std::uint32_t>(std::uint64_t{entry << 16} * weight >> 32) + offset;
+}
+
+/// Units of a score or term score, rounded up, at the query's scale.
+constexpr std::uint32_t units_of_score(float scale, float score) {
+  const float exact = score * scale * (1 + 0x1p-20f);
+  const auto units = static_cast<std::uint32_t>(exact);
+  return units + (static_cast<float>(units) < exact);
+}
+
 struct BatchTerm {
-  std::uint32_t list = 0;         ///< of the batch; before it has one, the term
+  std::uint32_t list = 0;         ///< its number in the batch; until it has one, the term
   float weight = 0;               ///< w_t, or n_t for quantized scores
-  std::uint32_t unit_weight = 0;  ///< units of a value, times 2^16: see units_of()
-  std::uint32_t unit_more = 0;    ///< 1 where units are rounded up
-  std::uint32_t max_units = 0;    ///< of a posting
+  std::uint32_t unit_weight = 0;  ///< units per value, times 2^16: see units_of()
+  std::uint32_t unit_offset = 0;  ///< 1 if units are rounded up, else 0
+  std::uint32_t max_units = 0;    ///< upper bound of a posting's units
   float max_term_score = 0;       ///< upper bound of the list's term scores
-  float impact_steps = 0;         ///< quantized impacts are at most that times the impact, plus 1/2, and not below 1
+  float impact_steps = 0;         ///< a quantized impact is at most max(1, impact_steps * impact + 1/2)
 };
 
 struct BatchQuery {
   std::uint32_t first_term = 0, terms = 0;
-  std::uint32_t min_units = 1;   ///< no result has fewer: the primed threshold
-  std::uint32_t step_shift = 0;  ///< 2^step_shift units are one of the threshold's steps
+  std::uint32_t min_units = 1;   ///< minimum units of a result: the primed threshold
+  std::uint32_t step_shift = 0;  ///< a step of the threshold is 2^step_shift units
   float scale = 1;               ///< units of a score of 1
-  float lower_factor = 1;        ///< a sum of u units is at least u * lower_factor - lower_less units of real score
-  std::uint32_t lower_less = 0;
-  std::uint32_t exact_units = 0;  ///< 1: sums of units are the scores
-  std::uint32_t first_task = 0;   ///< of `and`: blocks of the shortest lists of the queries before
+  float lower_factor = 1;        ///< the score of a sum of u units is at least u * lower_factor - lower_margin units
+  std::uint32_t lower_margin = 0;
+  std::uint32_t exact_units = 0;  ///< 1 if sums of units are the scores, else 0
+  std::uint32_t first_task = 0;   ///< for intersections: blocks in the shortest lists of the previous queries
 };
 
 /// A query that waits for a batch.
 struct WaitingQuery {
   std::span<const WeightedList> lists;  ///< at most max_terms
-  std::uint32_t min_units = 0;          ///< no result is known to have fewer
+  std::uint32_t min_units = 0;          ///< minimum units of a result, if known from an earlier run
 };
 
-/// Numbers terms in the order of their first occurrence. A table without a node per term, since all queries of a batch
-/// wait for it.
+/// Numbers terms in the order of their first occurrence. An open-addressing hash table, which is faster than
+/// std::unordered_map: one thread numbers the terms of all queries of a batch.
 class TermNumbers {
  public:
-  /// The term's number, and whether it has just got it.
+  /// The term's number, and whether it is new.
   std::pair<std::uint32_t, bool> of(term_t term) {
     if (2 * count_ >= slots_.size()) grow();
     Slot& slot = slot_of(term);
@@ -72,7 +100,7 @@ class TermNumbers {
     std::uint32_t number = none;
   };
 
-  /// The term's slot, or the empty one that it would get.
+  /// The term's slot, or the empty slot where it belongs.
   Slot& slot_of(term_t term) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t place = (term * 0x9e3779b97f4a7c15) >> 32 & mask;
@@ -86,17 +114,17 @@ class TermNumbers {
       if (slot.number != none) slot_of(slot.term) = slot;
   }
 
-  std::vector<Slot> slots_;  ///< a power of two of them, or none
+  std::vector<Slot> slots_;  ///< a power of two, or empty
   std::uint32_t count_ = 0;
 };
 
-/// A batch on the host.
+/// A batch in host memory.
 class QueryBatch {
  public:
   explicit QueryBatch(const QueryEngine& engine);
 
-  /// Adds queries until `fits` returns false, and returns how many were added. k is for their primed thresholds. Many
-  /// threads compute what depends on no other query.
+  /// Adds queries, in order, until `fits` returns false; returns how many were added. `k` is used for primed
+  /// thresholds. What depends on no other query is computed in many threads.
   std::size_t add(
       std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
       const std::function<bool()>& fits = [] { return true; });
@@ -108,24 +136,25 @@ class QueryBatch {
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
   std::vector<std::uint32_t> raw_docids, raw_values;  ///< postings of raw lists: docIDs; frequencies or impacts
-  std::uint32_t tasks = 0;                            ///< of `and`, see BatchQuery::first_task
-  std::uint32_t blocks = 0;                           ///< of all lists; a raw list counts as one
-  std::uint64_t entries = 0;                          ///< see ListView::first_entry
+  std::uint32_t tasks = 0;                            ///< for intersections: blocks in all queries' shortest lists
+  std::uint32_t blocks = 0;                           ///< of all lists; a raw list counts as one block
+  std::uint64_t entries = 0;                          ///< space for all lists' entries: see ListView::first_entry
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:
-  /// A query's numbers except its places in the batch, and those of its terms except their lists.
-  BatchQuery numbers_of(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
+  /// Computes a query and its terms, except for places in the batch and numbers of lists.
+  BatchQuery make_query(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
                         std::span<BatchTerm> own_terms) const;
   void add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms);
   void add_list(const PostingList& list);
-  /// Decodes a list to the raw arrays, at the place in its view.
+  /// Decodes a list to the raw arrays, at its view's first_word.
   void decode_raw(const PostingList& list, const ListView& view);
 
   const QueryEngine& engine_;
   float max_static_score_ = 0;
   TermNumbers numbers_;
-  std::vector<std::pair<const PostingList*, std::uint32_t>> new_raw_;  ///< lists to be decoded, and their numbers
+  std::vector<std::pair<const PostingList*, std::uint32_t>>
+      new_raw_;  ///< raw lists yet to be decoded, and their numbers
   std::size_t raw_postings_ = 0;
 };
 

@@ -1,13 +1,38 @@
 #include "quern/gpu/engine/ranking_share.hpp"
 
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/engine/in_parallel.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
 namespace quern {
+
+QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
+                       std::uint64_t fixed_cost) {
+  tbb::parallel_sort(queries.begin(), queries.end(), [](const GpuQuery* a, const GpuQuery* b) {
+    return std::tie(b->postings, a->number) < std::tie(a->postings, b->number);
+  });
+  const std::size_t count = queries.size();
+  if (count == 0) return;
+  batches_ = (count + max_queries - 1) / max_queries;
+  gpu::BatchLimits<GpuQuery> limits;
+  if (gpus <= 1) {
+    limits.items = (count + batches_ - 1) / batches_;
+  } else {
+    batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
+    limits.items = max_queries;
+    limits.cost_of = [fixed_cost](const GpuQuery& query) { return query.postings + fixed_cost; };
+    std::uint64_t cost = 0;
+    for (const GpuQuery* query : queries) cost += limits.cost_of(*query);
+    limits.cost = cost / batches_ + 1;
+  }
+  start(std::move(queries), std::move(limits));
+}
 
 RankingShare::RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::Strategy& strategy,
                            const gpu::StrategyOptions& options, Progress& progress)
@@ -20,12 +45,12 @@ void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::Strate
   strategy_ = &strategy;
   last_runner_ = nullptr;
   runners_.clear();
-  if (strategy.reads_block_maxima) index_.hold_block_maxima(progress);
+  if (strategy.reads_block_maxima) index_.upload_block_maxima(progress);
   for (unsigned i = 0; i < num_flights; ++i) runners_.emplace_back(index_, strategy, options);
 }
 
 std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> queries) {
-  const auto begun = WallClock::now();
+  const auto started = WallClock::now();
   const std::uint64_t max_bytes = index_.free_bytes() / (num_flights + 1);
   gpu::QueryBatch batch(engine_);
   std::vector<gpu::WaitingQuery> waiting;
@@ -37,7 +62,7 @@ std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> que
   runner.start(batch, work_, last_runner_ == &runner ? nullptr : last_runner_);
   last_runner_ = &runner;
   ++outcome_.statistics.batches;
-  outcome_.statistics.prepare_us += us_since(begun);
+  outcome_.statistics.prepare_us += us_since(started);
   return count;
 }
 

@@ -6,23 +6,23 @@
 #include <string_view>
 #include <vector>
 
-/// How a GPU finds the results of a batch. All strategies find the same ones, bit by bit; each is there to be measured
-/// beside the others. Declared without CUDA.
+/// Strategies: how a GPU finds the results of a batch. All find the same results, bit for bit, and can be compared in
+/// benchmarks. Declared without CUDA.
 namespace quern::gpu {
 
 class DeviceIndex;
 class QueryBatch;
 class StrategyRun;  ///< only in CUDA sources: engine/strategy_run.cuh
 
-/// A whole number of warps, within what a thread block takes.
+/// Limits of the strategy `partition`: a whole number of warps that fits a thread block.
 inline constexpr unsigned min_partitions = 32, max_partitions = 512;
 constexpr bool are_partitions(unsigned number) {
   return number >= min_partitions && number <= max_partitions && number % min_partitions == 0;
 }
 
-/// What strategies can be told.
+/// Options of strategies.
 struct StrategyOptions {
-  unsigned partitions = 128;  ///< of `partition`: ranges of docIDs, each a thread's; are_partitions()
+  unsigned partitions = 128;  ///< of `partition`: ranges of docIDs, one per thread; see are_partitions()
 };
 
 struct Strategy {
@@ -30,28 +30,28 @@ struct Strategy {
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// GPU memory that a batch takes, roughly, besides what make() allocates once.
+  /// Approximate GPU memory of a batch, without what make() allocates once.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
-  /// Makes what runs batches, one at a time. Throws CudaError if its working memory doesn't fit.
+  /// Makes a runner of the strategy. Throws CudaError if its working memory doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, const StrategyOptions& options) = nullptr;
-  /// Reads the index's block maxima.
+  /// Whether it reads the index's block maxima.
   bool reads_block_maxima = false;
 };
 
 /// All strategies, in the order in which help texts show them; the first is the default. The one place to add one.
 const std::vector<Strategy>& all_strategies();
 
-/// Throws InvalidArgument, with the names there are, where no strategy is called so.
+/// The strategy of this name. Throws InvalidArgument, with all names, if there is none.
 const Strategy& strategy_named(std::string_view name);
 
 /// For help texts: a line for each strategy.
 std::string strategies_help();
 
-/// Many queries together, range of docIDs by range.
+/// Many queries together, one range of docIDs after another.
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, const StrategyOptions& options);
-/// Each query by itself, term after term, with the whole GPU (Ding et al.).
+/// One term after another, with an accumulator per document for unions (Ding et al. 2009).
 std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, const StrategyOptions& options);
-/// A thread block a query, a thread a range of docIDs (Huang et al.).
+/// A thread block per query, a range of docIDs per thread (Huang et al. 2017).
 std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, const StrategyOptions& options);
 
 }  // namespace quern::gpu

@@ -6,16 +6,16 @@
 
 namespace quern::gpu {
 
-/// A strategy with its working memory on the device. Runs one batch at a time; for each, BatchRunner calls plan(),
-/// fill(), prepare() and run() in this order and, once the GPU has finished, add_times().
+/// A strategy with its working memory on the device. It runs one batch at a time: BatchRunner calls plan(), fill(),
+/// prepare() and run() in this order and, once the GPU has finished, add_times().
 class StrategyRun {
  public:
-  /// Bytes of arrays of the strategy's own that come to the GPU with the batch, in the same copy.
+  /// Sizes of the strategy's own arrays that are copied to the GPU with the batch, in bytes.
   struct OwnBytes {
-    std::size_t filled = 0;  ///< that fill() writes
-    std::size_t zeroed = 0;
+    std::size_t filled = 0;  ///< written by fill()
+    std::size_t zeroed = 0;  ///< all zeros
   };
-  /// Where these arrays are.
+  /// Where these arrays are on the device.
   struct OwnArrays {
     std::uint8_t* filled = nullptr;
     std::uint8_t* zeroed = nullptr;
@@ -26,22 +26,22 @@ class StrategyRun {
   StrategyRun& operator=(const StrategyRun&) = delete;
   virtual ~StrategyRun() = default;
 
-  /// Decides how the batch is answered.
+  /// Decides how the batch is answered. Returns the sizes of the strategy's own arrays.
   virtual OwnBytes plan(const QueryBatch& /*batch*/, const BatchWork& /*work*/) { return {}; }
-  /// Writes the arrays to host memory.
+  /// Writes the first of these arrays to host memory.
   virtual void fill(std::uint8_t* /*memory*/) const {}
-  /// Reserves and clears working memory; `arrays` are on the device. Kernels of another batch may still run.
+  /// Reserves and clears working memory. Kernels of another batch may still run.
   virtual void prepare(const OwnArrays& /*arrays*/, const QueryBatch& /*batch*/, const BatchWork& /*work*/,
                        const Stream& /*stream*/) {}
-  /// Enqueues what writes BatchView::results and num_results, and returns without waiting. `batch` is `view` on the
-  /// host.
+  /// Enqueues the kernels that write BatchView::results and num_results, and returns without waiting. `view` is `batch`
+  /// on the device.
   virtual void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
                    const Stream& stream) = 0;
-  /// Times of the kernels' steps; they ran between these two events.
-  virtual void add_times(const Event& began, const Event& ended, BatchTimes& times) const {
-    times.unite_us = ended.us_since(began);
+  /// Sets the times of the kernels' steps; the kernels ran between these two events.
+  virtual void add_times(const Event& started, const Event& ended, BatchTimes& times) const {
+    times.unite_us = ended.us_since(started);
   }
-  /// What the last batch asked of the GPU's memory, if it decoded its lists.
+  /// What the last batch moved through GPU memory, if it decoded its lists.
   virtual BatchCounts counts() const { return {}; }
 };
 

@@ -59,14 +59,14 @@ std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const std::s
     order.push_back(&queries_[i]);
   }
   if (bucketing()) {
-    const auto begun = WallClock::now();
+    const auto started = WallClock::now();
     context_.find_lists(order);
     const auto bucket = [](const IntersectionQuery* query) {
       return query->lists.empty() ? 0 : length_bucket(query->lists.front().df);
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](const IntersectionQuery* a, const IntersectionQuery* b) { return bucket(a) < bucket(b); });
-    prepare_us += us_since(begun);
+    prepare_us += us_since(started);
   }
   for (std::size_t i = 0; i < order.size(); ++i) order[i]->place = i;
   return order;
@@ -104,7 +104,7 @@ void GpuIntersection::run_in_threads(Queue& queue, std::span<IntersectionQuery* 
       results.end();
     });
     try {
-      results.hand_on(
+      results.deliver(
           [&](std::size_t place, const std::vector<docid_t>& documents) { take(queries[place]->number, documents); });
     } catch (...) {
       queue.stop();

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/device/list_view.hpp"
-#include "quern/gpu/intersection/document_buckets.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -25,11 +23,11 @@ void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes) {
   raw_docids.clear();
   unpack.clear();
   known_.clear();
-  asked_.clear();
+  uses_.clear();
   added_.clear();
   coded_queries = coded_parts = parts = unpack_blocks = 0;
   unpack_entries = unpack_begin = unpack_end = postings = 0;
-  room_words_ = next_word_ = max_documents_ = 0;
+  result_words_ = next_word_ = max_documents_ = 0;
 }
 
 void IntersectBatch::add_raw(const PostingList& list, ListView& view) {
@@ -45,32 +43,32 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
   const auto [place, is_new] = known_.try_emplace(list.number, static_cast<std::uint32_t>(lists.size()));
   if (!is_new) return place->second;
   IntersectList& added = lists.emplace_back();
-  Asked& asked = asked_.emplace_back();
+  ListUse& use = uses_.emplace_back();
   if (list.block_last.empty()) {
     add_raw(list, added.coded);
-    added.unpacked.form = ListForm::documents;
+    added.unpacked.format = ListFormat::documents;
   } else {
     added.coded = coded_view(index_, list);
     if (unpacking_ == Unpacking::none) return place->second;
-    asked.state = &unpacked_.state_of(list.number);
-    added.unpacked = asked.state->place;
+    use.state = &unpacked_.state_of(list.number);
+    added.unpacked = use.state->place;
   }
   return place->second;
 }
 
 bool IntersectBatch::unpack_list(std::uint32_t number) {
-  const Asked& asked = asked_[number];
+  const ListUse& use = uses_[number];
   const std::uint64_t begin = unpacked_.end();
-  if (!unpacked_.add(lists[number].coded.df, unpacking_, *asked.state)) return false;
+  if (!unpacked_.add(lists[number].coded.df, unpacking_, *use.state)) return false;
   if (unpack.empty()) unpack_begin = begin;
   unpack_end = unpacked_.end();
   UnpackTask& task = unpack.emplace_back();
   task.list = lists[number].coded;
   task.list.first_block = unpack_blocks;
-  task.to = lists[number].unpacked = asked.state->place;
+  task.to = lists[number].unpacked = use.state->place;
   task.first_entry = unpack_entries;
   unpack_blocks += task.list.rows;
-  if (task.to.form == ListForm::buckets)
+  if (task.to.format == ListFormat::buckets)
     unpack_entries += bucket_entries(static_cast<std::uint32_t>(index_.num_documents()), task.to.bucket_shift);
   return true;
 }
@@ -82,7 +80,7 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
   query.terms = static_cast<std::uint32_t>(query_lists.size());
   for (const PostingList& list : query_lists) {
     const std::uint32_t number = list_of(list);
-    if (unpack_all && lists[number].unpacked.form == ListForm::coded && !unpack_list(number)) {
+    if (unpack_all && lists[number].unpacked.format == ListFormat::coded && !unpack_list(number)) {
       terms.resize(query.first_term);
       return false;
     }
@@ -92,23 +90,23 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
   for (std::size_t i = 0; i < query_lists.size(); ++i) {
     const PostingList& list = query_lists[i];
     postings += list.df;
-    // What block skipping would decode, at most: each document of the shortest list may be in a block of its own.
+    // Upper bound of what block skipping would decode: each document of the shortest list may be in a different block.
     const std::uint64_t blocks = std::min<std::uint64_t>(shortest, list.block_last.size());
-    asked_[terms[query.first_term + i]].postings +=
+    uses_[terms[query.first_term + i]].postings +=
         i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
   }
   max_documents_ += shortest;
-  room_words_ += shortest + bit_words(0);  // bits are rounded up
+  result_words_ += shortest + bit_words(0);  // bits are rounded up
   added_.push_back(query);
   return true;
 }
 
-void IntersectBatch::unpack_often_asked() {
+void IntersectBatch::unpack_frequent() {
   bool fits = true;
   for (std::uint32_t i = 0; i < lists.size() && fits; ++i) {
-    const Asked& asked = asked_[i];
-    if (lists[i].unpacked.form == ListForm::coded &&
-        UnpackedLists::ask(*asked.state, lists[i].coded.df, asked.postings))
+    const ListUse& use = uses_[i];
+    if (lists[i].unpacked.format == ListFormat::coded &&
+        UnpackedLists::count_use(*use.state, lists[i].coded.df, use.postings))
       fits = unpack_list(i);
   }
 }
@@ -120,7 +118,7 @@ void IntersectBatch::cut(IntersectQuery& query) {
   if (query.coded != 0) {
     query.part_size = sizes_.blocks * index_.block_size();
     if (shortest.coded.raw != 0) query.part_size = std::max(query.part_size, df);
-  } else if (shortest.unpacked.form == ListForm::bits) {
+  } else if (shortest.unpacked.format == ListFormat::bits) {
     query.bits = 1;
     next_word_ = (next_word_ + 3) / 4 * 4;  // four words are written at a time
     query.part_size = sizes_.words_of_bits;
@@ -135,10 +133,10 @@ void IntersectBatch::cut(IntersectQuery& query) {
 }
 
 void IntersectBatch::finish() {
-  if (unpacking_ == Unpacking::often_asked) unpack_often_asked();
+  if (unpacking_ == Unpacking::frequent) unpack_frequent();
   for (IntersectQuery& query : added_)
     for (std::uint32_t t = 0; t < query.terms; ++t)
-      if (lists[terms[query.first_term + t]].unpacked.form == ListForm::coded) query.coded = 1;
+      if (lists[terms[query.first_term + t]].unpacked.format == ListFormat::coded) query.coded = 1;
   places.resize(added_.size());
   queries.clear();
   for (const std::uint32_t coded : {1u, 0u}) {
@@ -151,7 +149,7 @@ void IntersectBatch::finish() {
     coded_queries = static_cast<std::uint32_t>(queries.size());
     coded_parts = parts;
   }
-  room_words_ = next_word_;
+  result_words_ = next_word_;
 }
 
 }  // namespace quern::gpu

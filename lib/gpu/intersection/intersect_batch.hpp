@@ -7,88 +7,89 @@
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/intersection/unpacked_lists.hpp"
 
-/// Queries to intersect, as kernels take them.
+/// A batch of intersections, as kernels take it.
 namespace quern::gpu {
 
-/// A list as it stands in the index, and unpacked where it is. Short lists, whose postings come with the batch, are of
-/// the form `documents`, and coded.raw.
+/// A list: coded, as in the index, and unpacked if it has been. The postings of a short list come with the batch; its
+/// format is `documents`, and coded.raw is 1.
 struct IntersectList {
   ListView coded;
   UnpackedPlace unpacked;
 };
 
-/// A query's documents are looked for in *parts* of its shortest list; each part has room of its own for what it finds.
+/// A query. Its shortest list is cut into *parts*, each with its own space for the documents that it finds.
 struct IntersectQuery {
-  std::uint32_t first_term = 0, terms = 0;  ///< among IntersectBatch::terms, rarest first
+  std::uint32_t first_term = 0, terms = 0;  ///< in IntersectBatch::terms, shortest list first
   std::uint32_t first_part = 0;
-  std::uint32_t part_size = 0;   ///< words of room, and of what is looked at: docIDs, or bits 32 by 32
-  std::uint64_t first_word = 0;  ///< of its room
-  std::uint32_t coded = 0;       ///< 1 where a list has to be decoded
-  std::uint32_t bits = 0;        ///< 1 where its room holds bits, not docIDs
+  std::uint32_t part_size = 0;   ///< words per part, of the list and of space for results: docIDs, or 32 bits each
+  std::uint64_t first_word = 0;  ///< of its space for results
+  std::uint32_t coded = 0;       ///< 1 if a list must be decoded, else 0
+  std::uint32_t bits = 0;        ///< 1 if its results are bits, 0 if they are docIDs
 };
 
-/// A list to be unpacked before the batch is answered.
+/// A list that is unpacked before the batch is answered.
 struct UnpackTask {
-  ListView list;  ///< list.first_block: its blocks among those of all tasks
+  ListView list;  ///< list.first_block: the number of its first block among those of all tasks
   UnpackedPlace to;
-  std::uint64_t first_entry = 0;  ///< its directory's entries among those of all tasks
+  std::uint64_t first_entry = 0;  ///< number of its directory's first entry among those of all tasks
 };
 
-/// What parts are made of.
+/// The size of a part, by the format of the shortest list.
 struct PartSizes {
-  std::uint32_t blocks = 1;       ///< of a coded list
-  std::uint32_t documents = 512;  ///< of an unpacked one; 0: all in one part
-  std::uint32_t words_of_bits = 1024;
+  std::uint32_t blocks = 1;            ///< of a coded list
+  std::uint32_t documents = 512;       ///< of unpacked docIDs; 0: all in one part
+  std::uint32_t words_of_bits = 1024;  ///< of bits
 };
 
-/// A batch on the host. Queries are added in the order of their numbers; kernels take those first that decode.
+/// A batch in host memory. Kernels take queries that decode lists before the others.
 class IntersectBatch {
  public:
-  /// Both must outlive the batch; lists get their places in `unpacked`.
+  /// Lists are given places in `unpacked`. It and `index` must outlive the batch.
   IntersectBatch(const IndexReader& index, UnpackedLists& unpacked, Unpacking unpacking, const PartSizes& sizes)
       : index_(index), unpacked_(unpacked) {
     begin(unpacking, sizes);
   }
 
-  /// Begins anew, in the memory that it has.
+  /// Removes all queries, but keeps memory.
   void begin(Unpacking unpacking, const PartSizes& sizes);
-  /// Adds a query with these lists, rarest first. False, and nothing added, where there is no room to unpack one of
-  /// them that must be.
+  /// Adds a query with these lists, shortest first. Returns false and adds nothing if a list must be unpacked, but the
+  /// memory for unpacked lists is full.
   bool add(std::span<const PostingList> query_lists);
-  /// Decides which lists are unpacked, cuts queries into parts, and gives each its room.
+  /// Decides which lists are unpacked, cuts queries into parts, and gives each part its space for results.
   void finish();
 
   std::size_t size() const { return added_.size(); }
-  /// Documents that the added queries find, at most.
+  /// Upper bound of the documents that the added queries find.
   std::uint64_t max_documents() const { return max_documents_; }
-  /// Words of room that parts have for what they find; before finish(), at most.
-  std::uint64_t room_words() const { return room_words_; }
+  /// Words of space for all parts' results; an upper bound before finish().
+  std::uint64_t result_words() const { return result_words_; }
 
   std::vector<IntersectList> lists;
   std::vector<std::uint32_t> terms;       ///< numbers of lists
   std::vector<IntersectQuery> queries;    ///< in the kernels' order
-  std::vector<std::uint32_t> places;      ///< of the query added i-th among `queries`
+  std::vector<std::uint32_t> places;      ///< places[i]: where the query added i-th is in `queries`
   std::vector<std::uint32_t> raw_docids;  ///< of short lists
   std::vector<UnpackTask> unpack;
   std::uint32_t coded_queries = 0, coded_parts = 0, parts = 0;
   std::uint32_t unpack_blocks = 0;   ///< of all tasks
   std::uint64_t unpack_entries = 0;  ///< of all tasks' directories
-  std::uint64_t unpack_begin = 0;    ///< the first word that they write
-  std::uint64_t unpack_end = 0;
-  std::uint64_t postings = 0;  ///< in the lists of all queries
+  std::uint64_t unpack_begin = 0;    ///< the first word that the tasks write
+  std::uint64_t unpack_end = 0;      ///< after the last word that they write
+  std::uint64_t postings = 0;        ///< in the lists of all queries
 
  private:
-  /// What is asked of a list of the batch.
-  struct Asked {
-    ListState* state = nullptr;  ///< of lists that may be unpacked
-    std::uint64_t postings = 0;  ///< that block skipping would decode
+  /// How the batch uses a list.
+  struct ListUse {
+    ListState* state = nullptr;  ///< null if the list is never unpacked
+    std::uint64_t postings = 0;  ///< upper bound of what block skipping would decode
   };
 
+  /// The list's number in the batch, to which it is added if it is new.
   std::uint32_t list_of(const PostingList& list);
   void add_raw(const PostingList& list, ListView& view);
   bool unpack_list(std::uint32_t number);
-  void unpack_often_asked();
-  /// Cuts the query whose lists are known into parts.
+  void unpack_frequent();
+  /// Cuts a query into parts.
   void cut(IntersectQuery& query);
 
   const IndexReader& index_;
@@ -96,9 +97,9 @@ class IntersectBatch {
   Unpacking unpacking_ = Unpacking::none;
   PartSizes sizes_;
   std::unordered_map<term_t, std::uint32_t> known_;
-  std::vector<Asked> asked_;  ///< of `lists`
+  std::vector<ListUse> uses_;  ///< of `lists`
   std::vector<IntersectQuery> added_;
-  std::uint64_t room_words_ = 0, next_word_ = 0, max_documents_ = 0;
+  std::uint64_t result_words_ = 0, next_word_ = 0, max_documents_ = 0;
 };
 
 }  // namespace quern::gpu

@@ -4,29 +4,30 @@
 #include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/intersection/intersect_view.cuh"
 
-/// Launches of intersections without scores. CUDA sources alone include this.
+/// Launches of kernels for intersections without scores. Only for CUDA sources.
 namespace quern::gpu {
 
-/// Those that decode blocks, one source per coding.
+/// Kernels that decode blocks; one source per coding.
 template <Coding coding>
 struct IntersectLaunches {
   /// Unpacks the lists of the batch's tasks.
   static void unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream);
-  /// The queries with coded lists, a block of the shortest list a warp.
+  /// Answers the queries with coded lists by block skipping: a warp per block of the shortest list.
   static void skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream);
-  /// The same, a tile of the shortest list a thread block.
+  /// Answers them by Parallel Merge Find: a thread block per tile of the shortest list.
   static void merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream);
 };
 
-/// The directories of buckets of the batch's tasks.
+/// Writes the directories of buckets of the batch's tasks.
 void write_directories(const IntersectView& batch, cudaStream_t stream);
-/// The queries whose lists are unpacked, by our method and by the papers'.
+/// Answer the queries whose lists are all unpacked: by Quern's own method, and by those of Wu et al. and Wang et al.
 void probe(const IntersectView& batch, cudaStream_t stream);
 void intersect_batched(const IntersectView& batch, cudaStream_t stream);
 void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream);
-/// Moves what was found together; the counts of its parts are there. `by_query`: each query is one part, of docIDs.
+/// Moves the results of all parts, whose counts are known, to one array. `by_query`: each query has one part, of
+/// docIDs.
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream);
-/// Words of IntersectView::tile_sums.
-std::uint32_t tiles_of(std::uint32_t parts);
+/// The size of IntersectView::tile_sums.
+std::uint32_t pack_tiles(std::uint32_t parts);
 
 }  // namespace quern::gpu

@@ -15,7 +15,7 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
   static const std::vector<GpuIntersectionMethod> methods = {
       {"adaptive",
        "unpacks lists that queries ask for often, to bits or buckets; decodes only the needed blocks of the others",
-       IntersectKernels::warps, Unpacking::often_asked},
+       IntersectKernels::warps, Unpacking::frequent},
       {"block-skipping", "decodes only blocks that may contain a document of the shorter lists; a block per warp",
        IntersectKernels::warps, Unpacking::none},
       {"merge-find", "finds these blocks by levels of splitters, one list after another (Ding et al. 2009)",

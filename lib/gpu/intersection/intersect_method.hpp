@@ -6,7 +6,7 @@
 
 #include "quern/gpu/intersection/merge_find.hpp"
 
-/// Methods of intersecting posting lists on a GPU, without scores: Quern's own, and those of papers to compare with.
+/// Methods of intersecting posting lists on a GPU, without scores: Quern's own, and methods of papers for comparison.
 namespace quern {
 namespace gpu {
 
@@ -16,12 +16,13 @@ enum class IntersectKernels : std::uint8_t { warps, merge_find, hash_segments, b
 /// Which lists are unpacked into the GPU's memory by the first batch that needs them.
 enum class Unpacking : std::uint8_t {
   none,
-  often_asked,  ///< once that is cheaper: dense ones as a bit per document, others as docIDs in buckets
-  documents,    ///< all, as docIDs
-  buckets,      ///< all, as docIDs with a directory of buckets
+  frequent,  ///< those that queries use often, once that is cheaper: dense ones as a bit per document, others as docIDs
+             ///< in buckets
+  documents,  ///< all, as docIDs
+  buckets,    ///< all, as docIDs with a directory of buckets
 };
 
-/// How the documents of a batch come from the GPU.
+/// How the documents of a batch are copied from the GPU.
 enum class ResultTransfer : std::uint8_t {
   packed,  ///< compacted on the GPU, then in one copy
   whole,   ///< in one copy of the queries' whole capacity: the lengths of their shortest lists
@@ -50,8 +51,8 @@ struct GpuIntersectionMethod {
 struct GpuIntersectionOptions {
   unsigned gpu = 0;
   unsigned gpus = 1;                            ///< GPUs from number `gpu` on; 0: all
-  std::size_t batch_queries = 4096;             ///< at most, on each GPU
-  unsigned levels = 3;                          ///< merge-find alone: levels of splitters, up to max_merge_find_levels
+  std::size_t batch_queries = 4096;             ///< maximum queries per batch
+  unsigned levels = 3;                          ///< of merge-find: levels of splitters, at most max_merge_find_levels
   std::optional<bool> bucketing;                ///< default: the method's own
   std::optional<gpu::ResultTransfer> transfer;  ///< default: the method's own
   std::uint64_t unpacked_bytes = 0;             ///< limit of GPU memory for unpacked lists; 0: half of what is free

@@ -1,7 +1,6 @@
 #include <cstring>
 #include <string>
 
-#include "quern/gpu/device/batch_layout.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/intersection/intersect_kernels.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
@@ -21,36 +20,39 @@ UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
 UnpackedMemory::~UnpackedMemory() = default;
 
 struct IntersectRunner::State {
-  explicit State(const DeviceIndex& of)
-      : index(of), scratch(of.device().scratch_words), damaged(1), index_view(of.device().view) {
+  explicit State(const DeviceIndex& device_index)
+      : index(device_index),
+        scratch(device_index.device().scratch_words),
+        damaged(1),
+        index_view(device_index.device().view) {
     index_view.scratch = scratch.data();
     index_view.damaged = damaged.data();
   }
 
   const DeviceIndex& index;
   Stream stream;
-  Event begun, uploaded, began, unpacked, with_directories, intersected, ran, download, ended;
+  Event started, uploaded, kernels_started, unpacked, with_directories, intersected, kernels_ended, download, ended;
   PinnedArray<std::uint8_t> host_in, host_out;
   PinnedArray<std::uint32_t> host_documents;
   DeviceArray<std::uint8_t> in, counters;
-  DeviceArray<std::uint32_t> room, documents;
-  DeviceArray<std::uint32_t> scratch, damaged;  ///< of IndexView
+  DeviceArray<std::uint32_t> results, documents;
+  DeviceArray<std::uint32_t> scratch, damaged;  ///< see IndexView
   IndexView index_view;
   IntersectView view;
   IntersectWork work;
-  std::vector<std::uint64_t> first_words;  ///< of the queries' room
-  std::uint64_t room_words = 0;
+  std::vector<std::uint64_t> first_words;  ///< of each query's space for results
+  std::uint64_t result_words = 0;
   IntersectTimes times;
 
   void upload(const IntersectBatch& batch);
-  void make_room(const IntersectBatch& batch);
+  void reserve_results(const IntersectBatch& batch);
   void unpack(const IntersectBatch& batch);
   void intersect();
-  /// Numbers that say what was found, behind the count of damaged blocks: where each query's documents begin, or, where
-  /// they are not packed, how many they are.
+  /// Where each query's documents begin or, if results are not packed, how many there are; stored after the count of
+  /// damaged blocks.
   const std::uint32_t* found() const { return at<std::uint32_t>(host_out.data(), 0) + 1; }
   std::vector<std::span<const docid_t>> take_packed();
-  std::vector<std::span<const docid_t>> take_from_rooms();
+  std::vector<std::span<const docid_t>> take_by_query();
 };
 
 IntersectRunner::IntersectRunner(const DeviceIndex& index) {
@@ -75,7 +77,7 @@ void IntersectRunner::State::upload(const IntersectBatch& batch) {
   put(host_in.data(), queries_at, batch.queries);
   put(host_in.data(), docids_at, batch.raw_docids);
   put(host_in.data(), unpack_at, batch.unpack);
-  begun.record(stream);
+  started.record(stream);
   copy_to_device(in.data(), host_in.data(), layout.bytes(), stream);
   uploaded.record(stream);
 
@@ -96,11 +98,11 @@ void IntersectRunner::State::upload(const IntersectBatch& batch) {
   view.levels = work.levels;
 }
 
-void IntersectRunner::State::make_room(const IntersectBatch& batch) {
+void IntersectRunner::State::reserve_results(const IntersectBatch& batch) {
   Layout layout;
   const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.parts),
                     offsets_at = layout.add<std::uint32_t>(batch.parts),
-                    sums_at = layout.add<std::uint32_t>(tiles_of(batch.parts)),
+                    sums_at = layout.add<std::uint32_t>(pack_tiles(batch.parts)),
                     begins_at = layout.add<std::uint32_t>(batch.queries.size() + 1);
   counters.reserve(layout.bytes());
   view.next_part = at<std::uint32_t>(counters.data(), next_at);
@@ -112,15 +114,15 @@ void IntersectRunner::State::make_room(const IntersectBatch& batch) {
   fill_zero(damaged.data(), 1, stream);
   host_out.reserve((batch.queries.size() + 2) * sizeof(std::uint32_t));
 
-  room_words = batch.room_words();
-  room.reserve(room_words);
-  view.room = room.data();
+  result_words = batch.result_words();
+  results.reserve(result_words);
+  view.results = results.data();
   if (work.transfer == ResultTransfer::packed) {
     documents.reserve(batch.max_documents());
     view.documents = documents.data();
     return;
   }
-  host_documents.reserve(room_words);
+  host_documents.reserve(result_words);
   first_words.clear();
   for (const IntersectQuery& query : batch.queries) first_words.push_back(query.first_word);
 }
@@ -155,25 +157,25 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.work = work;
   state.upload(batch);
-  state.make_room(batch);
+  state.reserve_results(batch);
   state.view.unpacked = unpacked.device().words.data();
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->ran.handle()));
-  state.began.record(state.stream);
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
+  state.kernels_started.record(state.stream);
   state.unpack(batch);
   state.intersect();
   state.intersected.record(state.stream);
   const bool packed = work.transfer == ResultTransfer::packed;
   const bool by_query = work.kernels == IntersectKernels::batched || work.kernels == IntersectKernels::hash_segments;
   if (packed) pack(state.view, by_query, state.stream);
-  state.ran.record(state.stream);
+  state.kernels_ended.record(state.stream);
   auto* out = at<std::uint32_t>(state.host_out.data(), 0);
   copy_to_host(out, state.damaged.data(), 1, state.stream);
-  // One part a query where results are not packed.
+  // If results are not packed, each query has one part.
   copy_to_host(out + 1, packed ? state.view.begins : state.view.counts, batch.queries.size() + (packed ? 1 : 0),
                state.stream);
   state.download.record(state.stream);
   if (work.transfer == ResultTransfer::whole)
-    copy_to_host(state.host_documents.data(), state.room.data(), state.room_words, state.stream);
+    copy_to_host(state.host_documents.data(), state.results.data(), state.result_words, state.stream);
   state.ended.record(state.stream);
 }
 
@@ -190,15 +192,15 @@ std::vector<std::span<const docid_t>> IntersectRunner::State::take_packed() {
   return answers;
 }
 
-std::vector<std::span<const docid_t>> IntersectRunner::State::take_from_rooms() {
+std::vector<std::span<const docid_t>> IntersectRunner::State::take_by_query() {
   std::vector<std::span<const docid_t>> answers;
   for (std::uint32_t i = 0; i < view.num_queries; ++i)
     answers.emplace_back(host_documents.data() + first_words[i], found()[i]);
   if (work.transfer == ResultTransfer::whole) return answers;
   download.record(stream);
   for (std::uint32_t i = 0; i < view.num_queries; ++i) {
-    copy_to_host(host_documents.data() + first_words[i], view.room + first_words[i], found()[i], stream);
-    stream.wait();  // one by one: that is what is to be measured
+    copy_to_host(host_documents.data() + first_words[i], view.results + first_words[i], found()[i], stream);
+    stream.wait();  // one copy at a time: that is what this transfer measures
   }
   ended.record(stream);
   ended.wait();
@@ -208,7 +210,7 @@ std::vector<std::span<const docid_t>> IntersectRunner::State::take_from_rooms() 
 void IntersectRunner::abandon() noexcept {
   if (!state_) return;
   cudaStreamSynchronize(state_->stream);
-  cudaGetLastError();  // or the next call would report it again
+  cudaGetLastError();  // clears the error, which the next call would report again
 }
 
 std::vector<std::span<const docid_t>> IntersectRunner::wait() {
@@ -220,13 +222,10 @@ std::vector<std::span<const docid_t>> IntersectRunner::wait() {
         state.index.index().name() + ": " + std::to_string(damaged) +
         " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
         "or restore a copy");
-  auto answers = state.work.transfer == ResultTransfer::packed ? state.take_packed() : state.take_from_rooms();
-  state.times = {state.uploaded.us_since(state.begun),
-                 state.unpacked.us_since(state.began),
-                 state.with_directories.us_since(state.unpacked),
-                 state.intersected.us_since(state.with_directories),
-                 state.ran.us_since(state.intersected),
-                 state.ended.us_since(state.download)};
+  auto answers = state.work.transfer == ResultTransfer::packed ? state.take_packed() : state.take_by_query();
+  state.times = {state.uploaded.us_since(state.started),          state.unpacked.us_since(state.kernels_started),
+                 state.with_directories.us_since(state.unpacked), state.intersected.us_since(state.with_directories),
+                 state.kernels_ended.us_since(state.intersected), state.ended.us_since(state.download)};
   return answers;
 }
 

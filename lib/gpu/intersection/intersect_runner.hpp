@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/intersection/intersect_batch.hpp"
 
 /// Runs batches of intersections on a GPU. Declared without CUDA, as DeviceIndex is.
@@ -27,17 +28,13 @@ struct IntersectTimes {
 
   double kernels_us() const { return unpack_us + directory_us + intersect_us + pack_us; }
   IntersectTimes& operator+=(const IntersectTimes& other) {
-    upload_us += other.upload_us;
-    unpack_us += other.unpack_us;
-    directory_us += other.directory_us;
-    intersect_us += other.intersect_us;
-    pack_us += other.pack_us;
-    download_us += other.download_us;
-    return *this;
+    using T = IntersectTimes;
+    return add_members(*this, other, &T::upload_us, &T::unpack_us, &T::directory_us, &T::intersect_us, &T::pack_us,
+                       &T::download_us);
   }
 };
 
-/// Memory on the index's GPU for unpacked lists, which all runners share. Throws CudaError if there is not enough.
+/// Memory for unpacked lists on the index's GPU, shared by all runners. Throws CudaError if the GPU has too little.
 class UnpackedMemory {
  public:
   struct Device;  ///< only in CUDA sources
@@ -52,7 +49,7 @@ class UnpackedMemory {
   std::unique_ptr<Device> device_;
 };
 
-/// Runs one batch at a time, in a stream of its own: with two runners one batch is copied while the other is answered.
+/// Runs one batch at a time in its own stream. With two runners, one batch is copied while the other is answered.
 /// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode; unpacked lists must not be used after that.
 class IntersectRunner {
  public:
@@ -63,10 +60,12 @@ class IntersectRunner {
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given.
   void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
-  /// The documents of the batch's queries, in its kernels' order, until the next start().
+  /// Waits until the batch has finished. Returns its queries' documents, in the order of IntersectBatch::queries; they
+  /// are valid until the next start().
   std::vector<std::span<const docid_t>> wait();
-  /// Waits for what is under way and forgets it, failures too: the runner may start again if the GPU can.
+  /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
   void abandon() noexcept;
+  /// Times of the last batch, after wait().
   const IntersectTimes& times() const;
 
  private:

@@ -3,30 +3,21 @@
 #include <algorithm>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/in_parallel.hpp"
 
 namespace quern {
 namespace {
 
-/// Upper bounds of what the kernels' counters of documents, and one copy of all queries' memory, may take.
+/// Maximum words for results: what the kernels' 32-bit counters can count, and what one copy of them all should take.
 constexpr std::uint64_t max_packed = std::uint64_t{1} << 31, max_whole = std::uint64_t{1} << 28;
 
 }  // namespace
 
 GpuIntersectionStatistics& GpuIntersectionStatistics::operator+=(const GpuIntersectionStatistics& other) {
-  queries += other.queries;
-  batches += other.batches;
-  on_cpu += other.on_cpu;
-  postings += other.postings;
-  unpacked_lists += other.unpacked_lists;
-  unpacked_postings += other.unpacked_postings;
-  unpacked_bytes += other.unpacked_bytes;
-  prepare_us += other.prepare_us;
-  response_us += other.response_us;
+  using T = GpuIntersectionStatistics;
   longest_response_us = std::max(longest_response_us, other.longest_response_us);
-  device += other.device;
   failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
-  return *this;
+  return gpu::add_members(*this, other, &T::queries, &T::batches, &T::on_cpu, &T::postings, &T::unpacked_lists,
+                          &T::unpacked_postings, &T::unpacked_bytes, &T::prepare_us, &T::response_us, &T::device);
 }
 
 void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries) {
@@ -55,9 +46,9 @@ IntersectShare::IntersectShare(IntersectionContext& context, unsigned gpu, Progr
 void IntersectShare::prepare_method(bool keep_unpacked) {
   if (context_.method->unpacking != gpu::Unpacking::none && unpacked_words_ == 0) {
     const std::uint64_t limit = context_.options.unpacked_bytes;
-    const std::uint64_t most = limit > 0 ? limit : index_.free_bytes() / 2;
-    // docIDs and directories of all lists.
-    unpacked_words_ = std::min(most / 4, context_.index.manifest().postings / 4 * 6 + 4096);
+    const std::uint64_t max_bytes = limit > 0 ? limit : index_.free_bytes() / 2;
+    // Enough for the docIDs and directories of all lists.
+    unpacked_words_ = std::min(max_bytes / 4, context_.index.manifest().postings / 4 * 6 + 4096);
     unpacked_memory_ = gpu::UnpackedMemory(index_, unpacked_words_);
     unpacked_ = gpu::UnpackedLists(context_.index.num_documents(), unpacked_words_);
   }
@@ -66,7 +57,8 @@ void IntersectShare::prepare_method(bool keep_unpacked) {
 
 std::uint64_t IntersectShare::max_words() const {
   const std::uint64_t free_words = (index_.free_bytes() - 4 * unpacked_words_) / 4;
-  // For each runner the queries' memory and the packed documents, with what arrays grow beyond that: five eighths.
+  // Each runner has space for results and as much for packed documents, and arrays grow by a quarter: 5/8 of the
+  // memory.
   const std::uint64_t words = std::min(free_words / 4 / num_flights, max_packed);
   return context_.transfer() == gpu::ResultTransfer::packed ? words : std::min(words, max_whole);
 }
@@ -81,22 +73,22 @@ void IntersectShare::begin_batch() {
 
 std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery* const> queries) {
   Flight& flight = flights_[number];
-  flight.begun = WallClock::now();
+  flight.started = WallClock::now();
   context_.find_lists(queries);
   begin_batch();
   std::size_t count = 0;
   const std::uint64_t words = max_words();
   for (IntersectionQuery* query : queries) {
-    const Fit fit = query->lists.empty() ? Fit::nothing_to_do : add(*query, words);
-    if (fit == Fit::next_batch) break;
-    query->in_batch = fit == Fit::added;
-    query->on_cpu = fit == Fit::never;
-    if (fit == Fit::alone) add_alone(*query);
+    const Placement placement = query->lists.empty() ? Placement::no_match : add(*query, words);
+    if (placement == Placement::next_batch) break;
+    query->in_batch = placement == Placement::added;
+    query->on_cpu = placement == Placement::on_cpu;
+    if (placement == Placement::evict_all) add_after_eviction(*query);
     ++count;
   }
   batch_.finish();
   count_batch();
-  counted_.prepare_us += us_since(flight.begun);
+  counted_.prepare_us += us_since(flight.started);
   flight.places = batch_.places;
   if (batch_.size() == 0) return count;
   ++counted_.batches;
@@ -113,14 +105,14 @@ void IntersectShare::count_batch() {
   counted_.unpacked_bytes += 4 * (batch_.unpack_end - batch_.unpack_begin);
 }
 
-IntersectShare::Fit IntersectShare::add(const IntersectionQuery& query, std::uint64_t max_words) {
+IntersectShare::Placement IntersectShare::add(const IntersectionQuery& query, std::uint64_t max_words) {
   const std::uint64_t more = query.lists.front().df + gpu::bit_words(0);
-  if (more > max_words) return Fit::never;
-  if (batch_.room_words() + more <= max_words && batch_.add(query.lists)) return Fit::added;
-  return batch_.size() > 0 ? Fit::next_batch : Fit::alone;
+  if (more > max_words) return Placement::on_cpu;
+  if (batch_.result_words() + more <= max_words && batch_.add(query.lists)) return Placement::added;
+  return batch_.size() > 0 ? Placement::next_batch : Placement::evict_all;
 }
 
-void IntersectShare::add_alone(IntersectionQuery& query) {
+void IntersectShare::add_after_eviction(IntersectionQuery& query) {
   unpacked_.clear();
   begin_batch();
   query.in_batch = batch_.add(query.lists);
@@ -145,7 +137,7 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
       take_(*query, query->in_batch ? answers[flight.places[next++]] : std::span<const docid_t>());
   }
   if (answers.empty()) return;
-  const double response = us_since(flight.begun);
+  const double response = us_since(flight.started);
   counted_.response_us += response;
   counted_.longest_response_us = std::max(counted_.longest_response_us, response);
 }

@@ -2,18 +2,19 @@
 #include "quern/gpu/device/searches.hpp"
 
 /// Parallel Merge Find (Ding, He, Yan, Suel: Using Graphics Processors for High Performance IR Query Processing, WWW
-/// 2009, section 7.2): each element A_i of a rising list finds the j with B_j < A_i <= B_{j+1} in another, each by a
-/// thread of its own. Splitters, a few elements of A that are looked up first, cut both lists into sections, and these
-/// into smaller ones; an element then searches its section alone.
+/// 2009, section 7.2): for each element A_i of a rising list, a thread finds the j with B_j < A_i <= B_{j+1} in another
+/// rising list. A few elements of A, the splitters, are looked up first. They cut both lists into sections, further
+/// splitters cut these into smaller ones, and all other elements then search only their section.
 namespace quern::gpu {
 
-/// The most levels of splitters that the paper tries.
+/// Maximum levels of splitters; the paper tries no more.
 inline constexpr unsigned max_merge_find_levels = 4;
 
-/// Which elements search when. Pass 0 takes the topmost splitters, pass `levels` all that is left.
+/// Which elements each pass looks up. Pass 0 looks up the topmost splitters, pass `levels` all remaining elements.
 class MergeFindPasses {
  public:
-  /// `levels` of splitters, 0 for plain binary search, over `count` elements. Sections are alike in size at all levels.
+  /// `levels` levels of splitters (0: plain binary search) over `count` elements. Each level cuts sections into the
+  /// same number of smaller ones.
   constexpr MergeFindPasses(std::uint32_t count, unsigned levels) : levels_(levels) {
     while (power(fan_out_, levels + 1) < count) ++fan_out_;
   }
@@ -22,7 +23,7 @@ class MergeFindPasses {
   constexpr std::uint32_t stride(unsigned pass) const {
     return static_cast<std::uint32_t>(power(fan_out_, levels_ - pass));
   }
-  /// Whether an element of such a number was looked up in an earlier pass.
+  /// Whether element i was looked up in an earlier pass.
   constexpr bool looked_up(std::uint32_t i, unsigned pass) const { return pass > 0 && i % stride(pass - 1) == 0; }
 
  private:
@@ -36,8 +37,8 @@ class MergeFindPasses {
   std::uint32_t fan_out_ = 1;
 };
 
-/// Finds j + 1 for element `i` of `a`, which this pass looks up: the first of `b` that is not below it, b_count where
-/// there is none. `found` has what earlier passes found, at their elements' places.
+/// Finds j + 1 for element `i` of `a`, which this pass looks up: the index of the first element of `b` that is not
+/// below it, b_count if there is none. `found` has the results of earlier passes, by element.
 constexpr std::uint32_t merge_find(const MergeFindPasses& passes, unsigned pass, const std::uint32_t* a,
                                    std::uint32_t a_count, std::uint32_t i, const std::uint32_t* b,
                                    std::uint32_t b_count, const std::uint32_t* found) {

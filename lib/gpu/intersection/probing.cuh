@@ -1,9 +1,9 @@
 #pragma once
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/intersection/intersect_parts.cuh"
+#include "quern/gpu/intersection/intersect_view.cuh"
 
-/// Intersection of unpacked lists: a warp looks up docIDs of the shortest one in the others, or ands their bits where
-/// all are dense.
+/// Intersection of unpacked lists: a warp looks up docIDs of the shortest list in the others or, if all lists are bits,
+/// combines them by bitwise AND.
 namespace quern::gpu {
 
 class ProbingWarp {
@@ -19,20 +19,21 @@ class ProbingWarp {
   }
 
  private:
-  /// docIDs that a lane looks up at a time, so that as many reads are under way.
+  /// DocIDs that a lane looks up at the same time, so that as many reads are in flight.
   static constexpr unsigned documents_per_lane = 8;
 
   __device__ std::uint32_t look_up(const IntersectQuery& query, std::uint32_t place) const {
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
     const std::uint32_t first = place * query.part_size, end = min(first + query.part_size, shortest.df);
-    std::uint32_t* to = room_of(batch_, query, place);
+    std::uint32_t* to = results_of_part(batch_, query, place);
     std::uint32_t found = 0;
     for (std::uint32_t i = first; i < end; i += documents_per_lane * lanes_per_warp)
       found += look_up(query, shortest.words + i, end - i, to + found);
     return found;
   }
 
-  /// A few documents of each lane. Returns how many were found.
+  /// Looks up a few documents per lane in all other lists, and writes those that all contain. Returns how many there
+  /// are.
   __device__ std::uint32_t look_up(const IntersectQuery& query, const std::uint32_t* from, std::uint32_t count,
                                    std::uint32_t* to) const {
     std::uint32_t docids[documents_per_lane];
@@ -45,7 +46,7 @@ class ProbingWarp {
     }
     for (std::uint32_t t = 1; t < query.terms && __any_sync(all_lanes, alive != 0); ++t) {
       const UnpackedList list(batch_, list_of(batch_, query, t));
-      if (list.form == ListForm::bits) {
+      if (list.format == ListFormat::bits) {
         // Without a branch: all reads begin at once.
         unsigned in_list = 0;
 #pragma unroll
@@ -68,11 +69,11 @@ class ProbingWarp {
     return found;
   }
 
-  /// A part of all lists' bits; what is common to them goes to the room as bits.
+  /// Writes the bitwise AND of a part of all lists; returns how many bits are set.
   __device__ std::uint32_t and_bits(const IntersectQuery& query, std::uint32_t place) const {
     const std::uint32_t first = place * query.part_size;
     const std::uint32_t size = min(query.part_size, bit_words(batch_.num_documents) - first);
-    std::uint32_t* to = room_of(batch_, query, place);
+    std::uint32_t* to = results_of_part(batch_, query, place);
     std::uint32_t found = 0;
     for (std::uint32_t i = 4 * lane_id(); i < size; i += 4 * lanes_per_warp) {
       uint4 common = make_uint4(~0u, ~0u, ~0u, ~0u);

@@ -1,45 +1,54 @@
 #pragma once
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/intersection/intersect_parts.cuh"
+#include "quern/gpu/intersection/intersect_view.cuh"
 
-/// Intersections by the papers that have a thread block for each query, and all lists unpacked.
+/// Intersections of unpacked lists as in two papers, with a thread block per query.
 namespace quern::gpu {
 
-/// Wu et al. (A Batched GPU Algorithm for Set Intersection, ISPAN 2009, section III): the shortest list is thinned out
-/// by one longer list after another. For a segment of as many documents as there are threads: binary search in the
-/// longer list, a scan over what was found, and compaction.
+/// Appends the docIDs of the threads with `keep` to `results`, in the order of threads, after the `found` docIDs that
+/// are there, and counts them in `found`. By a whole thread block.
+template <unsigned threads>
+__device__ inline void append(const BlockScan<threads>& scan, bool keep, std::uint32_t docid, std::uint32_t* results,
+                              std::uint32_t& found) {
+  std::uint32_t kept = 0;
+  const std::uint32_t place = scan.exclusive_sum(keep ? 1 : 0, kept);
+  if (keep) results[found + place] = docid;
+  found += kept;
+}
+
+/// Wu et al. (A Batched GPU Algorithm for Set Intersection, ISPAN 2009, section III): the shortest list is intersected
+/// with one longer list after another, in segments of one document per thread: binary search in the longer list, a
+/// prefix sum over what was found, and compaction.
 class BatchedBlock {
  public:
   using Scan = BlockScan<batched_threads>;
-  __device__ BatchedBlock(const IntersectView& batch, Scan::Room& room) : batch_(batch), scan_(room) {}
+  __device__ BatchedBlock(const IntersectView& batch, Scan::TempStorage& temp) : batch_(batch), scan_(temp) {}
 
   __device__ void run(std::uint32_t number) const {
     const IntersectQuery& query = batch_.queries[number];
-    std::uint32_t* results = batch_.room + query.first_word;
+    std::uint32_t* results = batch_.results + query.first_word;
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
     const std::uint32_t* from = shortest.words;
     std::uint32_t count = shortest.df;
     for (std::uint32_t t = 1; t < query.terms && count > 0; ++t, from = results)
-      count = thin_out(from, count, UnpackedList(batch_, list_of(batch_, query, t)), results);
+      count = intersect_with(from, count, UnpackedList(batch_, list_of(batch_, query, t)), results);
     if (query.terms == 1)
       for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) results[i] = from[i];
     if (threadIdx.x == 0) batch_.counts[query.first_part] = count;
   }
 
  private:
-  /// `from` may be where the results go: a segment is read before it is overwritten.
-  __device__ std::uint32_t thin_out(const std::uint32_t* from, std::uint32_t count, const UnpackedList& list,
-                                    std::uint32_t* results) const {
+  /// Writes the documents of `from` that the list contains to `results`, which may be `from` itself: a segment is read
+  /// before it is overwritten. Returns how many there are.
+  __device__ std::uint32_t intersect_with(const std::uint32_t* from, std::uint32_t count, const UnpackedList& list,
+                                          std::uint32_t* results) const {
     std::uint32_t found = 0;
     for (std::uint32_t first = 0; first < count; first += batched_threads) {
       const std::uint32_t i = first + threadIdx.x;
       const std::uint32_t docid = i < count ? from[i] : 0;
       const bool in_list = i < count && list.has(docid);
-      std::uint32_t in_segment = 0;
-      const std::uint32_t place = scan_.exclusive_sum(in_list ? 1 : 0, in_segment);
-      if (in_list) results[found + place] = docid;
-      found += in_segment;
+      append(scan_, in_list, docid, results, found);
     }
     __syncthreads();
     return found;
@@ -50,16 +59,16 @@ class BatchedBlock {
 };
 
 /// Wang et al. (Efficient GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section
-/// 3.1.1): each document of the shortest list has a thread, which looks it up in one bucket of each other list; rounds
-/// go on until the list is through.
+/// 3.1.1): a thread looks up a document of the shortest list in one bucket of each other list, in as many rounds as the
+/// list needs.
 class HashSegmentsBlock {
  public:
   using Scan = BlockScan<plain_threads>;
-  __device__ HashSegmentsBlock(const IntersectView& batch, Scan::Room& room) : batch_(batch), scan_(room) {}
+  __device__ HashSegmentsBlock(const IntersectView& batch, Scan::TempStorage& temp) : batch_(batch), scan_(temp) {}
 
   __device__ void run(std::uint32_t number) const {
     const IntersectQuery& query = batch_.queries[number];
-    std::uint32_t* results = batch_.room + query.first_word;
+    std::uint32_t* results = batch_.results + query.first_word;
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
     std::uint32_t found = 0;
     for (std::uint32_t first = 0; first < shortest.df; first += plain_threads) {
@@ -68,10 +77,7 @@ class HashSegmentsBlock {
       bool in_all = i < shortest.df;
       for (std::uint32_t t = 1; in_all && t < query.terms; ++t)
         in_all = UnpackedList(batch_, list_of(batch_, query, t)).has(docid);
-      std::uint32_t in_round = 0;
-      const std::uint32_t place = scan_.exclusive_sum(in_all ? 1 : 0, in_round);
-      if (in_all) results[found + place] = docid;
-      found += in_round;
+      append(scan_, in_all, docid, results, found);
     }
     if (threadIdx.x == 0) batch_.counts[query.first_part] = found;
   }

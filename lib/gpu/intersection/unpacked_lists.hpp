@@ -1,56 +1,90 @@
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <unordered_map>
 
 #include "quern/core/types.hpp"
+#include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/intersection/intersect_method.hpp"
 
-/// Which posting lists are unpacked in a GPU's memory, and where. Host code: nothing is copied here.
+/// Which posting lists are unpacked in a GPU's memory, where, and in which format. Host code, which copies nothing.
 namespace quern::gpu {
 
-/// How kernels find a list's documents.
-enum class ListForm : std::uint8_t {
-  coded,      ///< in its blocks
+/// How a list's documents are stored.
+enum class ListFormat : std::uint8_t {
+  coded,      ///< in blocks, as in the index
   documents,  ///< rising docIDs
   buckets,    ///< rising docIDs, with a directory of buckets
   bits,       ///< a bit for each document of the collection
 };
 
-/// A list's place in the memory for unpacked lists, in words of 32 bits.
+/// A list's format and place in the memory for unpacked lists, in words of 32 bits.
 struct UnpackedPlace {
-  ListForm form = ListForm::coded;
+  ListFormat format = ListFormat::coded;
   std::uint8_t bucket_shift = 0;
   std::uint64_t first_word = 0;    ///< of docIDs or bits
   std::uint64_t first_bucket = 0;  ///< of the directory
 };
 
-/// Words of a list's bits in a collection of `num_documents`: a multiple of what a warp reads at a time.
+/// Words of a list in bits: a multiple of what a warp reads at a time.
 constexpr std::uint32_t bit_words(std::uint32_t num_documents) { return (num_documents / 32 / 128 + 1) * 128; }
 
-/// A list is unpacked once queries would have decoded its blocks this many times over. Whatever the queries are, that
-/// costs at most this factor more than knowing them in advance.
+// Buckets are the hash segmentation of Ao et al. as Wang et al. use it (Efficient GPU-based Query Processing with
+// Pruned List Caching in Search Engines, ICPADS 2017, section 3.1.1): a list is cut into contiguous ranges of docIDs,
+// and a document is searched for only in its own bucket. The upper bits of a docID are its hash.
+
+/// Upper bound of a bucket's average postings. The average is between 4 and 8, since widths are powers of two.
+inline constexpr std::uint32_t bucket_postings = 8;
+
+/// The shift for which buckets are 2^shift docIDs wide.
+constexpr std::uint8_t bucket_shift(std::uint32_t num_documents, std::uint32_t df) {
+  const std::uint64_t width = std::uint64_t{num_documents} * bucket_postings / (df == 0 ? 1 : df);
+  const auto shift = static_cast<unsigned>(std::bit_width(width) - 1);
+  return static_cast<std::uint8_t>(width == 0 ? 0 : shift < 31 ? shift : 31);
+}
+/// Entries of a list's directory: each bucket's first posting, and the list's end.
+constexpr std::uint32_t bucket_entries(std::uint32_t num_documents, std::uint8_t shift) {
+  return (num_documents >> shift) + 2;
+}
+/// The directory's entry of a bucket.
+constexpr std::uint32_t bucket_start(const std::uint32_t* docids, std::uint32_t df, std::uint8_t shift,
+                                     std::uint32_t bucket) {
+  const std::uint64_t first = std::uint64_t{bucket} << shift;
+  return first > 0xffffffffu ? df : lower_bound(docids, 0, df, static_cast<std::uint32_t>(first));
+}
+/// Whether the list contains a document; `docid` must be below the number of documents.
+constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const std::uint32_t* starts,
+                          std::uint8_t shift, std::uint32_t docid) {
+  const std::uint32_t bucket = docid >> shift;
+  const std::uint32_t place = lower_bound(docids, starts[bucket], starts[bucket + 1], docid);
+  return place < df && docids[place] == docid;
+}
+
+/// A list is unpacked once queries would have decoded this many times its postings. Whatever the queries are, that
+/// costs at most this factor more than the best choice with all queries known in advance.
 inline constexpr std::uint64_t decodings_before_unpacking = 2;
-/// Lists with at least one posting per this many documents are unpacked to bits, which take no more than docIDs.
-inline constexpr std::uint64_t documents_a_dense_posting = 32;
+/// Lists with at least one posting per this many documents are unpacked to bits, which then take no more memory than
+/// docIDs.
+inline constexpr std::uint64_t documents_per_dense_posting = 32;
 
 /// A list's state.
 struct ListState {
   UnpackedPlace place;
-  std::uint64_t asked = 0;  ///< postings of it that would have been decoded
+  std::uint64_t postings_used = 0;  ///< postings that queries would have decoded
 };
 
-/// Places lists one after another. When the memory is full the owner clears it, and all are forgotten.
+/// Places lists one after another. When the memory is full, its owner drops all lists.
 class UnpackedLists {
  public:
   UnpackedLists(docid_t num_documents, std::uint64_t words) : num_documents_(num_documents), words_(words) {}
 
-  /// A list's state, which stays where it is until clear().
+  /// A list's state; the reference is valid until clear().
   ListState& state_of(term_t number) { return states_[number]; }
-  /// Counts about `postings` of a list that would be decoded. Returns true once the list should be unpacked.
-  static bool ask(ListState& state, std::uint64_t df, std::uint64_t postings) {
-    return (state.asked += postings) >= decodings_before_unpacking * df;
+  /// Counts that a batch would decode about `postings` of a list's postings. Returns whether it should be unpacked.
+  static bool count_use(ListState& state, std::uint64_t df, std::uint64_t postings) {
+    return (state.postings_used += postings) >= decodings_before_unpacking * df;
   }
-  /// Gives a list of `df` postings a place, which it must not have yet; false if the memory is full.
+  /// Gives a list of `df` postings, which must not have one yet, a place. Returns false if the memory is full.
   bool add(std::uint32_t df, Unpacking unpacking, ListState& state);
   /// The first free word.
   std::uint64_t end() const { return end_; }

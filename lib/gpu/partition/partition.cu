@@ -15,7 +15,8 @@ PartitionMethod method_of(const BatchWork& work) {
   return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
 }
 
-/// The strategy of Huang et al. Thread blocks, as many as run at the same time and have memory, take query after query.
+/// The strategy of Huang et al. There are as many thread blocks as can run at the same time and have working memory;
+/// each takes one query after another.
 class PartitionRun final : public StrategyRun {
  public:
   PartitionRun(const DeviceIndex& index, const StrategyOptions& options)
@@ -34,22 +35,23 @@ class PartitionRun final : public StrategyRun {
            const Stream& stream) override {
     std::uint32_t max_terms = 0;
     for (const BatchQuery& query : batch.queries) max_terms = std::max(max_terms, query.terms);
-    PartitionWork of;
-    of.method = method_of(work);
-    of.max_static_score = batch.max_static_score();
-    of.layout = PartitionLayout(threads_, max_terms, of.method, work.k, index.block_size, !quantized_,
-                                coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
-    const std::uint64_t block_bytes = of.layout.words * sizeof(std::uint32_t);
+    PartitionWork partition;
+    partition.method = method_of(work);
+    partition.max_static_score = batch.max_static_score();
+    partition.layout =
+        PartitionLayout(threads_, max_terms, partition.method, work.k, index.block_size, !quantized_,
+                        coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
+    const std::uint64_t block_bytes = partition.layout.words * sizeof(std::uint32_t);
     if (block_bytes > max_bytes_)
       throw CudaError("strategy partition needs " + size_text(block_bytes) + " of GPU memory for a query of " +
                       std::to_string(max_terms) + " terms, but may use only " + size_text(max_bytes_) +
                       " here; use fewer partitions or another strategy");
     const auto blocks =
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), max_bytes_ / block_bytes}));
-    buffer_.reserve(blocks * of.layout.words);
-    of.buffer = buffer_.data();
+    buffer_.reserve(blocks * partition.layout.words);
+    partition.buffer = buffer_.data();
     with_coding(coding_, [&]<Coding coding>() {
-      PartitionKernels<serial_coding(coding)>::run(index, view, of, blocks, quantized_, stream);
+      PartitionKernels<serial_coding(coding)>::run(index, view, partition, blocks, quantized_, stream);
     });
   }
 

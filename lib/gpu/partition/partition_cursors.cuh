@@ -7,7 +7,7 @@ namespace quern::gpu {
 
 inline constexpr std::uint32_t no_more_docids = 0xffffffffu;
 
-/// The first row from `from` on whose docID is not below `target`. Steps double, since it is usually near.
+/// The first row from `from` on whose docID is not below `target`, or `rows`. Steps double, since it is usually near.
 __device__ inline std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
                                          std::uint32_t target) {
   std::uint32_t step = 1;
@@ -91,7 +91,7 @@ class PartitionCursors {
     if (place == count && !of.raw) atomicAdd(index_.damaged, 1u);  // rows that don't rise
   }
 
-  /// The part of the posting at hand.
+  /// The term score of the current posting.
   __device__ float term_score(std::uint32_t t) {
     return gpu::term_score<quantized>(index_, term(t).weight, docid(t), value(t));
   }

@@ -6,11 +6,11 @@
 
 #include "quern/gpu/engine/batch_view.cuh"
 
-/// The strategy `partition`: working memory and kernels; one source per coding.
+/// Working memory and kernels of the strategy `partition`; one source per coding.
 namespace quern::gpu {
 
-/// What a thread stores per term of its query, besides decoded blocks. The numbers of neighbouring threads for the same
-/// term are neighbours in memory.
+/// What a thread stores per term of its query, besides decoded blocks. Fields are interleaved: the same field of
+/// neighbouring threads is contiguous in memory.
 enum class TermField : std::uint32_t {
   docid,        ///< where the cursor is; no_more_docids after the last posting
   block,        ///< the decoded block
@@ -52,12 +52,12 @@ struct PartitionLayout {
   }
 };
 
-/// What the kernel needs besides the batch.
+/// Arguments of the kernel besides the batch.
 struct PartitionWork {
   PartitionMethod method = PartitionMethod::unite;
   PartitionLayout layout;
   std::uint32_t* buffer = nullptr;  ///< layout.words for each thread block
-  float max_static_score = 0;       ///< maximum static score
+  float max_static_score = 0;       ///< of all documents
 };
 
 template <Coding coding>

@@ -4,7 +4,7 @@
 namespace quern::gpu {
 
 /// The k best documents of one thread: a heap of rank keys, the worst on top. Keys of neighbouring threads are
-/// neighbours in memory. Documents are added with rising docIDs.
+/// interleaved in memory. Documents are added with rising docIDs.
 class LocalTop {
  public:
   /// `keys`: k keys for each thread of the thread block.
@@ -25,7 +25,7 @@ class LocalTop {
       sift_down(key, size_);
     if (size_ == k_) threshold_ = __uint_as_float(~static_cast<std::uint32_t>(at(0) >> 32));
   }
-  /// Sorts the keys, the best first; nothing can be added after it.
+  /// Sorts the keys, the best first. No document can be added afterwards.
   __device__ void sort() {
     for (std::uint32_t end = size_; end > 1; --end) {
       const RankKey worst = at(0), last = at(end - 1);
@@ -80,7 +80,7 @@ __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankK
     RankKey best = own;
     for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
       best = min(best, static_cast<RankKey>(__shfl_xor_sync(all_lanes, best, distance)));
-    // Two arrays in turns, so that no warp overwrites what another still reads.
+    // Two arrays alternate, so that no warp overwrites what another still reads.
     RankKey* of_warps = bests + merged % 2 * warps;
     if (lane_id() == 0) of_warps[threadIdx.x / lanes_per_warp] = best;
     __syncthreads();

@@ -88,14 +88,14 @@ class PartitionWand {
       row = next_row(last, row, list.rows, pivot_);
       if (row < list.rows) {
         end = last[row] < no_more_docids ? last[row] + 1 : no_more_docids;
-        found = part_bound(term, (index_.block_max[list.first_row + row] + 1) * 0x1p-16f);
+        found = term_score_bound(term, (index_.block_max[list.first_row + row] + 1) * 0x1p-16f);
       }
     }
     bound = __float_as_uint(found);
     return found;
   }
   /// The upper bound of term scores of postings whose impact is not above this one.
-  __device__ static float part_bound(const BatchTerm& term, float impact) {
+  __device__ static float term_score_bound(const BatchTerm& term, float impact) {
     if constexpr (!quantized) return __fmul_rn(term.weight, impact);
     return __fmul_rn(term.weight, fmaxf(1, floorf(__fadd_ru(__fmul_ru(term.impact_steps, impact), 0.5f))));
   }

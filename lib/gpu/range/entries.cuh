@@ -4,15 +4,15 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/range_view.cuh"
 
-/// The lists of a batch, decoded once for all of its queries: each posting becomes an entry of 32 bits, its docID
-/// within its range and its value, so that adding it up takes a few instructions. A warp takes a block.
+/// Decodes the lists of a batch once for all of its queries. Each posting becomes an entry of 32 bits, which holds its
+/// docID within its range and its value, so that adding it to a sum takes a few instructions. A warp decodes a block.
 namespace quern::gpu {
 
 template <Coding coding, int V, bool quantized>
 class EntryWriter {
  public:
-  __device__ EntryWriter(const IndexView& index, const RangeView& batch, std::uint32_t* room)
-      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{room}) {}
+  __device__ EntryWriter(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
+      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
 
   __device__ void write(std::uint32_t number, std::uint32_t block) {
     const ListView& list = batch_.lists[number];
@@ -25,17 +25,18 @@ class EntryWriter {
     } else {
       place = place_of(index_, list, block);
       if (!read_postings<quantized, V>(index_, decoder_, list, block, place, docids, values)) {
-        // What is not there is of no document's score, and within bounds.
+        // Entries of value 0 add nothing to any score, and docID 0 is always valid.
 #pragma unroll
         for (int i = 0; i < V; ++i) docids[i] = values[i] = 0;
       }
     }
-    const std::uint32_t first = block * index_.block_size + lane_id() * V;  // of this lane's postings in the list
+    const std::uint32_t first = block * index_.block_size + lane_id() * V;  // this lane's first posting in the list
     const unsigned count = place.n > lane_id() * V ? min(place.n - lane_id() * V, std::uint32_t{V}) : 0;
     std::uint32_t entries[V];
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      if (i >= count || docids[i] >= index_.num_documents) docids[i] = 0, values[i] = 0;  // damage stays within bounds
+      if (i >= count || docids[i] >= index_.num_documents)
+        docids[i] = 0, values[i] = 0;  // a damaged block may hold any docID
       if constexpr (!quantized) values[i] = value_of(docids[i], values[i]);
       entries[i] = docids[i] % range_documents << 16 | min(values[i], 0xffffu);
     }
@@ -64,19 +65,19 @@ class EntryWriter {
     }
   }
 
-  /// The impact in steps, rounded up: an approximate quotient, made large enough to be a bound.
+  /// The impact in steps, rounded up: an approximate quotient, enlarged so that it is an upper bound.
   __device__ std::uint32_t value_of(std::uint32_t docid, std::uint32_t freq) const {
     const float number = static_cast<float>(freq);
     return __float2uint_ru(__fdividef(number, index_.constants[docid] + number) * (value_steps * (1 + 0x1p-18f)));
   }
 
-  /// A posting whose docID is the first of its range, or that ends ranges without any, is where those start.
+  /// Writes where ranges start in the list: at the first posting whose docID lies in the range or after it.
   __device__ void note_starts(std::uint32_t number, const ListView& list, const BlockPlace& place,
                               const std::uint32_t (&docids)[V], std::uint32_t first, unsigned count) const {
     std::uint32_t before = __shfl_up_sync(all_lanes, docids[V - 1], 1);
     if (lane_id() == 0) before = place.before;
     std::uint32_t* starts = batch_.starts + std::uint64_t{number} * (batch_.ranges + 1);
-    std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;  // range
+    std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;  // the next range to start
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (i >= count) continue;
@@ -89,7 +90,7 @@ class EntryWriter {
 
   __device__ void note_max(std::uint32_t number, const std::uint32_t (&docids)[V], const std::uint32_t (&entries)[V],
                            unsigned count) const {
-    std::uint32_t* greatest = batch_.range_max + std::uint64_t{number} * batch_.ranges;
+    std::uint32_t* maxima = batch_.range_max + std::uint64_t{number} * batch_.ranges;
     std::uint32_t own = 0, range = count > 0 ? docids[0] / range_documents : 0;
     const std::uint32_t first_range = __shfl_sync(all_lanes, range, 0);
     const bool other =
@@ -98,7 +99,7 @@ class EntryWriter {
 #pragma unroll
       for (int i = 0; i < V; ++i) own = max(own, entries[i] & 0xffff);
       own = warp_max(own);
-      if (lane_id() == 0) atomicMax(greatest + first_range, own);
+      if (lane_id() == 0) atomicMax(maxima + first_range, own);
       return;
     }
 #pragma unroll
@@ -106,13 +107,13 @@ class EntryWriter {
       if (i >= count) continue;
       const std::uint32_t here = docids[i] / range_documents;
       if (here != range) {
-        atomicMax(greatest + range, own);
+        atomicMax(maxima + range, own);
         range = here;
         own = 0;
       }
       own = max(own, entries[i] & 0xffff);
     }
-    if (count > 0) atomicMax(greatest + range, own);
+    if (count > 0) atomicMax(maxima + range, own);
   }
 
   const IndexView& index_;
@@ -123,8 +124,8 @@ class EntryWriter {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     write_entries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  EntryWriter<coding, V, quantized> writer(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  EntryWriter<coding, V, quantized> writer(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
   for_own_blocks(
       batch.blocks, batch.num_lists, [&](std::uint32_t list) { return batch.lists[list].first_block; },
       [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });

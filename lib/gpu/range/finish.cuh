@@ -1,10 +1,61 @@
 #pragma once
-#include "quern/gpu/range/exact_score.cuh"
+#include "quern/gpu/common/lookup.cuh"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/range/threshold.cuh"
 
-/// From a query's candidates to its results: those above the threshold are scored exactly and sorted.
+/// From candidates to results: candidates above the threshold are scored exactly, by the CPU's operations in the CPU's
+/// order, and sorted.
 namespace quern::gpu {
 
-/// Sorts so many keys, a power of two, by a thread block.
+/// Marks a candidate that the final threshold rules out.
+inline constexpr Candidate no_candidate = ~Candidate{0};
+
+/// The score of a document: its static score and term scores, added in the order of summation, from the posting lists.
+/// By a whole warp.
+template <bool quantized, int V, class Decoder>
+__device__ inline float exact_score(const IndexView& index, const RangeView& batch, Decoder& decoder,
+                                    const BatchQuery& query, std::uint32_t docid) {
+  float score = static_score_of(index, docid);
+  for (std::uint32_t t = 0; t < query.terms; ++t) {
+    const BatchTerm& term = batch.terms[query.first_term + t];
+    std::uint32_t value = 0;
+    if (find_value<quantized, V>(index, batch, decoder, batch.lists[term.list], docid, value))
+      score = __fadd_rn(score, term_score<quantized>(index, term.weight, docid, value));
+  }
+  return score;
+}
+
+/// Turns the candidates of a few queries into rank keys, with all warps of the GPU: with a thread block per query, most
+/// of it would be idle. Candidates below the threshold become no_candidate.
+template <Coding coding, int V, bool quantized>
+__global__ void __launch_bounds__(plain_threads)
+    score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
+  constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
+  __shared__ std::uint32_t buffers[warps_per_block * WarpBuffer<V>::size];
+  const unsigned warp = threadIdx.x / lanes_per_warp;
+  typename DecoderOf<coding, V>::Type decoder(index, WarpBuffer<V>{buffers + warp * WarpBuffer<V>::size});
+  const std::uint32_t own = blockIdx.x * warps_per_block + warp, warps = gridDim.x * warps_per_block;
+  for (std::uint32_t number = 0; number < batch.num_queries; ++number) {
+    const std::uint32_t found = batch.num_candidates[number];
+    if (found > batch.max_candidates) continue;  // the query runs again
+    const BatchQuery& query = batch.queries[number];
+    const Threshold threshold = load_threshold(batch, number);
+    // Each query starts at another warp.
+    for (std::uint32_t i = (own + number * (warps / batch.num_queries)) % warps; i < found; i += warps) {
+      Candidate& candidate = batch.candidates[std::uint64_t{number} * batch.max_candidates + i];
+      const auto docid = static_cast<std::uint32_t>(candidate), units = static_cast<std::uint32_t>(candidate >> 32);
+      Candidate key = no_candidate;
+      if (units >= min_units(threshold, docid))
+        key = rank_key(
+            query.exact_units ? __uint2float_rn(units) : exact_score<quantized, V>(index, batch, decoder, query, docid),
+            docid);
+      __syncwarp();
+      if (lane_id() == 0) candidate = key;
+    }
+  }
+}
+
+/// Sorts `size` keys, a power of two, in rising order (bitonic sort). By a whole thread block.
 __device__ inline void sort_keys(Candidate* keys, std::uint32_t size) {
   for (std::uint32_t run = 2; run <= size; run *= 2)
     for (std::uint32_t distance = run / 2; distance > 0; distance /= 2) {
@@ -24,14 +75,14 @@ template <Coding coding, int V, bool quantized>
 class QueryFinish {
  public:
   __device__ QueryFinish(const IndexView& index, const RangeView& batch, Candidate* keys, std::uint32_t& kept,
-                         std::uint32_t* warp_rooms)
+                         std::uint32_t* warp_buffers)
       : index_(index),
         batch_(batch),
         keys_(keys),
         kept_(kept),
-        decoder_(index, WarpBuffer<V>{warp_rooms + warp() * WarpBuffer<V>::size}) {}
+        decoder_(index, WarpBuffer<V>{warp_buffers + warp() * WarpBuffer<V>::size}) {}
 
-  /// With `scored`, candidates are rank keys already.
+  /// Writes the results of query `number`. With `scored`, its candidates are rank keys already.
   __device__ void run(std::uint32_t number, bool scored) {
     const std::uint32_t found = batch_.num_candidates[number];
     if (found > batch_.max_candidates) {
@@ -64,7 +115,7 @@ class QueryFinish {
  private:
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
-  /// What the threshold leaves of the candidates.
+  /// Copies the candidates above the threshold to shared memory.
   __device__ void keep(std::uint32_t number, const BatchQuery& query, std::uint32_t found, bool scored) {
     const Threshold threshold = load_threshold(batch_, number);
     for (std::uint32_t i = threadIdx.x; i < found; i += finish_threads) {
@@ -83,7 +134,7 @@ class QueryFinish {
     }
   }
 
-  /// Makes a rank key of a candidate.
+  /// Turns a candidate into a rank key.
   __device__ void score(const BatchQuery& query, Candidate& key) {
     const auto docid = static_cast<std::uint32_t>(key);
     const float score = exact_score<quantized, V>(index_, batch_, decoder_, query, docid);
@@ -104,8 +155,8 @@ __global__ void __launch_bounds__(finish_threads)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t kept;
-  __shared__ std::uint32_t warp_rooms[finish_threads / lanes_per_warp * WarpBuffer<V>::size];
-  QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, warp_rooms);
+  __shared__ std::uint32_t warp_buffers[finish_threads / lanes_per_warp * WarpBuffer<V>::size];
+  QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, warp_buffers);
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
     finish.run(number, scored);
     __syncthreads();

@@ -2,33 +2,32 @@
 #include "quern/gpu/common/scored_documents.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/finish.cuh"
-#include "quern/gpu/range/prior.cuh"
 
-/// The intersection: a warp takes a block of the shortest list and looks its documents up in the other lists. The parts
-/// are added in the order of summation, so that scores are exact from the start.
+/// Intersection without entries: a warp takes a block of the shortest list and looks its documents up in the other
+/// lists. Term scores are added in the order of summation, so that scores are exact from the start.
 namespace quern::gpu {
 
 /// Blocks of the shortest list that a warp takes at a time.
 inline constexpr std::uint32_t tasks_at_a_time = 4;
-/// Thread blocks that may share the shortest list's block: where there are more warps than blocks, each warp has a part
-/// of one's documents, down to a single one.
+/// Maximum thread blocks that share a block of the shortest list: if there are more warps than blocks, each warp looks
+/// up a part of a block's documents, down to a single one.
 inline constexpr std::uint32_t blocks_per_task = 16;
 
 template <Coding coding, int V, bool quantized>
 class IntersectionWarp {
  public:
-  __device__ IntersectionWarp(const IndexView& index, const RangeView& batch, std::uint32_t* room)
-      : index_(index), batch_(batch), tile_(index, batch, room) {}
+  __device__ IntersectionWarp(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
+      : index_(index), batch_(batch), scored_(index, batch, buffer) {}
 
   __device__ void run() {
     constexpr std::uint32_t warps_per_block = plain_threads / lanes_per_warp;
     const std::uint32_t warps = gridDim.x * warps_per_block;
     const std::uint32_t own = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
-    // Parts are taken as tasks are: there are more of them only where tasks are few.
+    // Blocks are split into parts only if there are too few of them for all warps.
     unsigned shift = __ffs(block_documents) - 1;  // documents of a part, as a power of 2
     while (shift > 0 && (std::uint64_t{batch_.tasks} * block_documents >> (shift - 1)) <= warps) --shift;
     const std::uint32_t parts = block_documents >> shift, all = batch_.tasks * parts;
-    // The first share needs no queue.
+    // The first tasks of each warp need no queue.
     const std::uint32_t step = all <= warps * tasks_at_a_time ? 1 : tasks_at_a_time;
     for (std::uint32_t work = own * step; work < all; work = warps * step + next_of_queue(step)) {
       const std::uint32_t end = min(work + step, all);
@@ -52,7 +51,7 @@ class IntersectionWarp {
     if (lane_id() == 0) work = atomicAdd(batch_.next_work, step);
     return __shfl_sync(all_lanes, work, 0);
   }
-  /// Of this lane's documents of a block those in a part of 2^shift documents.
+  /// A bit for each of this lane's documents of a block that lies in the part; parts have 2^shift documents.
   __device__ static std::uint32_t own_documents(std::uint32_t part, unsigned shift) {
     std::uint32_t own = 0;
 #pragma unroll
@@ -65,16 +64,16 @@ class IntersectionWarp {
     const BatchTerm& shortest = batch_.terms[query.first_term];
     const ListView& list = batch_.lists[shortest.list];
     if (!list.raw && ended(number, place_of(index_, list, block).before + 1)) return;
-    if (!tile_.take(shortest, block)) return;
-    tile_.documents.keep(own_);
+    if (!scored_.take(shortest, block)) return;
+    scored_.documents.keep(own_);
     for (std::uint32_t t = 1; t < query.terms; ++t) {
-      if (!tile_.documents.any()) return;
-      tile_.look_up(batch_.terms[query.first_term + t]);
+      if (!scored_.documents.any()) return;
+      scored_.look_up(batch_.terms[query.first_term + t]);
     }
-    hand_on(number, query);
+    add_candidates(number, query);
   }
 
-  /// No document from `docid` on is a result.
+  /// Whether no document from `docid` on is a result.
   __device__ bool ended(std::uint32_t number, std::uint32_t docid) const {
     if (batch_.range_upper_bounds == nullptr || docid >= index_.num_documents) return false;
     const Threshold threshold = load_threshold(batch_, number);
@@ -82,14 +81,14 @@ class IntersectionWarp {
            threshold.units;
   }
 
-  __device__ void hand_on(std::uint32_t number, const BatchQuery& query) {
+  __device__ void add_candidates(std::uint32_t number, const BatchQuery& query) {
     const Threshold threshold = load_threshold(batch_, number);
     bool any = false;
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      if (!tile_.documents.alive(i)) continue;
-      const std::uint32_t docid = tile_.documents.docid(i);
-      const float score = tile_.scores[i];
+      if (!scored_.documents.alive(i)) continue;
+      const std::uint32_t docid = scored_.documents.docid(i);
+      const float score = scored_.scores[i];
       if (upper_units(query, score) < min_units(threshold, docid)) continue;
       const auto units = static_cast<std::uint32_t>(score * query.scale);
       add_candidate(batch_, query, number, docid, min(units, max_units), rank_key(score, docid));
@@ -101,15 +100,15 @@ class IntersectionWarp {
 
   const IndexView& index_;
   const RangeView& batch_;
-  ScoredDocuments<coding, V, quantized> tile_;
-  std::uint32_t own_ = 0;  ///< a bit for each of the tile's documents that is of this warp's part
+  ScoredDocuments<coding, V, quantized> scored_;
+  std::uint32_t own_ = 0;  ///< a bit per document of this lane: whether it belongs to this warp's part
 };
 
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t rooms[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  IntersectionWarp<coding, V, quantized>(index, batch, rooms + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size)
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  IntersectionWarp<coding, V, quantized>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size)
       .run();
 }
 

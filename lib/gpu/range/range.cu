@@ -1,11 +1,10 @@
 #include <cstring>
 
-#include "quern/gpu/device/batch_layout.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
-#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/range/range_kernels.hpp"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
 
@@ -15,30 +14,30 @@ namespace {
 __global__ void __launch_bounds__(union_threads, union_blocks)
     run_union(const __grid_constant__ RangeView batch, Pruning pruning) {
   extern __shared__ __align__(16) unsigned char shared[];
-  UnionBlock(batch, *reinterpret_cast<UnionRoom*>(shared), pruning).run();
+  UnionBlock(batch, *reinterpret_cast<UnionShared*>(shared), pruning).run();
 }
 
 __global__ void __launch_bounds__(plain_threads) run_range_intersection(const __grid_constant__ RangeView batch) {
   RangeIntersection(batch).run();
 }
 
-/// Adds to the candidates of a batch's queries the documents with any of their terms, from the entries.
+/// Finds candidates among the documents with any term of a query, from the entries.
 void unite(const RangeView& batch, Pruning pruning, const Stream& stream) {
-  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionRoom));
-  run_union<<<std::min(blocks, batch.ranges * batch.num_chunks), union_threads, sizeof(UnionRoom), stream>>>(batch,
-                                                                                                             pruning);
+  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionShared));
+  run_union<<<std::min(blocks, batch.ranges * batch.num_chunks), union_threads, sizeof(UnionShared), stream>>>(batch,
+                                                                                                               pruning);
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// The documents with all of their terms; of queries of up to 32 terms.
+/// Finds candidates among the documents with all terms of a query, from the entries; queries have at most 32 terms.
 void intersect_ranges(const RangeView& batch, const Stream& stream) {
   run_range_intersection<<<resident_blocks(run_range_intersection, plain_threads, 0), plain_threads, 0, stream>>>(
       batch);
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// Lists are decoded to entries, once for all queries; these find candidates range by range, and candidates are scored
-/// exactly. A few intersections read the lists themselves instead.
+/// Decodes lists to entries, once for all queries, finds candidates in them range by range, and scores candidates
+/// exactly. A small batch of intersections reads the lists directly instead.
 class RangeRun final : public StrategyRun {
  public:
   explicit RangeRun(const DeviceIndex& index) : device_(index.device()) {}
@@ -88,25 +87,25 @@ class RangeRun final : public StrategyRun {
     static_cast<BatchView&>(view_) = shared;
     with_coding(device_.coding, [&]<Coding coding>() {
       if (decodes_) {
-        Kernels<coding>::write_entries(index, view_, device_.quantized, stream);
+        RangeKernels<coding>::write_entries(index, view_, device_.quantized, stream);
         decoded_.record(stream);
         if (work.intersect)
           intersect_ranges(view_, stream);
         else
           unite(view_, work.pruning, stream);
       } else {
-        Kernels<coding>::intersect(index, view_, device_.quantized, stream);
+        RangeKernels<coding>::intersect(index, view_, device_.quantized, stream);
       }
       united_.record(stream);
       const bool spread = decodes_ && view_.num_queries <= max_spread_queries;
-      if (spread) Kernels<coding>::score(index, view_, device_.quantized, stream);
-      Kernels<coding>::finish(index, view_, device_.quantized, !decodes_ || spread, stream);
+      if (spread) RangeKernels<coding>::score(index, view_, device_.quantized, stream);
+      RangeKernels<coding>::finish(index, view_, device_.quantized, !decodes_ || spread, stream);
     });
   }
 
-  void add_times(const Event& began, const Event& ended, BatchTimes& times) const override {
-    times.decode_us = decodes_ ? decoded_.us_since(began) : 0;
-    times.unite_us = united_.us_since(decodes_ ? decoded_ : began);
+  void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
+    times.decode_us = decodes_ ? decoded_.us_since(started) : 0;
+    times.unite_us = united_.us_since(decodes_ ? decoded_ : started);
     times.finish_us = ended.us_since(united_);
   }
 
@@ -128,12 +127,12 @@ class RangeRun final : public StrategyRun {
   void prepare_entries(const QueryBatch& batch, bool with_max, const Stream& stream) {
     view_.ranges = num_ranges(device_.view.num_documents);
     view_.blocks = batch.blocks;
-    // A tile is read to its end, beyond the last entry.
+    // The last tile is read to its end, beyond the last entry.
     entries_.reserve(batch.entries + 4);
     view_.entries = entries_.data();
     const std::size_t starts = batch.lists.size() * (view_.ranges + 1);
     starts_.reserve(starts);
-    // Starts that a damaged block leaves out count as after the list.
+    // Starts that a damaged block fails to write lie after the list.
     CUDA_CHECK(cudaMemsetAsync(starts_.data(), 0xff, starts * sizeof(std::uint32_t), stream));
     view_.starts = starts_.data();
     if (!with_max) return;
@@ -147,7 +146,7 @@ class RangeRun final : public StrategyRun {
   bool decodes_ = false;  ///< lists to entries
   BatchCounts counts_;
   std::vector<BatchChunk> chunks_;
-  std::vector<ThresholdKey> primed_;  ///< thresholds at the start
+  std::vector<ThresholdKey> primed_;  ///< initial thresholds
   std::size_t chunks_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0, num_candidates_at_ = 0;
   RangeView view_;
   DeviceArray<Candidate> candidates_;

@@ -1,80 +1,103 @@
 #pragma once
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/units.hpp"
-#include "quern/gpu/range/entry_search.cuh"
-#include "quern/gpu/range/prior.cuh"
+#include "quern/gpu/range/threshold.cuh"
 
-/// Answers a query in a range without sums: documents come from the entries of a few lists, the drivers, and each is
-/// looked up in the other lists as long as it may still reach the threshold. By a warp.
+/// Answers a query in a range by lookups instead of sums: the entries of a few lists, the drivers, give documents, and
+/// each of these is looked up in the other lists as long as it may still reach the threshold. By a warp.
 namespace quern::gpu {
 
-/// What a lane's term has in the range.
-struct RangePart {
+/// The entries of a list in a range. Each lane of a warp has that of one term.
+struct ListSlice {
   const std::uint32_t* entries = nullptr;
   std::uint32_t count = 0;
-  std::uint32_t unit_weight = 0, unit_more = 0;
-  std::uint32_t bound = 0;  ///< units of a posting in the range; 0 where there is none
+  std::uint32_t unit_weight = 0, unit_offset = 0;
+  std::uint32_t max_units = 0;  ///< upper bound of a posting's units; 0 if there are no entries
 
-  /// That of another lane.
-  __device__ RangePart of(unsigned lane) const {
+  /// The slice of another lane.
+  __device__ ListSlice of(unsigned lane) const {
     const auto from = __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(entries), lane);
     return {reinterpret_cast<const std::uint32_t*>(from), __shfl_sync(all_lanes, count, lane),
-            __shfl_sync(all_lanes, unit_weight, lane), __shfl_sync(all_lanes, unit_more, lane),
-            __shfl_sync(all_lanes, bound, lane)};
+            __shfl_sync(all_lanes, unit_weight, lane), __shfl_sync(all_lanes, unit_offset, lane),
+            __shfl_sync(all_lanes, max_units, lane)};
   }
 };
 
-__device__ inline RangePart part_of(const RangeView& batch, const BatchTerm& term, std::uint32_t range) {
+__device__ inline ListSlice slice_of(const RangeView& batch, const BatchTerm& term, std::uint32_t range) {
   const ListView& list = batch.lists[term.list];
   const std::uint32_t* starts = batch.starts + std::uint64_t{term.list} * (batch.ranges + 1) + range;
   const std::uint32_t first = min(starts[0], list.df), end = min(starts[1], list.df);
   // Damage may leave more entries between two starts than a range has documents.
   const std::uint32_t count = end > first ? min(end - first, range_documents) : 0;
-  RangePart part{batch.entries + list.first_entry + first, count, term.unit_weight, term.unit_more, 0};
-  if (part.count == 0) return part;
-  part.bound = term.max_units;
+  ListSlice slice{batch.entries + list.first_entry + first, count, term.unit_weight, term.unit_offset, 0};
+  if (slice.count == 0) return slice;
+  slice.max_units = term.max_units;
   if (batch.range_max != nullptr) {
     const std::uint32_t value = batch.range_max[std::uint64_t{term.list} * batch.ranges + range];
-    part.bound = units_of(value, term.unit_weight, term.unit_more);
+    slice.max_units = units_of(value, term.unit_weight, term.unit_offset);
   }
-  return part;
+  return slice;
 }
 
-/// Of how many times 32 entries, or fewer, a part consists.
-__device__ inline std::uint32_t lookup_tiles_of(const RangePart& part) {
-  return (part.count + lanes_per_warp - 1) / lanes_per_warp;
+/// Tiles of 32 entries, one per lane, in a slice; the last may be shorter.
+__device__ inline std::uint32_t lookup_tiles_of(const ListSlice& slice) {
+  return (slice.count + lanes_per_warp - 1) / lanes_per_warp;
+}
+
+/// Looks up one document per lane in a list's `count` rising entries of a range; lanes without a document pass
+/// `wanted` = false. Returns the document's entry, or the entry of any other document if it has none. The lanes first
+/// read 32 evenly spaced entries and choose between them by shuffles, so that only a few dependent reads remain, which
+/// lie close together. By a whole warp.
+__device__ inline std::uint32_t entry_of(const std::uint32_t* entries, std::uint32_t count, std::uint32_t document,
+                                         bool wanted) {
+  const std::uint32_t step = (count + lanes_per_warp - 1) / lanes_per_warp, last = document << 16 | 0xffff;
+  const std::uint32_t splitter = entries[min(lane_id() * step, count - 1)];
+  unsigned lane = 0;
+#pragma unroll
+  for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
+    if (__shfl_sync(all_lanes, splitter, lane + distance) <= last) lane += distance;
+  std::uint32_t found = __shfl_sync(all_lanes, splitter, lane);
+  if (!wanted || found >> 16 >= document) return found;
+  // entries[begin] is `found`.
+  for (std::uint32_t begin = min(lane * step, count - 1), end = min(begin + step, count); end - begin > 1;) {
+    const std::uint32_t middle = begin + (end - begin) / 2, entry = entries[middle];
+    if (entry <= last)
+      begin = middle, found = entry;
+    else
+      end = middle;
+  }
+  return found;
 }
 
 /// One query in one range.
 class RangeLookup {
  public:
-  /// `part` is each lane's own; lanes without a bit in `lists` have none.
-  __device__ RangeLookup(const RangeView& batch, std::uint32_t number, std::uint32_t range, const RangePart& part,
+  /// `slice` is each lane's own; `lists` has a bit for each lane with a list.
+  __device__ RangeLookup(const RangeView& batch, std::uint32_t number, std::uint32_t range, const ListSlice& slice,
                          unsigned lists)
-      : batch_(batch), number_(number), begin_(range * range_documents), part_(part), lists_(lists) {
-    need_ = need_of(batch, number, range, begin_);
+      : batch_(batch), number_(number), begin_(range * range_documents), slice_(slice), lists_(lists) {
+    required_ = requirement_of(batch, number, range, begin_);
   }
 
-  /// No document of the range is a result.
-  __device__ bool ended() const { return need_.ended; }
-  /// Units that the terms' parts of any result in the range come to.
-  __device__ std::uint32_t least() const { return need_.least; }
+  /// Whether no document of the range is a result.
+  __device__ bool ended() const { return required_.ended; }
+  /// Minimum sum of a result's term scores in the range, in units.
+  __device__ std::uint32_t min_term_units() const { return required_.min_term_units; }
 
-  /// Documents with all terms; the driver is the list with the fewest entries.
+  /// Finds documents with all terms; the driver is the list with the fewest entries.
   __device__ void intersect() {
-    const std::uint32_t key = lists_ >> lane_id() & 1 ? part_.count : 0xffffffffu;
+    const std::uint32_t key = lists_ >> lane_id() & 1 ? slice_.count : 0xffffffffu;
     order(key);
     run<true>(1u << lane_at(0), 0, ~0u);
   }
-  /// Documents with any term; each result has one of the drivers' entries. Of these, which are taken 32 at a time,
-  /// tiles from `tile` on, so many.
+  /// Finds documents with any term, given that each result is in one of the lists `drivers` (a bit per lane). Reads
+  /// `tiles` of the drivers' tiles, from number `tile` on.
   __device__ void unite(unsigned drivers, std::uint32_t tile, std::uint32_t tiles) {
-    order(lists_ >> lane_id() & 1 ? ~part_.bound : 0xffffffffu);
+    order(lists_ >> lane_id() & 1 ? ~slice_.max_units : 0xffffffffu);
     run<false>(drivers, tile, tiles);
   }
 
  private:
-  /// Lists are looked up by rising key.
+  /// Orders the lists for lookups, by rising key.
   __device__ void order(std::uint32_t key) {
     place_ = 0;
     for (unsigned left = lists_; left != 0; left &= left - 1) {
@@ -90,15 +113,15 @@ class RangeLookup {
   template <bool all_terms>
   __device__ void run(unsigned drivers, std::uint32_t tile, std::uint32_t tiles) {
     const unsigned count = __popc(lists_);
-    const std::uint32_t sum = warp_sum(lists_ >> lane_id() & 1 ? part_.bound : 0);
+    const std::uint32_t sum = warp_sum(lists_ >> lane_id() & 1 ? slice_.max_units : 0);
     bool any = false;
     for (unsigned place = 0; place < count; ++place) {
       const unsigned driver = lane_at(place);
       if (!(drivers >> driver & 1)) continue;
-      const RangePart front = part_.of(driver);
+      const ListSlice front = slice_.of(driver);
       const std::uint32_t front_tiles = lookup_tiles_of(front);
       for (; tile < front_tiles && tiles > 0; ++tile, --tiles)
-        any |= look_up<all_terms>(front, tile * lanes_per_warp, place, count, drivers, sum - front.bound);
+        any |= look_up<all_terms>(front, tile * lanes_per_warp, place, count, drivers, sum - front.max_units);
       if (tiles == 0) break;
       tile -= front_tiles;
     }
@@ -107,26 +130,26 @@ class RangeLookup {
     raise_threshold(batch_, batch_.queries[number_], number_);
   }
 
-  /// 32 entries of a driver. True where this lane's became a candidate.
+  /// Looks up 32 entries of a driver, one per lane. Returns whether this lane's document became a candidate.
   template <bool all_terms>
-  __device__ bool look_up(const RangePart& front, std::uint32_t first, unsigned own_place, unsigned count,
+  __device__ bool look_up(const ListSlice& front, std::uint32_t first, unsigned own_place, unsigned count,
                           unsigned drivers, std::uint32_t rest) const {
     bool alive = first + lane_id() < front.count;
     const std::uint32_t entry = alive ? front.entries[first + lane_id()] : 0;
     const std::uint32_t document = entry >> 16;
-    std::uint32_t units = units_of(entry, front.unit_weight, front.unit_more);
+    std::uint32_t units = units_of(entry, front.unit_weight, front.unit_offset);
     for (unsigned place = 0; place < count; ++place) {
-      alive &= units + rest >= need_.least;
+      alive &= units + rest >= required_.min_term_units;
       if (!__any_sync(all_lanes, alive)) return false;
       if (place == own_place) continue;
       const unsigned lane = lane_at(place);
-      const RangePart other = part_.of(lane);
-      rest -= other.bound;
+      const ListSlice other = slice_.of(lane);
+      rest -= other.max_units;
       const std::uint32_t found = entry_of(other.entries, other.count, document, alive);
       if (!alive) continue;
       if (found >> 16 == document) {
-        units += units_of(found, other.unit_weight, other.unit_more);
-        // An earlier driver had it.
+        units += units_of(found, other.unit_weight, other.unit_offset);
+        // An earlier driver has the document too, and finds it.
         if (!all_terms && place < own_place && (drivers >> lane & 1)) alive = false;
       } else if (all_terms) {
         alive = false;
@@ -136,19 +159,19 @@ class RangeLookup {
     if (!alive) return false;
     const BatchQuery& query = batch_.queries[number_];
     units += static_score_units(batch_, query, docid);
-    if (units < max(1u, min_units(need_.threshold, docid))) return false;
+    if (units < max(1u, min_units(required_.threshold, docid))) return false;
     add_candidate(batch_, query, number_, docid, units, Candidate{units} << 32 | docid);
     return true;
   }
 
   const RangeView& batch_;
   std::uint32_t number_, begin_;
-  RangePart part_;
+  ListSlice slice_;
   unsigned lists_, place_ = 0;
-  RangeNeed need_;
+  RangeRequirement required_;
 };
 
-/// The intersection of a batch's queries, of up to 32 terms each.
+/// Intersection from entries, for queries of at most 32 terms each. A warp answers a chunk's queries in a range.
 class RangeIntersection {
  public:
   explicit __device__ RangeIntersection(const RangeView& batch) : batch_(batch) {}
@@ -168,12 +191,12 @@ class RangeIntersection {
  private:
   __device__ void answer(std::uint32_t number, std::uint32_t range) {
     const BatchQuery& query = batch_.queries[number];
-    RangePart part;
-    if (lane_id() < query.terms) part = part_of(batch_, batch_.terms[query.first_term + lane_id()], range);
+    ListSlice slice;
+    if (lane_id() < query.terms) slice = slice_of(batch_, batch_.terms[query.first_term + lane_id()], range);
     const unsigned terms = 0xffffffffu >> (lanes_per_warp - query.terms);
-    if (__ballot_sync(all_lanes, part.count > 0) != terms) return;
-    RangeLookup lookup(batch_, number, range, part, terms);
-    if (!lookup.ended() && warp_sum(part.bound) >= lookup.least()) lookup.intersect();
+    if (__ballot_sync(all_lanes, slice.count > 0) != terms) return;
+    RangeLookup lookup(batch_, number, range, slice, terms);
+    if (!lookup.ended() && warp_sum(slice.max_units) >= lookup.min_term_units()) lookup.intersect();
   }
 
   const RangeView& batch_;

@@ -4,12 +4,12 @@
 
 namespace quern::gpu {
 
-/// A document that may be among a query's results: its units in the upper half, its docID in the lower one. Once it is
-/// scored, its RankKey.
+/// A document that may be among a query's results: units in the upper half, docID in the lower half. Replaced by its
+/// RankKey when it is scored.
 using Candidate = std::uint64_t;
 
-/// A query's current threshold: in the upper half units that no result is below; in the lower half 2^32 - 1 less the
-/// docID from which on documents of exactly that many units are no results either. It only grows.
+/// A query's current threshold. Upper half: the minimum units of a result. Lower half: 2^32 - 1 minus the docID from
+/// which on a document with exactly that many units is no result either. It only grows.
 using ThresholdKey = std::uint64_t;
 
 /// A batch on the device with the working memory of the strategy `range`.
@@ -22,16 +22,16 @@ struct RangeView : BatchView {
   std::uint32_t ranges = 0;            ///< of range_documents docIDs each
   std::uint32_t* entries = nullptr;    ///< one per posting: docID within its range above, value below, 16 bits each
   std::uint32_t* starts = nullptr;     ///< [list][ranges + 1]: the first posting in the range or after it
-  std::uint32_t* range_max = nullptr;  ///< [list][ranges]: the maximum value in the range; null: not wanted
+  std::uint32_t* range_max = nullptr;  ///< [list][ranges]: the maximum value in the range; null: not used
 
-  const float* static_scores = nullptr;       ///< of each document: what its score begins with; null: 0
+  const float* static_scores = nullptr;       ///< per document; null: 0
   const float* range_static_score = nullptr;  ///< the maximum in each range
-  const float* range_upper_bounds = nullptr;  ///< no document of the range, or after it, scores more; null: unknown
+  const float* range_upper_bounds = nullptr;  ///< of scores in the range and after it; null: unknown
 
-  ThresholdKey* thresholds = nullptr;  ///< per query
-  std::uint32_t* steps = nullptr;      ///< [query][threshold_steps]: documents found, by the units they have at least
-  std::uint32_t* max_docid = nullptr;  ///< among those
-  Candidate* candidates = nullptr;     ///< [query][max_candidates]
+  ThresholdKey* thresholds = nullptr;       ///< per query
+  std::uint32_t* steps = nullptr;           ///< [query][threshold_steps]: documents found, by lower bound of units
+  std::uint32_t* max_docid = nullptr;       ///< per query, of the counted documents
+  Candidate* candidates = nullptr;          ///< [query][max_candidates]
   std::uint32_t* num_candidates = nullptr;  ///< per query; above max_candidates, those beyond it are lost
   std::uint32_t max_candidates = 0;
 };

@@ -2,13 +2,13 @@
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/range/range_view.cuh"
 
-/// The k-th best of what a query has found, shared by all that look for its results: documents are counted in steps of
-/// units; once the steps from one on hold k documents, nothing below that step is a result.
+/// A query's threshold, shared by all thread blocks that search for its results. Documents are counted in steps of
+/// units; once k documents have reached a step, no document below that step is a result.
 namespace quern::gpu {
 
 struct Threshold {
-  std::uint32_t units;  ///< no result has fewer
-  std::uint32_t docid;  ///< from here on no result has just as many
+  std::uint32_t units;  ///< minimum units of a result
+  std::uint32_t docid;  ///< from this docID on, a result needs more than `units`
 };
 
 __device__ inline Threshold threshold_of(ThresholdKey key) {
@@ -17,44 +17,44 @@ __device__ inline Threshold threshold_of(ThresholdKey key) {
 __device__ inline ThresholdKey key_of(const Threshold& threshold) {
   return ThresholdKey{threshold.units} << 32 | (0xffffffffu - threshold.docid);
 }
-/// As it is now; another thread block may raise it at any time.
+/// The current threshold; another thread block may raise it at any time.
 __device__ inline Threshold load_threshold(const RangeView& batch, std::uint32_t query) {
   return threshold_of(__ldcg(batch.thresholds + query));
 }
-/// No document from `docid` on with fewer units is a result.
+/// The minimum units of a result with this docID or a higher one.
 __device__ inline std::uint32_t min_units(const Threshold& threshold, std::uint32_t docid) {
   return threshold.units + (docid >= threshold.docid);
 }
 
-/// Units that an exact score is at most, rounded so that a document with the threshold's score keeps it.
+/// Upper bound of an exact score in units, rounded so that a document whose score equals the threshold is kept.
 __device__ inline std::uint32_t upper_units(const BatchQuery& query, float score) {
   const float units = score * query.scale;
   return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
 }
 
-/// Keeps a document that may be a result and counts it. Call raise_threshold() afterwards.
+/// Stores a document that may be a result and counts it. Call raise_threshold() afterwards.
 __device__ inline void add_candidate(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
                                      std::uint32_t docid, std::uint32_t units, Candidate candidate) {
   const std::uint32_t place = atomicAdd(batch.num_candidates + number, 1u);
   if (place < batch.max_candidates) batch.candidates[std::uint64_t{number} * batch.max_candidates + place] = candidate;
-  std::uint32_t least = units;
+  std::uint32_t lower_units = units;  // lower bound of the score in units
   if (!query.exact_units) {
     const auto lower = static_cast<std::uint32_t>(static_cast<float>(units) * query.lower_factor);
-    least = lower > query.lower_less ? lower - query.lower_less : 0;
+    lower_units = lower > query.lower_margin ? lower - query.lower_margin : 0;
   }
-  if (least < query.min_units) return;
-  // Whoever counts this document must know of its docID.
+  if (lower_units < query.min_units) return;
+  // Threads that see this document counted must also see its docID.
   atomicMax(batch.max_docid + number, docid);
   __threadfence();
-  const std::uint32_t step = min((least - query.min_units) >> query.step_shift, threshold_steps - 1);
+  const std::uint32_t step = min((lower_units - query.min_units) >> query.step_shift, threshold_steps - 1);
   atomicAdd(batch.steps + std::uint64_t{number} * threshold_steps + step, 1u);
 }
 
-/// By a whole warp: raises the threshold to what was counted.
+/// Raises the threshold to the highest step that k documents have reached. By a whole warp.
 __device__ inline void raise_threshold(const RangeView& batch, const BatchQuery& query, std::uint32_t number) {
   constexpr unsigned own_steps = threshold_steps / lanes_per_warp;
   const std::uint32_t* steps = batch.steps + std::uint64_t{number} * threshold_steps;
-  // The highest steps first: lane 0 has the last ones.
+  // The highest steps first: lane 0 reads the last ones.
   const unsigned first = threshold_steps - 1 - lane_id() * own_steps;
   std::uint32_t counts[own_steps], sum = 0;
 #pragma unroll
@@ -79,6 +79,35 @@ __device__ inline void raise_threshold(const RangeView& batch, const BatchQuery&
     if (docid != 0xffffffffu) threshold.docid = docid + 1;
   }
   atomicMax(reinterpret_cast<unsigned long long*>(batch.thresholds + number), key_of(threshold));
+}
+
+/// A document's static score (alpha times its PageRank) in units.
+__device__ inline std::uint32_t static_score_units(const RangeView& batch, const BatchQuery& query,
+                                                   std::uint32_t docid) {
+  return batch.static_scores == nullptr ? 0 : units_of_score(query.scale, batch.static_scores[docid]);
+}
+
+/// What a document of a range needs to be a result of a query.
+struct RangeRequirement {
+  Threshold threshold;
+  std::uint32_t min_term_units = 1;  ///< minimum sum of its term scores, in units
+  bool ended = false;                ///< no document in this range or after it is a result
+};
+
+/// The requirement in the range that starts at docID `begin`. If documents are ordered by global score, a query ends
+/// with the first range whose upper bound is below the threshold, as it ends with a round in Wang et al. (Efficient
+/// GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.2).
+__device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t range,
+                                                  std::uint32_t begin) {
+  RangeRequirement required{load_threshold(batch, number)};
+  required.min_term_units = max(1u, min_units(required.threshold, begin));
+  if (batch.static_scores == nullptr) return required;
+  const BatchQuery& query = batch.queries[number];
+  if (batch.range_upper_bounds != nullptr)
+    required.ended = units_of_score(query.scale, batch.range_upper_bounds[range]) < required.min_term_units;
+  const std::uint32_t static_score = units_of_score(query.scale, batch.range_static_score[range]);
+  required.min_term_units = required.min_term_units > static_score ? required.min_term_units - static_score : 1;
+  return required;
 }
 
 }  // namespace quern::gpu

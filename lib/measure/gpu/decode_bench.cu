@@ -4,8 +4,7 @@
 
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/device/list_view.hpp"
-#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/range/range_kernels.hpp"
 #include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/measure/measurement.hpp"
 
@@ -160,7 +159,8 @@ class GroupBench {
 
   void launch(const DecodeOutput& out, std::size_t first_list, std::size_t num_lists) const {
     with_coding(device_.coding, [&]<Coding coding>() {
-      Kernels<coding>::decode(view_, views_.data() + first_list, static_cast<std::uint32_t>(num_lists), out, stream_);
+      RangeKernels<coding>::decode(view_, views_.data() + first_list, static_cast<std::uint32_t>(num_lists), out,
+                                   stream_);
     });
   }
 

@@ -66,7 +66,7 @@ class GpuBench {
         limits_(limits_of(gpus_.front(), options.gpu)) {}
 
   void set_strategy(const gpu::Strategy& strategy) {
-    engine_.set_strategy(strategy, options_.of_strategy, progress_);
+    engine_.set_strategy(strategy, options_.strategy_options, progress_);
     strategy_ = &strategy;
   }
 

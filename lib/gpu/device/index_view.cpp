@@ -1,4 +1,6 @@
-#include "quern/gpu/device/list_view.hpp"
+#include "quern/gpu/device/index_view.hpp"
+
+#include "quern/formats/index_file.hpp"
 
 namespace quern::gpu {
 

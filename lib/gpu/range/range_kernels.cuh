@@ -6,16 +6,15 @@
 #include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/range/entries.cuh"
-#include "quern/gpu/range/exact_score.cuh"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
-#include "quern/gpu/range/kernels.hpp"
+#include "quern/gpu/range/range_kernels.hpp"
 
 namespace quern::gpu {
 
 template <Coding coding>
-void Kernels<coding>::write_entries(const IndexView& index, const RangeView& batch, bool quantized,
-                                    cudaStream_t stream) {
+void RangeKernels<coding>::write_entries(const IndexView& index, const RangeView& batch, bool quantized,
+                                         cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
@@ -24,7 +23,8 @@ void Kernels<coding>::write_entries(const IndexView& index, const RangeView& bat
 }
 
 template <Coding coding>
-void Kernels<coding>::intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
+void RangeKernels<coding>::intersect(const IndexView& index, const RangeView& batch, bool quantized,
+                                     cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
     const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_per_task, 1);
@@ -35,7 +35,7 @@ void Kernels<coding>::intersect(const IndexView& index, const RangeView& batch, 
 }
 
 template <Coding coding>
-void Kernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
+void RangeKernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = score_candidates<coding, V, is_quantized>;
     kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
@@ -44,8 +44,8 @@ void Kernels<coding>::score(const IndexView& index, const RangeView& batch, bool
 }
 
 template <Coding coding>
-void Kernels<coding>::finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored,
-                             cudaStream_t stream) {
+void RangeKernels<coding>::finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored,
+                                  cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = finish_queries<coding, V, is_quantized>;
     const std::size_t shared = std::bit_ceil(batch.max_candidates) * sizeof(Candidate);
@@ -56,8 +56,8 @@ void Kernels<coding>::finish(const IndexView& index, const RangeView& batch, boo
 }
 
 template <Coding coding>
-void Kernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
-                             const DecodeOutput& out, cudaStream_t stream) {
+void RangeKernels<coding>::decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
+                                  const DecodeOutput& out, cudaStream_t stream) {
   with_lanes_per_block<coding>(index.block_size, [&]<int V, int L>() {
     const std::uint64_t warps = (out.end_block - out.begin_block + lanes_per_warp / L - 1) / (lanes_per_warp / L);
     const std::uint64_t all = (warps * lanes_per_warp + plain_threads - 1) / plain_threads;

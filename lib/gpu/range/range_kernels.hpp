@@ -4,20 +4,21 @@
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/range/range_view.cuh"
 
-/// Launches, one source per coding. What they need of the device is in the views.
+/// Launches of the kernels of the strategy `range` that decode lists; one source per coding.
 namespace quern::gpu {
 
 template <Coding coding>
-struct Kernels {
-  /// Decodes the lists of a batch to entries, starts and, where wanted, the greatest values of ranges.
+struct RangeKernels {
+  /// Decodes the lists of a batch to entries. Writes where ranges start and, if RangeView::range_max is set, the
+  /// maximum value in each range.
   static void write_entries(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
-  /// The documents with all of their terms, scored; from the lists themselves.
+  /// Finds and scores the documents with all terms of each query, without entries.
   static void intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
-  /// Scores the candidates of a few queries; finish() has them as `scored` then.
+  /// Scores the candidates of a few queries; finish() then takes them with `scored`.
   static void score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
-  /// From candidates to results.
+  /// Writes the results of each query, from its candidates.
   static void finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored, cudaStream_t stream);
-  /// Decodes lists to memory.
+  /// Decodes lists to arrays of docIDs and frequencies.
   static void decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists, const DecodeOutput& out,
                      cudaStream_t stream);
 };
