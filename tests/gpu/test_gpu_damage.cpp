@@ -1,47 +1,38 @@
 #include <cstring>
-#include <optional>
 
 #include "quern/core/random.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/measure/gpu/decode_bench.hpp"
 
 #include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/index_sections.hpp"
 #include "pipeline/query_checks.hpp"
 
-/// Damage that checksums don't see, since the big ones aren't looked at before queries run: kernels index with nothing
-/// that they have not checked. compute-sanitizer runs these.
+/// Damage that checksums don't find, since those of large sections aren't checked before queries run: kernels check
+/// every number that they index with. compute-sanitizer runs these tests.
 namespace quern {
 namespace {
 
 using namespace testing;
 
 struct DamagedIndex {
-  DamagedIndex(const std::string& codec, const CorpusShape& shape) {
-    const auto documents = random_corpus(97, shape);
-    const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
-    const DocumentOrder order = pipeline.order(collection);
-    const ModelIndex model(documents, order.documents);
-    BuildOptions options;
-    options.codec = codec;
-    options.codec_options = {64, 2};
-    options.quantize_bits = 6;
-    sound.emplace(Pipeline::open_index(pipeline.build(collection, order, options)));
-    for (const auto& terms : draw_queries(23, model, 10)) texts.push_back(text_of(terms));
+  DamagedIndex(const Codec& codec, const CorpusShape& shape)
+      : corpus(97, shape), sound(corpus.index(coded(codec, {64, 2}, 6))), sections(sound.container()) {
+    for (const auto& terms : draw_queries(23, corpus.model, 10)) texts.push_back(text_of(terms));
     // Lists of several blocks.
     texts.insert(texts.end(), {"everywhere often", "everywhere", "often everywhere sometimes"});
-    sections.emplace(sound->container());
   }
 
-  Pipeline pipeline;
-  std::optional<IndexReader> sound;
-  std::optional<IndexSections> sections;
+  IndexedCorpus corpus;
+  IndexReader sound;
+  IndexSections sections;
   std::vector<std::string> texts;
 };
 
-/// Asks all queries by all strategies and algorithms, many at a time and few: what comes back may be anything but a
-/// crash. Returns how often damage was found.
+/// Runs all queries by all strategies and algorithms, in large and small batches: any result will do, except a crash.
+/// Returns how often damage was found.
 int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Scores scores) {
   ScoringOptions scoring;
   scoring.scores = scores;
@@ -67,7 +58,7 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
   return found;
 }
 
-/// Damages some numbers of a section.
+/// Damages a few numbers of a section.
 void damage(Bytes& section, std::size_t number_bytes, RandomBits& random) {
   const std::size_t numbers = section.size() / number_bytes;
   for (std::uint64_t left = 1 + random.below(3); left > 0; --left) {
@@ -80,19 +71,19 @@ void damage(Bytes& section, std::size_t number_bytes, RandomBits& random) {
   }
 }
 
-/// Damages each section that kernels read, so many times. Returns how often it was found.
+/// Damages each section that kernels read, `times` times. Returns how often damage was found.
 int damage_all(DamagedIndex& subject, unsigned times) {
   int found = 0;
   RandomBits random(101);
   NoProgress progress;
   for (const char* name : {"postings", "block_last", "block_offset", "block_max", "impacts"}) {
-    Bytes& section = subject.sections->section(name);
+    Bytes& section = subject.sections.section(name);
     const Bytes before = section;
     for (unsigned i = 0; i < times; ++i) {
       INFO(name << ", damage " << i);
       damage(section, std::strcmp(name, "block_max") == 0 ? sizeof(std::uint16_t) : sizeof(std::uint32_t), random);
       try {
-        const IndexReader index = subject.sections->open(subject.pipeline);
+        const IndexReader index = subject.sections.open(subject.corpus.pipeline);
         found += ask_all(index, subject.texts,
                          std::strcmp(name, "impacts") == 0 || i % 2 == 1 ? Scores::quantized : Scores::exact);
         gpu::DecodeBenchOptions options;
@@ -114,22 +105,22 @@ TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize][
   SKIP_WITHOUT_GPU();
   for (const Codec* codec : all_codecs()) {
     INFO(codec->name());
-    DamagedIndex subject(std::string(codec->name()), {700, 60, 20, false});
+    DamagedIndex subject(*codec, {700, 60, 20, false});
     CHECK(damage_all(subject, 8) > 0);
   }
 }
 
-TEST_CASE("an engine that met damage answers what is sound", "[gpu]") {
+TEST_CASE("after damaged lists, an engine still answers queries with sound lists", "[gpu]") {
   SKIP_WITHOUT_GPU();
-  DamagedIndex subject("newpfd", {3000, 60, 20, false});
-  // All of the longest list's blocks but the first.
-  const auto list = subject.sound->find("everywhere");
+  DamagedIndex subject(codec_named("newpfd"), {3000, 60, 20, false});
+  // All blocks of the longest list except the first.
+  const auto list = subject.sound.find("everywhere");
   REQUIRE(list);
   REQUIRE(list->block_offset.size() > 2);
-  Bytes& postings = subject.sections->section("postings");
+  Bytes& postings = subject.sections.section("postings");
   const std::size_t begin = 4 * (list->first_word + list->block_offset[1]);
   std::memset(postings.data() + begin, 0xff, 4 * list->words.size() - 4 * list->block_offset[1]);
-  const IndexReader damaged = subject.sections->open(subject.pipeline);
+  const IndexReader damaged = subject.sections.open(subject.corpus.pipeline);
   const QueryEngine engine(damaged, {});
   NoProgress progress;
   GpuOptions options;

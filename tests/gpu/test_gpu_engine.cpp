@@ -1,8 +1,8 @@
 #include "quern/gpu/engine/gpu_engine.hpp"
 
 #include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// All algorithms, for some numbers of results, in small batches and in one.
+/// Compares all strategies and algorithms with the CPU, for several k, in small batches and in a single one.
 void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
   std::vector<std::string> texts;
   for (const auto& terms : queries) texts.push_back(text_of(terms));
@@ -42,86 +42,60 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
   }
 }
 
-/// A corpus, and checks over the indexes that are built of it.
-struct QueryCorpus {
-  explicit QueryCorpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
-      : documents(random_corpus(seed, shape)),
-        collection(pipeline.parse(as_jsonl(documents))),
-        order(pipeline.order(collection)),
-        model(documents, order.documents) {}
-  /// Exact scores, and quantized ones where the options bring such impacts.
-  void check(Pipeline& pipeline, const BuildOptions& options,
-             const std::vector<std::vector<std::string>>& queries) const {
-    INFO(coding_text(options) << ", " << options.quantize_bits << " bits");
-    const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, options));
-    check_gpu(QueryEngine(index, {}), queries);
-    if (options.quantize_bits == 0) return;
-    ScoringOptions scoring;
-    scoring.scores = Scores::quantized;
-    check_gpu(QueryEngine(index, scoring), queries);
-  }
-
-  std::vector<ModelDocument> documents;
-  CollectionReader collection;
-  DocumentOrder order;
-  ModelIndex model;
-};
+/// Checks exact scores over an index with these options, and quantized scores if it has quantized impacts.
+void check_index(IndexedCorpus& corpus, const BuildOptions& options,
+                 const std::vector<std::vector<std::string>>& queries) {
+  INFO(coding_text(options) << ", " << options.quantize_bits << " bits");
+  const IndexReader index = corpus.index(options);
+  check_gpu(QueryEngine(index, {}), queries);
+  if (options.quantize_bits == 0) return;
+  ScoringOptions scoring;
+  scoring.scores = Scores::quantized;
+  check_gpu(QueryEngine(index, scoring), queries);
+}
 
 }  // namespace
 
 TEST_CASE("the GPU gives the CPU's results over every coding", "[gpu][query][property]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const QueryCorpus corpus(pipeline, 31, {1500, 200, 30, false});
+  IndexedCorpus corpus(31, {1500, 200, 30, false});
   const auto queries = draw_queries(3, corpus.model, 60);
-  for (const BuildOptions& options : all_codings()) corpus.check(pipeline, options, queries);
+  for (const BuildOptions& options : all_codings()) check_index(corpus, options, queries);
 }
 
 TEST_CASE("the GPU gives the CPU's results over blocks of 2 to 16 postings", "[gpu][query][property]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const QueryCorpus corpus(pipeline, 47, {2000, 120, 14, false});
+  IndexedCorpus corpus(47, {2000, 120, 14, false});
   const auto queries = draw_queries(11, corpus.model, 60);
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 4u, 16u}) {
-      for (const unsigned bits : {4u, 8u, 16u}) {
-        BuildOptions options;
-        options.codec = codec->name();
-        options.codec_options.block_size = block_size;
-        options.quantize_bits = bits;
-        corpus.check(pipeline, options, queries);
-      }
+      for (const unsigned bits : {4u, 8u, 16u}) check_index(corpus, coded(*codec, {block_size}, bits), queries);
     }
   }
 }
 
 TEST_CASE("each coding is decoded, united and intersected within bounds", "[gpu][sanitize]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const QueryCorpus corpus(pipeline, 71, {600, 80, 20, false});
+  IndexedCorpus corpus(71, {600, 80, 20, false});
   const auto queries = draw_queries(17, corpus.model, 12);
   for (const Codec* codec : all_codecs()) {
     for (const unsigned recursion : codec->name() == "rpfd" ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{2}) {
-      BuildOptions options;
-      options.codec = codec->name();
-      options.codec_options = {64, recursion};
-      options.quantize_bits = 8;
-      corpus.check(pipeline, options, queries);
+      check_index(corpus, coded(*codec, {64, recursion}, 8), queries);
     }
   }
 }
 
 TEST_CASE("the GPU gives the CPU's results for other k1, b and IDF", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const QueryCorpus corpus(pipeline, 53, {1200, 150, 40, false});
+  IndexedCorpus corpus(53, {1200, 150, 40, false});
   const auto queries = draw_queries(5, corpus.model, 40);
-  const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
+  const IndexReader index = corpus.index({});
   for (const Bm25Parameters& bm25 : {Bm25Parameters{0.9, 0.4}, Bm25Parameters{0, 0}, Bm25Parameters{1000, 1}})
     check_gpu(QueryEngine(index, {bm25, Idf::robertson}), queries);
 }
 
-TEST_CASE("the GPU gives the CPU's results with PageRank, whether it may stop early or not", "[gpu][query][property]") {
+TEST_CASE("the GPU gives the CPU's results with PageRank, with and without early termination",
+          "[gpu][query][property]") {
   SKIP_WITHOUT_GPU();
   RankedPages pages(67, {1100, 120, 14, false});
   for (const double alpha : {0.0, 0.3, 1.0}) {
@@ -137,18 +111,16 @@ TEST_CASE("the GPU gives the CPU's results with PageRank, whether it may stop ea
   }
 }
 
-TEST_CASE("queries of many terms are answered by the GPU, of more than 64 by the CPU", "[gpu][query]") {
+TEST_CASE("the GPU answers queries with up to 64 terms, the CPU those with more", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const QueryCorpus corpus(pipeline, 59, {1500, 300, 60, false});
-  const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
+  IndexedCorpus corpus(59, {1500, 300, 60, false});
+  const IndexReader index = corpus.index({});
   const QueryEngine engine(index, {});
-  std::vector<std::string> terms;
-  for (const auto& list : corpus.model.lists()) terms.push_back(list.first);
+  const std::vector<std::string> terms = corpus.terms(65);
   std::vector<std::vector<std::string>> queries;
   for (const std::size_t size : {30, 32, 33, 63, 64}) queries.emplace_back(terms.begin(), terms.begin() + size);
   check_gpu(engine, queries);
-  const std::string text = text_of({terms.begin(), terms.begin() + 65});
+  const std::string text = text_of(terms);
   NoProgress progress;
   GpuEngine gpu(engine, {}, progress);
   GpuStatistics statistics;

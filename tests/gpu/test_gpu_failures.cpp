@@ -9,7 +9,7 @@
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
 
-/// What a GPU that fails leaves behind: an error that says what failed, or the work of the others.
+/// What happens when a GPU fails: an error names the call that failed, or the other GPUs do its work.
 namespace quern {
 namespace {
 
@@ -29,7 +29,7 @@ struct SmallEngine {
 
 }  // namespace
 
-TEST_CASE("GPUs that this machine has not are refused, and how many there are is said", "[gpu]") {
+TEST_CASE("GPU numbers that do not exist are refused, with the number of GPUs that do", "[gpu]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
   const auto there = static_cast<unsigned>(list_gpus().size());
@@ -61,7 +61,7 @@ TEST_CASE("several GPUs give the results of one", "[gpu][query]") {
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("a GPU that runs out of memory says which call failed, and another engine may follow", "[gpu]") {
+TEST_CASE("out of memory, a GPU engine names the call that failed, and another engine works", "[gpu]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
   const std::vector<std::string_view> texts(5000, "often everywhere");
@@ -79,7 +79,7 @@ TEST_CASE("a GPU that runs out of memory says which call failed, and another eng
   for (const auto& answer : gpu.search(texts, algorithm, 1000)) require_same(answer, expected);
 }
 
-TEST_CASE("where one of several GPUs fails, the others answer its queries", "[gpu][query]") {
+TEST_CASE("if one of several GPUs fails, the others answer its queries", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
   if (list_gpus().size() < 2) return;
   SmallEngine small;
@@ -96,8 +96,8 @@ TEST_CASE("where one of several GPUs fails, the others answer its queries", "[gp
   CHECK(statistics.failed_gpus.front().find("GPU 0 is left out: cudaMalloc") == 0);
 }
 
-// Hidden, and run by itself: no other test could use a GPU after it in the same process.
-TEST_CASE("a GPU that is lost says which call failed, and nothing waits for it", "[.gpu_lost]") {
+// Hidden, and run separately: no other test in the same process could use a GPU after it.
+TEST_CASE("a lost GPU is reported with the call that failed, and nothing waits for it", "[.gpu_lost]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
   const std::vector<std::string_view> texts(100, "often everywhere");

@@ -2,11 +2,12 @@
 #include "quern/gpu/intersection/gpu_intersection.hpp"
 
 #include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/pipeline.hpp"
+#include "pipeline/index_sections.hpp"
 #include "pipeline/query_checks.hpp"
 
-/// Every method of the GPU finds the documents that the CPU finds by merging.
+/// Every GPU method finds the documents that the CPU finds by merging.
 namespace quern {
 namespace {
 
@@ -30,7 +31,7 @@ Documents merged(const IndexReader& index, const Queries& queries) {
   return documents;
 }
 
-/// Each way to call a method.
+/// All combinations of options of a method.
 std::vector<GpuIntersectionOptions> ways_of(const GpuIntersectionMethod& method) {
   std::vector<GpuIntersectionOptions> ways;
   for (const std::size_t batch : {std::size_t{7}, std::size_t{4096}})
@@ -68,7 +69,7 @@ void check_run(GpuIntersection& gpu, const Queries& queries, const Documents& ex
   }
 }
 
-/// All methods; twice each, so that lists are asked for often.
+/// Compares all methods with the CPU, twice each, so that lists are used often.
 void check_methods(const IndexReader& index, const Queries& queries, std::uint64_t unpacked_bytes = 0) {
   const Documents expected = merged(index, queries);
   NoProgress progress;
@@ -88,72 +89,44 @@ void check_methods(const IndexReader& index, const Queries& queries, std::uint64
     }
 }
 
-struct IntersectCorpus {
-  IntersectCorpus(Pipeline& pipeline, std::uint64_t seed, const CorpusShape& shape)
-      : documents(random_corpus(seed, shape)),
-        collection(pipeline.parse(as_jsonl(documents))),
-        order(pipeline.order(collection)),
-        model(documents, order.documents) {}
-  IndexReader index(Pipeline& pipeline, const BuildOptions& options) const {
-    return Pipeline::open_index(pipeline.build(collection, order, options));
-  }
-
-  std::vector<ModelDocument> documents;
-  CollectionReader collection;
-  DocumentOrder order;
-  ModelIndex model;
-};
-
-/// The index with some words of a section changed.
-IndexReader damaged(const Pipeline& pipeline, const IndexReader& index, std::string_view section, std::uint64_t seed) {
+/// The index with some bytes of a section changed.
+IndexReader damaged(Pipeline& pipeline, const IndexReader& index, const std::string& section, std::uint64_t seed) {
   RandomBits random(seed);
-  const StageFile file = pipeline.new_file();
-  ContainerWriter writer(*file, FileKind::index, index_version);
-  for (const SectionInfo& info : index.container().sections()) {
-    const ByteView view = index.container().view(info.name);
-    Bytes bytes(view.begin(), view.end());
-    for (int i = 0; i < 6 && info.name == section; ++i)
-      bytes[random.below(bytes.size())] ^= static_cast<std::uint8_t>(1 + random.below(255));
-    writer.add_section(info.name, bytes);
-  }
-  writer.finish();
-  return Pipeline::open_index(file);
+  IndexSections sections(index.container());
+  Bytes& bytes = sections.section(section);
+  for (int i = 0; i < 6; ++i) bytes[random.below(bytes.size())] ^= static_cast<std::uint8_t>(1 + random.below(255));
+  return sections.open(pipeline);
 }
 
 }  // namespace
 
 TEST_CASE("the GPU intersects as the CPU does, over every coding", "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 37, {3000, 200, 30, false});
+  IndexedCorpus corpus(37, {3000, 200, 30, false});
   const Queries queries(draw_queries(3, corpus.model, 60));
   for (const BuildOptions& options : all_codings()) {
     INFO(coding_text(options));
-    check_methods(corpus.index(pipeline, options), queries);
+    check_methods(corpus.index(options), queries);
   }
 }
 
 TEST_CASE("the GPU intersects as the CPU does, over blocks of 2 to 16 postings", "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 43, {2000, 120, 14, false});
+  IndexedCorpus corpus(43, {2000, 120, 14, false});
   const Queries queries(draw_queries(11, corpus.model, 60));
   for (const Codec* codec : all_codecs())
     for (const unsigned block_size : {2u, 4u, 16u}) {
-      BuildOptions options;
-      options.codec = codec->name();
-      options.codec_options.block_size = block_size;
+      const BuildOptions options = coded(*codec, {block_size});
       INFO(coding_text(options));
-      check_methods(corpus.index(pipeline, options), queries);
+      check_methods(corpus.index(options), queries);
     }
 }
 
 TEST_CASE("several GPUs find the documents that one finds, in the same order", "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 83, {3000, 200, 30, false});
+  IndexedCorpus corpus(83, {3000, 200, 30, false});
   const Queries queries(draw_queries(31, corpus.model, 200));
-  const IndexReader index = corpus.index(pipeline, {});
+  const IndexReader index = corpus.index({});
   NoProgress progress;
   for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
     INFO(method.name);
@@ -176,24 +149,21 @@ TEST_CASE("several GPUs find the documents that one finds, in the same order", "
 
 TEST_CASE("queries of 64 terms and more are intersected on the GPU", "[gpu][intersect]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 59, {1500, 120, 300, false});
-  std::vector<std::string> terms;
-  for (const auto& list : corpus.model.lists()) terms.push_back(list.first);
+  IndexedCorpus corpus(59, {1500, 120, 300, false});
+  const std::vector<std::string> terms = corpus.terms(100);
   std::vector<std::vector<std::string>> queries;
   for (const std::size_t size : {31, 32, 33, 64, 65, 100}) queries.emplace_back(terms.begin(), terms.begin() + size);
-  check_methods(corpus.index(pipeline, {}), Queries(queries));
+  check_methods(corpus.index({}), Queries(queries));
 }
 
-TEST_CASE("lists that do not fit the GPU's memory make way for each other, or go to the CPU",
+TEST_CASE("if unpacked lists do not fit the GPU's memory, older ones are dropped, or the CPU answers",
           "[gpu][intersect][property]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 61, {4000, 150, 25, false});
+  IndexedCorpus corpus(61, {4000, 150, 25, false});
   const Queries queries(draw_queries(29, corpus.model, 80));
   BuildOptions options;
   options.codec_options.block_size = 16;
-  const IndexReader index = corpus.index(pipeline, options);
+  const IndexReader index = corpus.index(options);
   for (const std::uint64_t bytes : {2000, 12000, 40000, 80000}) {
     INFO(bytes << " bytes for unpacked lists");
     check_methods(index, queries, bytes);
@@ -202,37 +172,31 @@ TEST_CASE("lists that do not fit the GPU's memory make way for each other, or go
 
 TEST_CASE("intersections of each coding stay within bounds", "[gpu][sanitize][intersect]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 73, {900, 80, 20, false});
+  IndexedCorpus corpus(73, {900, 80, 20, false});
   const Queries queries(draw_queries(17, corpus.model, 10));
   for (const Codec* codec : all_codecs()) {
-    BuildOptions options;
-    options.codec = codec->name();
-    options.codec_options = {64, 2};
+    const BuildOptions options = coded(*codec, {64, 2});
     INFO(coding_text(options));
-    check_methods(corpus.index(pipeline, options), queries);
+    check_methods(corpus.index(options), queries);
   }
 }
 
 TEST_CASE("intersections of a damaged index end with an error, or stay within bounds",
           "[gpu][sanitize][damage][intersect]") {
   SKIP_WITHOUT_GPU();
-  Pipeline pipeline;
-  const IntersectCorpus corpus(pipeline, 79, {900, 60, 20, false});
+  IndexedCorpus corpus(79, {900, 60, 20, false});
   const Queries queries(draw_queries(23, corpus.model, 20));
   NoProgress progress;
   unsigned refused = 0;
   for (const Codec* codec : all_codecs()) {
-    BuildOptions options;
-    options.codec = codec->name();
-    options.codec_options = {16, 1};
-    const IndexReader sound = corpus.index(pipeline, options);
-    for (const std::string_view section : {"postings", "block_last", "block_offset"})
+    const BuildOptions options = coded(*codec, {16, 1});
+    const IndexReader sound = corpus.index(options);
+    for (const std::string section : {"postings", "block_last", "block_offset"})
       for (std::uint64_t seed = 0; seed < 2; ++seed)
         for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
           INFO(coding_text(options) << ", " << section << ", " << method.name);
           try {
-            const IndexReader index = damaged(pipeline, sound, section, seed);
+            const IndexReader index = damaged(corpus.pipeline, sound, section, seed);
             GpuIntersection gpu(index, method, {}, progress);
             for (int i = 0; i < 2; ++i) gpu.run(queries.views, [](std::size_t, std::span<const docid_t>) {});
           } catch (const CorruptFile&) {
