@@ -29,29 +29,29 @@ inline void check_cuda(cudaError_t status, const char* call, const char* file, i
 
 namespace quern::gpu {
 
-/// Uninitialised memory of the current device for `size` elements. Throws CudaError if there is too little.
-template <class T>
-class DeviceArray {
+/// Owns uninitialised memory for `size` elements, which `Allocation` allocates and frees. Throws CudaError if there is
+/// too little.
+template <class T, class Allocation>
+class OwnedArray {
  public:
-  DeviceArray() = default;
-  explicit DeviceArray(std::size_t size) : size_(size) {
-    if (size > 0) CUDA_CHECK(cudaMalloc(&data_, size * sizeof(T)));
-  }
-  DeviceArray(DeviceArray&& other) noexcept
+  OwnedArray() = default;
+  explicit OwnedArray(std::size_t size)
+      : data_(size > 0 ? static_cast<T*>(Allocation::allocate(size * sizeof(T))) : nullptr), size_(size) {}
+  OwnedArray(OwnedArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceArray& operator=(DeviceArray&& other) noexcept {
+  OwnedArray& operator=(OwnedArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
-  ~DeviceArray() { cudaFree(data_); }
+  ~OwnedArray() { Allocation::free(data_); }
 
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
   /// Grows to at least `size` elements, and by a quarter more; growing loses the contents.
   void reserve(std::size_t size) {
-    if (size > size_) *this = DeviceArray(), *this = DeviceArray(size + size / 4);
+    if (size > size_) *this = OwnedArray(), *this = OwnedArray(size + size / 4);
   }
 
  private:
@@ -59,33 +59,29 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
+struct DeviceAllocation {
+  static void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    CUDA_CHECK(cudaMalloc(&memory, bytes));
+    return memory;
+  }
+  static void free(void* memory) { cudaFree(memory); }
+};
+struct PinnedAllocation {
+  static void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    CUDA_CHECK(cudaMallocHost(&memory, bytes));
+    return memory;
+  }
+  static void free(void* memory) { cudaFreeHost(memory); }
+};
+
+/// Memory of the current device.
+template <class T>
+using DeviceArray = OwnedArray<T, DeviceAllocation>;
 /// Page-locked host memory, from and to which copies are asynchronous.
 template <class T>
-class PinnedArray {
- public:
-  PinnedArray() = default;
-  explicit PinnedArray(std::size_t size) : size_(size) {
-    if (size > 0) CUDA_CHECK(cudaMallocHost(&data_, size * sizeof(T)));
-  }
-  PinnedArray(PinnedArray&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PinnedArray& operator=(PinnedArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PinnedArray() { cudaFreeHost(data_); }
-
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  void reserve(std::size_t size) {
-    if (size > size_) *this = PinnedArray(), *this = PinnedArray(size + size / 4);
-  }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-};
+using PinnedArray = OwnedArray<T, PinnedAllocation>;
 
 /// A CUDA stream: a queue of device work that runs in order.
 class Stream {
