@@ -1,17 +1,17 @@
 #pragma once
-#include "pipeline/model_index.hpp"
-#include "pipeline/pipeline.hpp"
+#include "pipeline/modelled_corpus.hpp"
 #include "pipeline/random_corpus.hpp"
 
 /// Random corpora with everything that an index is built of.
 namespace quern::testing {
 
-struct IndexedCorpus {
-  IndexedCorpus(std::uint64_t seed, const CorpusShape& shape)
-      : documents(random_corpus(seed, shape)),
-        collection(pipeline.parse(as_jsonl(documents))),
-        order(pipeline.order(collection)),
-        model(documents, order.documents) {}
+struct OwnPipeline {
+  Pipeline pipeline;
+};
+
+/// A modelled corpus and the pipeline that made it.
+struct IndexedCorpus : OwnPipeline, ModelledCorpus {
+  IndexedCorpus(std::uint64_t seed, const CorpusShape& shape) : ModelledCorpus(pipeline, random_corpus(seed, shape)) {}
 
   IndexReader index(const BuildOptions& options) {
     return Pipeline::open_index(pipeline.build(collection, order, options));
@@ -23,12 +23,6 @@ struct IndexedCorpus {
       if (terms.size() < count) terms.push_back(list.first);
     return terms;
   }
-
-  Pipeline pipeline;
-  std::vector<ModelDocument> documents;
-  CollectionReader collection;
-  DocumentOrder order;
-  ModelIndex model;
 };
 
 /// Options for an index of this codec; with quantized impacts unless `quantize_bits` is 0.
