@@ -8,10 +8,7 @@ std::string CollectionManifest::to_json() const {
   ManifestJson json;
   json["kind"] = "collection";
   json["tool"] = std::string("quern ") + version();
-  json["settings"] = {{"analyzer", ManifestJson::parse(analyzer_to_json(analyzer))},
-                      {"format", corpus_format},
-                      {"max_document_bytes", max_document_bytes},
-                      {"duplicates", name_of_value(duplicates_names, duplicates)}};
+  json["settings"] = parse_settings(*this);
   put_libraries(json, libraries);
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
@@ -27,11 +24,7 @@ std::string CollectionManifest::to_json() const {
 CollectionManifest CollectionManifest::from_json(const std::string& text, const std::string& what) {
   CollectionManifest manifest;
   read_manifest(text, what, [&](const ManifestJson& json) {
-    const auto& settings = json.at("settings");
-    manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
-    settings.at("format").get_to(manifest.corpus_format);
-    settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
-    manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
+    read_parse_settings(json.at("settings"), what, manifest);
     manifest.libraries = read_libraries(json);
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);

@@ -9,23 +9,20 @@ std::string IndexManifest::to_json() const {
   ManifestJson json;
   json["kind"] = "index";
   json["tool"] = std::string("quern ") + version();
-  json["settings"] = {{"analyzer", ManifestJson::parse(analyzer_to_json(analyzer))},
-                      {"format", corpus_format},
-                      {"max_document_bytes", max_document_bytes},
-                      {"duplicates", name_of_value(duplicates_names, duplicates)},
-                      {"lengths", name_of_value(lengths_names, lengths)},
-                      {"order", order},
-                      {"seed", order_seed},
-                      {"codec", codec},
-                      {"block_size", codec_options.block_size}};
-  if (codec == rpfd_codec().name()) json["settings"]["recursion"] = codec_options.recursion;
-  json["settings"]["k1"] = bm25.k1;
-  json["settings"]["b"] = bm25.b;
-  if (scores) json["settings"]["scores"] = quern::to_json(*scores);
+  ManifestJson& settings = json["settings"] = parse_settings(*this);
+  settings["lengths"] = name_of_value(lengths_names, lengths);
+  settings["order"] = order;
+  settings["seed"] = order_seed;
+  settings["codec"] = codec;
+  settings["block_size"] = codec_options.block_size;
+  if (codec == rpfd_codec().name()) settings["recursion"] = codec_options.recursion;
+  settings["k1"] = bm25.k1;
+  settings["b"] = bm25.b;
+  if (scores) settings["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0) {
-    json["settings"]["quantize_bits"] = quantize_bits;
+    settings["quantize_bits"] = quantize_bits;
     // A float32 as a double, which is written with as many digits as it takes: exact.
-    json["settings"]["quantize_top"] = static_cast<double>(quantize_top);
+    settings["quantize_top"] = static_cast<double>(quantize_top);
   }
   put_libraries(json, libraries);
   json["statistics"] = {{"documents", statistics.documents}, {"tokens", statistics.tokens}, {"docid_base", docid_base}};
@@ -48,10 +45,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
   IndexManifest manifest;
   read_manifest(text, what, [&](const ManifestJson& json) {
     const auto& settings = json.at("settings");
-    manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
-    settings.at("format").get_to(manifest.corpus_format);
-    settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
-    manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
+    read_parse_settings(settings, what, manifest);
     if (settings.contains("lengths")) manifest.lengths = named_value(settings.at("lengths"), lengths_names, what);
     settings.at("order").get_to(manifest.order);
     settings.at("seed").get_to(manifest.order_seed);

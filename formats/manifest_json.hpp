@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/core/named.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {
@@ -39,6 +40,22 @@ Enum named_value(const ManifestJson& json, const NamedValue<Enum> (&names)[n], c
   const auto name = json.get<std::string>();
   if (!has_named(names, name)) throw CorruptFile(what + ": section 'manifest': unknown setting '" + name + "'");
   return find_named(names, name, "setting").value;
+}
+
+/// How a corpus was parsed: settings that a collection's manifest and those of the indexes built from it have alike.
+template <class Manifest>
+ManifestJson parse_settings(const Manifest& manifest) {
+  return {{"analyzer", ManifestJson::parse(analyzer_to_json(manifest.analyzer))},
+          {"format", manifest.corpus_format},
+          {"max_document_bytes", manifest.max_document_bytes},
+          {"duplicates", name_of_value(duplicates_names, manifest.duplicates)}};
+}
+template <class Manifest>
+void read_parse_settings(const ManifestJson& settings, const std::string& what, Manifest& manifest) {
+  manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
+  settings.at("format").get_to(manifest.corpus_format);
+  settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
+  manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
 }
 
 /// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.

@@ -18,7 +18,7 @@ TEST_CASE("Sizes are read with units that are powers of 1024", "[core]") {
   CHECK(parse_size("0.5K") == 512);
 }
 
-TEST_CASE("What is no size is refused, with a word on how to write one", "[core]") {
+TEST_CASE("Text that is not a size is refused, with an example of one", "[core]") {
   for (const char* text :
        {"", "M", "-1", "1e3", "1X", "64 M", "64MM", "64Mi ", "1iB", "inf", "nan", "99999999T", "1,5G", "0x10"}) {
     INFO(text);

@@ -64,7 +64,7 @@ TEST_CASE("A damaged object does not affect the next", "[format]") {
   }
 }
 
-TEST_CASE("What is no object is told once a line and passed over", "[format]") {
+TEST_CASE("A line that is not an object is reported and skipped", "[format]") {
   const std::string good = "{\"id\": \"good\"}";
   const std::string file = good + "}\nnot {\"id\": 1}\n" + good;
   const std::vector<Piece> pieces = cut_records(jsonl, file, file.size());

@@ -156,7 +156,7 @@ TEST_CASE("Records without a length or with a broken header do not affect the ne
   CHECK(record_texts(warc, good + cut) == std::vector<std::string>{good.substr(0, good.size() - 4), cut});
 }
 
-TEST_CASE("What begins with no version line is told once and passed over", "[format]") {
+TEST_CASE("Bytes before a version line are reported once and skipped", "[format]") {
   const std::string good = warc_record("A: 2\r\n", "x");
   const std::vector<Piece> pieces = cut_records(warc, "\njunk\nmore junk\n" + good + good, 1000);
   REQUIRE(pieces.size() == 3);

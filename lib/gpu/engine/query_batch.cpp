@@ -162,8 +162,8 @@ BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, std::size_t k, bo
   return query;
 }
 
-void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& made, std::span<const BatchTerm> own_terms) {
-  BatchQuery& query = queries.emplace_back(made);
+void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms) {
+  BatchQuery& query = queries.emplace_back(numbers);
   query.first_term = static_cast<std::uint32_t>(terms.size());
   for (std::size_t i = 0; i < own_terms.size(); ++i) {
     BatchTerm& term = terms.emplace_back(own_terms[i]);
