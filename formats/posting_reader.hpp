@@ -24,14 +24,17 @@ inline std::size_t search_block(std::span<const docid_t> docids, std::size_t fro
   return static_cast<std::size_t>(first - docids.data()) + (*first < target);
 }
 
-/// The same over block rows, where the place is usually near: steps double until they reach it.
+/// The first row at `from` or after with a docID of at least `target`, or rows.size(), also if rows of a damaged file
+/// do not ascend: nothing has checked them. The place is usually near, so steps double until they reach it.
 inline std::size_t search_rows(std::span<const docid_t> rows, std::size_t from, docid_t target) {
   std::size_t step = 1;
   while (from + step <= rows.size() && rows[from + step - 1] < target) {
     from += step;
     step *= 2;
   }
-  return search_block(rows.first(std::min(from + step, rows.size())), from, target);
+  std::size_t row = search_block(rows.first(std::min(from + step, rows.size())), from, target);
+  while (row < rows.size() && rows[row] < target) ++row;  // not once if they ascend
+  return row;
 }
 
 /// Decodes a posting list block by block, in any order; the block of a single-block list is decoded from the start.
@@ -66,6 +69,8 @@ class BlockReader {
   void expect_freqs(std::size_t count) {
     if (count > single_freqs) freqs_read_ = single_freqs;
   }
+  /// Throws CorruptFile, which names the file, the list and the block.
+  [[noreturn]] void fail(std::size_t block, const char* why) const;
   /// All quantized impacts, or one, if the index has them. Not for short lists.
   std::span<const std::uint32_t> quantized_impacts();
   std::uint32_t quantized_impact(unsigned place) const;
@@ -77,7 +82,6 @@ class BlockReader {
   WordView block_words(std::size_t block) const;
   /// Whether the decoded docIDs ascend and come after those of the block before.
   bool rises(std::size_t block) const;
-  [[noreturn]] void fail(std::size_t block, const char* why) const;
 
   const IndexReader* index_;
   PostingList list_;

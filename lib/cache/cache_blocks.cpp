@@ -25,7 +25,7 @@ std::uint64_t CacheBlocks::default_size(const IndexReader& index) {
 
 std::uint64_t CacheBlocks::of(const PostingList& list, docid_t docid) const {
   if (list.block_last.empty()) return 0;
-  const std::size_t block = search_block(list.block_last, 0, docid);
+  const std::size_t block = search_rows(list.block_last, 0, docid);
   return block == list.block_last.size() ? count(list) : block / ratio_;
 }
 

@@ -47,6 +47,7 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
   std::size_t window = 0;
   float max = 0;
   for (std::size_t block = 0; block < last.size(); ++block) {
+    if (last[block] >= windows.num_documents()) reader_.fail(block, "its row's docID is not one of the documents");
     const float bound = scorer_.block_bound(reader_.list(), block);
     for (const std::size_t end = windows.of(last[block]); window < end; ++window) {
       sums[window] += std::max(max, bound);
@@ -59,7 +60,7 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
 
 void ListWindow::restart(docid_t docid) {
   const auto last = reader_.list().block_last;
-  block_ = search_block(last, 0, docid);
+  block_ = search_rows(last, 0, docid);
   bounds_.restart(docid);
   place_ = 0;
   entered_ = reader_.holds(block_);

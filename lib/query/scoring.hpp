@@ -67,7 +67,7 @@ class ListBounds {
 
   float max_term_score() const { return max_term_score_; }
   /// Ranges from `docid` on follow, forwards or back.
-  void restart(docid_t docid) { block_ = search_block(last_, 0, docid); }
+  void restart(docid_t docid) { block_ = search_rows(last_, 0, docid); }
   /// Upper bound of the term scores in [begin, end); `begin` is not below that of the previous call.
   float in(docid_t begin, docid_t end) {
     if (last_.empty() || !scorer_.bounds_hold()) return max_term_score_;

@@ -22,8 +22,10 @@ class Windows {
         shift_(static_cast<unsigned>(
             std::countr_zero(std::clamp(std::bit_floor(num_documents / 256 + 1), min, max_size)))) {}
 
+  docid_t num_documents() const { return num_documents_; }
   docid_t size() const { return docid_t{1} << shift_; }
   std::size_t count() const { return (std::size_t{num_documents_} + size() - 1) >> shift_; }
+  /// Of a document of the collection: others have none.
   std::size_t of(docid_t docid) const { return docid >> shift_; }
   docid_t begin(std::size_t window) const { return static_cast<docid_t>(window << shift_); }
   /// One past the window's last document.

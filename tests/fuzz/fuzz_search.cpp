@@ -1,0 +1,25 @@
+#include <array>
+#include <string_view>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/index_file.hpp"
+
+#include "../pipeline/use_index.hpp"
+#include "container_fuzzing.hpp"
+
+/// Whatever an index's sections hold, queries by every algorithm, intersections by every method, and cache plans by every
+/// policy find documents of the index, or throw one of the library's errors.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern;
+  // Terms of the seeds: in all documents, in some, in one.
+  static constexpr std::array<std::string_view, 5> queries = {"mill flour", "flour mill s0 s1", "s2", "mill 7 http",
+                                                              "h1 h2 mill flour s3 s4 unknown"};
+  try {
+    const IndexReader index(
+        ContainerReader(fuzz::container_around({data, size}, FileKind::index, index_version, fuzz::index_sections),
+                        FileKind::index, index_version));
+    testing::use_index(index, queries, default_resources());
+  } catch (const Error&) {
+  }
+  return 0;
+}

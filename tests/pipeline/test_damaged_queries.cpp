@@ -1,0 +1,97 @@
+#include <cstring>
+
+#include "quern/core/random.hpp"
+#include "quern/interchange/interchange_format.hpp"
+
+#include "catch.hpp"
+#include "pipeline/index_sections.hpp"
+#include "pipeline/ranked_pages.hpp"
+#include "pipeline/use_index.hpp"
+
+/// Damage that checksums can't see, because they were made anew, and everything that reads an index.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// An index in the order of global scores, with all sections that there are.
+IndexReader index_of(RankedPages& pages, const Codec& codec) {
+  BuildOptions options = blocks_of(64);
+  options.codec = codec.name();
+  options.quantize_bits = 8;
+  return pages.index(pages.order(OrderBy::score, 0.3), 0.3, options);
+}
+
+/// Two frequent terms, and some that are rarer.
+std::vector<std::string> queries_for(const IndexReader& index) {
+  std::vector<std::string> queries = {"everywhere often", "everywhere", "often everywhere unknown"};
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
+    index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+      if (queries.size() < 5 && list.number % 97 == 3) queries.push_back("often everywhere " + std::string(term));
+    });
+  return queries;
+}
+
+std::vector<std::string_view> views_of(const std::vector<std::string>& texts) { return {texts.begin(), texts.end()}; }
+
+/// Changes `bytes` at a place drawn at random: a bit, or a number of 32 bits to an extreme one.
+void damage(Bytes& bytes, RandomBits& random) {
+  constexpr std::uint32_t extremes[] = {0, 1, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 0x7fc00000, 0x7f800000};
+  if (random.below(4) > 0 || bytes.size() < 4) {
+    bytes[random.below(bytes.size())] ^= static_cast<std::uint8_t>(1u << random.below(8));
+    return;
+  }
+  const std::uint32_t number = extremes[random.below(std::size(extremes))];
+  std::memcpy(bytes.data() + random.below(bytes.size() / 4) * 4, &number, sizeof number);
+}
+
+}  // namespace
+
+TEST_CASE("Whatever a section holds, every use of an index answers or throws an error", "[index][query][damage]") {
+  // Enough documents for several windows, and lists with many blocks.
+  RankedPages pages(29, {1000, 300, 12, false});
+  for (const Codec* codec : all_codecs()) {
+    const IndexReader sound = index_of(pages, *codec);
+    const std::vector<std::string> texts = queries_for(sound);
+    const auto queries = views_of(texts);
+    use_index(sound, queries, pages.pipeline.resources);
+    IndexSections sections(sound.container());
+    RandomBits random(31);
+    for (const SectionInfo& info : sound.container().sections()) {
+      if (info.size == 0) continue;
+      for (unsigned i = 0; i < 5; ++i) {
+        Bytes& bytes = sections.section(info.name);
+        const Bytes before = bytes;
+        damage(bytes, random);
+        INFO(codec->name() << ", section " << info.name << ", change " << i);
+        REQUIRE_NOTHROW(
+            allow_errors([&] { use_index(sections.open(pages.pipeline), queries, pages.pipeline.resources); }));
+        bytes = before;
+      }
+    }
+  }
+}
+
+TEST_CASE("Whatever a section holds, an index is exported or refused with an error", "[index][interchange][damage]") {
+  RankedPages pages(37, {150, 60, 30, false});
+  const IndexReader sound = index_of(pages, *all_codecs().front());
+  IndexSections sections(sound.container());
+  RandomBits random(41);
+  for (const SectionInfo& info : sound.container().sections()) {
+    if (info.size == 0) continue;
+    for (unsigned i = 0; i < 5; ++i) {
+      Bytes& bytes = sections.section(info.name);
+      const Bytes before = bytes;
+      damage(bytes, random);
+      INFO("section " << info.name << ", change " << i);
+      for (const InterchangeFormat* format : all_interchange_formats())
+        REQUIRE_NOTHROW(allow_errors([&] {
+          format->write(sections.open(pages.pipeline), pages.pipeline.folder.path("exported"), true,
+                        pages.pipeline.resources);
+        }));
+      bytes = before;
+    }
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,96 @@
+#pragma once
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "quern/cache/cache_plan.hpp"
+#include "quern/cache/log_demand.hpp"
+#include "quern/core/error.hpp"
+#include "quern/intersect/intersect.hpp"
+#include "quern/query/query_engine.hpp"
+
+/// Everything that reads the lists of an index, for indexes whose bytes are damaged behind the back of their checksums:
+/// whatever they are, each use has results that are documents of the index, or throws one of the library's errors.
+namespace quern::testing {
+
+/// Calls use(), which may throw an Error and nothing else.
+template <class Use>
+void allow_errors(const Use& use) {
+  try {
+    use();
+  } catch (const Error&) {
+  }
+}
+
+inline void require_documents(const IndexReader& index, std::span<const ScoredDocument> found, std::size_t k) {
+  if (found.size() > k) std::abort();
+  for (const ScoredDocument& document : found)
+    if (document.docid >= index.num_documents()) std::abort();
+}
+
+/// All algorithms, for one and for many results.
+inline void search_all_ways(const IndexReader& index, const ScoringOptions& options,
+                            std::span<const std::string_view> queries) {
+  allow_errors([&] {
+    const QueryEngine engine(index, options);
+    Analyzer analyzer = engine.make_analyzer();
+    QueryStatistics statistics;
+    for (const QueryAlgorithm& algorithm : all_algorithms())
+      for (const std::string_view query : queries)
+        for (const std::size_t k : {1, 100})
+          allow_errors([&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
+  });
+}
+
+inline void intersect_all_ways(const IndexReader& index, std::span<const std::string_view> queries) {
+  for (const IntersectionMethod& method : all_intersection_methods()) {
+    const Intersection intersection(index, method, {});
+    Intersection::WorkSpace space(intersection);
+    IntersectionAnswer answer;
+    for (const std::string_view query : queries)
+      allow_errors([&] {
+        intersection.answer(query, space, answer);
+        for (std::size_t i = 0; i < answer.documents.size(); ++i)
+          if (answer.documents[i] >= index.num_documents() || (i > 0 && answer.documents[i] <= answer.documents[i - 1]))
+            std::abort();
+      });
+  }
+}
+
+/// Plans by all policies, and what they would do for the same queries.
+inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scoring,
+                          std::span<const std::string_view> queries, const Resources& resources) {
+  allow_errors([&] {
+    const QueryEngine engine(index, scoring);
+    const CacheBlocks blocks(index, CacheBlocks::default_size(index));
+    for (const VisitKind kind : {VisitKind::visited, VisitKind::probed}) {
+      LogQueries log(index.manifest().analyzer, resources);
+      for (const std::string_view query : queries) log.add(query);
+      PlanOptions options;
+      options.demand.kind = kind;
+      options.demand.round = blocks.size();
+      const LogDemand demand = measure_demand(engine, blocks, log, options.demand, resources);
+      for (const CachePolicy* policy : all_cache_policies()) {
+        options.policy = policy->name;
+        options.budget_bytes = blocks.index_bytes() / 2;
+        const CachePlan plan = make_plan(engine, blocks, demand, options);
+        simulate_plan(plan, index, queries, 2, resources);
+      }
+    }
+  });
+}
+
+/// All of the above, with each kind of scores.
+inline void use_index(const IndexReader& index, std::span<const std::string_view> queries, const Resources& resources) {
+  ScoringOptions exact, quantized, other_bm25, pagerank, complete;
+  quantized.scores = Scores::quantized;
+  other_bm25.bm25.k1 = 0.9f;
+  pagerank.scorer = complete.scorer = Scorer::bm25_pagerank;
+  complete.early_termination = false;
+  for (const ScoringOptions& options : {exact, quantized, other_bm25, pagerank, complete})
+    search_all_ways(index, options, queries);
+  intersect_all_ways(index, queries);
+  for (const ScoringOptions& options : {exact, pagerank}) plan_all_ways(index, options, queries, resources);
+}
+
+}  // namespace quern::testing
