@@ -39,7 +39,7 @@ bool LexiconScan::next(LexiconEntry& entry) {
 }
 
 CollectionReader CollectionReader::open(const std::string& path) {
-  return CollectionReader(std::make_shared<const File>(File::open_for_reading(path)));
+  return CollectionReader(std::make_shared<const File>(File::open_regular(path)));
 }
 
 CollectionReader::CollectionReader(std::shared_ptr<const File> file)

@@ -144,18 +144,13 @@ void ContainerWriter::finish() {
 }
 
 ContainerReader ContainerReader::open(const std::string& path, FileKind kind, FormatVersions versions) {
-  return ContainerReader(std::make_shared<const File>(File::open_for_reading(path)), kind, versions);
+  return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind, versions);
 }
 
 ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions)
     : file_(std::move(file)), file_size_(file_->size()) {
   read_header(kind, versions);
   mapped_ = MappedFile(*file_);
-}
-
-void ContainerReader::fail(std::string_view section, std::string_view why) const {
-  throw CorruptFile(fmt::format("{}: section '{}': {}; the file is damaged: build it again, or restore a copy", name(),
-                                section, why));
 }
 
 namespace {
@@ -190,7 +185,7 @@ std::string quern_file(const std::string& path) {
 }
 
 FileKind kind_of_file(const std::string& path) {
-  const Bytes header = checked_header(File::open_for_reading(quern_file(path)));
+  const Bytes header = checked_header(File::open_regular(quern_file(path)));
   return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
 }
 
@@ -287,10 +282,7 @@ std::string ContainerReader::manifest() const {
   if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large to be one");
   Bytes bytes(info.size);
   file_->read_at(info.offset, bytes);
-  Bytes sums;
-  for (std::uint64_t at = 0; at < bytes.size(); at += container_chunk_bytes)
-    put_le(sums, xxh3(ByteView(bytes).subspan(at, std::min<std::uint64_t>(container_chunk_bytes, bytes.size() - at))));
-  if (xxh3(sums) != info.checksum) fail("manifest", "does not fit its checksum");
+  check_sums(info, bytes);
   return std::string(as_text(bytes));
 }
 
@@ -310,6 +302,61 @@ Bytes ContainerReader::chunk_sums(const SectionInfo& info) const {
   return sums;
 }
 
+namespace {
+
+ByteView chunk_of(ByteView section, std::uint64_t chunk) {
+  const std::uint64_t at = chunk * container_chunk_bytes;
+  return section.subspan(at, std::min<std::uint64_t>(container_chunk_bytes, section.size() - at));
+}
+
+bool fits(ByteView bytes, const Bytes& sums, std::uint64_t chunk) {
+  return xxh3(bytes) == load_le<std::uint64_t>(sums.data() + chunk * 8);
+}
+
+[[noreturn]] void fail_in(std::string_view file, std::string_view section, std::string_view why) {
+  throw CorruptFile(
+      fmt::format("{}: section '{}': {}; the file is damaged: build it again, or restore a copy", file, section, why));
+}
+
+[[noreturn]] void fail_at(std::string_view file, const SectionInfo& info, std::uint64_t chunk) {
+  const std::uint64_t from = chunk * container_chunk_bytes, to = std::min(from + container_chunk_bytes, info.size);
+  fail_in(file, info.name,
+          fmt::format("block {} (bytes {} to {} of the file) does not fit its checksum", chunk, info.offset + from,
+                      info.offset + to - 1));
+}
+
+}  // namespace
+
+void ContainerReader::fail(std::string_view section, std::string_view why) const { fail_in(name(), section, why); }
+
+void ContainerReader::check_sums(const SectionInfo& info, ByteView bytes) const {
+  const Bytes sums = chunk_sums(info);
+  for (std::uint64_t chunk = 0; chunk < chunks_of(info.size); ++chunk)
+    if (!fits(chunk_of(bytes, chunk), sums, chunk)) fail_at(name(), info, chunk);
+}
+
+void ContainerReader::check_section(std::string_view section) const {
+  const SectionInfo& info = find(section);
+  const ByteView bytes = view(section);
+  const Bytes sums = chunk_sums(info);
+  tbb::parallel_for(std::uint64_t{0}, chunks_of(info.size), [&](std::uint64_t chunk) {
+    if (!fits(chunk_of(bytes, chunk), sums, chunk)) fail_at(name(), info, chunk);
+  });
+}
+
+CheckedSection::CheckedSection(const ContainerReader& container, std::string_view section)
+    : bytes_(container.view(section)), state_(std::make_shared<State>()) {
+  state_->file = container.name();
+  state_->info = container.find(section);
+  state_->sums = container.chunk_sums(state_->info);
+  state_->sound = std::make_unique<std::atomic<bool>[]>(chunks_of(bytes_.size()));
+}
+
+void CheckedSection::check(std::uint64_t chunk) const {
+  if (!fits(chunk_of(bytes_, chunk), state_->sums, chunk)) fail_at(state_->file, state_->info, chunk);
+  state_->sound[chunk].store(true, std::memory_order_release);
+}
+
 void ContainerReader::verify_section(const SectionInfo& info, const Resources& resources) const {
   const Bytes sums = chunk_sums(info);
   tbb::parallel_for(std::uint64_t{0}, chunks_of(info.size), [&](std::uint64_t chunk) {
@@ -317,10 +364,7 @@ void ContainerReader::verify_section(const SectionInfo& info, const Resources& r
     const std::uint64_t at = chunk * container_chunk_bytes;
     buffer.resize(std::min(container_chunk_bytes, info.size - at));
     file_->read_at(info.offset + at, buffer);
-    if (xxh3(buffer) != load_le<std::uint64_t>(sums.data() + chunk * 8)) {
-      fail(info.name, fmt::format("block {} (bytes {} to {} of the file) does not fit its checksum", chunk,
-                                  info.offset + at, info.offset + at + buffer.size() - 1));
-    }
+    if (!fits(buffer, sums, chunk)) fail_at(name(), info, chunk);
     resources.progress->add(buffer.size());
   });
 }
@@ -344,8 +388,10 @@ void ContainerReader::verify_padding() const {
 }
 
 void ContainerReader::verify(const Resources& resources) const {
+  resources.progress->start("check sums", file_size_, "bytes");
   verify_padding();
   for (const SectionInfo& section : sections_) verify_section(section, resources);
+  resources.progress->finish();
 }
 
 }  // namespace quern

@@ -1,10 +1,12 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/mapped_file.hpp"
@@ -106,14 +108,16 @@ class ContainerReader {
     check_array(section, bytes.size(), sizeof(Number));
     return {reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number)};
   }
-  /// The same read into memory of our own, for stages that keep to a budget. `count` is what the manifest
-  /// promises.
+  /// The same read into memory of our own, for stages that keep to a budget, and compared with its checksums. `count`
+  /// is what the manifest promises.
   template <class Number>
   std::vector<Number> load_array(std::string_view section, std::uint64_t count) const {
     const SectionInfo& info = find(section);
     check_count(info, count, sizeof(Number));
     std::vector<Number> numbers(count);
-    file_->read_at(info.offset, {reinterpret_cast<std::uint8_t*>(numbers.data()), info.size});
+    const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(numbers.data()), info.size);
+    file_->read_at(info.offset, bytes);
+    check_sums(info, bytes);
     return numbers;
   }
   /// Throws CorruptFile unless the section has exactly `count` numbers of `number_bytes`.
@@ -124,8 +128,12 @@ class ContainerReader {
   /// Names what this file holds: a hash over the sums of all sections, manifest included.
   std::uint64_t content_hash() const;
 
-  /// Checks every byte: padding, sums, table. Throws CorruptFile that names file, section and place.
+  /// Checks every byte: padding, sums, table; for stages that read the whole file, and pass on what they read. Throws
+  /// CorruptFile that names file, section and place.
   void verify(const Resources& resources) const;
+  /// Compares a section's bytes with its checksums, in parallel: for sections that are read whole. Throws CorruptFile
+  /// like verify().
+  void check_section(std::string_view section) const;
 
   [[noreturn]] void fail(std::string_view section, std::string_view why) const;
 
@@ -135,6 +143,7 @@ class ContainerReader {
   void check_array(std::string_view section, std::uint64_t size, std::uint64_t number_bytes) const;
   void verify_padding() const;
   Bytes chunk_sums(const SectionInfo& info) const;
+  void check_sums(const SectionInfo& info, ByteView bytes) const;
   void verify_section(const SectionInfo& info, const Resources& resources) const;
 
   std::shared_ptr<const File> file_;
@@ -142,6 +151,42 @@ class ContainerReader {
   std::uint64_t sums_offset_ = 0;
   std::vector<SectionInfo> sections_;
   MappedFile mapped_;
+
+  friend class CheckedSection;
+};
+
+/// A section, mapped, whose bytes are compared with their checksums a chunk at a time, before they are first read:
+/// damage is an error then, whatever the bytes are used for. Copies share what has been compared. Many threads may read
+/// at once. The reader that it is made of must outlive it, but may move.
+class CheckedSection {
+ public:
+  CheckedSection() = default;
+  CheckedSection(const ContainerReader& container, std::string_view section);
+
+  std::uint64_t size() const { return bytes_.size(); }
+  /// The bytes [from, to), which must be within the section. Throws CorruptFile.
+  ByteView bytes(std::uint64_t from, std::uint64_t to) const {
+    for (std::uint64_t chunk = from / container_chunk_bytes; chunk * container_chunk_bytes < to; ++chunk)
+      if (!state_->sound[chunk].load(std::memory_order_acquire)) check(chunk);
+    return bytes_.subspan(from, to - from);
+  }
+  /// A number of an array: its i-th, which must be there. Throws CorruptFile.
+  template <class Number>
+  Number number(std::uint64_t i) const {
+    return load_le<Number>(bytes(i * sizeof(Number), (i + 1) * sizeof(Number)).data());
+  }
+
+ private:
+  struct State {
+    std::string file;
+    SectionInfo info;
+    Bytes sums;
+    std::unique_ptr<std::atomic<bool>[]> sound;  ///< of each chunk
+  };
+  void check(std::uint64_t chunk) const;
+
+  ByteView bytes_;
+  std::shared_ptr<State> state_;
 };
 
 /// An index is a folder with this file in it; the others are files.

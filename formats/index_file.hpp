@@ -140,8 +140,9 @@ class IndexReader {
   std::string_view docno(docid_t docid) const;
   /// The docID of a docno; the lowest if several documents share it.
   std::optional<docid_t> find_docno(std::string_view wanted) const;
-  /// All docIDs, sorted by docno_hash() of their docnos, then by docID; values are not checked.
-  std::span<const docid_t> docno_lookup() const { return docno_lookup_; }
+  /// The docID at a place, below num_documents(), of all docIDs sorted by docno_hash() of their docnos, then by docID;
+  /// the value itself is not checked.
+  docid_t docno_lookup(std::uint64_t place) const { return docno_lookup_.number<docid_t>(place); }
   std::uint32_t length(docid_t docid) const { return lengths_[docid]; }
   std::span<const std::uint32_t> lengths() const { return lengths_; }
   /// PageRank of each document as scores use it, in [0, 1]; empty if the index has none.
@@ -150,7 +151,8 @@ class IndexReader {
   /// unless the index is in the order of global scores.
   std::span<const float> global_scores() const { return global_scores_; }
 
-  /// Throws CorruptFile if PageRank is not in [0, 1], or global scores rise: results would be wrong.
+  /// Throws CorruptFile if PageRank or global scores are damaged, if PageRank is not in [0, 1], or if global scores
+  /// rise: results would be wrong.
   void check_document_scores() const;
 
   struct DocumentText {
@@ -191,11 +193,9 @@ class IndexReader {
   std::span<const std::uint64_t> impact_start_;
   std::span<const std::uint8_t> impact_width_;
   std::span<const std::uint32_t> lengths_;
-  ByteView docnos_;
-  std::span<const std::uint64_t> docno_offsets_;
-  std::span<const docid_t> docno_lookup_;
-  ByteView texts_;
-  std::span<const std::uint64_t> text_offsets_;
+  CheckedSection docnos_, docno_offsets_;
+  CheckedSection docno_lookup_;
+  CheckedSection texts_, text_offsets_;
   std::span<const float> pagerank_, global_scores_;
 };
 

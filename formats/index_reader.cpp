@@ -22,6 +22,12 @@ std::span<const Number> array_of(const ContainerReader& container, std::string_v
   return container.array<Number>(name);
 }
 
+template <class Number>
+CheckedSection checked_array_of(const ContainerReader& container, std::string_view name, std::uint64_t count) {
+  container.check_count(container.find(name), count, sizeof(Number));
+  return CheckedSection(container, name);
+}
+
 std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + size - 1) / size; }
 
 }  // namespace
@@ -48,12 +54,13 @@ IndexReader::IndexReader(ContainerReader container)
   block_max_ = array_of<std::uint16_t>(container_, "block_max", manifest_.blocks);
   open_impacts();
   lengths_ = array_of<std::uint32_t>(container_, "lengths", manifest_.documents);
-  docnos_ = container_.view("docnos");
+  docnos_ = CheckedSection(container_, "docnos");
   docno_offsets_ =
-      array_of<std::uint64_t>(container_, "docno_offsets", groups(manifest_.documents, docnos_per_block) + 1);
-  docno_lookup_ = array_of<docid_t>(container_, "docno_lookup", manifest_.documents);
-  texts_ = container_.view("texts");
-  text_offsets_ = array_of<std::uint64_t>(container_, "text_offsets", groups(manifest_.documents, texts_per_block) + 1);
+      checked_array_of<std::uint64_t>(container_, "docno_offsets", groups(manifest_.documents, docnos_per_block) + 1);
+  docno_lookup_ = checked_array_of<docid_t>(container_, "docno_lookup", manifest_.documents);
+  texts_ = CheckedSection(container_, "texts");
+  text_offsets_ =
+      checked_array_of<std::uint64_t>(container_, "text_offsets", groups(manifest_.documents, texts_per_block) + 1);
   if (container_.has("pagerank")) pagerank_ = array_of<float>(container_, "pagerank", manifest_.documents);
   if (container_.has("global_scores"))
     global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
@@ -76,6 +83,8 @@ std::string IndexReader::term(term_t number) const {
 }
 
 void IndexReader::check_document_scores() const {
+  for (const char* section : {"pagerank", "global_scores"})
+    if (container_.has(section)) container_.check_section(section);
   for (const float rank : pagerank_)
     if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
   for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
@@ -183,9 +192,9 @@ std::optional<PostingList> IndexReader::find(std::string_view term) const {
 
 std::string_view IndexReader::docno(docid_t docid) const {
   const docid_t group = docid / docnos_per_block;
-  const std::uint64_t from = docno_offsets_[group], to = docno_offsets_[group + 1];
+  const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
   if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not rise");
-  ByteReader reader(docnos_.subspan(from, to - from), name());
+  ByteReader reader(docnos_.bytes(from, to), name());
   for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
   return reader.string();
 }
@@ -193,10 +202,10 @@ std::string_view IndexReader::docno(docid_t docid) const {
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
   const std::uint64_t hash = docno_hash(wanted);
   const auto hash_at = [&](std::size_t place) {
-    if (docno_lookup_[place] >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
-    return docno_hash(docno(docno_lookup_[place]));
+    if (docno_lookup(place) >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
+    return docno_hash(docno(docno_lookup(place)));
   };
-  std::size_t low = 0, high = docno_lookup_.size();
+  std::size_t low = 0, high = manifest_.documents;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
     if (hash_at(middle) < hash) {
@@ -205,17 +214,17 @@ std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
       high = middle;
     }
   }
-  for (; low < docno_lookup_.size() && hash_at(low) == hash; ++low)
-    if (docno(docno_lookup_[low]) == wanted) return docno_lookup_[low];
+  for (; low < manifest_.documents && hash_at(low) == hash; ++low)
+    if (docno(docno_lookup(low)) == wanted) return docno_lookup(low);
   return std::nullopt;
 }
 
 IndexReader::DocumentText IndexReader::text(docid_t docid) const {
   const docid_t group = docid / texts_per_block;
-  const std::uint64_t from = text_offsets_[group], to = text_offsets_[group + 1];
+  const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
   if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
   const std::string what = name() + ": section 'texts'";
-  ByteReader header(texts_.subspan(from, to - from), what);
+  ByteReader header(texts_.bytes(from, to), what);
   const std::uint64_t size = header.varint();
   ZstdDecompressor zstd;
   Bytes raw;

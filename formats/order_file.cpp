@@ -84,6 +84,11 @@ DocumentOrder OrderReader::load() const {
       container_.fail("documents", "is not a permutation of the documents");
     seen[document] = true;
   }
+  for (std::size_t i = 0; i < order.global_scores.size(); ++i)
+    if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
+      container_.fail("global_scores", "do not fall");
+  for (const float rank : order.pagerank)
+    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
   return order;
 }
 

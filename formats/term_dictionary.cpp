@@ -91,8 +91,9 @@ bool DictionaryBlock::next(DictionaryEntry& entry) {
 }
 
 TermDictionary::TermDictionary(const ContainerReader& container, std::string_view name, std::uint64_t num_terms)
-    : bytes_(container.view(name)), size_(num_terms), what_(dictionary_name(container, name)) {
+    : bytes_(container, name), size_(num_terms), what_(dictionary_name(container, name)) {
   const std::string offsets_name = std::string(name) + "_blocks";
+  container.check_section(offsets_name);
   offsets_ = container.array<std::uint64_t>(offsets_name);
   container.check_count(container.find(offsets_name), blocks_of(num_terms) + 1, sizeof(std::uint64_t));
   if (offsets_.front() != 0 || offsets_.back() != bytes_.size())
@@ -115,7 +116,7 @@ std::string_view TermDictionary::first_term(std::uint64_t i) const {
 ByteView TermDictionary::block_bytes(std::uint64_t i) const {
   const std::uint64_t from = offsets_[i], to = offsets_[i + 1];
   if (from >= to || to > bytes_.size()) throw CorruptFile(what_ + ": block offsets do not rise");
-  return bytes_.subspan(from, to - from);
+  return bytes_.bytes(from, to);
 }
 
 DictionaryBlock TermDictionary::block(std::uint64_t i) const {

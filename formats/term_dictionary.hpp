@@ -85,7 +85,8 @@ std::optional<ByteView> DictionaryBlock::find(std::string_view term, Pass&& pass
   return std::nullopt;
 }
 
-/// A dictionary in memory (mapped): look-up by term and by number.
+/// A dictionary in memory (mapped): look-up by term and by number. Bytes are compared with their checksums before they
+/// are read.
 class TermDictionary {
  public:
   TermDictionary() = default;
@@ -104,7 +105,7 @@ class TermDictionary {
   std::string_view first_term(std::uint64_t i) const;
   void make_guides();
 
-  ByteView bytes_;
+  CheckedSection bytes_;
   std::span<const std::uint64_t> offsets_;
   std::vector<std::uint64_t> guides_;  ///< leading bytes of the first term of every guide_stride_-th block
   std::uint64_t guide_stride_ = 1;

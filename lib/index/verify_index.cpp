@@ -212,10 +212,10 @@ class IndexCheck {
 
   void check_documents() const {
     const docid_t documents = index_.num_documents();
-    const std::span<const docid_t> lookup = index_.docno_lookup();
     const auto key_at = [&](docid_t place) {
-      if (lookup[place] >= documents) fail("docno_lookup", "has an unknown docID");
-      return std::pair(docno_hash(index_.docno(lookup[place])), lookup[place]);
+      const docid_t docid = index_.docno_lookup(place);
+      if (docid >= documents) fail("docno_lookup", "has an unknown docID");
+      return std::pair(docno_hash(index_.docno(docid)), docid);
     };
     tbb::parallel_for(docid_t{0}, (documents + texts_per_block - 1) / texts_per_block, [&](docid_t group) {
       const docid_t from = group * texts_per_block,

@@ -29,10 +29,23 @@ File File::open_for_reading(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_errno("can't open", path);
   File file(descriptor, path);
-  struct stat status;
-  if (::fstat(descriptor, &status) != 0) throw_errno("can't get the status of", path);
-  if (S_ISDIR(status.st_mode)) throw InvalidArgument(path + ": is a folder, not a file");
+  if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
   return file;
+}
+
+File File::open_regular(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw_errno("can't open", path);
+  File file(descriptor, path);
+  if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
+  if (!S_ISREG(file.mode())) throw InvalidArgument(path + ": is a pipe or a device; a regular file is needed here");
+  return file;
+}
+
+unsigned File::mode() const {
+  struct stat status;
+  if (::fstat(descriptor_, &status) != 0) throw_errno("can't get the status of", name_);
+  return status.st_mode;
 }
 
 File File::create(const std::string& path) {

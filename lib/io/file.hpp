@@ -10,7 +10,10 @@ namespace quern {
 /// can share a file. All functions throw IoError with the name.
 class File {
  public:
+  /// A file, or a pipe or device, for which it may wait. Throws InvalidArgument if `path` is a folder.
   static File open_for_reading(const std::string& path);
+  /// A file that can be read at any place; never waits. Throws InvalidArgument if `path` is anything else.
+  static File open_regular(const std::string& path);
   /// Creates a file that must not exist yet.
   static File create(const std::string& path);
   /// An anonymous work file in `folder`: it disappears when it is closed, even if the process is killed.
@@ -37,6 +40,7 @@ class File {
 
  private:
   File(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+  unsigned mode() const;
 
   int descriptor_ = -1;
   std::string name_;

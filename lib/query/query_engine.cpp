@@ -46,6 +46,7 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
     quantizer_ = index.quantizer();
   }
   check_bm25(options.bm25);
+  index.container().check_section("lengths");
   const double average = index.manifest().statistics.average_length();
   constants_.resize(index.num_documents());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, constants_.size(), 1 << 14), [&](const auto& range) {
@@ -115,7 +116,7 @@ void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatist
     const PostingList& list = lists[i].list;
     std::uint64_t read = list.df;
     if (!list.block_last.empty()) {
-      const std::size_t block = search_block(list.block_last, 0, statistics.stopped_at - 1);
+      const std::size_t block = search_rows(list.block_last, 0, statistics.stopped_at - 1);
       read = std::min<std::uint64_t>(list.df, (block + 1) * std::uint64_t{index_.block_size()});
     }
     statistics.depths[std::min(i, statistics.depths.size() - 1)].add(list.df, read);

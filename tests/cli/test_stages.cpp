@@ -76,6 +76,42 @@ TEST_CASE("URL order goes by reversed host, then path, and documents without a U
                               "http://a.example.org/", "http://b.example.org/", "none", "none"});
 }
 
+TEST_CASE("No stage passes damage on: every changed byte of its input is found", "[cli][order]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus", small_trecweb), collection = folder.path("collection"),
+                    order = folder.path("order"), index = folder.path("index"), damaged = folder.path("damaged");
+  REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0);
+  REQUIRE(run_quern({"order", collection, "--by", "score", "-o", order}).exit_status == 0);
+  REQUIRE(run_quern({"build", collection, "--order", order, "-o", index}).exit_status == 0);
+  const auto with_damage = [&](const std::string& file, std::size_t at) {
+    std::string bytes = read_file(file);
+    bytes[at % bytes.size()] ^= 4;
+    folder.write("damaged", bytes);
+  };
+  // Steps that share no factor with the sizes of sections and numbers.
+  for (std::size_t at = 3; at < read_file(collection).size(); at += 53) {
+    INFO("byte " << at << " of the collection");
+    with_damage(collection, at);
+    for (const CommandLine& arguments : {CommandLine{"order", damaged, "-o", folder.path("new")},
+                                         CommandLine{"build", damaged, "-o", folder.path("new")}}) {
+      const RunOutcome outcome = run_quern(arguments);
+      CHECK(outcome.exit_status == 1);
+      CHECK(contains(outcome.err, damaged));
+    }
+  }
+  for (std::size_t at = 3; at < read_file(order).size(); at += 29) {
+    INFO("byte " << at << " of the order");
+    with_damage(order, at);
+    CHECK(run_quern({"build", collection, "--order", damaged, "-o", folder.path("new")}).exit_status == 1);
+  }
+  for (std::size_t at = 3; at < read_file(index + "/index.quern").size(); at += 97) {
+    INFO("byte " << at << " of the index");
+    with_damage(index + "/index.quern", at);
+    CHECK(run_quern({"export", damaged, "--to", "ciff", "-o", folder.path("new")}).exit_status == 1);
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.path("new")));
+}
+
 TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.trecweb", small_trecweb), collection = folder.path("collection"),

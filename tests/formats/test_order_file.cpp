@@ -1,4 +1,5 @@
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "quern/core/error.hpp"
@@ -61,11 +62,26 @@ TEST_CASE("An order is read back with its options and scores", "[format]") {
   CHECK_NOTHROW(plain.check_belongs_to(collection));
 
   order.pagerank = {0.5f, 0.25f, 0.125f};
-  order.global_scores = {1, 2, 3};
+  order.global_scores = {3, 2, 2};
   const OrderReader scored = reader_of(folder, order_bytes(folder, order, options, collection));
   CHECK(scored.load().documents == order.documents);
   CHECK(scored.load().pagerank == order.pagerank);
   CHECK(scored.load().global_scores == order.global_scores);
+}
+
+TEST_CASE("An order whose scores can't be right is refused", "[format]") {
+  const TemporaryFolder folder;
+  const CollectionReader collection = testing::collection_of(folder, three_pages());
+  const auto load = [&](const std::vector<float>& pagerank, const std::vector<float>& global_scores) {
+    const DocumentOrder order{{2, 0, 1}, pagerank, global_scores};
+    reader_of(folder, order_bytes(folder, order, {}, collection)).load();
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK_NOTHROW(load({0, 1, 0.5f}, {3, 2, 2}));
+  for (const float rank : {1.5f, -0.5f, nan}) CHECK_THROWS_WITH(load({0, rank, 0.5f}, {}), Catch::Contains("pagerank"));
+  for (const std::vector<float>& scores : {std::vector{3.0f, 1.0f, 2.0f}, std::vector{3.0f, nan, 2.0f},
+                                           std::vector{nan, 2.0f, 1.0f}, std::vector{1.0f, 0.0f, -1.0f}})
+    CHECK_THROWS_WITH(load({0, 1, 0.5f}, scores), Catch::Contains("global_scores"));
 }
 
 TEST_CASE("An order of another collection is refused", "[format]") {

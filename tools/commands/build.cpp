@@ -18,12 +18,14 @@ struct BuildArguments {
 void run(const BuildArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
+  collection.container().verify(resources);
   OrderOptions order_options;
   DocumentOrder order;
   if (arguments.order.empty()) {
     order = make_order(collection, order_options, {}, resources);
   } else {
     const OrderReader reader = OrderReader::open(arguments.order);
+    reader.container().verify(resources);
     reader.check_belongs_to(collection);
     order_options = reader.manifest().options;
     order = reader.load();

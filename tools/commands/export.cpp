@@ -17,6 +17,7 @@ struct ExportArguments {
 void run(const ExportArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
+  index.container().verify(resources);
   interchange_format_named(arguments.to).write(index, arguments.output, arguments.common.force, resources);
   const IndexManifest& manifest = index.manifest();
   say(arguments.common, fmt::format("quern: wrote {} as {}: {}, {}, {}", arguments.output, arguments.to,

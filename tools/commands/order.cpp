@@ -30,6 +30,7 @@ struct OrderArguments {
 void run(const OrderArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
+  collection.container().verify(resources);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   PagerankReport pagerank;
   const DocumentOrder order = make_order(collection, arguments.order, arguments.pagerank, resources, &pagerank);

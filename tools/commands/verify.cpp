@@ -22,8 +22,7 @@ struct VerifyArguments {
 
 /// Checksums first: they show where the damage is. Contradictions in the contents come after.
 void verify(const std::string& path, FileKind kind, const Resources& resources) {
-  const std::uint64_t size = File::open_for_reading(quern_file(path)).size();
-  resources.progress->start("check sums", size, "bytes");
+  const std::uint64_t size = File::open_regular(quern_file(path)).size();
   switch (kind) {
     case FileKind::collection: {
       const CollectionReader collection = CollectionReader::open(path);
@@ -64,7 +63,7 @@ void run(const VerifyArguments& arguments) {
     verify(path, kind, resources);
     if (!arguments.common.quiet)
       print(fmt::format("{}: {}, {}, sound\n", path, kind_name(kind),
-                        size_text(File::open_for_reading(quern_file(path)).size())));
+                        size_text(File::open_regular(quern_file(path)).size())));
   }
 }
 
