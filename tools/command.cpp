@@ -12,6 +12,8 @@
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 
+#include "output_files.hpp"
+
 namespace quern::tools {
 namespace {
 
@@ -78,7 +80,7 @@ void add_resource_options(CLI::App& command, CommonOptions& options) {
 }
 
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what) {
-  command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required();
+  mark_output(command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required());
   add_resource_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
   command.add_flag("--json", options.json, "Print figures as JSON");
@@ -158,8 +160,13 @@ void flush_output() {
   if (std::fflush(stdout) != 0) throw_errno("can't write", "standard output");
 }
 
+void print_message(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 void say(const CommonOptions& options, const std::string& line) {
-  if (!options.quiet) fmt::print(stderr, "{}\n", line);
+  if (!options.quiet) print_message(line + "\n");
 }
 
 }  // namespace quern::tools

@@ -164,6 +164,8 @@ void add_throughput_simulation(CLI::App& simulate);
 void print(std::string_view text);
 /// Makes sure that all of stdout is written; throws IoError.
 void flush_output();
+/// Writes to stderr; what can't be written (a full disk, a closed terminal) is lost, and changes nothing else.
+void print_message(std::string_view text);
 /// Shows progress on standard error: a bar that is redrawn on a terminal, else a line every few seconds. Quiet: only
 /// warnings.
 std::unique_ptr<Progress> make_console_progress(bool quiet);

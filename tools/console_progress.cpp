@@ -46,7 +46,7 @@ class ConsoleProgress : public Progress {
   void warn(const std::string& message) override {
     const std::lock_guard lock(mutex_);
     clear_line();
-    fmt::print(stderr, "quern: warning: {}\n", message);
+    print_message(fmt::format("quern: warning: {}\n", message));
   }
 
  private:
@@ -73,18 +73,17 @@ class ConsoleProgress : public Progress {
 
   void show() {
     if (!terminal_) {
-      fmt::print(stderr, "quern: {}\n", line());
+      print_message(fmt::format("quern: {}\n", line()));
       return;
     }
     constexpr std::uint64_t width = 24;
     const std::uint64_t full = total_ == 0 ? 0 : std::min<std::uint64_t>(done_, total_) * width / total_;
-    fmt::print(stderr, "\r\x1b[K[{:<{}}] {}", std::string(full, '#'), width, line());
-    std::fflush(stderr);
+    print_message(fmt::format("\r\x1b[K[{:<{}}] {}", std::string(full, '#'), width, line()));
     drawn_ = true;
   }
 
   void clear_line() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
+    if (drawn_) print_message("\r\x1b[K");
     drawn_ = false;
   }
 
@@ -100,7 +99,7 @@ class ConsoleProgress : public Progress {
 
 class QuietProgress : public NoProgress {
  public:
-  void warn(const std::string& message) override { fmt::print(stderr, "quern: warning: {}\n", message); }
+  void warn(const std::string& message) override { print_message(fmt::format("quern: warning: {}\n", message)); }
 };
 
 }  // namespace

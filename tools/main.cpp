@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <initializer_list>
+#include <iostream>
 #include <new>
 
 #include "quern/core/error.hpp"
@@ -14,6 +15,8 @@
 #include "command.hpp"
 #include "help/render.hpp"
 #include "help/usage_error.hpp"
+#include "output_files.hpp"
+#include "process.hpp"
 
 namespace {
 
@@ -38,16 +41,20 @@ void tune_allocator() {
   ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
-int report_usage(const CLI::App& program, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-  fmt::print(stderr, "quern: error: {}\nSee: {} --help\n", usage_message(program, error),
-             describe(named_command(program)).full_name());
-  return wrong_usage;
+int report_failure(const std::string& text) {
+  print_message(fmt::format("quern: error: {}\n", text));
+  return failed;
 }
 
-int report_failure(const std::string& text) {
-  fmt::print(stderr, "quern: error: {}\n", text);
-  return failed;
+int report_usage(const CLI::App& program, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {  // --help, --version
+    program.exit(error);
+    std::cout.flush();
+    return std::cout ? 0 : report_failure("can't write standard output");
+  }
+  print_message(fmt::format("quern: error: {}\nSee: {} --help\n", usage_message(program, error),
+                            describe(named_command(program)).full_name()));
+  return wrong_usage;
 }
 
 /// A command that only has other commands below it.
@@ -78,6 +85,8 @@ void add_commands(CLI::App& program) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
+  end_cleanly_on_signals();
   tune_allocator();
   CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
   program.formatter(make_help_formatter());
@@ -90,6 +99,7 @@ int main(int argc, char** argv) {
              "QUERN_THREADS, QUERN_MEMORY and QUERN_TMP set the defaults of --threads, --memory and --tmp.",
              "See quern COMMAND --help for the options and examples of a command."},
             {{"quern index corpus.warc.gz -o my.quern"}, {"quern query my.quern --query \"water mill\""}});
+  program.parse_complete_callback([&program] { refuse_overwritten_inputs(named_command(program)); });
   try {
     program.parse(argc, argv);
     flush_output();

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -86,7 +88,56 @@ void sync_folder(const std::string& path) {
   ::close(descriptor);
 }
 
+/// Temporary files and folders of this process that are still there, with the names that they are to get. Whoever
+/// makes, renames or removes one does it under the lock.
+class Unfinished {
+ public:
+  /// Never destroyed: a thread may discard outputs while the process ends.
+  static Unfinished& all() {
+    static auto* const unfinished = new Unfinished;
+    return *unfinished;
+  }
+  /// After discard_all() the caller waits forever: the process is about to end, and nothing may appear any more.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+  void add(const std::string& temporary, const std::string& name) { outputs_.push_back({temporary, name}); }
+  void remove(const std::string& temporary) {
+    std::erase_if(outputs_, [&](const Output& output) { return output.temporary == temporary; });
+  }
+  std::vector<std::string> discard_all() {
+    mutex_.lock();  // and stays locked
+    std::vector<std::string> names;
+    for (const Output& output : outputs_) {
+      remove_tree(output.temporary);
+      names.push_back(output.name);
+    }
+    return names;
+  }
+
+ private:
+  struct Output {
+    std::string temporary, name;
+  };
+  std::mutex mutex_;
+  std::vector<Output> outputs_;
+};
+
 }  // namespace
+
+std::vector<std::string> discard_unfinished_outputs() { return Unfinished::all().discard_all(); }
+
+std::string target_of_links(const std::string& path) {
+  constexpr int max_links = 40;  // as Linux follows
+  fs::path target = path;
+  std::error_code ignored;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, ignored)); ++links) {
+    if (links == max_links) {
+      errno = ELOOP;
+      throw_errno("can't follow", path);
+    }
+    target = target.parent_path() / fs::read_symlink(target, ignored);
+  }
+  return target.string();
+}
 
 std::string folder_of(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
@@ -96,6 +147,7 @@ std::string folder_of(const std::string& path) {
 AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
     : path_(std::move(path)), member_(std::move(member)), force_(force) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  path_ = target_of_links(path_);
   parent_ = folder_of(path_);
   refuse_existing(path_, member_, force_);
   remove_leftovers(parent_, temporary_prefix(path_));
@@ -106,12 +158,15 @@ AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
 /// as a leftover before it was locked.
 bool AtomicOutput::create_locked(const std::string& path) {
   if (fs::exists(path)) return false;
+  auto lock = Unfinished::all().lock();
   if (!is_folder()) {
     file_.emplace(File::create(path));
   } else if (::mkdir(path.c_str(), 0777) != 0) {
     throw_errno("can't create", path);
   }
   temporary_path_ = path;
+  Unfinished::all().add(path, path_);
+  lock.unlock();
   lock_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const int open_error = lock_ < 0 ? errno : 0;
   if (open_error != 0 && open_error != ENOENT) {
@@ -139,30 +194,44 @@ void AtomicOutput::create_temporary() {
 
 /// Removes the temporary file or folder, if there is one, and releases its lock.
 void AtomicOutput::discard() {
-  if (!temporary_path_.empty()) remove_tree(std::exchange(temporary_path_, {}));
+  if (!temporary_path_.empty()) {
+    const auto lock = Unfinished::all().lock();
+    Unfinished::all().remove(temporary_path_);
+    remove_tree(std::exchange(temporary_path_, {}));
+  }
   if (lock_ >= 0) ::close(std::exchange(lock_, -1));
   file_.reset();
 }
 
 AtomicOutput::~AtomicOutput() { discard(); }
 
+/// Afterwards the replaced folder has the temporary name, and the destructor removes it.
+void AtomicOutput::exchange_with_old() {
+  if (swap_paths(temporary_path_, path_)) return;
+  // A file system without atomic exchange: for a moment there is no output, but never a partial one.
+  const std::string aside = temporary_path_ + "-old";
+  if (::rename(path_.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path_);
+  if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    if (::rename(aside.c_str(), path_.c_str()) != 0)
+      throw IoError(path_ + ": can't be replaced, nor put back; it is now in " + aside);
+    errno = error;
+    throw_errno("can't rename to", path_);
+  }
+  Unfinished::all().remove(temporary_path_);
+  temporary_path_ = aside;
+  Unfinished::all().add(temporary_path_, path_);
+}
+
 void AtomicOutput::take_place() {
-  if (rename_to_new(temporary_path_, path_)) {
-    temporary_path_.clear();
-    return;
-  }
-  refuse_existing(path_, member_, force_);
-  if (!is_folder()) {
+  const auto lock = Unfinished::all().lock();
+  if (!rename_to_new(temporary_path_, path_)) {
+    refuse_existing(path_, member_, force_);
+    if (is_folder()) return exchange_with_old();
     if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
-    temporary_path_.clear();
-  } else if (!swap_paths(temporary_path_, path_)) {
-    // A file system without atomic exchange: for a moment there is no output, but never a partial one.
-    const std::string aside = temporary_path_ + "-old";
-    if (::rename(path_.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path_);
-    if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
-    temporary_path_ = aside;
   }
-  // The destructor removes the replaced output.
+  Unfinished::all().remove(temporary_path_);
+  temporary_path_.clear();
 }
 
 void AtomicOutput::commit() {

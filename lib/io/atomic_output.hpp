@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "quern/io/file.hpp"
 
@@ -8,7 +9,8 @@ namespace quern {
 
 /// A file, or a folder with one file in it, that appears under its name complete or not at all: it is written under a
 /// temporary name, synced, and renamed by commit(). Without commit() nothing is left. A killed process leaves
-/// `.NAME.quern-tmp-…`, which the next output of the same name removes (a lock marks those still in use).
+/// `.NAME.quern-tmp-…`, which the next output of the same name removes (a lock marks those still in use). If the name
+/// is a symbolic link, its target is written, and the link stays.
 class AtomicOutput {
  public:
   /// Throws InvalidArgument if `path` is a folder, or exists and `force` is not set; IoError if its folder can't be
@@ -34,6 +36,7 @@ class AtomicOutput {
   bool create_locked(const std::string& path);
   void discard();
   void take_place();
+  void exchange_with_old();
 
   std::string path_;
   std::string member_;  ///< empty: the output is a file
@@ -43,6 +46,15 @@ class AtomicOutput {
   std::optional<File> file_;
   int lock_ = -1;  ///< descriptor of the temporary file or folder, locked during the object's life
 };
+
+/// Removes what all outputs of this process have written so far, and keeps them from being committed: to be called
+/// before the process ends at once, as after a signal. Returns the names that the outputs were to have. Thread-safe; a
+/// commit() that has begun is waited for.
+std::vector<std::string> discard_unfinished_outputs();
+
+/// Where a path leads: the path itself, or the target of a symbolic link, which need not exist. Throws IoError if links
+/// lead in a circle.
+std::string target_of_links(const std::string& path);
 
 /// The folder part of a path; "." if it has none.
 std::string folder_of(const std::string& path);

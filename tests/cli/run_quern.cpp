@@ -60,6 +60,7 @@ CStrings environment_of(const Surroundings& surroundings) {
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
+  for (const int descriptor : surroundings.closed) ::close(descriptor);
   ::alarm(max_seconds);
   if (surroundings.max_file_bytes > 0) {
     const rlimit limit{surroundings.max_file_bytes, surroundings.max_file_bytes};
@@ -145,9 +146,9 @@ void RunningQuern::write(const std::string& bytes) {
   }
 }
 
-void RunningQuern::kill(int signal) {
+int RunningQuern::kill(int signal) {
   ::kill(process_, signal);
-  wait();
+  return wait();
 }
 
 int RunningQuern::finish() {

@@ -22,6 +22,7 @@ struct Surroundings {
   std::string working_folder;                                  ///< empty: the test's own
   std::string output_path;                                     ///< where standard output goes; empty: it is captured
   std::size_t max_file_bytes = 0;                              ///< largest size of a file; 0: no limit
+  std::vector<int> closed = {};                                ///< descriptors among 0 to 2 that are closed
 };
 
 struct RunOutcome {
@@ -48,7 +49,10 @@ class RunningQuern {
   void write(const std::string& bytes);
   /// The next line of its output, without its end; waits at most a minute for it.
   std::string read_line();
-  void kill(int signal);
+  /// Sends a signal and waits for the end: the exit status, or 128 + the number of the signal that ended it.
+  int kill(int signal);
+  /// Waits for it, while its input stays open; the exit status as in finish().
+  int exit_status() { return wait(); }
   /// Ends its input and waits for it; the exit status, or 128 + the number of the signal that ended it.
   int finish();
   /// Of the run, once it has ended.

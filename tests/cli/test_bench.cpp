@@ -101,7 +101,7 @@ TEST_CASE("bench query measures exact and quantized scores side by side", "[cli]
 TEST_CASE("bench query prints tables for people", "[cli][measure]") {
   const SampleIndexes indexes;
   const RunOutcome outcome = run_quern({"bench", "query", indexes.newpfd, "-q", "-", "-k", "10", "--repeats", "1"},
-                                       {"1:water mill\n2:stone\n", {}, {}, {}, 0});
+                                       {"1:water mill\n2:stone\n", {}, {}, {}, 0, {}});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   for (const char* shown : {"quern 0.", "maxscore", "bmw", "and-or", "k = 10", "2 queries", "p99.9", "terms"})
@@ -186,7 +186,7 @@ TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
   const auto run = [&](const CommandLine& options, const std::string& input = "1:water\n") {
     CommandLine arguments = {"bench", "query", indexes.newpfd, "-q", "-"};
     arguments.insert(arguments.end(), options.begin(), options.end());
-    return run_quern(arguments, {input, {}, {}, {}, 0});
+    return run_quern(arguments, {input, {}, {}, {}, 0, {}});
   };
   CHECK(run({"-k", "0"}).exit_status == 2);
   CHECK(run({"-k", "10,0"}).exit_status == 2);

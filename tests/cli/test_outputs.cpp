@@ -114,6 +114,93 @@ TEST_CASE("a killed run leaves the old output, and the next one cleans up", "[cl
   }
 }
 
+TEST_CASE("SIGINT and SIGTERM remove unfinished output at once", "[cli][output]") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    INFO("signal " << signal);
+    const TemporaryFolder folder;
+    RunningQuern running({"index", "-", "-o", folder.path("index")});
+    running.write(small_jsonl);
+    REQUIRE(waits_for([&] { return has_leftovers(folder.path("")); }));
+    CHECK(running.kill(signal) == 128 + signal);
+    CHECK(names_in(folder.path("")).empty());
+  }
+}
+
+TEST_CASE("Closed standard streams are not replaced by files that a command opens", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  const std::string sound = read_file(index + "/index.quern");
+  for (const std::vector<int>& closed : {std::vector{2}, std::vector{1}, std::vector{1, 2}, std::vector{0, 1, 2}}) {
+    Surroundings surroundings;
+    surroundings.closed = closed;
+    INFO(closed.size() << " closed streams, the last " << closed.back());
+    CHECK(run_quern({"index", corpus, "-o", index, "--force"}, surroundings).exit_status == 0);
+    CHECK(read_file(index + "/index.quern") == sound);
+    // A message that is lost, and a run that is.
+    CHECK(run_quern({"index", corpus, "-o", index}, surroundings).exit_status == 1);
+    const bool prints = std::find(closed.begin(), closed.end(), 1) == closed.end();
+    CHECK(run_quern({"query", index, "--query", "mill"}, surroundings).exit_status == (prints ? 0 : 1));
+  }
+  Surroundings without_input;
+  without_input.closed = {0};
+  const RunOutcome outcome = run_quern({"query", index, "-q", "-"}, without_input);
+  CHECK(outcome.exit_status == 1);
+  CHECK(contains(outcome.err, "standard input"));
+}
+
+TEST_CASE("Output that would overwrite input, or another output, is wrong usage", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), queries = folder.write("queries", "1:mill\n"),
+                    collection = folder.path("collection"), index = folder.path("index"), run = folder.path("run"),
+                    link = folder.path("link"), dangling = folder.path("dangling");
+  REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0);
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  std::filesystem::create_symlink(queries, link);
+  std::filesystem::create_symlink(run, dangling);
+  const std::string member = index + "/index.quern";
+  const auto contents = [&] {
+    return read_file(corpus) + read_file(queries) + read_file(collection) + read_file(member);
+  };
+  const std::string before = contents();
+  for (const CommandLine& arguments :
+       {CommandLine{"parse", corpus, "-o", corpus}, CommandLine{"order", collection, "-o", collection},
+        CommandLine{"build", collection, "-o", collection}, CommandLine{"index", corpus, "-o", corpus},
+        CommandLine{"query", index, "-q", queries, "-o", queries},
+        CommandLine{"query", index, "-q", queries, "-o", link}, CommandLine{"query", index, "-q", link, "-o", queries},
+        CommandLine{"query", index, "-q", queries, "-o", member},
+        CommandLine{"query", index, "-q", queries, "-o", run, "--stats", run},
+        CommandLine{"query", index, "-q", queries, "-o", run, "--stats", folder.path("./run")},
+        CommandLine{"query", index, "-q", queries, "-o", dangling, "--stats", run},
+        CommandLine{"intersect", index, "-q", queries, "-o", queries},
+        CommandLine{"export", index, "--to", "ciff", "-o", member}, CommandLine{"synth", "--df", index, "-o", index}}) {
+    CommandLine forced = arguments;
+    forced.push_back("--force");
+    const RunOutcome outcome = run_quern(forced);
+    INFO(arguments.front() << " " << arguments.back() << "\n" << outcome.err);
+    CHECK(outcome.exit_status == 2);
+    CHECK(contains(outcome.err, "choose another name"));
+    REQUIRE(contents() == before);
+  }
+  // A word that happens to be the name of the output is no file.
+  CHECK(run_quern({"query", index, "--query", "mill", "-o", folder.path("mill")}).exit_status == 0);
+}
+
+TEST_CASE("Output to a symbolic link is written to the link's target", "[cli][output]") {
+  const TemporaryFolder folder, elsewhere;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  for (const char* target : {"new", "old"}) {
+    const std::string link = folder.path(target), run = elsewhere.path(target);
+    std::filesystem::create_symlink(run, link);
+    if (target == std::string("old")) elsewhere.write("old", "x");
+    CHECK(run_quern({"query", index, "--query", "mill", "-o", link, "--force"}).exit_status == 0);
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(contains(read_file(run), "Q0"));
+  }
+  CHECK(names_in(elsewhere.path("")) == CommandLine{"new", "old"});
+}
+
 TEST_CASE("a full disk fails each stage, leaves no files and keeps the old output", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", wide_corpus());

@@ -18,6 +18,7 @@
 #include "command.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
+#include "output_files.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {
@@ -283,10 +284,11 @@ void add_query_command(CLI::App& program) {
   command->add_option("--tag", arguments->tag, "Name of the run in trec output")
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
-      ->type_name("FILE");
+  mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
+                  ->type_name("FILE"));
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE");
+  mark_output(
+      command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE"));
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern query my.quern --query \"water mill\""},

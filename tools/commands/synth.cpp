@@ -8,6 +8,7 @@
 #include "quern/synth/synth_index.hpp"
 
 #include "command.hpp"
+#include "output_files.hpp"
 #include "query_options.hpp"
 #include "stage_options.hpp"
 
@@ -163,17 +164,19 @@ void add_synth_command(CLI::App& program) {
   add_build_options(*command, synth.build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   command->get_option("--output")->required(false);
-  command
-      ->add_option(
-          "--links", arguments->links,
-          "Write links between the documents: lines from<TAB>to of docnos, compressed if the name ends in .gz or .zst")
-      ->type_name("FILE");
+  mark_output(
+      command
+          ->add_option("--links", arguments->links,
+                       "Write links between the documents: lines from<TAB>to of docnos, compressed if the name ends in "
+                       ".gz or .zst")
+          ->type_name("FILE"));
   command->add_option("--mean-links", arguments->mean_links, "Mean links per document")
       ->type_name("X")
       ->check(range_validator(0.0, 1e4))
       ->capture_default_str();
-  command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")
-      ->type_name("FOLDER");
+  mark_output(
+      command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")
+          ->type_name("FOLDER"));
   add_common_options(*command, arguments->common);
   set_notes(*command,
             {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},

@@ -25,23 +25,6 @@ std::string without_brackets(const std::string& list) {
   return list.starts_with('[') && list.ends_with(']') ? list.substr(1, list.size() - 2) : list;
 }
 
-OptionText describe_option(const CLI::Option& option) {
-  OptionText text;
-  if (option.get_positional()) {
-    text.names = {option.get_name(true)};
-  } else {
-    for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
-    for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
-  }
-  if (option.get_type_size() != 0) take_type(option.get_type_name(), text);
-  text.default_value = without_brackets(option.get_default_str());
-  text.description = option.get_description();
-  text.required = option.get_required();
-  text.is_list = option.get_delimiter() != '\0';
-  text.repeats = option.get_positional() && option.get_expected_max() > 1;
-  return text;
-}
-
 std::vector<std::string> path_of(const CLI::App& command) {
   std::vector<std::string> path;
   for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) path.push_back(at->get_name());
@@ -129,12 +112,29 @@ void set_notes(CLI::App& command, const std::vector<std::string>& notes, const s
   command.footer(footer);
 }
 
+OptionText describe(const CLI::Option& option) {
+  OptionText text;
+  if (option.get_positional()) {
+    text.names = {option.get_name(true)};
+  } else {
+    for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  }
+  if (option.get_type_size() != 0) take_type(option.get_type_name(), text);
+  text.default_value = without_brackets(option.get_default_str());
+  text.description = option.get_description();
+  text.required = option.get_required();
+  text.is_list = option.get_delimiter() != '\0';
+  text.repeats = option.get_positional() && option.get_expected_max() > 1;
+  return text;
+}
+
 CommandText describe(const CLI::App& command) {
   CommandText text;
   text.path = path_of(command);
   text.summary = command.get_description();
   for (const CLI::Option* option : command.get_options())
-    (option->get_positional() ? text.arguments : text.options).push_back(describe_option(*option));
+    (option->get_positional() ? text.arguments : text.options).push_back(describe(*option));
   // CLI11 defines --help first; it matters least.
   if (!text.options.empty()) std::rotate(text.options.begin(), text.options.begin() + 1, text.options.end());
   for (const CLI::App* below : command.get_subcommands({})) text.commands.push_back(describe(*below));

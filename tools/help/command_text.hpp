@@ -50,6 +50,7 @@ struct CommandText {
 void set_notes(CLI::App& command, const std::vector<std::string>& notes, const std::vector<Example>& examples);
 
 CommandText describe(const CLI::App& command);
+OptionText describe(const CLI::Option& option);
 /// The command itself and all below it.
 std::vector<const CommandText*> with_all_below(const CommandText& command);
 

@@ -1,0 +1,68 @@
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "quern/io/atomic_output.hpp"
+
+namespace quern::tools {
+namespace {
+
+/// Writes to standard error past all buffers: other threads may hold their locks.
+void write_message(const std::string& text) {
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t size = ::write(STDERR_FILENO, text.data() + written, text.size() - written);
+    if (size <= 0) return;
+    written += static_cast<std::size_t>(size);
+  }
+}
+
+[[noreturn]] void end_on(int signal) {
+  std::string text = fmt::format("\nquern: ended by {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
+  const char* separator = "; not written: ";
+  for (const std::string& name : discard_unfinished_outputs()) {
+    text += separator + name;
+    separator = ", ";
+  }
+  write_message(text + "\n");
+  ::_exit(128 + signal);
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+void occupy_standard_streams() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The lowest free descriptor is this one. Opened the wrong way round, so that its use is an error; but a message
+    // that can't be shown is none.
+    const int opened = ::open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
+    if (opened != descriptor) ::_exit(1);
+  }
+}
+
+void end_cleanly_on_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM})
+    if (!is_ignored(signal)) ::sigaddset(&signals, signal);
+  // Threads inherit the mask, so that the one below is the only one that takes these signals.
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] {
+    int signal = 0;
+    if (::sigwait(&signals, &signal) == 0) end_on(signal);
+  }).detach();
+}
+
+}  // namespace quern::tools
