@@ -15,6 +15,7 @@ ChunkStream::~ChunkStream() {
     stopped_ = true;
   }
   changed_.notify_all();
+  interrupt_.stop();
   thread_.join();
 }
 
@@ -49,7 +50,7 @@ void ChunkStream::run() {
 }
 
 void ChunkStream::read_file(std::uint32_t file) {
-  const std::unique_ptr<ByteSource> source = ByteSource::open(files_[file].path);
+  const std::unique_ptr<ByteSource> source = ByteSource::open(files_[file].path, &interrupt_);
   std::uint64_t compressed_bytes = 0;
   Chunk chunk;
   do {

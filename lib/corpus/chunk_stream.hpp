@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/corpus/corpus_files.hpp"
+#include "quern/io/read_interrupt.hpp"
 
 namespace quern {
 
@@ -24,7 +25,7 @@ struct Chunk {
 class ChunkStream {
  public:
   explicit ChunkStream(std::vector<CorpusFile> files);
-  /// Stops the thread; waits for a read that is under way.
+  /// Stops the thread, also while it waits for input.
   ~ChunkStream();
 
   /// Replaces `chunk`, whose memory is used again; false at the end of the last file. Throws what the reading threw.
@@ -48,6 +49,7 @@ class ChunkStream {
   bool done_ = false;
   bool stopped_ = false;
   std::exception_ptr failure_;
+  ReadInterrupt interrupt_;
   std::thread thread_;
 };
 

@@ -33,7 +33,9 @@ std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw) {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> ByteSource::open(const std::string& path) { return decompressing(RawSource::open(path)); }
+std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt) {
+  return decompressing(RawSource::open(path, interrupt));
+}
 
 std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
   return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)));

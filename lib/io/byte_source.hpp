@@ -6,6 +6,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/io/file.hpp"
+#include "quern/io/read_interrupt.hpp"
 
 namespace quern {
 
@@ -17,8 +18,8 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   /// Opens a file, a pipe, or standard input ("-"). Throws IoError if it can't be opened or read, InvalidArgument
-  /// if it is a folder.
-  static std::unique_ptr<ByteSource> open(const std::string& path);
+  /// if it is a folder. With `interrupt`, which must outlive the source, its input is at its end once that is stopped.
+  static std::unique_ptr<ByteSource> open(const std::string& path, const ReadInterrupt* interrupt = nullptr);
   /// The same bytes from memory, under a name for messages.
   static std::unique_ptr<ByteSource> of_memory(std::string name, std::string bytes);
 

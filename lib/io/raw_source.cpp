@@ -12,8 +12,9 @@
 
 namespace quern {
 
-std::unique_ptr<RawSource> RawSource::open(const std::string& path) {
+std::unique_ptr<RawSource> RawSource::open(const std::string& path, const ReadInterrupt* interrupt) {
   std::unique_ptr<RawSource> source(new RawSource(path == "-" ? "standard input" : path));
+  source->interrupt_ = interrupt;
   if (path == "-") {
     source->descriptor_ = STDIN_FILENO;
   } else {
@@ -34,7 +35,7 @@ std::unique_ptr<RawSource> RawSource::of_memory(std::string name, std::string by
 
 std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
   if (at_end_) return 0;
-  for (;;) {
+  while (interrupt_ == nullptr || interrupt_->wait(descriptor_, name_)) {
     // Pipes don't support pread.
     const ssize_t got = ::read(descriptor_, to.data(), to.size());
     if (got < 0 && errno == EINTR) continue;
@@ -43,6 +44,8 @@ std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
     bytes_read_ += static_cast<std::uint64_t>(got);
     return static_cast<std::size_t>(got);
   }
+  at_end_ = true;
+  return 0;
 }
 
 std::size_t RawSource::read(std::span<std::uint8_t> to) {

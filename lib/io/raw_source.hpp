@@ -6,6 +6,7 @@
 #include "quern/core/types.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
+#include "quern/io/read_interrupt.hpp"
 
 namespace quern {
 
@@ -13,7 +14,7 @@ namespace quern {
 /// read ahead can be inspected before they are taken.
 class RawSource : public ByteSource {
  public:
-  static std::unique_ptr<RawSource> open(const std::string& path);
+  static std::unique_ptr<RawSource> open(const std::string& path, const ReadInterrupt* interrupt);
   static std::unique_ptr<RawSource> of_memory(std::string name, std::string bytes);
 
   std::size_t read(std::span<std::uint8_t> to) override;
@@ -37,6 +38,7 @@ class RawSource : public ByteSource {
   std::string name_;
   std::optional<File> file_;
   int descriptor_ = -1;
+  const ReadInterrupt* interrupt_ = nullptr;
   Bytes buffer_;
   std::size_t taken_ = 0;   ///< of the buffer
   std::size_t filled_ = 0;  ///< of the buffer

@@ -1,7 +1,5 @@
 #include "quern/query/query_stream.hpp"
 
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,17 +23,14 @@ QueryStream::QueryStream(const std::string& path, const std::string& name, Query
     : file_(open_unless_standard_input(path)),
       name_(name),
       parser_(format, name_),
-      collector_(max_queries, wait),
-      stop_event_(::eventfd(0, EFD_CLOEXEC)) {
-  if (stop_event_ < 0) throw_errno("can't wait for", name_);
+      collector_(max_queries, wait) {
   thread_ = std::thread([this] { read_all(); });
 }
 
 QueryStream::~QueryStream() {
   collector_.close();
-  ::eventfd_write(stop_event_, 1);
+  interrupt_.stop();
   thread_.join();
-  ::close(stop_event_);
 }
 
 std::vector<Query> QueryStream::next() {
@@ -71,17 +66,12 @@ void QueryStream::take_line(std::string_view line) {
 
 std::size_t QueryStream::read_some(std::span<char> to) const {
   const int descriptor = file_ ? file_->descriptor() : STDIN_FILENO;
-  for (;;) {
-    pollfd waiting[] = {{descriptor, POLLIN, 0}, {stop_event_, POLLIN, 0}};
-    if (::poll(waiting, 2, -1) < 0) {
-      if (errno == EINTR) continue;
-      throw_errno("can't wait for", name_);
-    }
-    if (waiting[1].revents != 0) return 0;
+  while (interrupt_.wait(descriptor, name_)) {
     const ssize_t size = ::read(descriptor, to.data(), to.size());
     if (size >= 0) return static_cast<std::size_t>(size);
     if (errno != EINTR && errno != EAGAIN) throw_errno("can't read", name_);
   }
+  return 0;
 }
 
 }  // namespace quern

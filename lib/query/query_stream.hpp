@@ -10,6 +10,7 @@
 
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/file.hpp"
+#include "quern/io/read_interrupt.hpp"
 #include "quern/query/batch_collector.hpp"
 
 namespace quern {
@@ -41,7 +42,7 @@ class QueryStream {
   std::string name_;
   QueryLineParser parser_;
   BatchCollector<Query> collector_;
-  int stop_event_ = -1;
+  ReadInterrupt interrupt_;
   std::exception_ptr thrown_;  ///< set by the reading thread before it finishes the collector
   std::thread thread_;
 };

@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+
+namespace quern {
+
+/// Lets one thread end another's wait for input that may never come: from a pipe or a terminal that stays open.
+class ReadInterrupt {
+ public:
+  /// Throws IoError if the system has no descriptor left.
+  ReadInterrupt();
+  ~ReadInterrupt();
+  ReadInterrupt(const ReadInterrupt&) = delete;
+  ReadInterrupt& operator=(const ReadInterrupt&) = delete;
+
+  /// Ends wait(), now and from now on. By any thread.
+  void stop() noexcept;
+  /// Waits until `descriptor` has bytes or is at its end: true; false once stop() is called. Throws IoError, with
+  /// `name`.
+  bool wait(int descriptor, const std::string& name) const;
+
+ private:
+  int event_ = -1;
+};
+
+}  // namespace quern
