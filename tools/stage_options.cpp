@@ -135,7 +135,8 @@ Json to_json(const ParseReport& report) {
           {"tokens", report.tokens},
           {"postings", report.postings},
           {"links", report.links},
-          {"bad_documents", report.bad_documents}};
+          {"bad_documents", report.bad_documents},
+          {"skipped_files", report.skipped_files}};
 }
 
 Json to_json(const LinkCounts& counts) {
@@ -176,6 +177,11 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
     say(options, "quern: bad document: " + report.bad_documents[i]);
   if (report.bad > shown)
     say(options, fmt::format("quern: {} more bad documents (--json lists the first hundred)", report.bad - shown));
+  for (std::size_t i = 0; i < std::min(shown, report.skipped_files.size()); ++i)
+    say(options, "quern: skipped " + report.skipped_files[i] + ": no known corpus format");
+  if (report.skipped_files.size() > shown)
+    say(options, fmt::format("quern: skipped {} more files of unknown format (--json lists them)",
+                             report.skipped_files.size() - shown));
   if (report.duplicates > 0)
     say(options,
         fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));

@@ -36,10 +36,14 @@ const CorpusFormat& corpus_format_named(std::string_view name) {
   return find_named(all_corpus_formats(), name, "corpus format");
 }
 
+const CorpusFormat* find_corpus_format(std::string_view head) {
+  for (const CorpusFormat* format : all_corpus_formats())
+    if (format->detect(head)) return format;
+  return nullptr;
+}
+
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name) {
-  for (const CorpusFormat* format : all_corpus_formats()) {
-    if (format->detect(head)) return *format;
-  }
+  if (const CorpusFormat* format = find_corpus_format(head)) return *format;
   for (const UnreadableFormat& format : unreadable_formats) {
     if (head.substr(0, format.magic.size()) == format.magic)
       throw InvalidArgument(fmt::format("{} is {}", file_name, format.message));

@@ -76,7 +76,9 @@ const std::vector<const CorpusFormat*>& all_corpus_formats();
 /// Throws InvalidArgument, with all names, if no format has that name.
 const CorpusFormat& corpus_format_named(std::string_view name);
 
-/// The format of a file that begins with `head`. Throws InvalidArgument, with the file's name and the remedy, if none
+/// The format of a file that begins with `head`; null if none fits.
+const CorpusFormat* find_corpus_format(std::string_view head);
+/// The same. Throws InvalidArgument, with the file's name and the remedy, if none
 /// fits.
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name);
 

@@ -64,6 +64,7 @@ class CorpusParser {
     start();
     run_pipeline();
     if (report_.indexed == 0) refuse_empty_corpus();
+    report_.skipped_files = reader_.skipped_files();
     resources_.progress->start("lexicon", 0, "terms");
     const LexiconBuilder::Counts counts = lexicon_.finish(writer_);
     report_.terms = counts.terms;
@@ -166,11 +167,12 @@ class CorpusParser {
   }
 
   [[noreturn]] void refuse_empty_corpus() const {
-    const auto& empty = reader_.empty_files();
+    const auto &empty = reader_.empty_files(), &skipped = reader_.skipped_files();
     std::string text =
         fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
                     empty.empty() ? files_.front().path : empty.front(), report_.read, report_.skipped, report_.bad);
     if (!empty.empty()) text += "; the file is empty";
+    if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
     throw InvalidArgument(text + "; name another corpus, or give its --format");
   }

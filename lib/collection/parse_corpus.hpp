@@ -30,6 +30,7 @@ struct ParseReport {
   std::uint64_t bytes = 0;  ///< of records, decompressed
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;
   std::vector<std::string> bad_documents;  ///< "file:offset: reason" of the first hundred
+  std::vector<std::string> skipped_files;  ///< of folders, which no corpus format fits
 };
 
 /// Parses a corpus into a collection file, in parallel, within the memory budget. The bytes written depend on corpus

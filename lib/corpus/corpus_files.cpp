@@ -40,12 +40,12 @@ class FileFinder {
 
   void add(const std::string& path) {
     if (path == "-") {
-      files.push_back({path, 0});
+      files.push_back({path, 0, false});
       return;
     }
     const struct stat status = status_of(path);
     if (!S_ISDIR(status.st_mode)) {
-      add_file(path, status);
+      add_file(path, status, false);
       return;
     }
     const std::size_t before = files.size();
@@ -57,9 +57,10 @@ class FileFinder {
   }
 
  private:
-  void add_file(const std::string& path, const struct stat& status) {
+  void add_file(const std::string& path, const struct stat& status, bool found_in_folder) {
     if (::access(path.c_str(), R_OK) != 0) throw_errno("can't read", path);
-    files.push_back({path, S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0});
+    const std::uint64_t size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+    files.push_back({path, size, found_in_folder});
   }
 
   void add_folder(const std::string& folder, const struct stat& status) {
@@ -72,7 +73,7 @@ class FileFinder {
       if (S_ISDIR(entry.st_mode)) {
         add_folder(path, entry);
       } else if (S_ISREG(entry.st_mode)) {
-        add_file(path, entry);
+        add_file(path, entry, true);
       }
     }
     open_folders_.pop_back();

@@ -10,6 +10,7 @@ namespace quern {
 struct CorpusFile {
   std::string path;
   std::uint64_t size_bytes = 0;
+  bool found_in_folder = false;  ///< it was not named itself
 };
 
 /// The files that the arguments name, in their order: files as given (twice where given twice), folders recursively in

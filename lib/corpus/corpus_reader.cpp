@@ -27,6 +27,17 @@ std::vector<std::string> file_names(const std::vector<CorpusFile>& files) {
   return names;
 }
 
+/// Of a file that is skipped: there are no records.
+class NoRecords final : public RecordFinder {
+ public:
+  using RecordFinder::RecordFinder;
+
+ private:
+  Step scan(std::string_view window, std::size_t, bool) override {
+    return {Step::ran_out, window.size(), window.size()};
+  }
+};
+
 }  // namespace
 
 CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options)
@@ -38,6 +49,7 @@ CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options)
     throw InvalidArgument("--max-document is at most 4G");
   }
   if (files.size() > std::numeric_limits<std::uint32_t>::max()) throw InvalidArgument("more than 2^32 corpus files");
+  for (const CorpusFile& file : files) found_in_folder_.push_back(file.found_in_folder);
   chunks_ = std::make_unique<ChunkStream>(std::move(files));
 }
 
@@ -125,8 +137,18 @@ void CorpusReader::begin_file(RecordBatch& batch) {
     advance(window.size());
     return;
   }
-  format_ = given_format_ ? given_format_ : &detect_corpus_format(window.substr(0, detection_bytes), names_[file_]);
-  finder_ = format_->make_finder(options_.max_document_bytes);
+  format_ = format_of_file(window.substr(0, detection_bytes));
+  if (format_) {
+    finder_ = format_->make_finder(options_.max_document_bytes);
+  } else {
+    skipped_files_.push_back(names_[file_]);
+    finder_ = std::make_unique<NoRecords>(options_.max_document_bytes);
+  }
+}
+
+const CorpusFormat* CorpusReader::format_of_file(std::string_view head) const {
+  if (given_format_) return given_format_;
+  return found_in_folder_[file_] ? find_corpus_format(head) : &detect_corpus_format(head, names_[file_]);
 }
 
 }  // namespace quern

@@ -59,24 +59,29 @@ class CorpusReader {
 
   /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have bad
   /// records only, or none at all, and is as large as its largest record asks for. Throws CorruptFile and IoError as
-  /// ByteSource does, and InvalidArgument if no format fits a file.
+  /// ByteSource does, and InvalidArgument if no format fits a file that was named itself.
   bool next(RecordBatch& batch);
 
   const std::string& file_name(std::uint32_t file) const { return names_[file]; }
   /// Files without any byte but white space, met so far.
   const std::vector<std::string>& empty_files() const { return empty_files_; }
+  /// Files of folders that no format fits, met so far. A file that was named itself is an error instead.
+  const std::vector<std::string>& skipped_files() const { return skipped_files_; }
 
  private:
   bool read_chunk(RecordBatch& batch);
   void reserve(std::string& bytes, std::size_t more_bytes) const;
   void begin_file(RecordBatch& batch);
+  /// Null if the file is to be skipped.
+  const CorpusFormat* format_of_file(std::string_view head) const;
   void take(const RecordFinder::Found& found, RecordBatch& batch);
   void advance(std::size_t consumed) { window_begin_ += consumed, window_offset_ += consumed; }
 
   CorpusOptions options_;
   const CorpusFormat* given_format_ = nullptr;
   std::vector<std::string> names_;
-  std::vector<std::string> empty_files_;
+  std::vector<bool> found_in_folder_;  ///< of each file
+  std::vector<std::string> empty_files_, skipped_files_;
 
   std::unique_ptr<ChunkStream> chunks_;
   Chunk chunk_;

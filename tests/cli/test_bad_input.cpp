@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
@@ -168,6 +170,41 @@ TEST_CASE("at most --max-errors bad documents are skipped, and reported with fil
     CHECK(std::string(parsed["bad_documents"][i]).starts_with(corpus + places[i]));
   CHECK(contains(passed.err, places[0]));
   CHECK(run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "0", "--force"}).exit_status == 1);
+}
+
+TEST_CASE("Files of a folder that no format fits are skipped and named; one that was named itself is an error",
+          "[cli]") {
+  const TemporaryFolder folder;
+  folder.write("corpus/a.jsonl", small_jsonl);
+  const std::string other = folder.write("corpus/README.txt", "About these files.\n");
+  folder.write("corpus/z.jsonl", "{\"id\":\"z\",\"contents\":\"the last mill\"}\n");
+  const RunOutcome outcome = run_quern({"parse", folder.path("corpus"), "-o", folder.path("collection"), "--json"});
+  CHECK(outcome.exit_status == 0);
+  CHECK(contains(outcome.err, "skipped " + other));
+  CHECK(outcome.json()["indexed"] == 4);
+  CHECK(outcome.json()["skipped_files"] == CommandLine{other});
+  check_failure(run_quern({"parse", other, "-o", folder.path("other")}), other);
+  folder.write("texts/README.txt", "About other files.\n");
+  check_failure(run_quern({"parse", folder.path("texts"), "-o", folder.path("other")}),
+                folder.path("texts/README.txt"));
+}
+
+TEST_CASE("A pipe where a Quern file is needed is an error, not a wait", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const CommandLine& arguments :
+       {CommandLine{"verify", pipe}, CommandLine{"inspect", pipe}, CommandLine{"query", pipe, "--query", "a"},
+        CommandLine{"build", pipe, "-o", folder.path("index")}}) {
+    INFO(arguments.front());
+    check_failure(run_quern(arguments), pipe);
+  }
+}
+
+TEST_CASE("An error ends a command whose standard input stays open", "[cli]") {
+  const TemporaryFolder folder;
+  RunningQuern running({"parse", "-", "-o", folder.path("nowhere/collection")});
+  CHECK(running.exit_status() == 1);
 }
 
 TEST_CASE("files that are not an index, or of another kind, are distinguished", "[cli]") {
