@@ -91,6 +91,9 @@ TEST_CASE("bad logs, budgets and lambdas are refused with different messages", "
   const ScoredSample pages;
   CHECK(pages.plan("p", {"--budget", "half"}).exit_status == 2);
   CHECK(pages.plan("p", {"--budget", "-5%"}).exit_status == 2);
+  const RunOutcome tiny = pages.plan("p", {"--budget", "20"});
+  CHECK(tiny.exit_status == 1);
+  CHECK(contains(tiny.err, "a share such as 20%"));
   CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "1.5"}).exit_status == 2);
   CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "0"}).exit_status == 1);
   CHECK(pages.plan("p", {"--budget", "1M", "--block", "100"}).exit_status == 1);

@@ -45,7 +45,11 @@ void run(PlanArguments arguments) {
     log.add(text);
   });
   const LogDemand demand = measure_demand(engine, blocks, log, arguments.plan.demand, resources);
-  write_plan(out.file(), make_plan(engine, blocks, demand, arguments.plan));
+  const CachePlan plan = make_plan(engine, blocks, demand, arguments.plan);
+  if (plan.lists.empty() && arguments.plan.budget_bytes > 0)
+    throw InvalidArgument(fmt::format("a budget of {} holds no block of any list; give more, or a share such as 20%",
+                                      size_text(arguments.plan.budget_bytes)));
+  write_plan(out.file(), plan);
   out.commit();
   const PlanManifest manifest = PlanReader::open(arguments.output).manifest();
   say_plan(arguments.common, manifest, arguments.output);
