@@ -35,8 +35,6 @@ std::string continuing_on_cpu(const CudaError& error) {
 
 }  // namespace
 
-QueryDevice query_device_named(std::string_view name) { return find_named(all_query_devices, name, "device").value; }
-
 void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 
 FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,

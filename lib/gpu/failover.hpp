@@ -21,9 +21,6 @@ enum class QueryDevice : std::uint8_t { cpu, gpu, automatic };
 inline constexpr std::array<NamedValue<QueryDevice>, 3> all_query_devices = {
     {{"cpu", QueryDevice::cpu}, {"gpu", QueryDevice::gpu}, {"auto", QueryDevice::automatic}}};
 
-/// Throws InvalidArgument, with all names, if no device has this name.
-QueryDevice query_device_named(std::string_view name);
-
 /// Throws CudaError if this machine, or this build, has no GPU; InvalidArgument if it has none of that number.
 void require_gpu(unsigned gpu);
 
