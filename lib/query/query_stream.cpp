@@ -20,10 +20,7 @@ std::optional<File> open_unless_standard_input(const std::string& path) {
 
 QueryStream::QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
                          std::chrono::milliseconds wait)
-    : file_(open_unless_standard_input(path)),
-      name_(name),
-      parser_(format, name_),
-      collector_(max_queries, wait) {
+    : file_(open_unless_standard_input(path)), name_(name), parser_(format, name_), collector_(max_queries, wait) {
   thread_ = std::thread([this] { read_all(); });
 }
 

@@ -7,8 +7,8 @@
 #include "../pipeline/use_index.hpp"
 #include "container_fuzzing.hpp"
 
-/// Whatever an index's sections hold, queries by every algorithm, intersections by every method, and cache plans by every
-/// policy find documents of the index, or throw one of the library's errors.
+/// Whatever an index's sections hold, queries by every algorithm, intersections by every method, and cache plans by
+/// every policy find documents of the index, or throw one of the library's errors.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   // Terms of the seeds: in all documents, in some, in one.
