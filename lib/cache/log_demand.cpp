@@ -43,7 +43,9 @@ void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const
 }  // namespace
 
 LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources)
-    : analyzer_(analyzer), sorted_(resources.tmp_folder, resources.memory_bytes / 2) {}
+    : analyzer_(analyzer),
+      max_group_bytes_(resources.memory_bytes / 8),
+      sorted_(resources.tmp_folder, resources.memory_bytes / 2) {}
 
 void LogQueries::add(std::string_view text) {
   ++queries_;
@@ -58,17 +60,21 @@ void LogQueries::add(std::string_view text) {
 std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {
   std::vector<LogQuery> group;
   std::string last;
-  std::uint64_t distinct = 0;
+  std::uint64_t distinct = 0, group_bytes = 0;
   sorted_.merge([&](std::string_view key, ByteView) {
     if (!group.empty() && key == last) {
       ++group.back().count;
       return;
     }
-    if (group.size() == queries_per_visit) {
+    LogQuery query{terms_of(key), 1};
+    const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
+    if (group.size() == queries_per_visit || (group_bytes > 0 && group_bytes + bytes > max_group_bytes_)) {
       visit(group);
       group.clear();
+      group_bytes = 0;
     }
-    group.push_back({terms_of(key), 1});
+    group.push_back(std::move(query));
+    group_bytes += bytes;
     last = key;
     ++distinct;
   });

@@ -33,12 +33,14 @@ class LogQueries {
   void add(std::string_view text);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
-  /// Calls visit(queries) for all distinct queries that have a term, some thousand at a time, ordered by their terms.
+  /// Calls visit(queries) for all distinct queries that have a term, ordered by their terms, as many at a time as an
+  /// eighth of the memory budget holds, some thousand at most.
   /// May be called once. Returns how many distinct queries there are.
   std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
 
  private:
   Analyzer analyzer_;
+  std::uint64_t max_group_bytes_;  ///< of queries that are visited together, with what they visit
   ExternalSort sorted_;
   std::uint64_t queries_ = 0;
 };
