@@ -16,14 +16,18 @@ ReadInterrupt::ReadInterrupt() : event_(::eventfd(0, EFD_CLOEXEC)) {
 
 ReadInterrupt::~ReadInterrupt() { ::close(event_); }
 
-void ReadInterrupt::stop() noexcept { ::eventfd_write(event_, 1); }
+void ReadInterrupt::stop() noexcept {
+  stopped_ = true;
+  ::eventfd_write(event_, 1);
+}
 
 bool ReadInterrupt::wait(int descriptor, const std::string& name) const {
-  for (;;) {
+  while (!stopped_) {
     pollfd waiting[] = {{descriptor, POLLIN, 0}, {event_, POLLIN, 0}};
-    if (::poll(waiting, 2, -1) >= 0) return waiting[1].revents == 0;
+    if (::poll(waiting, 2, -1) >= 0) return !stopped_;
     if (errno != EINTR) throw_errno("can't wait for", name);
   }
+  return false;
 }
 
 }  // namespace quern

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <string>
 
 namespace quern {
@@ -19,7 +20,8 @@ class ReadInterrupt {
   bool wait(int descriptor, const std::string& name) const;
 
  private:
-  int event_ = -1;
+  std::atomic<bool> stopped_ = false;
+  int event_ = -1;  ///< wakes a wait that has begun
 };
 
 }  // namespace quern
