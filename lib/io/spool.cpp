@@ -41,6 +41,10 @@ void Spool::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
 
 void Spool::move_to(FileAppender& out) {
   for_each_piece([&](ByteView piece) { out.write(piece); });
+  clear();
+}
+
+void Spool::clear() {
   buffer_.clear();
   spilled_ = 0;
 }

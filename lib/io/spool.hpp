@@ -51,6 +51,8 @@ class Spool {
   }
   /// Appends all bytes to `out`, and empties the spool.
   void move_to(FileAppender& out);
+  /// Empties the spool; the buffer and the work file are kept for what is appended next.
+  void clear();
 
  private:
   void spill();

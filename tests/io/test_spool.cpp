@@ -2,6 +2,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/random.hpp"
+#include "quern/io/piece_source.hpp"
 #include "quern/io/spool.hpp"
 
 #include "catch.hpp"
@@ -82,6 +83,24 @@ TEST_CASE("A spool that was moved to an output is empty and can be filled again"
   CHECK(std::equal(bytes.begin(), bytes.end(), written.begin()));
   CHECK(std::equal(bytes.begin(), bytes.begin() + 10000, written.begin() + 50000));
   CHECK(file.size() == written.size());
+}
+
+TEST_CASE("A spool that was cleared is filled anew, and its pieces join to what was appended", "[core]") {
+  const TemporaryFolder folder;
+  Spool spool(folder.path(""), 100);
+  for (const std::size_t size : {50u, 1000u, 0u, 99u, 333u}) {
+    spool.clear();
+    Bytes bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + size);
+    for (std::size_t at = 0; at < size; at += 30)
+      spool.append(ByteView(bytes).subspan(at, std::min<std::size_t>(30, size - at)));
+    for (const std::size_t begin : {std::size_t{0}, size / 3, size}) {
+      SpoolPieces pieces(spool, begin, 64);
+      std::string joined;
+      for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) joined += piece;
+      CHECK(joined == std::string(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end()));
+    }
+  }
 }
 
 TEST_CASE("A range reader joins bytes across its buffer, and ends where the range ends", "[core]") {
