@@ -50,8 +50,8 @@ class CorpusFormat {
   virtual std::string_view description() const = 0;
   /// Whether a file that begins with `head` (up to detection_bytes of it, decompressed) has this format.
   virtual bool detect(std::string_view head) const = 0;
-  /// For one file. Records of more than `max_record_bytes` are skipped.
-  virtual std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const = 0;
+  /// For one file.
+  virtual std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const = 0;
   /// Parses a record as the finder cut it. Replaces `out` (on skipped and bad ones what it holds means nothing).
   /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
   /// threads where each has its own scratch.

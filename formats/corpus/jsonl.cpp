@@ -185,8 +185,8 @@ class JsonlFormat : public CorpusFormat {
     return head.empty() || head.front() == '"' || head.front() == '}';
   }
 
-  std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const override {
-    return std::make_unique<JsonlRecordFinder>(max_record_bytes);
+  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
+    return std::make_unique<JsonlRecordFinder>(limits);
   }
 
   ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {

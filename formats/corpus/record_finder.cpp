@@ -1,8 +1,13 @@
 #include "quern/formats/corpus/record_finder.hpp"
 
+#include <algorithm>
+
 namespace quern {
 
-RecordFinder::Found RecordFinder::next(std::string_view window, std::uint64_t window_offset, bool last) {
+RecordFinder::Found RecordFinder::next(std::string_view window, std::uint64_t window_offset, bool last,
+                                       LookAhead& ahead) {
+  ahead_ = &ahead;
+  window_offset_ = window_offset;
   for (;;) {
     const Step step = scan(window, scanned_, last);
     switch (step.event) {
@@ -26,8 +31,8 @@ RecordFinder::Found RecordFinder::next(std::string_view window, std::uint64_t wi
   }
 }
 
-RecordFinder::Found RecordFinder::finish(std::size_t end) {
-  const bool too_large = skipping_ || end - begin_ > max_record_bytes_;
+RecordFinder::Found RecordFinder::finish(std::uint64_t end) {
+  const bool too_large = skipping_ || window_offset_ + end - record_offset_ > limits_.max_record_bytes;
   in_record_ = skipping_ = false;
   scanned_ = 0;
   if (too_large) {
@@ -37,15 +42,23 @@ RecordFinder::Found RecordFinder::finish(std::size_t end) {
 }
 
 RecordFinder::Found RecordFinder::wait(std::size_t window_size) {
-  // A record within the limit ends, at the latest, so far before the window's end that the scan would have seen it.
-  if (in_record_ && !skipping_ && window_size - begin_ > max_record_bytes_ + max_look_ahead_bytes) {
-    skipping_ = true;
-  }
   // One byte before the scan's place is kept to see whether a line begins there.
-  const std::size_t consumed = in_record_ && !skipping_ ? begin_ : scanned_ - (scanned_ > 0 ? 1 : 0);
-  begin_ -= skipping_ ? begin_ : consumed;
-  scanned_ -= consumed;
-  return {Found::need_more, 0, 0, consumed, 0, nullptr};
+  const std::size_t searched = scanned_ - (scanned_ > 0 ? 1 : 0);
+  // A record within the limit ends, at the latest, so far before the window's end that the scan would have seen it.
+  const bool becomes_too_large =
+      in_record_ && !skipping_ && record_bytes_before(window_size) > limits_.max_record_bytes + max_look_ahead_bytes;
+  skipping_ = skipping_ || becomes_too_large;
+  Found found{becomes_too_large ? Found::too_large : Found::need_more, 0, 0, searched, 0, nullptr};
+  if (in_record_ && !skipping_) {
+    if (searched > begin_ && record_bytes_before(searched) > limits_.max_in_memory) {
+      found = {Found::part, begin_, searched - begin_, searched, 0, nullptr};
+    } else {
+      found.consumed = begin_;
+    }
+  }
+  begin_ -= std::min<std::size_t>(begin_, found.consumed);
+  scanned_ -= found.consumed;
+  return found;
 }
 
 }  // namespace quern

@@ -86,8 +86,8 @@ class TrecRecordFinder : public RecordFinder {
 
 }  // namespace
 
-std::unique_ptr<RecordFinder> make_trec_record_finder(std::uint64_t max_record_bytes) {
-  return std::make_unique<TrecRecordFinder>(max_record_bytes);
+std::unique_ptr<RecordFinder> make_trec_record_finder(const RecordLimits& limits) {
+  return std::make_unique<TrecRecordFinder>(limits);
 }
 
 bool begins_with_trec_record(std::string_view head) {

@@ -86,8 +86,8 @@ class TrecTextFormat : public CorpusFormat {
   std::string_view name() const override { return "trectext"; }
   std::string_view description() const override { return "TREC text: <DOC> with <DOCNO>, <TITLE>, <TEXT>"; }
   bool detect(std::string_view head) const override { return begins_with_trec_record(head); }
-  std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const override {
-    return make_trec_record_finder(max_record_bytes);
+  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
+    return make_trec_record_finder(limits);
   }
 
   ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {

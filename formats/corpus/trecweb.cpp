@@ -96,8 +96,8 @@ class TrecWebFormat : public CorpusFormat {
     }
     return false;
   }
-  std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const override {
-    return make_trec_record_finder(max_record_bytes);
+  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
+    return make_trec_record_finder(limits);
   }
 
   ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {

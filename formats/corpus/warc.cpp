@@ -15,6 +15,9 @@ constexpr std::size_t max_version_line = 16;
 /// White space after a block in which the next record is searched, at most.
 constexpr std::size_t max_gap = 64;
 
+/// So much after a block shows whether the next record follows it.
+constexpr std::size_t max_after_block = max_gap + max_version_line;
+
 /// A header line that is longer is none.
 constexpr std::size_t max_header_line = 64 << 10;
 
@@ -117,23 +120,30 @@ class WarcRecordFinder : public RecordFinder {
 
   Step enter_block(std::string_view window, std::size_t at, bool last) {
     place_ = Place::lost;
-    if (has_length_ && !skipping()) {
-      const std::uint64_t header_length = at - record_begin();
-      // A length beyond the limit can't be checked without holding that much: it is ignored.
-      if (header_length <= max_record_bytes() && promised_bytes_ <= max_record_bytes() - header_length) {
-        place_ = Place::block;
-        promised_end_ = header_length + promised_bytes_;
-      }
+    const std::uint64_t header_bytes = record_bytes_before(at), max_bytes = limits().max_record_bytes;
+    // A length beyond the limit can't be checked without holding that much: it is ignored.
+    if (has_length_ && header_bytes <= max_bytes && promised_bytes_ <= max_bytes - header_bytes) {
+      place_ = Place::block;
+      promised_end_ = header_bytes + promised_bytes_;
     }
     return scan(window, at, last);
   }
 
   Step jump_over_block(std::string_view window, std::size_t from, bool last) {
-    const std::size_t end = record_begin() + promised_end_;
-    if (!last && window.size() < end + max_gap + max_version_line) return {Step::ran_out, from, 0, nullptr};
-    if (end <= window.size() && is_record_end(window.substr(end))) return {Step::ends, end, 0, nullptr};
+    const std::uint64_t end = window_place(promised_end_);
+    const bool shows_end = last || window.size() >= end + max_after_block;
+    if (!shows_end && promised_end_ <= limits().max_in_memory) return {Step::ran_out, from, 0, nullptr};
+    if (shows_end ? end <= window.size() && is_record_end(window.substr(end)) : is_record_end_ahead(end)) {
+      return {Step::ends, end, 0, nullptr};
+    }
     place_ = Place::lost;
     return find_version_line(window, from, last);
+  }
+
+  bool is_record_end_ahead(std::uint64_t end) const {
+    // With the record's last byte, as the file may end before it.
+    const std::string after = peek(end - 1, 1 + max_after_block);
+    return !after.empty() && is_record_end(std::string_view(after).substr(1));
   }
 
   static Step find_version_line(std::string_view window, std::size_t from, bool last) {
@@ -157,7 +167,7 @@ class WarcRecordFinder : public RecordFinder {
   bool has_length_ = false;
   Place place_ = Place::header;
   std::uint64_t promised_bytes_ = 0;
-  std::size_t promised_end_ = 0;  ///< counted from the record's begin
+  std::uint64_t promised_end_ = 0;  ///< counted from the record's begin
 };
 
 /// The header fields that matter here, as views of the record.
@@ -229,8 +239,8 @@ class WarcFormat : public CorpusFormat {
     while (!head.empty() && is_ascii_space(head.front())) head.remove_prefix(1);
     return begins_with_warc_record(head);
   }
-  std::unique_ptr<RecordFinder> make_finder(std::uint64_t max_record_bytes) const override {
-    return std::make_unique<WarcRecordFinder>(max_record_bytes);
+  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
+    return std::make_unique<WarcRecordFinder>(limits);
   }
 
   ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {

@@ -84,7 +84,15 @@ void ChunkBuilder::build(const RecordBatch& batch, ParsedChunk& chunk) {
 
   Bytes hashes;
   for (const RecordSpan& record : batch.records) {
-    const std::string_view bytes = batch.text(record);
+    const RecordText text = batch.text(record);
+    std::string_view bytes = text.head();
+    std::string whole;
+    if (!text.is_whole()) {
+      whole.clear();
+      const auto pieces = text.pieces();
+      for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) whole += piece;
+      bytes = whole;
+    }
     put_le(hashes, xxh3(as_bytes(bytes)));
     chunk.bytes += bytes.size();
     document_.clear();

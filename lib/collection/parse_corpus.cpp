@@ -55,7 +55,7 @@ class CorpusParser {
         resources_(resources),
         out_(out),
         files_(find_corpus_files(options.corpus)),
-        reader_(files_, options.reader),
+        reader_(files_, options.reader, resources),
         writer_(out, resources.tmp_folder),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32) {}

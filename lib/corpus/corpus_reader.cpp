@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
@@ -12,14 +13,13 @@ namespace {
 /// Less than this at the window's front is not worth moving what follows.
 constexpr std::size_t min_dropped_bytes = 64 << 10;
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
+/// A decompressor's window may take this part of the memory: what is common, up to 8 MB, fits 64 MB.
+constexpr std::uint64_t window_share = 4;
 
-/// Empties a text; gives its memory back where that is much more than usual (one huge document must not make every
-/// batch huge for good).
-void clear_text(std::string& text, std::uint64_t usual_bytes) {
-  if (text.capacity() > 4 * (usual_bytes + ChunkStream::chunk_bytes)) std::string().swap(text);
-  text.clear();
-}
+/// More than this is not reserved ahead for a batch.
+constexpr std::uint64_t max_reserved_bytes = std::uint64_t{8} << 20;
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
 std::vector<std::string> file_names(const std::vector<CorpusFile>& files) {
   std::vector<std::string> names;
@@ -40,8 +40,8 @@ class NoRecords final : public RecordFinder {
 
 }  // namespace
 
-CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options)
-    : options_(std::move(options)), names_(file_names(files)) {
+CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options, const Resources& resources)
+    : options_(std::move(options)), tmp_folder_(resources.tmp_folder), names_(file_names(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
   if (options_.batch_bytes == 0) throw InvalidArgument("a batch of 0 bytes can't be read; use at least 1");
   if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; use at least 1");
@@ -50,34 +50,36 @@ CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options)
   }
   if (files.size() > std::numeric_limits<std::uint32_t>::max()) throw InvalidArgument("more than 2^32 corpus files");
   for (const CorpusFile& file : files) found_in_folder_.push_back(file.found_in_folder);
-  chunks_ = std::make_unique<ChunkStream>(std::move(files));
+  file_bytes_ = std::make_unique<FileBytes>(std::move(files), resources.memory_bytes / window_share, tmp_folder_);
 }
 
 CorpusReader::~CorpusReader() = default;
 
 bool CorpusReader::next(RecordBatch& batch) {
-  clear_text(batch.bytes, options_.batch_bytes);
+  batch.bytes.clear();
+  batch.spools.clear();
   batch.records.clear();
   batch.bad.clear();
   batch.compressed_bytes = 0;
+  // Once for all: to grow it as bytes come would hold it twice. Memory that is not written to costs nothing.
+  batch.bytes.reserve(std::min(options_.batch_bytes, max_reserved_bytes) + RecordText::max_in_memory +
+                      4 * ChunkStream::chunk_bytes);
   batch.bytes.append(carry_);
-  clear_text(carry_, options_.batch_bytes);
+  window_bytes_ = &batch.bytes;
   window_begin_ = 0;
 
   // What the batch covers is counted in bytes of the files, so that it can't depend on how they were read.
   std::uint64_t covered_bytes = 0;
   std::uint64_t batch_from = window_offset_;
-  while (covered_bytes + (window_offset_ - batch_from) < options_.batch_bytes) {
+  while (covered_bytes + (done_offset() - batch_from) < options_.batch_bytes) {
     if (!finder_) {
       covered_bytes += window_offset_ - batch_from;
-      if (!read_chunk(batch)) return !batch.records.empty() || !batch.bad.empty();
+      if (!read_more(batch)) return !batch.records.empty() || !batch.bad.empty();
       batch_from = window_offset_ = 0;
       begin_file(batch);
       continue;
     }
-    const std::string_view window = std::string_view(batch.bytes).substr(window_begin_);
-    const RecordFinder::Found found = finder_->next(window, window_offset_, file_is_read_);
-    take(found, batch);
+    take(finder_->next(window(batch), window_offset_, file_bytes_->file_is_read(), *this), batch);
   }
   carry_.assign(batch.bytes, window_begin_);
   batch.bytes.resize(window_begin_);
@@ -85,16 +87,22 @@ bool CorpusReader::next(RecordBatch& batch) {
 }
 
 void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
-  const std::size_t begin = window_begin_ + found.begin;
   switch (found.kind) {
     case RecordFinder::Found::record:
-      batch.records.push_back({begin, found.size, file_, window_offset_ + found.begin, format_});
-      advance(found.consumed);
+      take_record(found, batch);
+      break;
+    case RecordFinder::Found::part:
+      if (!aside_) aside_offset_ = window_offset_ + found.begin;
+      set_aside(found.begin, found.size, batch);
       break;
     case RecordFinder::Found::bad:
-      batch.bad.push_back({file_, found.offset, found.reason});
+      batch.bad.push_back({file_bytes_->file(), found.offset, found.reason});
+      aside_.reset();
       advance(found.consumed);
       break;
+    case RecordFinder::Found::too_large:
+      aside_.reset();
+      [[fallthrough]];
     case RecordFinder::Found::need_more:
       if (found.consumed >= min_dropped_bytes) {
         batch.bytes.erase(window_begin_, found.consumed);
@@ -102,7 +110,7 @@ void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
       } else {
         advance(found.consumed);
       }
-      read_chunk(batch);
+      read_more(batch);
       break;
     case RecordFinder::Found::end:
       advance(found.consumed);
@@ -111,44 +119,69 @@ void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
   }
 }
 
-void CorpusReader::reserve(std::string& bytes, std::size_t more_bytes) const {
-  if (bytes.size() + more_bytes <= bytes.capacity()) return;
-  // To copy a large record while it grows would hold it twice; so the capacity grows to the
-  // maximum while the text is still small. Memory that is not written to costs nothing.
-  const std::size_t largest = window_begin_ + options_.max_document_bytes + 2 * ChunkStream::chunk_bytes;
-  const std::size_t next = 4 * bytes.capacity();
-  bytes.reserve(std::max(bytes.size() + more_bytes, next < largest / 2 ? next : largest));
+void CorpusReader::take_record(const RecordFinder::Found& found, RecordBatch& batch) {
+  RecordSpan record{window_begin_ + found.begin,  found.size, RecordSpan::no_spool, file_bytes_->file(),
+                    window_offset_ + found.begin, format_};
+  if (!aside_ && found.size <= options_.max_in_memory) {
+    batch.records.push_back(record);
+    advance(found.consumed);
+    return;
+  }
+  if (aside_) record.file_offset = aside_offset_;
+  set_aside(found.begin, found.size, batch);
+  record.begin = 0;
+  record.size = aside_->size();
+  record.spool = batch.spools.size();
+  batch.spools.push_back(*std::exchange(aside_, std::nullopt));
+  batch.records.push_back(record);
 }
 
-bool CorpusReader::read_chunk(RecordBatch& batch) {
-  if (!chunks_->next(chunk_)) return false;
-  reserve(batch.bytes, chunk_.bytes.size());
-  batch.bytes.append(chunk_.bytes);
-  batch.compressed_bytes += chunk_.compressed_bytes;
-  file_ = chunk_.file;
-  file_is_read_ = chunk_.last_of_file;
-  return true;
+void CorpusReader::set_aside(std::size_t begin, std::uint64_t size, RecordBatch& batch) {
+  if (!aside_) aside_.emplace(tmp_folder_);
+  const std::string_view here = window(batch).substr(begin, size);
+  aside_->append(as_bytes(here));
+  file_bytes_->move_to(*aside_, size - here.size());
+  batch.bytes.erase(window_begin_, begin + here.size());
+  window_offset_ += begin + size;
+}
+
+std::string CorpusReader::peek(std::uint64_t offset, std::size_t size) {
+  const std::string_view window = std::string_view(*window_bytes_).substr(window_begin_);
+  const std::uint64_t at = offset - window_offset_;
+  std::string bytes(window.substr(std::min<std::uint64_t>(at, window.size()), size));
+  const std::uint64_t distance = at - std::min<std::uint64_t>(at, window.size());
+  if (bytes.size() < size) bytes += file_bytes_->peek(distance, size - bytes.size());
+  return bytes;
+}
+
+bool CorpusReader::read_more(RecordBatch& batch) {
+  const bool more = file_bytes_->next(batch.bytes);
+  batch.compressed_bytes += file_bytes_->take_compressed_bytes();
+  return more;
 }
 
 void CorpusReader::begin_file(RecordBatch& batch) {
-  const std::string_view window = std::string_view(batch.bytes).substr(window_begin_);
-  if (file_is_read_ && is_blank(window)) {
-    empty_files_.push_back(names_[file_]);
-    advance(window.size());
+  const std::string_view bytes = window(batch);
+  const std::uint32_t file = file_bytes_->file();
+  if (file_bytes_->file_is_read() && is_blank(bytes)) {
+    empty_files_.push_back(names_[file]);
+    advance(bytes.size());
     return;
   }
-  format_ = format_of_file(window.substr(0, detection_bytes));
+  format_ = format_of_file(bytes.substr(0, detection_bytes));
+  const RecordLimits limits{options_.max_document_bytes, options_.max_in_memory};
   if (format_) {
-    finder_ = format_->make_finder(options_.max_document_bytes);
+    finder_ = format_->make_finder(limits);
   } else {
-    skipped_files_.push_back(names_[file_]);
-    finder_ = std::make_unique<NoRecords>(options_.max_document_bytes);
+    skipped_files_.push_back(names_[file]);
+    finder_ = std::make_unique<NoRecords>(limits);
   }
 }
 
 const CorpusFormat* CorpusReader::format_of_file(std::string_view head) const {
   if (given_format_) return given_format_;
-  return found_in_folder_[file_] ? find_corpus_format(head) : &detect_corpus_format(head, names_[file_]);
+  const std::uint32_t file = file_bytes_->file();
+  return found_in_folder_[file] ? find_corpus_format(head) : &detect_corpus_format(head, names_[file]);
 }
 
 }  // namespace quern

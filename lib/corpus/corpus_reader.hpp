@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "quern/corpus/chunk_stream.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_files.hpp"
+#include "quern/corpus/file_bytes.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 
 namespace quern {
@@ -17,12 +19,17 @@ struct CorpusOptions {
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   /// A batch ends after the record with which it has at least this many bytes of the corpus.
   std::uint64_t batch_bytes = std::uint64_t{2} << 20;
+  /// Larger records wait in work files. Changes nothing else; tests lower it.
+  std::size_t max_in_memory = RecordText::max_in_memory;
 };
 
-/// A record: bytes [begin, begin + size) of its batch.
+/// A record: bytes [begin, begin + size) of its batch, or a spool of it.
 struct RecordSpan {
+  static constexpr std::size_t no_spool = ~std::size_t{0};
+
   std::size_t begin = 0;
-  std::size_t size = 0;
+  std::uint64_t size = 0;
+  std::size_t spool = no_spool;   ///< its number in the batch
   std::uint32_t file = 0;         ///< for CorpusReader::file_name()
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const CorpusFormat* format = nullptr;
@@ -38,28 +45,33 @@ struct BadRecord {
 /// Some records of a corpus, in its order, not parsed yet.
 struct RecordBatch {
   std::string bytes;
+  std::vector<Spool> spools;  ///< each holds a large record
   std::vector<RecordSpan> records;
   /// Found while splitting: too large ones, and what belongs to no record.
   std::vector<BadRecord> bad;
   /// Stored (compressed) bytes of the corpus that were read for this batch: for progress.
   std::uint64_t compressed_bytes = 0;
 
-  std::string_view text(const RecordSpan& record) const {
-    return std::string_view(bytes).substr(record.begin, record.size);
+  /// Valid as long as the batch stays as it is.
+  RecordText text(const RecordSpan& record) const {
+    if (record.spool != RecordSpan::no_spool) return RecordText(spools[record.spool]);
+    return RecordText(std::string_view(bytes).substr(record.begin, record.size));
   }
 };
 
 /// Reads all files of a corpus and returns batches of records for parallel parsing. A thread of its own reads ahead
-/// and decompresses. The batches depend on the corpus and the options alone, never on timing.
-class CorpusReader {
+/// and decompresses. The batches depend on the corpus and the options alone, never on timing or resources.
+class CorpusReader : private LookAhead {
  public:
-  /// Throws InvalidArgument if the format's name is unknown or an option is out of its range.
-  CorpusReader(std::vector<CorpusFile> files, CorpusOptions options);
-  ~CorpusReader();
+  /// Of `resources`, the memory bounds the windows of zstd files, and the folder is for large records. Throws
+  /// InvalidArgument if the format's name is unknown or an option is out of its range.
+  CorpusReader(std::vector<CorpusFile> files, CorpusOptions options, const Resources& resources);
+  ~CorpusReader() override;
 
   /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have bad
-  /// records only, or none at all, and is as large as its largest record asks for. Throws CorruptFile and IoError as
-  /// ByteSource does, and InvalidArgument if no format fits a file that was named itself.
+  /// records only, or none at all. It takes batch_bytes, max_in_memory and a few chunks of memory at most, whatever its
+  /// records. Throws CorruptFile and IoError as ByteSource does, and InvalidArgument if no format fits a file that was
+  /// named itself.
   bool next(RecordBatch& batch);
 
   const std::string& file_name(std::uint32_t file) const { return names_[file]; }
@@ -69,29 +81,38 @@ class CorpusReader {
   const std::vector<std::string>& skipped_files() const { return skipped_files_; }
 
  private:
-  bool read_chunk(RecordBatch& batch);
-  void reserve(std::string& bytes, std::size_t more_bytes) const;
+  bool read_more(RecordBatch& batch);
   void begin_file(RecordBatch& batch);
   /// Null if the file is to be skipped.
   const CorpusFormat* format_of_file(std::string_view head) const;
   void take(const RecordFinder::Found& found, RecordBatch& batch);
+  void take_record(const RecordFinder::Found& found, RecordBatch& batch);
+  /// Appends the file's bytes from window[begin] on to the open record's spool; they may end behind the window.
+  void set_aside(std::size_t begin, std::uint64_t size, RecordBatch& batch);
   void advance(std::size_t consumed) { window_begin_ += consumed, window_offset_ += consumed; }
+  std::string_view window(const RecordBatch& batch) const {
+    return std::string_view(batch.bytes).substr(window_begin_);
+  }
+  /// Up to where the file is done with: a record of which parts are set aside is not.
+  std::uint64_t done_offset() const { return aside_ ? aside_offset_ : window_offset_; }
+  std::string peek(std::uint64_t offset, std::size_t size) override;
 
   CorpusOptions options_;
+  std::string tmp_folder_;
   const CorpusFormat* given_format_ = nullptr;
   std::vector<std::string> names_;
   std::vector<bool> found_in_folder_;  ///< of each file
   std::vector<std::string> empty_files_, skipped_files_;
 
-  std::unique_ptr<ChunkStream> chunks_;
-  Chunk chunk_;
+  std::unique_ptr<FileBytes> file_bytes_;
   const CorpusFormat* format_ = nullptr;  ///< of the file at hand
   std::unique_ptr<RecordFinder> finder_;  ///< null between files
-  std::uint32_t file_ = 0;
-  bool file_is_read_ = false;
-  std::size_t window_begin_ = 0;     ///< of the bytes not consumed yet, in the batch
-  std::uint64_t window_offset_ = 0;  ///< their place in the file
-  std::string carry_;                ///< read, but of the next batch
+  std::string* window_bytes_ = nullptr;   ///< of the batch at hand
+  std::size_t window_begin_ = 0;          ///< of the bytes not consumed yet, in the batch
+  std::uint64_t window_offset_ = 0;       ///< their place in the file
+  std::string carry_;                     ///< read, but of the next batch
+  std::optional<Spool> aside_;            ///< parts of a large record
+  std::uint64_t aside_offset_ = 0;        ///< that record's place in the file
 };
 
 }  // namespace quern

@@ -24,21 +24,22 @@ bool is_zstd(ByteView head) {
          (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && begins_with(head.subspan(1), {0x2a, 0x4d, 0x18}));
 }
 
-std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw) {
+std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw, std::uint64_t max_window_bytes) {
   const ByteView head = raw->peek();
   if (begins_with(head, {0x1f, 0x8b})) return make_gzip_source(std::move(raw));
-  if (is_zstd(head)) return make_zstd_source(std::move(raw));
+  if (is_zstd(head)) return make_zstd_source(std::move(raw), max_window_bytes);
   return raw;
 }
 
 }  // namespace
 
-std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt) {
-  return decompressing(RawSource::open(path, interrupt));
+std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
+                                             std::uint64_t max_window_bytes) {
+  return decompressing(RawSource::open(path, interrupt), max_window_bytes);
 }
 
 std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
-  return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)));
+  return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
 }
 
 std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {

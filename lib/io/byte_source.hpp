@@ -17,9 +17,14 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
+  /// The windows of zstd that are read by default: all that the zstd tool reads without being told so.
+  static constexpr std::uint64_t default_max_window_bytes = std::uint64_t{128} << 20;
+
   /// Opens a file, a pipe, or standard input ("-"). Throws IoError if it can't be opened or read, InvalidArgument
   /// if it is a folder. With `interrupt`, which must outlive the source, its input is at its end once that is stopped.
-  static std::unique_ptr<ByteSource> open(const std::string& path, const ReadInterrupt* interrupt = nullptr);
+  /// Reading throws InvalidArgument if decompression needs a window of more than `max_window_bytes` of memory.
+  static std::unique_ptr<ByteSource> open(const std::string& path, const ReadInterrupt* interrupt = nullptr,
+                                          std::uint64_t max_window_bytes = default_max_window_bytes);
   /// The same bytes from memory, under a name for messages.
   static std::unique_ptr<ByteSource> of_memory(std::string name, std::string bytes);
 

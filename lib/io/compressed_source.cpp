@@ -1,13 +1,16 @@
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/io/raw_source.hpp"
 
 namespace quern {
@@ -101,11 +104,11 @@ class GzipSource : public CompressedSource {
 
 class ZstdSource : public CompressedSource {
  public:
-  explicit ZstdSource(std::unique_ptr<RawSource> stored)
+  ZstdSource(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes)
       : CompressedSource(std::move(stored), "zstd"), context_(ZSTD_createDCtx()) {
-    constexpr int max_window_log = 27;
     if (!context_) throw std::bad_alloc();
-    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, max_window_log);
+    window_log_ = std::clamp(static_cast<int>(std::bit_width(max_window_bytes)) - 1, min_window_log, max_window_log);
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, window_log_);
   }
   ~ZstdSource() override { ZSTD_freeDCtx(context_); }
   ZstdSource(const ZstdSource&) = delete;
@@ -120,6 +123,7 @@ class ZstdSource : public CompressedSource {
       ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
       const std::size_t status = ZSTD_decompressStream(context_, &output, &input);
       stored_->skip(input.pos);
+      if (ZSTD_getErrorCode(status) == ZSTD_error_frameParameter_windowTooLarge) refuse_window();
       if (ZSTD_isError(status)) fail(ZSTD_getErrorName(status));
       in_frame_ = status != 0;
       // The context may still have the last bytes of a frame: the end is too early only once it returns none.
@@ -129,7 +133,18 @@ class ZstdSource : public CompressedSource {
   }
 
  private:
+  [[noreturn]] void refuse_window() const {
+    const bool is_largest = window_log_ == max_window_log;
+    throw InvalidArgument(name() + ": its zstd data takes a window of more than " +
+                          size_text(std::uint64_t{1} << window_log_) + " of memory; " +
+                          (is_largest ? "" : "raise --memory (512M is enough for any window that is read), or ") +
+                          "compress it again without --long");
+  }
+
+  static constexpr int min_window_log = 10, max_window_log = 27;
+
   ZSTD_DCtx* context_;
+  int window_log_ = 0;  ///< of the largest window that is read
   bool in_frame_ = true;
 };
 
@@ -139,8 +154,8 @@ std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored) 
   return std::make_unique<GzipSource>(std::move(stored));
 }
 
-std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored) {
-  return std::make_unique<ZstdSource>(std::move(stored));
+std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes) {
+  return std::make_unique<ZstdSource>(std::move(stored), max_window_bytes);
 }
 
 }  // namespace quern

@@ -49,7 +49,8 @@ class RawSource : public ByteSource {
 /// The content of a gzip file (RFC 1952): all its members, one after another.
 std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored);
 
-/// The content of a zstd file (RFC 8878): all its frames, one after another.
-std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored);
+/// The content of a zstd file (RFC 8878): all its frames, one after another. Throws InvalidArgument at a frame that
+/// needs a window of more than `max_window_bytes`.
+std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes);
 
 }  // namespace quern

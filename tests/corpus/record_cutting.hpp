@@ -18,25 +18,51 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
+/// A whole file, as what follows a window over it.
+class FileAhead final : public LookAhead {
+ public:
+  explicit FileAhead(std::string_view file) : file_(file) {}
+  std::string peek(std::uint64_t offset, std::size_t size) override {
+    return std::string(file_.substr(std::min<std::uint64_t>(offset, file_.size()), size));
+  }
+
+ private:
+  std::string_view file_;
+};
+
 /// All pieces of a file that comes in steps of so many bytes, as a reader with a growing window meets them.
 inline std::vector<Piece> cut_records(const CorpusFormat& format, std::string_view file, std::size_t step,
-                                      std::uint64_t max_record_bytes = 1 << 20) {
-  const std::unique_ptr<RecordFinder> finder = format.make_finder(max_record_bytes);
+                                      const RecordLimits& limits = {.max_record_bytes = 1 << 20}) {
+  const std::unique_ptr<RecordFinder> finder = format.make_finder(limits);
+  FileAhead ahead(file);
   std::vector<Piece> pieces;
+  std::string parts;
   std::size_t begin = 0, end = 0, calls = 0;
   for (;;) {
     // A copy, so that a look past the window is a look past an allocation.
     const std::string window(file.substr(begin, end - begin));
-    const RecordFinder::Found found = finder->next(window, begin, end == file.size());
-    if (found.consumed > window.size()) throw std::logic_error("more consumed than there is");
-    if (++calls > 4 * file.size() + 16) throw std::logic_error("no progress");
+    const RecordFinder::Found found = finder->next(window, begin, end == file.size(), ahead);
+    const std::uint64_t found_offset = begin + found.begin;
+    if (found.kind != RecordFinder::Found::record && found.consumed > window.size())
+      throw std::logic_error("more consumed than there is");
+    if (found_offset + found.size > file.size()) throw std::logic_error("found what isn't there");
+    if (++calls > 8 * file.size() + 16) throw std::logic_error("no progress");
     switch (found.kind) {
       case RecordFinder::Found::record:
-        pieces.push_back({begin + found.begin, std::string(window.substr(found.begin, found.size)), ""});
+        pieces.push_back({found_offset - parts.size(), parts + std::string(file.substr(found_offset, found.size)), ""});
+        parts.clear();
+        break;
+      case RecordFinder::Found::part:
+        parts += window.substr(found.begin, found.size);
+        if (parts.size() <= limits.max_in_memory) throw std::logic_error("a part of a small record");
         break;
       case RecordFinder::Found::bad:
         pieces.push_back({found.offset, "", found.reason});
+        parts.clear();
         break;
+      case RecordFinder::Found::too_large:
+        parts.clear();
+        [[fallthrough]];
       case RecordFinder::Found::need_more:
         if (end == file.size()) throw std::logic_error("more wanted at the end");
         end = std::min(end + step, file.size());
@@ -45,6 +71,7 @@ inline std::vector<Piece> cut_records(const CorpusFormat& format, std::string_vi
         return pieces;
     }
     begin += found.consumed;
+    end = std::max(begin, end);
   }
 }
 

@@ -103,6 +103,23 @@ TEST_CASE("A compressed file that is cut anywhere is an error with name and offs
   }
 }
 
+TEST_CASE("A zstd frame whose window is larger than allowed is refused, with the remedy", "[corpus]") {
+  // The magic number, no size and no checksum, and a window of 2^25 bytes; then an empty last block.
+  const std::string frame("\x28\xb5\x2f\xfd\x00\x78\x01\x00\x00", 9);
+  const TemporaryFolder folder;
+  const std::string path = folder.write("large.zst", frame);
+  std::uint8_t byte = 0;
+  CHECK(ByteSource::open(path)->read({&byte, 1}) == 0);
+  CHECK(ByteSource::open(path, nullptr, 1 << 25)->read({&byte, 1}) == 0);
+  try {
+    ByteSource::open(path, nullptr, (1 << 25) - 1)->read({&byte, 1});
+    FAIL("a large window was taken");
+  } catch (const InvalidArgument& error) {
+    CHECK(std::string(error.what()).find(path + ": its zstd data takes a window of more than 16M") == 0);
+    CHECK(std::string(error.what()).find("--memory") != std::string::npos);
+  }
+}
+
 TEST_CASE("A wrong byte in compressed data or its checksum is an error", "[corpus]") {
   std::string stored = gzipped(long_text());
   SECTION("in the checksum") { stored[stored.size() - 6] ^= 1; }

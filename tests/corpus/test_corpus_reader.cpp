@@ -1,10 +1,12 @@
 #include <string>
 
 #include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"
+#include "damaged_warc.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quern;
@@ -25,17 +27,26 @@ struct Read {
   std::vector<std::size_t> batch_counts;  ///< records in each batch
   std::vector<BadRecord> bad;
   std::vector<std::string> empty_files;
+  std::size_t spooled = 0;  ///< records in work files
   std::uint64_t compressed_bytes = 0;
 };
 
+std::string whole_text(const RecordText& record) {
+  std::string text;
+  const std::unique_ptr<PieceSource> pieces = record.pieces();
+  for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) text += piece;
+  return text;
+}
+
 Read read_corpus(const std::vector<std::string>& paths, const CorpusOptions& options = {}) {
-  CorpusReader reader(find_corpus_files(paths), options);
+  CorpusReader reader(find_corpus_files(paths), options, default_resources());
   Read read;
   RecordBatch batch;
   while (reader.next(batch)) {
     read.batch_counts.push_back(batch.records.size());
     for (const RecordSpan& record : batch.records) {
-      read.records.emplace_back(batch.text(record));
+      read.records.push_back(whole_text(batch.text(record)));
+      read.spooled += !batch.text(record).is_whole();
       read.places.push_back(std::to_string(record.file) + ":" + std::to_string(record.file_offset) + ":" +
                             std::string(record.format->name()));
     }
@@ -112,10 +123,40 @@ TEST_CASE("A record beyond the limit is skipped and counted with its place, and 
   CHECK(read.places[1] == "0:" + std::to_string(text.size() - trec_document(2, 10).size()) + ":trectext");
 }
 
+TEST_CASE("Large records wait in work files, and nothing else changes", "[corpus][property]") {
+  const TemporaryFolder folder;
+  RandomBits random(59);
+  std::string trec, json;
+  for (int i = 0; i < 300; ++i) {
+    trec += trec_document(i, random.below(10) == 0 ? random.below(700000) : random.below(3000));
+    json += "{\"id\": " + std::to_string(i) + ", \"text\": \"" + std::string(random.below(20000), 'x') + "\"}\n";
+  }
+  const std::vector<std::string> files = {folder.write("1", gzipped(trec)), folder.write("2", json),
+                                          folder.write("3", testing::damaged_warc(random, 300, 100000)),
+                                          folder.write("4", testing::damaged_warc(random, 3000))};
+  CorpusOptions options;
+  options.batch_bytes = 50000;
+  options.max_document_bytes = 500000;
+  options.max_in_memory = 100 << 20;
+  const Read in_memory = read_corpus(files, options);
+  CHECK(in_memory.spooled == 0);
+  CHECK(in_memory.bad.size() > 10);
+  for (const std::size_t max_in_memory : {0, 16, 3000, 300000}) {
+    options.max_in_memory = max_in_memory;
+    const Read read = read_corpus(files, options);
+    CHECK(read.spooled > (max_in_memory < 10000 ? 100 : 0));
+    CHECK(read.records == in_memory.records);
+    CHECK(read.places == in_memory.places);
+    CHECK(read.batch_counts == in_memory.batch_counts);
+    REQUIRE(read.bad.size() == in_memory.bad.size());
+    for (std::size_t i = 0; i < read.bad.size(); ++i) CHECK(read.bad[i].file_offset == in_memory.bad[i].file_offset);
+  }
+}
+
 TEST_CASE("Junk of any length between records takes no memory", "[corpus]") {
   const TemporaryFolder folder;
   const std::string text = trec_document(0, 10) + std::string(3000000, ' ') + trec_document(1, 10);
-  CorpusReader reader(find_corpus_files({folder.write("gaps", text)}), {});
+  CorpusReader reader(find_corpus_files({folder.write("gaps", text)}), {}, default_resources());
   RecordBatch batch;
   std::size_t records = 0;
   while (reader.next(batch)) {
@@ -172,7 +213,7 @@ TEST_CASE("A truncated gzip file is an error, after the records before the cut",
   const std::string path = folder.write("cut", packed.substr(0, packed.size() - 5));
   CorpusOptions options;
   options.batch_bytes = 1000;
-  CorpusReader reader(find_corpus_files({path}), options);
+  CorpusReader reader(find_corpus_files({path}), options, default_resources());
   RecordBatch batch;
   std::size_t records = 0;
   try {
@@ -190,7 +231,7 @@ TEST_CASE("A reader may be dropped before the end of its corpus", "[corpus]") {
   for (int i = 0; i < 5000; ++i) text += trec_document(i, 1000);
   const std::string path = folder.write("long", text);
   for (int i = 0; i < 3; ++i) {
-    CorpusReader reader(find_corpus_files({path}), {});
+    CorpusReader reader(find_corpus_files({path}), {}, default_resources());
     RecordBatch batch;
     CHECK(reader.next(batch));
   }

@@ -118,11 +118,11 @@ TEST_CASE("JSONL is cut into the same records however its bytes arrive", "[forma
     file += i % 3 == 0 ? "\n" : i % 5 == 0 ? "}}\n" : "},\n";
   }
   for (const std::uint64_t max_record_bytes : {std::uint64_t{50}, std::uint64_t{1} << 20}) {
-    const std::vector<Piece> whole = cut_records(jsonl, file, file.size(), max_record_bytes);
+    const std::vector<Piece> whole = cut_records(jsonl, file, file.size(), {max_record_bytes});
     CHECK(whole.size() >= 40);
     for (std::size_t step = 1; step < 50; ++step) {
       INFO("step " << step << ", at most " << max_record_bytes);
-      CHECK(cut_records(jsonl, file, step, max_record_bytes) == whole);
+      CHECK(cut_records(jsonl, file, step, {max_record_bytes}) == whole);
     }
   }
 }

@@ -139,11 +139,11 @@ TEST_CASE("TRECTEXT is cut into the same records however its bytes arrive", "[fo
     file += i % 4 == 0 ? "<!-- </DOC> -->\n" : i % 7 == 0 ? "</doc>" + std::string(100, ' ') + "<DOC>" : "\n";
   }
   for (const std::uint64_t max_record_bytes : {std::uint64_t{60}, std::uint64_t{1} << 20}) {
-    const std::vector<Piece> whole = cut_records(trectext, file, file.size(), max_record_bytes);
+    const std::vector<Piece> whole = cut_records(trectext, file, file.size(), {max_record_bytes});
     CHECK(whole.size() > 20);
     for (std::size_t step = 1; step < 100; ++step) {
       INFO("step " << step << ", at most " << max_record_bytes);
-      CHECK(cut_records(trectext, file, step, max_record_bytes) == whole);
+      CHECK(cut_records(trectext, file, step, {max_record_bytes}) == whole);
     }
   }
 }
@@ -153,6 +153,6 @@ TEST_CASE("A million unclosed tags or comments take linear time", "[format]") {
     std::string record = "<DOC><DOCNO>1</DOCNO><TEXT>";
     for (int i = 0; i < 1000000; ++i) record += tag;
     CHECK(parsed_document(trectext, record).docno == "1");
-    CHECK(cut_records(trectext, record, 1 << 18, 1 << 24).size() == 1);
+    CHECK(cut_records(trectext, record, 1 << 18, {1 << 24}).size() == 1);
   }
 }

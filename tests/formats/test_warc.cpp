@@ -1,8 +1,10 @@
 #include <string>
 
+#include "quern/core/random.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 
 #include "../corpus/compressing.hpp"
+#include "../corpus/damaged_warc.hpp"
 #include "../corpus/record_cutting.hpp"
 #include "catch.hpp"
 
@@ -177,11 +179,26 @@ TEST_CASE("WARC is cut the same however its bytes come", "[format][property]") {
     if (i % 7 == 0) file += "junk\nWARC/x\n";
   }
   for (const std::uint64_t max_record_bytes : {std::uint64_t{100}, std::uint64_t{1} << 20}) {
-    const std::vector<Piece> whole = cut_records(warc, file, file.size(), max_record_bytes);
+    const std::vector<Piece> whole = cut_records(warc, file, file.size(), {max_record_bytes});
     CHECK(whole.size() >= 30);
     for (std::size_t step = 1; step < 100; ++step) {
       INFO("step " << step << ", at most " << max_record_bytes);
-      CHECK(cut_records(warc, file, step, max_record_bytes) == whole);
+      CHECK(cut_records(warc, file, step, {max_record_bytes}) == whole);
+    }
+  }
+}
+
+TEST_CASE("Damaged WARC files are cut the same where only a few bytes of a record are in memory",
+          "[format][property]") {
+  RandomBits random(314);
+  for (int i = 0; i < 300; ++i) {
+    const std::string file = testing::damaged_warc(random, 12);
+    const std::uint64_t max_record_bytes = random.below(3) == 0 ? 60 + random.below(300) : 1 << 20;
+    const std::vector<Piece> whole = cut_records(warc, file, file.size() + 1, {max_record_bytes});
+    for (const std::size_t max_in_memory : {std::size_t{0}, std::size_t{16}, 16 + random.below(200)}) {
+      const std::size_t step = 1 + random.below(random.below(2) == 0 ? 8 : 300);
+      INFO("file " << i << ", step " << step << ", at most " << max_record_bytes << ", in memory " << max_in_memory);
+      CHECK(cut_records(warc, file, step, {max_record_bytes, max_in_memory}) == whole);
     }
   }
 }

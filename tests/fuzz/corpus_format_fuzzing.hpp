@@ -15,8 +15,10 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
   scratch.max_document_bytes = 1 << 16;
   format.detect(bytes);
   for (const std::uint64_t max_record_bytes : {40, 1 << 20}) {
-    const std::vector<Piece> pieces = cut_records(format, bytes, bytes.size() + 1, max_record_bytes);
-    if (cut_records(format, bytes, 7, max_record_bytes) != pieces) std::abort();
+    const std::vector<Piece> pieces = cut_records(format, bytes, bytes.size() + 1, {max_record_bytes});
+    for (const std::size_t max_in_memory : {1 << 20, 16}) {
+      if (cut_records(format, bytes, 7, {max_record_bytes, max_in_memory}) != pieces) std::abort();
+    }
     std::uint64_t end = 0;
     for (const Piece& piece : pieces) {
       if (piece.offset < end || piece.offset > bytes.size()) std::abort();

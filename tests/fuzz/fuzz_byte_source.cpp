@@ -31,6 +31,8 @@ Content read_content(const std::string& stored, std::size_t step) {
     content.text.resize(max_content_bytes);
   } catch (const quern::CorruptFile&) {
     content.failed = true;
+  } catch (const quern::InvalidArgument&) {  // a window that takes too much memory
+    content.failed = true;
   }
   return content;
 }
