@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/formats/corpus/record_finder.hpp"
+#include "quern/formats/corpus/record_text.hpp"
 #include "quern/text/document_text.hpp"
 #include "quern/text/html.hpp"
 
@@ -15,6 +16,8 @@ struct JsonParser;
 
 /// Buffers, parsers and counters that parsing reuses from record to record. One per thread.
 struct RecordScratch {
+  /// For work files.
+  std::string tmp_folder = ".";
   /// No document may have more bytes than this once its transfer and content encodings are undone.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   /// Invalid UTF-8 sequences that were replaced, over all records so far.
@@ -55,7 +58,7 @@ class CorpusFormat {
   /// Parses a record as the finder cut it. Replaces `out` (on skipped and bad ones what it holds means nothing).
   /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
   /// threads where each has its own scratch.
-  virtual ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const = 0;
+  virtual ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const = 0;
 };
 
 /// How much of a file detect() reads.

@@ -26,6 +26,12 @@ std::string_view as_utf8(std::string_view page, const std::string& charset, Reco
   return converted ? std::string_view(scratch.converted) : page;
 }
 
+std::string whole_text(PieceSource& pieces) {
+  std::string whole;
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) whole += piece;
+  return whole;
+}
+
 }  // namespace
 
 ParsedRecord bad_record(std::string reason) { return {RecordKind::bad, std::move(reason)}; }
@@ -51,7 +57,7 @@ void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out) {
   if (url.size() <= max_field_bytes && !has_control_character(url)) out.url = repaired(url, scratch);
 }
 
-void append_plain_text(std::string_view text, RecordScratch& scratch, std::string& out) {
+void append_plain_text(std::string_view text, RecordScratch& scratch, SpooledText& out) {
   std::string_view rest = repaired(text, scratch);
   for (;;) {
     const std::size_t empty_line = rest.find("\n\n");
@@ -63,7 +69,7 @@ void append_plain_text(std::string_view text, RecordScratch& scratch, std::strin
   }
 }
 
-void end_phrase(std::string& stream) {
+void end_phrase(SpooledText& stream) {
   if (!stream.empty() && stream.back() != phrase_end) stream += phrase_end;
 }
 
@@ -77,6 +83,19 @@ void extract_plain_page(std::string_view page, std::string_view http_content_typ
                         DocumentText& out) {
   const std::string charset = html_charset(http_content_type, {});
   append_plain_text(as_utf8(page, charset, scratch), scratch, out.body);
+}
+
+void append_plain_text(PieceSource& text, RecordScratch& scratch, SpooledText& out) {
+  append_plain_text(whole_text(text), scratch, out);
+}
+
+void extract_html(PieceSource& html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out) {
+  extract_html(whole_text(html), http_content_type, scratch, out);
+}
+
+void extract_plain_page(PieceSource& page, std::string_view http_content_type, RecordScratch& scratch,
+                        DocumentText& out) {
+  extract_plain_page(whole_text(page), http_content_type, scratch, out);
 }
 
 }  // namespace quern

@@ -22,16 +22,20 @@ bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out
 void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out);
 
 /// Appends text without markup, repaired: an empty line ends a phrase.
-void append_plain_text(std::string_view text, RecordScratch& scratch, std::string& out);
+void append_plain_text(PieceSource& text, RecordScratch& scratch, SpooledText& out);
+void append_plain_text(std::string_view text, RecordScratch& scratch, SpooledText& out);
 
 /// Ends the phrase in a stream that a new section is to be appended to.
-void end_phrase(std::string& stream);
+void end_phrase(SpooledText& stream);
 
 /// Takes title, text and links out of a page. Its bytes are in the charset that the page, or the HTTP header
 /// Content-Type, names; `html` must not lie in scratch.text.
+void extract_html(PieceSource& html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
 void extract_html(std::string_view html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
 
 /// The same for a page without markup (text/plain): one body.
+void extract_plain_page(PieceSource& page, std::string_view http_content_type, RecordScratch& scratch,
+                        DocumentText& out);
 void extract_plain_page(std::string_view page, std::string_view http_content_type, RecordScratch& scratch,
                         DocumentText& out);
 

@@ -155,7 +155,7 @@ std::string number_text(const Element& value) {
 }
 
 /// Appends a string, or the strings of an array as phrases; false if the value is something else.
-bool append_strings(const Element& value, RecordScratch& scratch, std::string& out) {
+bool append_strings(const Element& value, RecordScratch& scratch, SpooledText& out) {
   std::string_view text;
   if (value.get_string().get(text) == simdjson::SUCCESS) {
     append_plain_text(text, scratch, out);
@@ -189,7 +189,8 @@ class JsonlFormat : public CorpusFormat {
     return std::make_unique<JsonlRecordFinder>(limits);
   }
 
-  ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
+  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
+    const std::string_view record = text.head();
     out.clear();
     if (!scratch.json) scratch.json = std::make_shared<JsonParser>();
     simdjson::dom::object object;

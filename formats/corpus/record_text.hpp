@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,7 +19,8 @@ class RecordText {
   static constexpr std::size_t head_bytes = 256 << 10;
 
   /// A record in memory, which must outlive this.
-  RecordText(std::string_view whole) : view_(whole), size_(whole.size()) {}
+  template <std::convertible_to<std::string_view> Text>
+  RecordText(const Text& whole) : view_(whole), size_(view_.size()) {}
   /// A spooled record; the spool must outlive this and stay as it is.
   explicit RecordText(const Spool& spool);
 

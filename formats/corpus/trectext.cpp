@@ -61,7 +61,7 @@ class RecordWalk {
     }
   }
 
-  void enter(const SgmlTag& tag, std::string* section) {
+  void enter(const SgmlTag& tag, SpooledText* section) {
     in_docno_ = false;
     section_ = tag.closing ? nullptr : section;
     if (section_) end_phrase(*section_);
@@ -69,7 +69,10 @@ class RecordWalk {
 
   void put_text(std::string_view text) {
     if (in_docno_ && docno_.empty()) docno_ = trim(text);
-    if (section_) append_without_references(text, *section_);
+    if (!section_) return;
+    plain_.clear();
+    append_without_references(text, plain_);
+    section_->append(plain_);
   }
 
   std::string_view record_;
@@ -78,7 +81,8 @@ class RecordWalk {
   std::string_view docno_;
   std::string_view doc_id_;
   bool in_docno_ = false;
-  std::string* section_ = nullptr;  ///< where text goes now; null: nowhere
+  std::string plain_;               ///< text without its references
+  SpooledText* section_ = nullptr;  ///< where text goes now; null: nowhere
 };
 
 class TrecTextFormat : public CorpusFormat {
@@ -90,7 +94,8 @@ class TrecTextFormat : public CorpusFormat {
     return make_trec_record_finder(limits);
   }
 
-  ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
+  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
+    const std::string_view record = text.head();
     out.clear();
     scratch.repaired_utf8 += repair_utf8(record, scratch.converted);
     ParsedRecord result;

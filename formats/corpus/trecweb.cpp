@@ -100,7 +100,8 @@ class TrecWebFormat : public CorpusFormat {
     return make_trec_record_finder(limits);
   }
 
-  ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
+  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
+    const std::string_view record = text.head();
     out.clear();
     ParsedRecord result;
     Parts parts = split_trecweb(record);

@@ -243,7 +243,8 @@ class WarcFormat : public CorpusFormat {
     return std::make_unique<WarcRecordFinder>(limits);
   }
 
-  ParsedRecord parse(std::string_view record, RecordScratch& scratch, DocumentText& out) const override {
+  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
+    const std::string_view record = text.head();
     out.clear();
     if (!begins_with_warc_record(record)) return bad_record("it does not begin with a WARC version line");
     const WarcRecord warc = split_warc(record);

@@ -38,7 +38,7 @@ void ParsedChunk::clear() {
       0;
 }
 
-void ChunkBuilder::add_stream(std::string_view text, bool counted, ParsedChunk& chunk) {
+void ChunkBuilder::add_stream(PieceSource& text, bool counted, ParsedChunk& chunk) {
   const std::uint32_t document = static_cast<std::uint32_t>(chunk.packed.lengths.size()) + 1;
   analyzer_.analyze(
       text,
@@ -63,13 +63,15 @@ void ChunkBuilder::add_stream(std::string_view text, bool counted, ParsedChunk& 
 
 void ChunkBuilder::add_document(ParsedChunk& chunk) {
   tokens_ = 0;
-  add_stream(document_.title, true, chunk);
-  add_stream(document_.body, true, chunk);
-  add_stream(document_.url, false, chunk);
+  add_stream(*document_.title.pieces(), true, chunk);
+  add_stream(*document_.body.pieces(), true, chunk);
+  ViewPieces url(document_.url);
+  add_stream(url, false, chunk);
   std::string buffer;
-  encoder_.end_document({document_.docno, document_.url, one_line(document_.title, buffer), tokens_}, document_.links);
+  encoder_.end_document({document_.docno, document_.url, one_line(document_.title.str(), buffer), tokens_},
+                        document_.links.all());
 
-  chunk.links += document_.links.size();
+  chunk.links += document_.links.count();
   chunk.packed.lengths.push_back(tokens_);
   chunk.docno_hashes.push_back(xxh3_128(as_bytes(document_.docno)));
   chunk.empty += tokens_ == 0;

@@ -44,7 +44,7 @@ class ChunkBuilder {
 
  private:
   void add_document(ParsedChunk& chunk);
-  void add_stream(std::string_view text, bool counted, ParsedChunk& chunk);
+  void add_stream(PieceSource& text, bool counted, ParsedChunk& chunk);
 
   Analyzer analyzer_;
   RecordScratch scratch_;

@@ -90,14 +90,12 @@ class Analyzer {
   /// each `phrase_end`, in order. A term's bytes are valid until the next. Terms have 1 to max_term_bytes bytes.
   template <class OnTerm, class OnPhraseEnd>
   void analyze(std::string_view utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
-    if (plain_) {
-      tokenize(utf8, buffer_, on_term, on_phrase_end);
-      return;
-    }
-    const auto keep = [&](std::string_view token) {
-      if (stopwords_.find(token) == stopwords_.end()) on_term(stemmer_.stem(token));
-    };
-    tokenize(utf8, buffer_, keep, on_phrase_end);
+    analyze_any(utf8, on_term, on_phrase_end);
+  }
+  /// The same for a text in pieces, wherever they end.
+  template <class OnTerm, class OnPhraseEnd>
+  void analyze(PieceSource& utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
+    analyze_any(utf8, on_term, on_phrase_end);
   }
 
   /// The terms of any text, which need not be UTF-8: for queries.
@@ -111,6 +109,18 @@ class Analyzer {
     using is_transparent = void;
     std::size_t operator()(std::string_view token) const { return std::hash<std::string_view>{}(token); }
   };
+
+  template <class Text, class OnTerm, class OnPhraseEnd>
+  void analyze_any(Text& utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
+    if (plain_) {
+      tokenize(utf8, buffer_, on_term, on_phrase_end);
+      return;
+    }
+    const auto keep = [&](std::string_view token) {
+      if (stopwords_.find(token) == stopwords_.end()) on_term(stemmer_.stem(token));
+    };
+    tokenize(utf8, buffer_, keep, on_phrase_end);
+  }
 
   TokenBuffer buffer_;
   Stemmer stemmer_;

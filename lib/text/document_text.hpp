@@ -1,7 +1,8 @@
 #pragma once
 #include <string>
-#include <string_view>
-#include <vector>
+
+#include "quern/text/spooled_links.hpp"
+#include "quern/text/spooled_text.hpp"
 
 namespace quern {
 
@@ -9,20 +10,16 @@ namespace quern {
 /// else that separates tokens, tags included, is there as white space.
 inline constexpr char phrase_end = '\x1e';
 
-/// A link out of a document: its target, absolute, as written but resolved, and the text it is clicked on.
-struct Link {
-  std::string url;
-  std::string anchor;
-  bool operator==(const Link&) const = default;
-};
-
 /// What there is to index in one document: valid UTF-8, entities resolved, no tags.
 struct DocumentText {
+  /// Title, body and links go to work files in `tmp_folder` where they are large.
+  explicit DocumentText(const std::string& tmp_folder = ".") : title(tmp_folder), body(tmp_folder), links(tmp_folder) {}
+
   std::string docno;
   std::string url;  ///< empty if the document has none
-  std::string title;
-  std::string body;
-  std::vector<Link> links;
+  SpooledText title;
+  SpooledText body;
+  SpooledLinks links;
 
   void clear() {
     docno.clear();

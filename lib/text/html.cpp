@@ -81,7 +81,8 @@ class HtmlExtractor::Parser {
   std::uint64_t dropped_links_ = 0;
 
   // What follows belongs to the page being read.
-  DocumentText* out_ = nullptr;
+  std::string title_, body_;
+  std::vector<Link> links_;
   std::string* text_ = nullptr;  ///< where text goes: the body or the title
   std::string base_;
   bool has_base_ = false;
@@ -134,11 +135,10 @@ void HtmlExtractor::Parser::start_context() {
 }
 
 void HtmlExtractor::Parser::extract(std::string_view html, std::string_view url, DocumentText& out) {
-  out.title.clear();
-  out.body.clear();
-  out.links.clear();
-  out_ = &out;
-  text_ = &out.body;
+  title_.clear();
+  body_.clear();
+  links_.clear();
+  text_ = &body_;
   base_ = url;
   has_base_ = in_link_ = false;
   link_bytes_ = 0;
@@ -151,8 +151,13 @@ void HtmlExtractor::Parser::extract(std::string_view html, std::string_view url,
     std::string().swap(filtered_);
   }
   end_link();
-  out.title = collapsed(out.title);
-  while (!out.body.empty() && is_separator(out.body.back())) out.body.pop_back();
+  while (!body_.empty() && is_separator(body_.back())) body_.pop_back();
+  out.title.clear();
+  out.title.append(collapsed(title_));
+  out.body.clear();
+  out.body.append(body_);
+  out.links.clear();
+  for (const Link& link : links_) out.links.append(link.url, link.anchor);
 }
 
 void HtmlExtractor::Parser::on_start(std::string_view name, const xmlChar** attributes) {
@@ -160,46 +165,45 @@ void HtmlExtractor::Parser::on_start(std::string_view name, const xmlChar** attr
   if (name == "a") start_link(attributes);
   if (name == "area") add_link(attributes);
   if (name == "base") set_base(attributes);
-  if (name == "title") text_ = &out_->title;
+  if (name == "title") text_ = &title_;
 }
 
 void HtmlExtractor::Parser::on_end(std::string_view name) {
   if (name == "a") end_link();
-  if (name == "title") text_ = &out_->body;
+  if (name == "title") text_ = &body_;
 }
 
 void HtmlExtractor::Parser::on_text(std::string_view text) { text_->append(text); }
 
 void HtmlExtractor::Parser::end_phrase() {
-  std::string& body = out_->body;
-  while (!body.empty() && is_white_space(body.back())) body.pop_back();
+  while (!body_.empty() && is_white_space(body_.back())) body_.pop_back();
   // The blanks that are gone may have stood before the open link's text.
-  link_begin_ = std::min(link_begin_, body.size());
-  if (!body.empty() && body.back() != phrase_end) body.push_back(phrase_end);
+  link_begin_ = std::min(link_begin_, body_.size());
+  if (!body_.empty() && body_.back() != phrase_end) body_.push_back(phrase_end);
 }
 
 void HtmlExtractor::Parser::start_link(const xmlChar** attributes) {
   if (!add_link(attributes)) return;
   in_link_ = true;
-  link_ = out_->links.size() - 1;
-  link_begin_ = out_->body.size();
+  link_ = links_.size() - 1;
+  link_begin_ = body_.size();
 }
 
 void HtmlExtractor::Parser::end_link() {
   if (!in_link_) return;
   in_link_ = false;
-  out_->links[link_].anchor = collapsed(std::string_view(out_->body).substr(link_begin_));
+  links_[link_].anchor = collapsed(std::string_view(body_).substr(link_begin_));
 }
 
 bool HtmlExtractor::Parser::add_link(const xmlChar** attributes) {
   std::string url = resolve_url(base_, href_of(attributes));
   if (url.empty()) return false;
-  if (out_->links.size() >= max_links || link_bytes_ + url.size() > max_link_bytes) {
+  if (links_.size() >= max_links || link_bytes_ + url.size() > max_link_bytes) {
     ++dropped_links_;
     return false;
   }
   link_bytes_ += url.size();
-  out_->links.push_back({std::move(url), {}});
+  links_.push_back({std::move(url), {}});
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -58,14 +59,7 @@ std::size_t TokenBuffer::run_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-std::size_t TokenBuffer::cut_run(std::string_view text, std::size_t at) {
-  ++cut_terms_;
-  return run_end(text, at);
-}
-
-std::size_t TokenBuffer::fold_run(std::string_view text, std::size_t begin, std::size_t known) {
-  const std::size_t end = run_end(text, known);
-  const std::string_view run = text.substr(begin, end - begin);
+void TokenBuffer::fold(std::string_view run) {
   const std::string_view prefix = cut_at_character(run, folded_prefix_bytes);
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_COMPOSE | UTF8PROC_STABLE);
   const auto decompose = [&] {
@@ -85,7 +79,26 @@ std::size_t TokenBuffer::fold_run(std::string_view text, std::size_t begin, std:
   size_ = cut_at_character(folded, max_term_bytes).size();
   std::memcpy(bytes_.data(), folded.data(), size_);
   cut_terms_ += size_ < folded.size() || prefix.size() < run.size();
-  return end;
 }
+
+void OpenRun::take_front(std::string_view& piece, std::string& joint) {
+  constexpr std::size_t most = 1 << 10;
+  const auto ends_runs = [](char c) {
+    return tokenizing::classes[static_cast<unsigned char>(c)] < tokenizing::beyond_ascii;
+  };
+  std::size_t size = 0;
+  while (size < std::min(most, piece.size())) {
+    if (ends_runs(piece[size++])) break;
+  }
+  joint.append(piece, 0, size);
+  piece.remove_prefix(size);
+}
+
+std::string_view OpenRun::without_part_of_character(std::string_view text) {
+  text.remove_suffix(partial_character_bytes(text));
+  return text;
+}
+
+bool OpenRun::is_decided(std::size_t run_bytes) { return run_bytes > folded_prefix_bytes; }
 
 }  // namespace quern

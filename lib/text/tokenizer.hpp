@@ -2,9 +2,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/io/piece_source.hpp"
 #include "quern/text/document_text.hpp"
 
 /// From text to tokens. A token is a maximal run of Unicode letters (L*), marks (M*) and decimal digits (Nd), with full
@@ -42,20 +44,60 @@ class TokenBuffer {
   /// Tokens that were longer than max_term_bytes so far.
   std::uint64_t cut_terms() const { return cut_terms_; }
 
- private:
+  /// Tokens of `utf8`, as tokenize() gives them. Where the text goes on (`ends` is false), a run that reaches to the
+  /// end of `utf8` is left: returns where it begins, or the size of `utf8` if there is none.
   template <class OnToken, class OnPhraseEnd>
-  friend void tokenize(std::string_view, TokenBuffer&, OnToken&&, OnPhraseEnd&&);
+  std::size_t tokenize_part(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+    using namespace tokenizing;
+    const std::size_t end = utf8.size();
+    char* const token = bytes_.data();
+    for (std::size_t at = 0; at < end;) {
+      const std::size_t begin = at;
+      std::size_t size = 0;
+      std::uint8_t kind = 0;
+      while (at < end) {
+        kind = classes[static_cast<unsigned char>(utf8[at])];
+        if (kind <= beyond_ascii || size == max_term_bytes) break;
+        token[size++] = static_cast<char>(kind);
+        ++at;
+      }
+      if (at < end && kind > beyond_ascii) {
+        at = run_end(utf8, at);
+        if (at == end && !ends) return begin;
+        ++cut_terms_;
+        on_token(std::string_view(token, size));
+        continue;
+      }
+      if (at < end && kind == beyond_ascii) {
+        std::size_t skip = 0;
+        if (const std::size_t length = token_character(utf8, at, skip); length > 0) {
+          at = run_end(utf8, at + length);
+          if (at == end && !ends) return begin;
+          fold(utf8.substr(begin, at - begin));
+          on_token(std::string_view(token, size_));
+          continue;
+        }
+        at += skip;
+      } else if (at < end) {
+        ++at;
+      } else if (!ends) {
+        return begin;
+      }
+      if (size > 0) on_token(std::string_view(token, size));
+      if (kind == end_of_phrase) on_phrase_end();
+    }
+    return end;
+  }
 
+  /// Where the run that `at` lies in ends.
+  static std::size_t run_end(std::string_view text, std::size_t at);
+
+ private:
   /// Length in bytes of the letter, mark or digit that begins at text[at], a byte beyond ASCII; 0 if what begins
   /// there separates. Its length is in `skip` either way.
   static std::size_t token_character(std::string_view text, std::size_t at, std::size_t& skip);
-  /// Folds the run that begins at text[begin] and holds something beyond ASCII, whose bytes before `known` are of the
-  /// run. Returns the run's end; the token is in bytes_[0, size_).
-  std::size_t fold_run(std::string_view text, std::size_t begin, std::size_t known);
-  /// Where the run that `at` lies in ends.
-  static std::size_t run_end(std::string_view text, std::size_t at);
-  /// The same, for a run whose token is full and so is cut.
-  std::size_t cut_run(std::string_view text, std::size_t at);
+  /// Folds a run that holds something beyond ASCII; the token is in bytes_[0, size_).
+  void fold(std::string_view run);
 
   std::array<char, max_term_bytes + 1> bytes_{};
   std::size_t size_ = 0;
@@ -67,38 +109,67 @@ class TokenBuffer {
 /// each `phrase_end`, in order. A token's bytes are valid until the next.
 template <class OnToken, class OnPhraseEnd>
 void tokenize(std::string_view utf8, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
-  using namespace tokenizing;
-  const std::size_t end = utf8.size();
-  char* const token = buffer.bytes_.data();
-  for (std::size_t at = 0; at < end;) {
-    const std::size_t begin = at;
-    std::size_t size = 0;
-    std::uint8_t kind = 0;
-    while (at < end) {
-      kind = classes[static_cast<unsigned char>(utf8[at])];
-      if (kind <= beyond_ascii || size == max_term_bytes) break;
-      token[size++] = static_cast<char>(kind);
-      ++at;
+  buffer.tokenize_part(utf8, true, on_token, on_phrase_end);
+}
+
+/// What lies between two pieces of a text that is tokenized: the beginning of a run that the first one ends in.
+class OpenRun {
+ public:
+  /// The tokens of the next piece that are whole, together with what was open before.
+  template <class OnToken, class OnPhraseEnd>
+  void add(std::string_view piece, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+    std::string joint;
+    while (is_open() && !piece.empty()) {
+      joint.swap(held_);
+      held_.clear();
+      take_front(piece, joint);
+      add_closed(joint, buffer, on_token, on_phrase_end);
     }
-    if (at < end && kind > beyond_ascii) {
-      at = buffer.cut_run(utf8, at);
-      on_token(std::string_view(token, size));
-      continue;
-    }
-    if (at < end && kind == beyond_ascii) {
-      std::size_t skip = 0;
-      if (const std::size_t length = TokenBuffer::token_character(utf8, at, skip); length > 0) {
-        at = buffer.fold_run(utf8, begin, at + length);
-        on_token(std::string_view(token, buffer.size_));
-        continue;
-      }
-      at += skip;
-    } else if (at < end) {
-      ++at;
-    }
-    if (size > 0) on_token(std::string_view(token, size));
-    if (kind == end_of_phrase) on_phrase_end();
+    if (!piece.empty()) add_closed(piece, buffer, on_token, on_phrase_end);
   }
+  /// The last token.
+  template <class OnToken, class OnPhraseEnd>
+  void end(TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+    if (!is_cut_) buffer.tokenize_part(held_, true, on_token, on_phrase_end);
+  }
+
+ private:
+  bool is_open() const { return is_cut_ || !held_.empty(); }
+  /// Moves the front of `piece`, up to a byte that ends each run, to the end of `joint`; not much at once.
+  static void take_front(std::string_view& piece, std::string& joint);
+  /// What `text` ends in, of which a part of a character is no part of.
+  static std::string_view without_part_of_character(std::string_view text);
+  /// Whether a run of this size decides already what its token is.
+  static bool is_decided(std::size_t run_bytes);
+
+  template <class OnToken, class OnPhraseEnd>
+  void add_closed(std::string_view text, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+    const std::string_view whole = without_part_of_character(text);
+    std::size_t at = 0;
+    if (is_cut_) {
+      at = TokenBuffer::run_end(whole, 0);
+      is_cut_ = at == whole.size();
+    }
+    at += buffer.tokenize_part(whole.substr(at), false, on_token, on_phrase_end);
+    if (is_decided(whole.size() - at)) {
+      buffer.tokenize_part(whole.substr(at), true, on_token, on_phrase_end);
+      is_cut_ = true;
+      at = whole.size();
+    }
+    held_ = text.substr(at);
+  }
+
+  std::string held_;     ///< the run's bytes, and perhaps a part of a character
+  bool is_cut_ = false;  ///< the run's token is given already
+};
+
+/// The same for a text in pieces, with memory that does not depend on its size or on the length of a run.
+template <class OnToken, class OnPhraseEnd>
+void tokenize(PieceSource& utf8, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+  OpenRun open;
+  for (std::string_view piece = utf8.next(); !piece.empty(); piece = utf8.next())
+    open.add(piece, buffer, on_token, on_phrase_end);
+  open.end(buffer, on_token, on_phrase_end);
 }
 
 }  // namespace quern

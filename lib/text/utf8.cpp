@@ -1,5 +1,7 @@
 #include "quern/text/utf8.hpp"
 
+#include <algorithm>
+
 #include "quern/text/document_text.hpp"
 
 namespace quern {
@@ -118,6 +120,16 @@ std::size_t repair_utf8(std::string_view in, std::string& out) {
   }
   out.append(in.data() + kept_to, in.size() - kept_to);
   return replaced;
+}
+
+std::size_t partial_character_bytes(std::string_view text) {
+  constexpr std::size_t most = 3;
+  for (std::size_t bytes = 1; bytes <= std::min(most, text.size()); ++bytes) {
+    const std::size_t at = text.size() - bytes;
+    const unsigned following = lead_of(static_cast<unsigned char>(text[at])).following;
+    if (following > 0) return following >= bytes && sequence_at(text, at).bytes == bytes ? bytes : 0;
+  }
+  return 0;
 }
 
 DecodedPoint decode_utf8(std::string_view text) {

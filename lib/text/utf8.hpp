@@ -25,6 +25,9 @@ inline std::string_view cut_at_character(std::string_view text, std::size_t max_
   return text.substr(0, max_bytes);
 }
 
+/// How many bytes at the end of `text` begin a character that lacks its other bytes: 0 to 3.
+std::size_t partial_character_bytes(std::string_view text);
+
 /// One code point of well-formed UTF-8 and how many bytes it took.
 struct DecodedPoint {
   char32_t point;

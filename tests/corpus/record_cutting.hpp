@@ -7,6 +7,8 @@
 
 #include "quern/formats/corpus/corpus_format.hpp"
 
+#include "../text/plain_document.hpp"
+
 /// What tests and fuzz targets of the corpus formats share.
 namespace quern::testing {
 
@@ -85,7 +87,7 @@ inline std::vector<std::string> record_texts(const CorpusFormat& format, std::st
 /// A record as parsed, phrase ends shown as '|'.
 struct Parsed {
   ParsedRecord result;
-  DocumentText document;
+  PlainDocument document;
 };
 
 inline Parsed parse_record(const CorpusFormat& format, std::string_view record,
@@ -93,7 +95,9 @@ inline Parsed parse_record(const CorpusFormat& format, std::string_view record,
   RecordScratch scratch;
   scratch.max_document_bytes = max_document_bytes;
   Parsed parsed;
-  parsed.result = format.parse(record, scratch, parsed.document);
+  DocumentText text;
+  parsed.result = format.parse(record, scratch, text);
+  parsed.document = PlainDocument(text);
   for (std::string* stream : {&parsed.document.title, &parsed.document.body}) {
     for (char& c : *stream) c = c == phrase_end ? '|' : c;
   }
@@ -101,7 +105,7 @@ inline Parsed parse_record(const CorpusFormat& format, std::string_view record,
 }
 
 /// A record that must be a document.
-inline DocumentText parsed_document(const CorpusFormat& format, std::string_view record) {
+inline PlainDocument parsed_document(const CorpusFormat& format, std::string_view record) {
   const Parsed parsed = parse_record(format, record);
   if (parsed.result.kind != RecordKind::document)
     throw std::logic_error("no document: " + std::string(record) + ": " + parsed.result.reason);

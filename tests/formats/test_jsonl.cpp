@@ -21,12 +21,12 @@ TEST_CASE("The worked example of jsonl.md gives what the page says", "[format]")
   CHECK(jsonl.detect(file));
   const std::vector<std::string> records = record_texts(jsonl, file);
   REQUIRE(records.size() == 2);
-  const DocumentText first = parsed_document(jsonl, records[0]);
+  const PlainDocument first = parsed_document(jsonl, records[0]);
   CHECK(first.docno == "MILL-1");
   CHECK(first.title == "Flour");
   CHECK(first.body == "Two stones.|One lies still.");
   CHECK(first.url.empty());
-  const DocumentText second = parsed_document(jsonl, records[1]);
+  const PlainDocument second = parsed_document(jsonl, records[1]);
   CHECK(second.docno == "7");
   CHECK(second.body == "A wheel");
   CHECK(second.url == "http://mill.example/wheel");
@@ -106,7 +106,7 @@ TEST_CASE("Invalid UTF-8 in JSONL is repaired and counted", "[format]") {
   RecordScratch scratch;
   DocumentText text;
   CHECK(jsonl.parse("{\"id\": 1, \"text\": \"caf\xE9!\"}", scratch, text).kind == RecordKind::document);
-  CHECK(text.body == "caf\uFFFD!");
+  CHECK(text.body.str() == "caf\uFFFD!");
   CHECK(scratch.repaired_utf8 == 1);
 }
 

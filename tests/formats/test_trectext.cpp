@@ -27,7 +27,7 @@ TEST_CASE("The worked example of trectext.md gives what the page says", "[format
       "</DOC>\n";
   const std::vector<std::string> records = record_texts(trectext, file);
   REQUIRE(records.size() == 1);
-  const DocumentText text = parsed_document(trectext, records[0]);
+  const PlainDocument text = parsed_document(trectext, records[0]);
   CHECK(text.docno == "MILL-0001");
   CHECK(text.url.empty());
   CHECK(text.title == "Flour & stone");
@@ -44,14 +44,14 @@ TEST_CASE("TRECTEXT is recognized by its first record", "[format]") {
 }
 
 TEST_CASE("Tags of TRECTEXT may be in any case", "[format]") {
-  const DocumentText text = parsed_document(trectext, "<doc><DocNo>a</dOCNO><tItLe>t</TITLE><text>b</Text></doc>");
+  const PlainDocument text = parsed_document(trectext, "<doc><DocNo>a</dOCNO><tItLe>t</TITLE><text>b</Text></doc>");
   CHECK(text.docno == "a");
   CHECK(text.title == "t");
   CHECK(text.body == "b");
 }
 
 TEST_CASE("Several sections of a kind are phrases of one stream", "[format]") {
-  const DocumentText text =
+  const PlainDocument text =
       parsed_document(trectext,
                       "<DOC><DOCNO>1</DOCNO><HEAD>h1</HEAD><TITLE>t</TITLE><HL>h2</HL><LEADPARA>l</LEADPARA><X>no</X>"
                       "<TEXT>a</TEXT><FILEID>no</FILEID><TEXT>b</TEXT></DOC>");
@@ -60,7 +60,7 @@ TEST_CASE("Several sections of a kind are phrases of one stream", "[format]") {
 }
 
 TEST_CASE("A section without its end tag ends where the next begins, or with the record", "[format]") {
-  const DocumentText text = parsed_document(trectext, "<DOC><DOCNO>1<TITLE>t\n<TEXT>a<TEXT>b</DOC>");
+  const PlainDocument text = parsed_document(trectext, "<DOC><DOCNO>1<TITLE>t\n<TEXT>a<TEXT>b</DOC>");
   CHECK(text.docno == "1");
   CHECK(text.title == "t\n");
   CHECK(text.body == "a|b");
@@ -68,7 +68,7 @@ TEST_CASE("A section without its end tag ends where the next begins, or with the
 
 TEST_CASE("Comments are not text, tags inside sections separate tokens, and a '<' that begins no tag is kept",
           "[format]") {
-  const DocumentText text = parsed_document(
+  const PlainDocument text = parsed_document(
       trectext,
       "<DOC><DOCNO>1</DOCNO><TEXT>a<!-- no <TITLE>no</TITLE> -->b<I>c</I>d<P>e 1<2 & x < y <unclosed</TEXT></DOC>");
   CHECK(text.title.empty());
@@ -76,7 +76,7 @@ TEST_CASE("Comments are not text, tags inside sections separate tokens, and a '<
 }
 
 TEST_CASE("Character references are resolved, and other ampersands are kept", "[format]") {
-  const DocumentText text =
+  const PlainDocument text =
       parsed_document(trectext,
                       "<DOC><DOCNO>1</DOCNO><TEXT>caf&eacute; &#65;&#x42;&lt;&apos;&hyph;&#0;&#30;&#xD800; &nosuch; &; "
                       "&amp</TEXT></DOC>");
@@ -98,7 +98,7 @@ TEST_CASE("A docno is whole at any length up to 65,535 bytes", "[format]") {
 }
 
 TEST_CASE("A record without known sections is a document without text", "[format]") {
-  const DocumentText text = parsed_document(trectext, "<DOC><DOCNO>1</DOCNO><SUMMARY>no</SUMMARY> no </DOC>");
+  const PlainDocument text = parsed_document(trectext, "<DOC><DOCNO>1</DOCNO><SUMMARY>no</SUMMARY> no </DOC>");
   CHECK(text.title.empty());
   CHECK(text.body.empty());
 }
@@ -108,7 +108,7 @@ TEST_CASE("Invalid UTF-8 in TRECTEXT is repaired and counted", "[format]") {
   DocumentText text;
   CHECK(trectext.parse("<DOC><DOCNO>1</DOCNO><TEXT>caf\xE9 au\xFF</TEXT></DOC>", scratch, text).kind ==
         RecordKind::document);
-  CHECK(text.body == "caf\uFFFD au\uFFFD");
+  CHECK(text.body.str() == "caf\uFFFD au\uFFFD");
   CHECK(scratch.repaired_utf8 == 2);
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("The worked example of trecweb.md gives what the page says", "[format]
   CHECK(trecweb.detect(file));
   const std::vector<std::string> records = record_texts(trecweb, file);
   REQUIRE(records.size() == 1);
-  const DocumentText text = parsed_document(trecweb, records[0]);
+  const PlainDocument text = parsed_document(trecweb, records[0]);
   CHECK(text.docno == "MILL-W-7");
   CHECK(text.url == "http://mill.example/stone.html");
   CHECK(text.title == "The caf\u00e9");
@@ -86,17 +86,17 @@ TEST_CASE("Parts of a TRECWEB record may be missing", "[format]") {
   SECTION("DOCNO's end") {
     CHECK(parsed_document(trecweb, "<DOC>\n<DOCNO>W-1\n<DOCHDR>http://a.example/\n</DOCHDR><title>t</title></DOC>")
               .docno == "W-1");
-    const DocumentText text = parsed_document(trecweb, "<DOC><DOCNO>  W-1\n<p>body</DOC>");
+    const PlainDocument text = parsed_document(trecweb, "<DOC><DOCNO>  W-1\n<p>body</DOC>");
     CHECK(text.docno == "W-1");
     CHECK(text.body == "body");
   }
   SECTION("DOCHDR") {
-    const DocumentText text = parsed_document(trecweb, "<DOC><DOCNO>W-1</DOCNO>\n<title>t</title> body</DOC>");
+    const PlainDocument text = parsed_document(trecweb, "<DOC><DOCNO>W-1</DOCNO>\n<title>t</title> body</DOC>");
     CHECK(text.title == "t");
     CHECK(text.url.empty());
   }
   SECTION("DOCHDR's end") {
-    const DocumentText text = parsed_document(
+    const PlainDocument text = parsed_document(
         trecweb, "<DOC><DOCNO>W-1</DOCNO>\n<DOCHDR>\nhttp://a.example/\nX: y\n<html><title>t</title> body</DOC>");
     CHECK(text.url == "http://a.example/");
     CHECK(text.title == "t");

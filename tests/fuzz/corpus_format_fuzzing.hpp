@@ -29,7 +29,7 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
       const ParsedRecord parsed = format.parse(piece.text, scratch, out);
       if (parsed.kind != RecordKind::document) continue;
       if (out.docno.empty()) std::abort();
-      for (const std::string& text : {out.docno, out.url, out.title, out.body}) {
+      for (const std::string& text : {out.docno, out.url, out.title.str(), out.body.str()}) {
         if (!is_valid_utf8(text)) std::abort();
       }
     }

@@ -5,16 +5,18 @@
 #include "quern/text/html.hpp"
 #include "quern/text/html_filter.hpp"
 
+#include "../text/plain_document.hpp"
 #include "catch.hpp"
 
 using namespace quern;
+using quern::testing::PlainDocument;
 
 namespace {
 
-DocumentText extracted(std::string_view html, std::string_view url = "http://host.org/folder/page") {
+PlainDocument extracted(std::string_view html, std::string_view url = "http://host.org/folder/page") {
   DocumentText out;
   HtmlExtractor().extract(html, url, out);
-  return out;
+  return PlainDocument(out);
 }
 
 /// The body with each phrase end shown as "|".
@@ -34,7 +36,7 @@ std::string repeated(std::string_view piece, std::size_t times) {
 }  // namespace
 
 TEST_CASE("A page gives its title, its text and its links", "[text]") {
-  const DocumentText page = extracted(
+  const PlainDocument page = extracted(
       "<!DOCTYPE html>\n<html><head><title> Fish &amp;\n Chips </title><style>p {}</style></head>\n"
       "<body><h1>Menu</h1>\n<p>Try our <a href=\"cod.html\">fresh\n <b>cod</b></a> &mdash; it&#39;s "
       "good.</p></body></html>");
@@ -103,10 +105,10 @@ TEST_CASE("The first title in the page is its title", "[text]") {
   CHECK(extracted("<svg><title>no</title></svg><TITLE>yes</TITLE><title>no</title>").title == "yes");
   CHECK(extracted("<title>a <b>bold</b> &lt;x&gt;</title>").title == "a <b>bold</b> <x>");
   CHECK(extracted("<p>a</p>").title.empty());
-  const DocumentText late = extracted("<p>a<title>b</title>c");
+  const PlainDocument late = extracted("<p>a<title>b</title>c");
   CHECK(late.title == "b");
   CHECK(late.body == "a c");
-  const DocumentText unclosed = extracted("<head><title>a<body><p>b");
+  const PlainDocument unclosed = extracted("<head><title>a<body><p>b");
   CHECK(unclosed.title.empty());
   CHECK(unclosed.body ==
         "a\x1e"
@@ -115,7 +117,7 @@ TEST_CASE("The first title in the page is its title", "[text]") {
 
 TEST_CASE("Links are resolved against the page or its base", "[text]") {
   const auto url_of = [](std::string_view html) {
-    const DocumentText page = extracted(html);
+    const PlainDocument page = extracted(html);
     REQUIRE(page.links.size() == 1);
     return page.links[0].url;
   };
@@ -138,7 +140,7 @@ TEST_CASE("Only what can be clicked is a link", "[text]") {
 }
 
 TEST_CASE("A link's text reaches to its end or to the next link", "[text]") {
-  const DocumentText page = extracted(
+  const PlainDocument page = extracted(
       "<a href=1> one\n<b>two</b> </a>no<a href=2>three<a href=3>four<a>no</a> <a href=4><p>five</p>"
       "<area href=5>six</div></a><a href=6></a><a href=7>seven");
   REQUIRE(page.links.size() == 7);
@@ -150,7 +152,7 @@ TEST_CASE("A link's text reaches to its end or to the next link", "[text]") {
 }
 
 TEST_CASE("Blanks that go at a phrase's end don't shift the text of a link", "[text]") {
-  const DocumentText page = extracted("a&#32;&#32;&#32;<a href=x><p>\xC3\xA9\xC3\xA9\xC3\xA9</a>");
+  const PlainDocument page = extracted("a&#32;&#32;&#32;<a href=x><p>\xC3\xA9\xC3\xA9\xC3\xA9</a>");
   CHECK(page.body == "a\x1e\xC3\xA9\xC3\xA9\xC3\xA9");
   REQUIRE(page.links.size() == 1);
   CHECK(page.links[0].anchor == "\xC3\xA9\xC3\xA9\xC3\xA9");
@@ -175,10 +177,10 @@ TEST_CASE("An extractor can be used for many pages", "[text]") {
     const std::string number = std::to_string(i);
     extractor.extract("<title>t" + number + "</title><a href=http://a/" + number + ">b" + number, "", out);
     CHECK(out.docno == "D1");
-    CHECK(out.title == "t" + number);
-    CHECK(out.body == "b" + number);
-    REQUIRE(out.links.size() == 1);
-    CHECK(out.links[0] == Link{"http://a/" + number, "b" + number});
+    CHECK(out.title.str() == "t" + number);
+    CHECK(out.body.str() == "b" + number);
+    REQUIRE(out.links.count() == 1);
+    CHECK(out.links.all()[0] == Link{"http://a/" + number, "b" + number});
   }
 }
 
@@ -194,11 +196,11 @@ TEST_CASE("Links beyond the limit are dropped and counted", "[text]") {
   HtmlExtractor extractor;
   DocumentText out;
   extractor.extract(repeated("<a href=x>y", HtmlExtractor::max_links + 10), "http://a/", out);
-  CHECK(out.links.size() == HtmlExtractor::max_links);
+  CHECK(out.links.count() == HtmlExtractor::max_links);
   CHECK(extractor.dropped_links() == 10);
   extractor.extract("<base href='http://a/" + std::string(2000, 'b') + "/'>" + repeated("<a href=x>y", 20000), "", out);
-  CHECK(out.links.size() == HtmlExtractor::max_link_bytes / (std::string("http://a/").size() + 2002));
-  CHECK(out.links.back().anchor == "y");
+  CHECK(out.links.count() == HtmlExtractor::max_link_bytes / (std::string("http://a/").size() + 2002));
+  CHECK(out.links.all().back().anchor == "y");
 }
 
 TEST_CASE("Hostile pages take linear time", "[text][property]") {

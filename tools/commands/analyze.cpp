@@ -66,14 +66,14 @@ void analyze_page(const std::string& page, Analyzer& analyzer, TermPrinter& prin
   repair_utf8(page, repaired);
   DocumentText text;
   HtmlExtractor().extract(repaired, "", text);
-  printer.put(analyzer.terms(text.title));
+  printer.put(analyzer.terms(text.title.str()));
   Terms phrase;
   const auto end_phrase = [&] {
     if (!phrase.empty()) printer.put(phrase);
     phrase.clear();
   };
   analyzer.analyze(
-      text.body, [&](std::string_view term) { phrase.emplace_back(term); }, end_phrase);
+      *text.body.pieces(), [&](std::string_view term) { phrase.emplace_back(term); }, end_phrase);
   end_phrase();
 }
 

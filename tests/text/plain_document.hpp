@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/text/document_text.hpp"
+
+namespace quern::testing {
+
+/// A document with all of its text in memory, as tests compare it.
+struct PlainDocument {
+  PlainDocument() = default;
+  explicit PlainDocument(const DocumentText& text)
+      : docno(text.docno), url(text.url), title(text.title.str()), body(text.body.str()), links(text.links.all()) {}
+  bool operator==(const PlainDocument&) const = default;
+
+  std::string docno, url, title, body;
+  std::vector<Link> links;
+};
+
+}  // namespace quern::testing
