@@ -3,6 +3,8 @@
 #include <tbb/parallel_for.h>
 
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/formats/collection.hpp"
 
 namespace quern {
@@ -39,7 +41,7 @@ bool LexiconScan::next(LexiconEntry& entry) {
 }
 
 CollectionReader CollectionReader::open(const std::string& path) {
-  return CollectionReader(std::make_shared<const File>(File::open_regular(path)));
+  return with_own_errors([&] { return CollectionReader(std::make_shared<const File>(File::open_regular(path))); });
 }
 
 CollectionReader::CollectionReader(std::shared_ptr<const File> file)
@@ -187,25 +189,27 @@ void CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) co
 }
 
 void CollectionReader::verify_contents(const Resources& resources) const {
-  tbb::enumerable_thread_specific<ChunkBuffers> buffers;
-  tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
-    verify_chunk(chunk, buffers.local());
-    const ChunkRow& row = rows_[chunk];
-    resources.progress->add(std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]);
+  return run_stage(resources, [&] {
+    tbb::enumerable_thread_specific<ChunkBuffers> buffers;
+    tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
+      verify_chunk(chunk, buffers.local());
+      const ChunkRow& row = rows_[chunk];
+      resources.progress->add(std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]);
+    });
+    LexiconScan scan = lexicon();
+    LexiconEntry entry;
+    std::string last;
+    std::uint64_t count = 0, postings = 0, tokens = 0;
+    while (scan.next(entry)) {
+      postings += entry.df;
+      tokens += entry.cf;
+      if (count > 0 && entry.term <= last) container_.fail("lexicon", "terms out of order");
+      last = entry.term;
+      ++count;
+    }
+    if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
+      container_.fail("lexicon", "holds other counts than the manifest");
   });
-  LexiconScan scan = lexicon();
-  LexiconEntry entry;
-  std::string last;
-  std::uint64_t count = 0, postings = 0, tokens = 0;
-  while (scan.next(entry)) {
-    postings += entry.df;
-    tokens += entry.cf;
-    if (count > 0 && entry.term <= last) container_.fail("lexicon", "terms out of order");
-    last = entry.term;
-    ++count;
-  }
-  if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
-    container_.fail("lexicon", "holds other counts than the manifest");
 }
 
 }  // namespace quern

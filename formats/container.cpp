@@ -10,6 +10,8 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -144,7 +146,8 @@ void ContainerWriter::finish() {
 }
 
 ContainerReader ContainerReader::open(const std::string& path, FileKind kind, FormatVersions versions) {
-  return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind, versions);
+  return with_own_errors(
+      [&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind, versions); });
 }
 
 ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions)
@@ -335,14 +338,7 @@ void ContainerReader::check_sums(const SectionInfo& info, ByteView bytes) const 
     if (!fits(chunk_of(bytes, chunk), sums, chunk)) fail_at(name(), info, chunk);
 }
 
-void ContainerReader::check_section(std::string_view section) const {
-  const SectionInfo& info = find(section);
-  const ByteView bytes = view(section);
-  const Bytes sums = chunk_sums(info);
-  tbb::parallel_for(std::uint64_t{0}, chunks_of(info.size), [&](std::uint64_t chunk) {
-    if (!fits(chunk_of(bytes, chunk), sums, chunk)) fail_at(name(), info, chunk);
-  });
-}
+void ContainerReader::check_section(std::string_view section) const { check_sums(find(section), view(section)); }
 
 CheckedSection::CheckedSection(const ContainerReader& container, std::string_view section)
     : bytes_(container.view(section)), state_(std::make_shared<State>()) {
@@ -388,10 +384,12 @@ void ContainerReader::verify_padding() const {
 }
 
 void ContainerReader::verify(const Resources& resources) const {
-  resources.progress->start("check sums", file_size_, "bytes");
-  verify_padding();
-  for (const SectionInfo& section : sections_) verify_section(section, resources);
-  resources.progress->finish();
+  return run_stage(resources, [&] {
+    resources.progress->start("check sums", file_size_, "bytes");
+    verify_padding();
+    for (const SectionInfo& section : sections_) verify_section(section, resources);
+    resources.progress->finish();
+  });
 }
 
 }  // namespace quern

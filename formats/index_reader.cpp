@@ -6,12 +6,14 @@
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/formats/index_file.hpp"
 
 namespace quern {
 
 IndexReader IndexReader::open(const std::string& path) {
-  return IndexReader(ContainerReader::open(quern_file(path), FileKind::index, index_version));
+  return with_own_errors(
+      [&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index, index_version)); });
 }
 
 namespace {

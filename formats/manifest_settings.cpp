@@ -1,8 +1,14 @@
 #include "quern/formats/manifest_settings.hpp"
 
+#include "quern/core/check_range.hpp"
 #include "quern/formats/manifest_json.hpp"
 
 namespace quern {
+
+void check_score_settings(const DocumentScoreSettings& settings) {
+  check_range("alpha", settings.alpha, 0, 1);
+  check_bm25(settings.bm25);
+}
 
 ManifestJson to_json(const DocumentScoreSettings& settings) {
   ManifestJson json = {{"pagerank_scale", name_of_value(pagerank_scales, settings.pagerank_scale)},

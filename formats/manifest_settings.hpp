@@ -66,6 +66,9 @@ struct DocumentScoreSettings {
   bool operator==(const DocumentScoreSettings&) const = default;
 };
 
+/// Throws InvalidArgument if alpha, k1 or b is out of range or not a number.
+void check_score_settings(const DocumentScoreSettings& settings);
+
 nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);
 /// Throws nlohmann::json::exception if something is missing or of another type; CorruptFile, with `what`, for an
 /// unknown scale or source.

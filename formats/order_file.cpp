@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/io/checksum.hpp"
@@ -38,23 +39,25 @@ OrderManifest OrderManifest::from_json(const std::string& text, const std::strin
 
 void write_order(File& out, const DocumentOrder& order, const OrderOptions& options,
                  const CollectionReader& collection) {
-  OrderManifest manifest;
-  manifest.options = options;
-  manifest.options.scores.origin = order.pagerank_origin;
-  manifest.documents = order.documents.size();
-  manifest.collection_hash = hash_text(collection.container().content_hash());
-  manifest.has_pagerank = !order.pagerank.empty();
-  manifest.has_global_scores = !order.global_scores.empty();
-  ContainerWriter writer(out, FileKind::order, order_version);
-  writer.add_array("documents", order.documents);
-  if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
-  if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
-  writer.add_section("manifest", as_bytes(manifest.to_json()));
-  writer.finish();
+  return with_own_errors([&] {
+    OrderManifest manifest;
+    manifest.options = options;
+    manifest.options.scores.origin = order.pagerank_origin;
+    manifest.documents = order.documents.size();
+    manifest.collection_hash = hash_text(collection.container().content_hash());
+    manifest.has_pagerank = !order.pagerank.empty();
+    manifest.has_global_scores = !order.global_scores.empty();
+    ContainerWriter writer(out, FileKind::order, order_version);
+    writer.add_array("documents", order.documents);
+    if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
+    if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
+    writer.add_section("manifest", as_bytes(manifest.to_json()));
+    writer.finish();
+  });
 }
 
 OrderReader OrderReader::open(const std::string& path) {
-  return OrderReader(ContainerReader::open(path, FileKind::order, order_version));
+  return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order, order_version)); });
 }
 
 OrderReader::OrderReader(ContainerReader container)
@@ -72,24 +75,26 @@ void OrderReader::check_belongs_to(const CollectionReader& collection) const {
 }
 
 DocumentOrder OrderReader::load() const {
-  DocumentOrder order;
-  order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
-  if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);
-  order.pagerank_origin = manifest_.options.scores.origin;
-  if (manifest_.has_global_scores)
-    order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
-  std::vector<bool> seen(order.documents.size());
-  for (const docid_t document : order.documents) {
-    if (document >= seen.size() || seen[document])
-      container_.fail("documents", "is not a permutation of the documents");
-    seen[document] = true;
-  }
-  for (std::size_t i = 0; i < order.global_scores.size(); ++i)
-    if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
-      container_.fail("global_scores", "do not fall");
-  for (const float rank : order.pagerank)
-    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
-  return order;
+  return with_own_errors([&] {
+    DocumentOrder order;
+    order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
+    if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);
+    order.pagerank_origin = manifest_.options.scores.origin;
+    if (manifest_.has_global_scores)
+      order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
+    std::vector<bool> seen(order.documents.size());
+    for (const docid_t document : order.documents) {
+      if (document >= seen.size() || seen[document])
+        container_.fail("documents", "is not a permutation of the documents");
+      seen[document] = true;
+    }
+    for (std::size_t i = 0; i < order.global_scores.size(); ++i)
+      if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
+        container_.fail("global_scores", "do not fall");
+    for (const float rank : order.pagerank)
+      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+    return order;
+  });
 }
 
 }  // namespace quern

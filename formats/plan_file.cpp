@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/version.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/io/checksum.hpp"
@@ -73,29 +74,31 @@ PlanManifest PlanManifest::from_json(const std::string& text, const std::string&
 }
 
 void write_plan(File& out, const CachePlan& plan) {
-  PlanManifest manifest = plan.manifest;
-  manifest.lists = plan.lists.size();
-  manifest.cached_blocks = manifest.cached_bytes = 0;
-  std::vector<term_t> terms;
-  std::vector<std::uint32_t> blocks;
-  std::vector<std::uint64_t> bytes;
-  for (const CachedList& list : plan.lists) {
-    terms.push_back(list.term);
-    blocks.push_back(list.blocks);
-    bytes.push_back(list.bytes);
-    manifest.cached_blocks += list.blocks;
-    manifest.cached_bytes += list.bytes;
-  }
-  ContainerWriter writer(out, FileKind::plan, plan_version);
-  writer.add_array("terms", terms);
-  writer.add_array("blocks", blocks);
-  writer.add_array("bytes", bytes);
-  writer.add_section("manifest", as_bytes(manifest.to_json()));
-  writer.finish();
+  return with_own_errors([&] {
+    PlanManifest manifest = plan.manifest;
+    manifest.lists = plan.lists.size();
+    manifest.cached_blocks = manifest.cached_bytes = 0;
+    std::vector<term_t> terms;
+    std::vector<std::uint32_t> blocks;
+    std::vector<std::uint64_t> bytes;
+    for (const CachedList& list : plan.lists) {
+      terms.push_back(list.term);
+      blocks.push_back(list.blocks);
+      bytes.push_back(list.bytes);
+      manifest.cached_blocks += list.blocks;
+      manifest.cached_bytes += list.bytes;
+    }
+    ContainerWriter writer(out, FileKind::plan, plan_version);
+    writer.add_array("terms", terms);
+    writer.add_array("blocks", blocks);
+    writer.add_array("bytes", bytes);
+    writer.add_section("manifest", as_bytes(manifest.to_json()));
+    writer.finish();
+  });
 }
 
 PlanReader PlanReader::open(const std::string& path) {
-  return PlanReader(ContainerReader::open(path, FileKind::plan, plan_version));
+  return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan, plan_version)); });
 }
 
 PlanReader::PlanReader(ContainerReader container)
@@ -133,25 +136,27 @@ CachePlan PlanReader::load() const {
 }
 
 CachePlan PlanReader::load_for(const IndexReader& index) const {
-  check_belongs_to(index);
-  if (manifest_.block % index.block_size() != 0)
-    container_.fail("manifest", "a caching block is not made of whole blocks of the index");
-  CachePlan plan = load();
-  if (!plan.lists.empty() && plan.lists.back().term >= index.manifest().terms)
-    container_.fail("terms", "contains a term that is not in the index");
-  // Only the blocks of the lexicon in which a cached list stands are read.
-  for (auto list = plan.lists.begin(); list != plan.lists.end();) {
-    const std::uint64_t lexicon_block = list->term / terms_per_block;
-    index.for_each_list(lexicon_block, [&](std::string_view, const PostingList& postings) {
-      if (list == plan.lists.end() || list->term != postings.number) return;
-      const std::uint64_t blocks_there = (postings.df - 1) / manifest_.block + 1;
-      if (list->blocks > blocks_there) container_.fail("blocks", "holds more blocks of a list than it has");
-      ++list;
-    });
-    if (list != plan.lists.end() && list->term / terms_per_block == lexicon_block)
+  return with_own_errors([&] {
+    check_belongs_to(index);
+    if (manifest_.block % index.block_size() != 0)
+      container_.fail("manifest", "a caching block is not made of whole blocks of the index");
+    CachePlan plan = load();
+    if (!plan.lists.empty() && plan.lists.back().term >= index.manifest().terms)
       container_.fail("terms", "contains a term that is not in the index");
-  }
-  return plan;
+    // Only the blocks of the lexicon in which a cached list stands are read.
+    for (auto list = plan.lists.begin(); list != plan.lists.end();) {
+      const std::uint64_t lexicon_block = list->term / terms_per_block;
+      index.for_each_list(lexicon_block, [&](std::string_view, const PostingList& postings) {
+        if (list == plan.lists.end() || list->term != postings.number) return;
+        const std::uint64_t blocks_there = (postings.df - 1) / manifest_.block + 1;
+        if (list->blocks > blocks_there) container_.fail("blocks", "holds more blocks of a list than it has");
+        ++list;
+      });
+      if (list != plan.lists.end() && list->term / terms_per_block == lexicon_block)
+        container_.fail("terms", "contains a term that is not in the index");
+    }
+    return plan;
+  });
 }
 
 }  // namespace quern

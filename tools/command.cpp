@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 
@@ -18,8 +19,6 @@ namespace quern::tools {
 namespace {
 
 namespace po = boost::program_options;
-
-constexpr unsigned max_threads = 1024;
 
 /// What the environment sets: threads, memory, tmp.
 po::variables_map environment() {
@@ -129,10 +128,12 @@ CLI::Validator name_validator(const std::vector<std::string>& names) {
       fmt::format("{{{}}}", fmt::join(names, ",")));
 }
 
+CLI::Validator block_size_validator() { return name_validator({"64", "128", "256", "512"}); }
+
 CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help) {
   return command.add_option("--block-size", block_size, help)
       ->type_name("N")
-      ->check(name_validator({"64", "128", "256", "512"}))
+      ->check(block_size_validator())
       ->capture_default_str();
 }
 

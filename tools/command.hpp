@@ -1,10 +1,14 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <charconv>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -101,19 +105,34 @@ CLI::Option* add_value_option(CLI::App& command, const std::string& option, std:
 /// on and off.
 inline constexpr NamedValue<bool> switches[] = {{"on", true}, {"off", false}};
 
+/// Whether `text` is a decimal number that fits in `value`, which it becomes. CLI11's own conversion wraps around what
+/// is negative or too large, and takes 010 for 8.
+template <class Number>
+bool read_number(const std::string& text, Number& value) {
+  if (std::is_integral_v<Number> && text.size() > 1 && text.front() == '0') return false;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
 /// A number from `min` to `max`: another one is a usage error.
 template <class Number>
 CLI::Validator range_validator(Number min, Number max) {
   return CLI::Validator(
       [min, max](const std::string& text) -> std::string {
         Number value{};
-        // Casting "-3" to an unsigned number would wrap around.
-        const bool negative = text.starts_with('-') && std::is_unsigned_v<Number>;
-        if (!negative && CLI::detail::lexical_cast(text, value) && value >= min && value <= max) return {};
-        return "'" + text + "' is not a number from " + std::to_string(min) + " to " + std::to_string(max);
+        if (read_number(text, value) && value >= min && value <= max) return {};
+        return fmt::format("'{}' is not a number from {} to {}", text, min, max);
       },
       "");
 }
+/// Any number that a Number can hold, such as a seed.
+template <class Number>
+CLI::Validator number_validator() {
+  return range_validator(std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
+}
+/// A block size that codecs take.
+CLI::Validator block_size_validator();
 /// --block-size: postings per block.
 CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help);
 /// Has a command take exactly one of its options `a` and `b`; else it is a usage error.

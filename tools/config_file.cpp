@@ -3,12 +3,14 @@
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/io/file.hpp"
 
 namespace quern::tools {
 namespace {
@@ -42,10 +44,14 @@ std::size_t line_of(const std::string& text, const std::string& start) {
 }
 
 std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw IoError(path + ": can't read the configuration file; check its name");
-  return text.str();
+  constexpr std::uint64_t max_bytes = 1 << 20;
+  const File file = File::open_regular(path);
+  if (file.size() > max_bytes)
+    throw InvalidArgument(
+        fmt::format("{}: has {}, more than any configuration; is it the right file?", path, size_text(file.size())));
+  Bytes bytes(file.size());
+  file.read_at(0, bytes);
+  return std::string(as_text(bytes));
 }
 
 po::parsed_options parse(const std::string& path, const std::string& text, const po::options_description& description) {

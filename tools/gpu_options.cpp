@@ -15,7 +15,7 @@ void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
       ->check(CLI::Validator(
           [](const std::string& text) -> std::string {
             unsigned number = 0;
-            if (CLI::detail::lexical_cast(text, number) && gpu::are_partitions(number)) return {};
+            if (read_number(text, number) && gpu::are_partitions(number)) return {};
             return "'" + text + "' is not a multiple of 32 from 32 to 512";
           },
           ""))
@@ -69,6 +69,7 @@ ResultTransfer transfer_named(const std::string& name) {
 void add_gpu_option(CLI::App& command, unsigned& gpu) {
   command.add_option("--gpu", gpu, "Number of the (first) GPU, counted from 0 in the list of quern --version")
       ->type_name("N")
+      ->check(range_validator(0u, 1023u))
       ->capture_default_str();
 }
 

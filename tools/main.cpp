@@ -46,6 +46,10 @@ int report_failure(const std::string& text) {
   return failed;
 }
 
+int report_memory_failure() {
+  return report_failure("memory ran out; give a smaller --memory or fewer --threads, or close other programs");
+}
+
 int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {  // --help, --version
     program.exit(error);
@@ -106,9 +110,13 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     return report_usage(program, error);
+  } catch (const OutOfMemory&) {
+    return report_memory_failure();
   } catch (const std::bad_alloc&) {
-    return report_failure("out of memory; give a smaller --memory, or close other programs");
+    return report_memory_failure();
   } catch (const std::exception& error) {
     return report_failure(error.what());
+  } catch (...) {
+    return report_failure("an error of unknown kind; please report it");
   }
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/order/pagerank.hpp"
@@ -47,7 +45,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
                    "What to do with a document whose docno occurred before");
   command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
       ->type_name("N")
-      ->check(range_validator<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
+      ->check(number_validator<std::uint64_t>())
       ->capture_default_str();
 }
 
@@ -99,7 +97,7 @@ void add_order_options(CLI::App& command, OrderOptions& options) {
   add_pagerank_scale_option(command, options.scores.pagerank_scale);
   command.add_option("--seed", options.seed, "Seed of the random order")
       ->type_name("N")
-      ->check(range_validator<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
+      ->check(number_validator<std::uint64_t>())
       ->capture_default_str();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/formats/queries/topic_markup.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
@@ -260,38 +261,42 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
 
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
                            const TextRelease& release) {
-  const bool automatic = format == QueryFormat::automatic;
-  check_is_text(bytes, name, release);
-  const std::string_view text = without_byte_order_mark(bytes);
-  const TopicMarkup* markup = automatic ? detect_topic_markup(text) : markup_of(format);
-  const LineFormat* line_format = line_format_of(format);
-  if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
+  return with_own_errors([&]() -> QueryFormat {
+    const bool automatic = format == QueryFormat::automatic;
+    check_is_text(bytes, name, release);
+    const std::string_view text = without_byte_order_mark(bytes);
+    const TopicMarkup* markup = automatic ? detect_topic_markup(text) : markup_of(format);
+    const LineFormat* line_format = line_format_of(format);
+    if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
 
-  const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
-  bool any = false;
-  const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
-    any = true;
-    visit(id, query);
-  };
-  if (markup != nullptr) {
-    for_each_topic(text, *markup, name, visit_query);
-  } else {
-    for_each_line(text, *line_format, name, visit_query, release);
-  }
-  if (!any) {
-    throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
-                          std::string(name_of_value(query_formats, found)) +
-                          "); name another format with --queries-format");
-  }
-  return found;
+    const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
+    bool any = false;
+    const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
+      any = true;
+      visit(id, query);
+    };
+    if (markup != nullptr) {
+      for_each_topic(text, *markup, name, visit_query);
+    } else {
+      for_each_line(text, *line_format, name, visit_query, release);
+    }
+    if (!any) {
+      throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
+                            std::string(name_of_value(query_formats, found)) +
+                            "); name another format with --queries-format");
+    }
+    return found;
+  });
 }
 
 QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name) {
-  QueryFile file;
-  file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
-    file.queries.push_back({std::string(id), std::string(text)});
+  return with_own_errors([&] {
+    QueryFile file;
+    file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
+      file.queries.push_back({std::string(id), std::string(text)});
+    });
+    return file;
   });
-  return file;
 }
 
 struct QueryLineParser::State {

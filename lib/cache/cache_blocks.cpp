@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "quern/core/run_stage.hpp"
 #include "quern/formats/posting_reader.hpp"
 
 namespace quern {
 
-CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size)
-    : index_(index), size_(size), ratio_(size / index.block_size()) {
+CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, unsigned threads)
+    : index_(index), size_(size), ratio_(size / index.block_size()), threads_(threads) {
   if (size == 0 || size % index.block_size() != 0)
     throw InvalidArgument(
         fmt::format("{}: {} postings per caching block is not a multiple of the index's block size, {}", index.name(),
@@ -44,8 +45,10 @@ std::uint64_t CacheBlocks::index_bytes() const {
       index_.for_each_list(block, [&](std::string_view, const PostingList& list) { sum += bytes(list, count(list)); });
     return sum;
   };
-  return tbb::parallel_reduce(tbb::blocked_range<std::uint64_t>(0, index_.num_lexicon_blocks()), std::uint64_t{0}, add,
-                              std::plus<>());
+  return on_threads(threads_, [&] {
+    return tbb::parallel_reduce(tbb::blocked_range<std::uint64_t>(0, index_.num_lexicon_blocks()), std::uint64_t{0},
+                                add, std::plus<>());
+  });
 }
 
 }  // namespace quern

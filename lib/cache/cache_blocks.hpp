@@ -18,7 +18,8 @@ class CacheBlocks {
   static constexpr std::uint64_t min_size = 256;
 
   /// `size`: postings per caching block. Throws InvalidArgument if it is not a multiple of the index's block size.
-  CacheBlocks(const IndexReader& index, std::uint64_t size);
+  /// Sums over all lists are computed on `threads` threads.
+  CacheBlocks(const IndexReader& index, std::uint64_t size, unsigned threads = 1);
 
   /// The default size: 256, or the index's block size if that is larger.
   static std::uint64_t default_size(const IndexReader& index);
@@ -44,6 +45,7 @@ class CacheBlocks {
  private:
   const IndexReader& index_;
   std::uint64_t size_, ratio_;  ///< ratio_: blocks of the index per caching block
+  unsigned threads_;
 };
 
 }  // namespace quern

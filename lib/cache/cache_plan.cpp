@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -20,78 +22,84 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options) {
-  CacheAdmission admission(blocks, options.budget_bytes, options.max_admission);
-  cache_policy_named(options.policy).admit(engine.index(), demand, admission);
-  CachePlan plan;
-  for (const auto& [term, prefix] : admission.lists())
-    plan.lists.push_back({term, static_cast<std::uint32_t>(prefix.blocks), prefix.bytes});
-  PlanManifest& manifest = plan.manifest;
-  const ScoringOptions& scoring = engine.options();
-  manifest.policy = options.policy;
-  manifest.budget_bytes = options.budget_bytes;
-  manifest.max_admission = options.max_admission;
-  manifest.count = name_of_value(visit_kinds, options.demand.kind);
-  manifest.k = options.demand.k;
-  manifest.alpha = scoring.alpha;
-  manifest.bm25 = scoring.bm25;
-  manifest.scorer = name_of_value(scorer_names, scoring.scorer);
-  manifest.early_termination = engine.ends_early();
-  manifest.round = options.demand.round;
-  manifest.block = blocks.size();
-  manifest.queries = demand.queries;
-  manifest.distinct_queries = demand.distinct;
-  manifest.unknown_queries = demand.unknown;
-  manifest.empty_queries = demand.empty;
-  manifest.index_hash = hash_text(engine.index().container().content_hash());
-  manifest.index_bytes = blocks.index_bytes();
-  return plan;
+  return with_own_errors([&] {
+    CacheAdmission admission(blocks, options.budget_bytes, options.max_admission);
+    cache_policy_named(options.policy).admit(engine.index(), demand, admission);
+    CachePlan plan;
+    for (const auto& [term, prefix] : admission.lists())
+      plan.lists.push_back({term, static_cast<std::uint32_t>(prefix.blocks), prefix.bytes});
+    PlanManifest& manifest = plan.manifest;
+    const ScoringOptions& scoring = engine.options();
+    manifest.policy = options.policy;
+    manifest.budget_bytes = options.budget_bytes;
+    manifest.max_admission = options.max_admission;
+    manifest.count = name_of_value(visit_kinds, options.demand.kind);
+    manifest.k = options.demand.k;
+    manifest.alpha = scoring.alpha;
+    manifest.bm25 = scoring.bm25;
+    manifest.scorer = name_of_value(scorer_names, scoring.scorer);
+    manifest.early_termination = engine.ends_early();
+    manifest.round = options.demand.round;
+    manifest.block = blocks.size();
+    manifest.queries = demand.queries;
+    manifest.distinct_queries = demand.distinct;
+    manifest.unknown_queries = demand.unknown;
+    manifest.empty_queries = demand.empty;
+    manifest.index_hash = hash_text(engine.index().container().content_hash());
+    manifest.index_bytes = blocks.index_bytes();
+    return plan;
+  });
 }
 
 SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, std::span<const std::string_view> log,
                              std::uint64_t batch, const Resources& resources) {
-  const PlanManifest& manifest = plan.manifest;
-  const QueryEngine engine(index, scoring_of(manifest));
-  const CacheBlocks blocks(index, manifest.block);
-  const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
-  std::map<term_t, std::uint64_t> cached;
-  for (const CachedList& list : plan.lists) cached[list.term] = list.blocks;
-  const auto blocks_cached = [&](term_t term) {
-    const auto found = cached.find(term);
-    return found == cached.end() ? 0 : found->second;
-  };
-  return {manifest.policy,
-          manifest.budget_bytes,
-          manifest.cached_bytes,
-          manifest.index_bytes,
-          manifest.max_admission,
-          manifest.k,
-          trace.simulate(blocks, blocks_cached, batch)};
+  return run_stage(resources, [&]() -> SimulatedCache {
+    const PlanManifest& manifest = plan.manifest;
+    const QueryEngine engine(index, scoring_of(manifest), resources.threads);
+    const CacheBlocks blocks(index, manifest.block, resources.threads);
+    const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
+    std::map<term_t, std::uint64_t> cached;
+    for (const CachedList& list : plan.lists) cached[list.term] = list.blocks;
+    const auto blocks_cached = [&](term_t term) {
+      const auto found = cached.find(term);
+      return found == cached.end() ? 0 : found->second;
+    };
+    return {manifest.policy,
+            manifest.budget_bytes,
+            manifest.cached_bytes,
+            manifest.index_bytes,
+            manifest.max_admission,
+            manifest.k,
+            trace.simulate(blocks, blocks_cached, batch)};
+  });
 }
 
 std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
                                            const ReadQueries& train, std::span<const std::string_view> log,
                                            const SweepOptions& options, const Resources& resources) {
-  const IndexReader& index = engine.index();
-  const std::uint64_t index_bytes = blocks.index_bytes();
-  std::vector<SimulatedCache> caches;
-  for (const std::size_t k : options.ks) {
-    LogQueries queries(index.manifest().analyzer, resources);
-    train([&](std::string_view text) { queries.add(text); });
-    const LogDemand demand = measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
-    const CacheTrace trace(engine, log, k, options.round, resources);
-    for (const std::string& policy : options.policies) {
-      for (const std::uint64_t budget_bytes : options.budgets_bytes) {
-        for (const double max_admission : options.max_admissions) {
-          CacheAdmission admission(blocks, budget_bytes, max_admission);
-          cache_policy_named(policy).admit(index, demand, admission);
-          const auto blocks_cached = [&](term_t term) { return admission.blocks_of(term); };
-          caches.push_back({policy, budget_bytes, admission.bytes(), index_bytes, max_admission, k,
-                            trace.simulate(blocks, blocks_cached, options.batch)});
+  return run_stage(resources, [&] {
+    const IndexReader& index = engine.index();
+    const std::uint64_t index_bytes = blocks.index_bytes();
+    std::vector<SimulatedCache> caches;
+    for (const std::size_t k : options.ks) {
+      LogQueries queries(index.manifest().analyzer, resources);
+      train([&](std::string_view text) { queries.add(text); });
+      const LogDemand demand = measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
+      const CacheTrace trace(engine, log, k, options.round, resources);
+      for (const std::string& policy : options.policies) {
+        for (const std::uint64_t budget_bytes : options.budgets_bytes) {
+          for (const double max_admission : options.max_admissions) {
+            CacheAdmission admission(blocks, budget_bytes, max_admission);
+            cache_policy_named(policy).admit(index, demand, admission);
+            const auto blocks_cached = [&](term_t term) { return admission.blocks_of(term); };
+            caches.push_back({policy, budget_bytes, admission.bytes(), index_bytes, max_admission, k,
+                              trace.simulate(blocks, blocks_cached, options.batch)});
+          }
         }
       }
     }
-  }
-  return caches;
+    return caches;
+  });
 }
 
 }  // namespace quern

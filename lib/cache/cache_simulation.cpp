@@ -3,10 +3,13 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <unordered_map>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/parallel_batch.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/formats/posting_reader.hpp"
 
 namespace quern {
@@ -34,34 +37,36 @@ double CacheFigures::transfer_bytes_per_batch() const { return share(batch_trans
 CacheTrace::CacheTrace(const QueryEngine& engine, std::span<const std::string_view> texts, std::size_t k,
                        std::uint64_t round, const Resources& resources)
     : index_(engine.index()) {
-  std::unordered_map<std::string_view, std::uint32_t> places;
-  std::vector<std::string_view> distinct;
-  for (const std::string_view text : texts) {
-    const auto [entry, is_new] = places.try_emplace(text, static_cast<std::uint32_t>(distinct.size()));
-    if (is_new) distinct.push_back(text);
-    log_.push_back(entry->second);
-  }
-  distinct_.resize(distinct.size());
-  tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-  resources.progress->start("visits", distinct.size(), "queries");
-  answer_in_batches<std::vector<ListVisit>>(
-      distinct.size(), resources.threads,
-      [&](std::size_t i, std::vector<ListVisit>& visits) {
-        visits = engine.visits(analyzers.local().terms(distinct[i]), k, round);
-      },
-      [&](std::size_t i, const std::vector<ListVisit>& visits) {
-        TracedQuery& query = distinct_[i];
-        query.known = !visits.empty();
-        if (query.known && visits.back().end > 0) {
-          query.end = visits.front().end;
-          for (const ListVisit& visit : visits) {
-            query.requests.push_back({visit.term, visit.end});
-            if (lists_.count(visit.term) == 0) lists_[visit.term] = index_.list(visit.term);
+  run_stage(resources, [&] {
+    std::unordered_map<std::string_view, std::uint32_t> places;
+    std::vector<std::string_view> distinct;
+    for (const std::string_view text : texts) {
+      const auto [entry, is_new] = places.try_emplace(text, static_cast<std::uint32_t>(distinct.size()));
+      if (is_new) distinct.push_back(text);
+      log_.push_back(entry->second);
+    }
+    distinct_.resize(distinct.size());
+    tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
+    resources.progress->start("visits", distinct.size(), "queries");
+    answer_in_batches<std::vector<ListVisit>>(
+        distinct.size(), resources.threads,
+        [&](std::size_t i, std::vector<ListVisit>& visits) {
+          visits = engine.visits(analyzers.local().terms(distinct[i]), k, round);
+        },
+        [&](std::size_t i, const std::vector<ListVisit>& visits) {
+          TracedQuery& query = distinct_[i];
+          query.known = !visits.empty();
+          if (query.known && visits.back().end > 0) {
+            query.end = visits.front().end;
+            for (const ListVisit& visit : visits) {
+              query.requests.push_back({visit.term, visit.end});
+              if (lists_.count(visit.term) == 0) lists_[visit.term] = index_.list(visit.term);
+            }
           }
-        }
-        resources.progress->add(1);
-      });
-  resources.progress->finish();
+          resources.progress->add(1);
+        });
+    resources.progress->finish();
+  });
 }
 
 void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, const CachedBlocks& cached,
@@ -95,6 +100,7 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
 }
 
 CacheFigures CacheTrace::simulate(const CacheBlocks& blocks, const CachedBlocks& cached, std::uint64_t batch) const {
+  check_range("queries per batch", batch, 1, std::numeric_limits<std::uint64_t>::max());
   CacheFigures figures;
   std::set<term_t> in_batch;
   for (const std::uint32_t place : log_) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
+#include "quern/core/run_stage.hpp"
 
 namespace quern {
 namespace {
@@ -44,77 +46,84 @@ void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const
 
 LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources)
     : analyzer_(analyzer),
+      threads_(resources.threads),
       max_group_bytes_(resources.memory_bytes / 8),
       sorted_(resources.tmp_folder, resources.memory_bytes / 2) {}
 
 void LogQueries::add(std::string_view text) {
-  ++queries_;
-  std::vector<std::string> terms = analyzer_.terms(text);
-  if (terms.empty()) return;
-  std::sort(terms.begin(), terms.end());
-  std::string key;
-  for (const std::string& term : terms) (key += term) += end_of_term;
-  sorted_.add(key, {});
+  return with_own_errors([&] {
+    ++queries_;
+    std::vector<std::string> terms = analyzer_.terms(text);
+    if (terms.empty()) return;
+    std::sort(terms.begin(), terms.end());
+    std::string key;
+    for (const std::string& term : terms) (key += term) += end_of_term;
+    on_threads(threads_, [&] { sorted_.add(key, {}); });
+  });
 }
 
 std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {
-  std::vector<LogQuery> group;
-  std::string last;
-  std::uint64_t distinct = 0, group_bytes = 0;
-  sorted_.merge([&](std::string_view key, ByteView) {
-    if (!group.empty() && key == last) {
-      ++group.back().count;
-      return;
-    }
-    LogQuery query{terms_of(key), 1};
-    const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
-    if (group.size() == queries_per_visit || (group_bytes > 0 && group_bytes + bytes > max_group_bytes_)) {
-      visit(group);
-      group.clear();
-      group_bytes = 0;
-    }
-    group.push_back(std::move(query));
-    group_bytes += bytes;
-    last = key;
-    ++distinct;
+  return with_own_errors([&] {
+    std::vector<LogQuery> group;
+    std::string last;
+    std::uint64_t distinct = 0, group_bytes = 0;
+    sorted_.merge([&](std::string_view key, ByteView) {
+      if (!group.empty() && key == last) {
+        ++group.back().count;
+        return;
+      }
+      LogQuery query{terms_of(key), 1};
+      const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
+      if (group.size() == queries_per_visit || (group_bytes > 0 && group_bytes + bytes > max_group_bytes_)) {
+        visit(group);
+        group.clear();
+        group_bytes = 0;
+      }
+      group.push_back(std::move(query));
+      group_bytes += bytes;
+      last = key;
+      ++distinct;
+    });
+    if (!group.empty()) visit(group);
+    return distinct;
   });
-  if (!group.empty()) visit(group);
-  return distinct;
 }
 
 LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
                          const DemandOptions& options, const Resources& resources) {
-  LogDemand demand;
-  demand.queries = log.queries();
-  std::uint64_t with_terms = 0;
-  resources.progress->start("visits", demand.queries, "queries");
-  demand.distinct = log.for_each([&](std::span<const LogQuery> queries) {
-    const auto visit = [&](std::size_t i, std::vector<ListVisit>& visits) {
-      visits = engine.visits(queries[i].terms, options.k, options.round);
-    };
-    answer_in_batches<std::vector<ListVisit>>(
-        queries.size(), resources.threads, visit, [&](std::size_t i, const std::vector<ListVisit>& visits) {
-          const std::uint64_t count = queries[i].count;
-          with_terms += count;
-          if (visits.empty()) {
-            demand.unknown += count;
-          } else if (visits.back().end == 0) {
-            demand.empty += count;
-          } else {
-            add_visits(visits, count, engine.index(), blocks, options.kind, demand);
-          }
-          resources.progress->add(count);
-        });
+  return run_stage(resources, [&] {
+    LogDemand demand;
+    demand.queries = log.queries();
+    std::uint64_t with_terms = 0;
+    resources.progress->start("visits", demand.queries, "queries");
+    demand.distinct = log.for_each([&](std::span<const LogQuery> queries) {
+      const auto visit = [&](std::size_t i, std::vector<ListVisit>& visits) {
+        visits = engine.visits(queries[i].terms, options.k, options.round);
+      };
+      answer_in_batches<std::vector<ListVisit>>(
+          queries.size(), resources.threads, visit, [&](std::size_t i, const std::vector<ListVisit>& visits) {
+            const std::uint64_t count = queries[i].count;
+            with_terms += count;
+            if (visits.empty()) {
+              demand.unknown += count;
+            } else if (visits.back().end == 0) {
+              demand.empty += count;
+            } else {
+              add_visits(visits, count, engine.index(), blocks, options.kind, demand);
+            }
+            resources.progress->add(count);
+          });
+    });
+    demand.unknown += demand.queries - with_terms;
+    resources.progress->finish();
+    if (demand.lists.empty())
+      throw InvalidArgument(engine.index().name() +
+                            ": no query of the log has results; use a log of queries for this index");
+    for (auto& [term, of_list] : demand.lists)
+      for (std::size_t block = of_list.visits.size() - 1; block-- > 0;)
+        of_list.visits[block] += of_list.visits[block + 1];
+    return demand;
   });
-  demand.unknown += demand.queries - with_terms;
-  resources.progress->finish();
-  if (demand.lists.empty())
-    throw InvalidArgument(engine.index().name() +
-                          ": no query of the log has results; use a log of queries for this index");
-  for (auto& [term, of_list] : demand.lists)
-    for (std::size_t block = of_list.visits.size() - 1; block-- > 0;)
-      of_list.visits[block] += of_list.visits[block + 1];
-  return demand;
 }
 
 }  // namespace quern

@@ -40,6 +40,7 @@ class LogQueries {
 
  private:
   Analyzer analyzer_;
+  unsigned threads_;
   std::uint64_t max_group_bytes_;  ///< of queries that are visited together, with what they visit
   ExternalSort sorted_;
   std::uint64_t queries_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
@@ -113,6 +114,9 @@ double ThroughputModel::transfer_bytes(double cache_bytes) const {
 
 std::vector<MemorySplit> throughput_curve(const ThroughputModel& model, double memory_bytes, double limit_us,
                                           unsigned steps) {
+  check_range("memory", memory_bytes, 1, 0x1p63);
+  check_range("steps", steps, 1, 1000000);
+  if (!(limit_us >= 0)) throw InvalidArgument("the limit must be a time of at least 0");  // infinity is one
   std::vector<MemorySplit> curve;
   for (unsigned step = 0; step <= steps; ++step) {
     const double cache_bytes = memory_bytes * step / steps;

@@ -52,7 +52,7 @@ struct MemorySplit {
 
 /// For each of `steps` + 1 cache sizes, from none to all of the memory: the largest buffer in the rest of
 /// `memory_bytes` with which a batch takes at most `limit_us`, and the throughput with it. Sizes without such a buffer
-/// are left out.
+/// are left out. Throws InvalidArgument for numbers out of range; no limit is an infinite one.
 std::vector<MemorySplit> throughput_curve(const ThroughputModel& model, double memory_bytes, double limit_us,
                                           unsigned steps);
 

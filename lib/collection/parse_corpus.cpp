@@ -11,6 +11,7 @@
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/io/external_sort.hpp"
@@ -242,7 +243,7 @@ class CorpusParser {
 }  // namespace
 
 ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out) {
-  return CorpusParser(options, resources, out).run();
+  return run_stage(resources, [&] { return CorpusParser(options, resources, out).run(); });
 }
 
 }  // namespace quern

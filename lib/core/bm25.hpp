@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/types.hpp"
 
 /// BM25 with one defined order of float operations, so that all paths give the same bits (Robertson, Walker: Some
@@ -17,6 +18,12 @@ struct Bm25Parameters {
   double b = 0.75;
   bool operator==(const Bm25Parameters&) const = default;
 };
+
+/// Throws InvalidArgument if k1 or b is out of range or not a number.
+inline void check_bm25(const Bm25Parameters& parameters) {
+  check_range("k1", parameters.k1, 0, 1000);
+  check_range("b", parameters.b, 0, 1);
+}
 
 /// What scores need to know of the whole collection, of which an index may be a shard.
 struct CollectionStatistics {

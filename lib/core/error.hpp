@@ -36,6 +36,12 @@ class IoError : public Error {
   using Error::Error;
 };
 
+/// Memory ran out. With less of it in Resources::memory_bytes, or fewer threads, the same work takes less.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The GPU refused or failed; the text names the call and the place in the source.
 class CudaError : public Error {
  public:

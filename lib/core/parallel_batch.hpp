@@ -1,12 +1,13 @@
 #pragma once
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <vector>
+
+#include "quern/core/run_stage.hpp"
 
 namespace quern {
 
@@ -17,7 +18,6 @@ inline constexpr std::size_t answers_in_batch = 2048;
 /// answers to take(i, const Answer&) in the order of i, in this thread.
 template <class Answer, class Make, class Take>
 void answer_in_batches(std::size_t count, unsigned threads, Make&& answer, Take&& take) {
-  tbb::task_arena arena(static_cast<int>(threads));
   std::vector<Answer> answers;
   for (std::size_t from = 0; from < count; from += answers_in_batch) {
     const std::size_t some = std::min(answers_in_batch, count - from);
@@ -26,7 +26,7 @@ void answer_in_batches(std::size_t count, unsigned threads, Make&& answer, Take&
     const auto work = [&](unsigned) {
       for (std::size_t i = next++; i < some; i = next++) answer(from + i, answers[i]);
     };
-    arena.execute([&] { tbb::parallel_for(0u, threads, work, tbb::simple_partitioner()); });
+    on_threads(threads, [&] { tbb::parallel_for(0u, threads, work, tbb::simple_partitioner()); });
     for (std::size_t i = 0; i < some; ++i) take(from + i, answers[i]);
   }
 }

@@ -27,6 +27,22 @@ class NoProgress : public Progress {
   void warn(const std::string&) override {}
 };
 
+/// Where progress is shown: a pointer that is never null. Nothing is shown unless it is set.
+class ProgressPointer {
+ public:
+  ProgressPointer() = default;
+  /// Null stands for nothing that is shown.
+  ProgressPointer(Progress* progress) : progress_(progress == nullptr ? &no_progress() : progress) {}
+  Progress& operator*() const { return *progress_; }
+  Progress* operator->() const { return progress_; }
+  operator Progress*() const { return progress_; }
+
+ private:
+  static Progress& no_progress();
+
+  Progress* progress_ = &no_progress();
+};
+
 /// Threads, memory and folder that a stage may use. The bytes that it writes do not depend on them.
 struct Resources {
   unsigned threads = 1;
@@ -34,7 +50,7 @@ struct Resources {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   /// Folder for work files.
   std::string tmp_folder = ".";
-  Progress* progress = nullptr;  ///< never null: default_resources() and the tools set it
+  ProgressPointer progress;
 };
 
 /// All cores, 1 GiB (less on a smaller machine), no progress.

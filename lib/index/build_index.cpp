@@ -4,6 +4,8 @@
 #include <tbb/parallel_pipeline.h>
 
 #include "quern/collection/forward_postings.hpp"
+#include "quern/core/check_range.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"
 #include "quern/io/checksum.hpp"
@@ -135,18 +137,19 @@ class IndexBuilder {
 void check_build_options(const BuildOptions& options) {
   codec_named(options.codec);
   check_codec_options(options.codec_options);
-  if (!(options.bm25.k1 >= 0) || options.bm25.k1 > 1000) throw InvalidArgument("k1 must be from 0 to 1000");
-  if (!(options.bm25.b >= 0 && options.bm25.b <= 1)) throw InvalidArgument("b must be from 0 to 1");
-  const unsigned bits = options.quantize_bits;
-  if (bits != 0 && (bits < min_quantize_bits || bits > max_quantize_bits))
-    throw InvalidArgument("quantized impacts must have 4 to 16 bits");
+  check_bm25(options.bm25);
+  if (options.quantize_bits != 0)
+    check_range("bits of quantized impacts", options.quantize_bits, min_quantize_bits, max_quantize_bits);
 }
 
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
                         File& out) {
-  check_build_options(options);
-  return IndexBuilder(collection, order, order_options, options, resources, out).run();
+  return run_stage(resources, [&] {
+    check_build_options(options);
+    check_score_settings(order_options.scores);
+    return IndexBuilder(collection, order, order_options, options, resources, out).run();
+  });
 }
 
 }  // namespace quern

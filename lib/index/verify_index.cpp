@@ -11,6 +11,7 @@
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/index/list_scan.hpp"
 #include "quern/index/top_impacts.hpp"
 
@@ -243,6 +244,8 @@ class IndexCheck {
 
 }  // namespace
 
-void verify_index(const IndexReader& index, const Resources& resources) { IndexCheck(index, resources).run(); }
+void verify_index(const IndexReader& index, const Resources& resources) {
+  return run_stage(resources, [&] { IndexCheck(index, resources).run(); });
+}
 
 }  // namespace quern

@@ -5,6 +5,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/interchange/list_store.hpp"
 #include "quern/io/checksum.hpp"
@@ -125,10 +126,12 @@ class IndexImport : public InvertedSink {
 
 BuildReport import_index(const std::function<void(InvertedSink&)>& read, const ImportOptions& options,
                          const Resources& resources, File& out) {
-  check_build_options(options.build);
-  IndexImport import(options, resources, out);
-  read(import);
-  return import.write_index();
+  return run_stage(resources, [&] {
+    check_build_options(options.build);
+    IndexImport import(options, resources, out);
+    read(import);
+    return import.write_index();
+  });
 }
 
 }  // namespace quern

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/query/algorithm.hpp"
@@ -44,44 +45,49 @@ void Intersection::decode(const PostingList& list, QueryStatistics& statistics, 
 }
 
 void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const {
-  answer.documents.clear();
-  IntersectionStatistics& statistics = answer.statistics = {};
-  const ScopedTimer whole(statistics.time_us);
-  if (!find_lists(text, space)) return;
-  QueryStatistics read;
-  {
-    const ScopedTimer timer(statistics.decode_us);
-    decode(space.lists.front(), read, answer.documents);
-  }
-  for (std::size_t i = 1; i < space.lists.size() && !answer.documents.empty(); ++i) {
-    if (method_.intersect_coded) {
-      const ScopedTimer timer(statistics.intersect_us);
-      BlockReader reader(index_, space.lists[i], &read.blocks_decoded);
-      method_.intersect_coded(answer.documents, reader);
-      continue;
-    }
+  return with_own_errors([&] {
+    answer.documents.clear();
+    IntersectionStatistics& statistics = answer.statistics = {};
+    const ScopedTimer whole(statistics.time_us);
+    if (!find_lists(text, space)) return;
+    QueryStatistics read;
     {
       const ScopedTimer timer(statistics.decode_us);
-      decode(space.lists[i], read, space.decoded);
+      decode(space.lists.front(), read, answer.documents);
     }
-    const ScopedTimer timer(statistics.intersect_us);
-    method_.intersect_decoded(answer.documents, space.decoded, options_);
-  }
-  // Lists that did not need to be read count too: rates are of whole queries.
-  for (const PostingList& list : space.lists) {
-    statistics.counts.postings += list.df;
-    statistics.counts.blocks += list.num_blocks(index_.block_size());
-  }
-  statistics.counts.blocks_decoded = read.blocks_decoded;
+    for (std::size_t i = 1; i < space.lists.size() && !answer.documents.empty(); ++i) {
+      if (method_.intersect_coded) {
+        const ScopedTimer timer(statistics.intersect_us);
+        BlockReader reader(index_, space.lists[i], &read.blocks_decoded);
+        method_.intersect_coded(answer.documents, reader);
+        continue;
+      }
+      {
+        const ScopedTimer timer(statistics.decode_us);
+        decode(space.lists[i], read, space.decoded);
+      }
+      const ScopedTimer timer(statistics.intersect_us);
+      method_.intersect_decoded(answer.documents, space.decoded, options_);
+    }
+    // Lists that did not need to be read count too: rates are of whole queries.
+    for (const PostingList& list : space.lists) {
+      statistics.counts.postings += list.df;
+      statistics.counts.blocks += list.num_blocks(index_.block_size());
+    }
+    statistics.counts.blocks_decoded = read.blocks_decoded;
+  });
 }
 
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take) {
-  tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces(
-      [&] { return Intersection::WorkSpace(intersection); });
-  answer_in_batches<IntersectionAnswer>(
-      texts.size(), threads,
-      [&](std::size_t i, IntersectionAnswer& answer) { intersection.answer(texts[i], spaces.local(), answer); }, take);
+  return with_own_errors([&] {
+    tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces(
+        [&] { return Intersection::WorkSpace(intersection); });
+    answer_in_batches<IntersectionAnswer>(
+        texts.size(), threads,
+        [&](std::size_t i, IntersectionAnswer& answer) { intersection.answer(texts[i], spaces.local(), answer); },
+        take);
+  });
 }
 
 }  // namespace quern

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/core/check_range.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/intersect/method.hpp"
 #include "quern/query/query_statistics.hpp"
@@ -34,9 +35,11 @@ class Intersection {
     std::vector<docid_t> decoded;
   };
 
-  /// The index must outlive the object.
+  /// Throws InvalidArgument for a segment of no docIDs. The index must outlive the object.
   Intersection(const IndexReader& index, const IntersectionMethod& method, const IntersectionOptions& options)
-      : index_(index), method_(method), options_(options) {}
+      : index_(index), method_(method), options_(options) {
+    check_range("segment", options.segment, 1, 1u << 30);
+  }
 
   const IndexReader& index() const { return index_; }
   const IntersectionMethod& method() const { return method_; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/raw_source.hpp"
 
@@ -35,7 +36,7 @@ std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw, std::u
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
                                              std::uint64_t max_window_bytes) {
-  return decompressing(RawSource::open(path, interrupt), max_window_bytes);
+  return with_own_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
 }
 
 std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
@@ -53,35 +54,39 @@ std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
 }
 
 std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
-  constexpr std::size_t step = 64 << 10;
-  const std::unique_ptr<ByteSource> source = ByteSource::open(path);
-  std::string text;
-  for (;;) {
-    const std::size_t before = text.size();
-    text.resize(before + step);
-    const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
-    text.resize(before + got);
-    if (text.size() > max_bytes) {
-      throw InvalidArgument(source->name() + ": has more than " + size_text(max_bytes) +
-                            ", the limit for such a file; is it the right file?");
+  return with_own_errors([&]() -> std::string {
+    constexpr std::size_t step = 64 << 10;
+    const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+    std::string text;
+    for (;;) {
+      const std::size_t before = text.size();
+      text.resize(before + step);
+      const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
+      text.resize(before + got);
+      if (text.size() > max_bytes) {
+        throw InvalidArgument(source->name() + ": has more than " + size_text(max_bytes) +
+                              ", the limit for such a file; is it the right file?");
+      }
+      if (got < step) return text;
     }
-    if (got < step) return text;
-  }
+  });
 }
 
 File spool_whole(const std::string& path, const Resources& resources) {
-  const std::unique_ptr<ByteSource> source = ByteSource::open(path);
-  File file = File::anonymous(resources.tmp_folder);
-  Bytes buffer(256 << 10);
-  std::uint64_t size = 0;
-  resources.progress->start("read " + source->name(), 0, "bytes");
-  while (const std::size_t got = source->read(buffer)) {
-    file.write_at(size, ByteView(buffer).first(got));
-    size += got;
-    resources.progress->add(got);
-  }
-  resources.progress->finish();
-  return file;
+  return with_own_errors([&] {
+    const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+    File file = File::anonymous(resources.tmp_folder);
+    Bytes buffer(256 << 10);
+    std::uint64_t size = 0;
+    resources.progress->start("read " + source->name(), 0, "bytes");
+    while (const std::size_t got = source->read(buffer)) {
+      file.write_at(size, ByteView(buffer).first(got));
+      size += got;
+      resources.progress->add(got);
+    }
+    resources.progress->finish();
+    return file;
+  });
 }
 
 struct HashingSource::State {

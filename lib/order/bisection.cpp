@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "quern/core/run_stage.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/order.hpp"
 
@@ -79,11 +80,13 @@ std::uint64_t levels(std::size_t documents, std::size_t smallest) {
 
 void bisect(std::span<TermSet> documents, std::uint32_t num_terms, const BisectionOptions& options,
             const Resources& resources) {
-  resources.progress->start("bisect", documents.size() * levels(documents.size(), options.smallest_range), "documents");
-  tbb::task_arena arena(static_cast<int>(resources.threads));
-  Bisection bisection(documents.size(), options, resources);
-  arena.execute([&] { bisection.order(documents, num_terms); });
-  resources.progress->finish();
+  return run_stage(resources, [&] {
+    resources.progress->start("bisect", documents.size() * levels(documents.size(), options.smallest_range),
+                              "documents");
+    Bisection bisection(documents.size(), options, resources);
+    bisection.order(documents, num_terms);
+    resources.progress->finish();
+  });
 }
 
 std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, unsigned threads) {

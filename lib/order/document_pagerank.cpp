@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "quern/core/run_stage.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
@@ -78,16 +79,18 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankF
 
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankFiles& files, bool needed,
                                    const Resources& resources) {
-  if (!files.links.empty() && !files.scores.empty())
-    throw InvalidArgument("PageRank comes either from links or from scores: give one file, not both");
-  DocumentPagerank pagerank = pagerank_of(collection, files, resources);
-  if (pagerank.ranks.empty() && needed) {
-    pagerank.ranks.assign(collection.num_documents(), 1.0f);
-    pagerank.report.origin.source = PagerankSource::uniform;
-  }
-  const auto differ = std::adjacent_find(pagerank.ranks.begin(), pagerank.ranks.end(), std::not_equal_to<>());
-  pagerank.report.all_the_same = !pagerank.ranks.empty() && differ == pagerank.ranks.end();
-  return pagerank;
+  return run_stage(resources, [&]() -> DocumentPagerank {
+    if (!files.links.empty() && !files.scores.empty())
+      throw InvalidArgument("PageRank comes either from links or from scores: give one file, not both");
+    DocumentPagerank pagerank = pagerank_of(collection, files, resources);
+    if (pagerank.ranks.empty() && needed) {
+      pagerank.ranks.assign(collection.num_documents(), 1.0f);
+      pagerank.report.origin.source = PagerankSource::uniform;
+    }
+    const auto differ = std::adjacent_find(pagerank.ranks.begin(), pagerank.ranks.end(), std::not_equal_to<>());
+    pagerank.report.all_the_same = !pagerank.ranks.empty() && differ == pagerank.ranks.end();
+    return pagerank;
+  });
 }
 
 }  // namespace quern

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "quern/collection/forward_postings.hpp"
+#include "quern/core/run_stage.hpp"
 
 namespace quern {
 namespace {
@@ -21,13 +22,12 @@ DocumentTerms::DocumentTerms(const CollectionReader& collection, const Resources
   terms_.resize(collection.num_chunks());
   documents_.resize(collection.num_documents());
   tbb::enumerable_thread_specific<ForwardPostings> readers;
-  tbb::task_arena arena(static_cast<int>(resources.threads));
   resources.progress->start("read postings", collection.num_documents(), "documents");
   const auto read = [&](std::size_t chunk) {
     read_chunk(collection, chunk, readers.local().read(collection, chunk));
     resources.progress->add(collection.chunk(chunk).documents);
   };
-  arena.execute([&] { tbb::parallel_for(std::size_t{0}, collection.num_chunks(), read); });
+  on_threads(resources.threads, [&] { tbb::parallel_for(std::size_t{0}, collection.num_chunks(), read); });
   resources.progress->finish();
   numbers_ = {};
 }

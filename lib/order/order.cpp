@@ -9,6 +9,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/random.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/pagerank.hpp"
@@ -124,17 +125,20 @@ void check_order_memory(const std::string& what, std::uint64_t needed_bytes, con
 
 DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
                          const Resources& resources, PagerankReport* report) {
-  const OrderMethod& method = order_method(options.by);
-  DocumentPagerank pagerank = document_pagerank(collection, files, method.needs_pagerank(), resources);
-  if (!pagerank.ranks.empty()) apply_scale(options.scores.pagerank_scale, pagerank.ranks);
-  if (report != nullptr) *report = pagerank.report;
-  DocumentOrder order = method.compute({collection, options, pagerank.ranks, resources});
-  order.pagerank_origin = pagerank.report.origin;
-  order.pagerank.resize(pagerank.ranks.size());
-  if (!pagerank.ranks.empty())
-    std::transform(order.documents.begin(), order.documents.end(), order.pagerank.begin(),
-                   [&](docid_t document) { return pagerank.ranks[document]; });
-  return order;
+  return run_stage(resources, [&] {
+    check_score_settings(options.scores);
+    const OrderMethod& method = order_method(options.by);
+    DocumentPagerank pagerank = document_pagerank(collection, files, method.needs_pagerank(), resources);
+    if (!pagerank.ranks.empty()) apply_scale(options.scores.pagerank_scale, pagerank.ranks, resources);
+    if (report != nullptr) *report = pagerank.report;
+    DocumentOrder order = method.compute({collection, options, pagerank.ranks, resources});
+    order.pagerank_origin = pagerank.report.origin;
+    order.pagerank.resize(pagerank.ranks.size());
+    if (!pagerank.ranks.empty())
+      std::transform(order.documents.begin(), order.documents.end(), order.pagerank.begin(),
+                     [&](docid_t document) { return pagerank.ranks[document]; });
+    return order;
+  });
 }
 
 }  // namespace quern

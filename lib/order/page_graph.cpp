@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/byte_source.hpp"
@@ -73,14 +74,16 @@ void close_gaps(std::span<const std::uint32_t> lengths, InLinks& graph) {
 }  // namespace
 
 InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
-  check_memory(edges.count(), documents, resources);
-  InLinks graph;
-  graph.begins.resize(documents + std::size_t{1});
-  graph.out_degrees.resize(documents);
-  scatter(edges, graph);
-  close_gaps(sort_rows(graph), graph);
-  for (const docid_t source : graph.sources) ++graph.out_degrees[source];
-  return graph;
+  return run_stage(resources, [&]() -> InLinks {
+    check_memory(edges.count(), documents, resources);
+    InLinks graph;
+    graph.begins.resize(documents + std::size_t{1});
+    graph.out_degrees.resize(documents);
+    scatter(edges, graph);
+    close_gaps(sort_rows(graph), graph);
+    for (const docid_t source : graph.sources) ++graph.out_degrees[source];
+    return graph;
+  });
 }
 
 std::vector<docid_t> row_runs(const InLinks& graph) {
@@ -139,60 +142,66 @@ LinkCounts spool_links(ByteSource& source, Number&& number, EdgeSpool& edges, co
 }  // namespace
 
 ReadGraph graph_of_collection(const CollectionReader& collection, const Resources& resources) {
-  check_free_space(resources.tmp_folder, collection.manifest().links * sizeof(LinkEdge), "the collection's links");
-  EdgeSpool edges(resources.tmp_folder);
-  LinkCounts counts;
-  resources.progress->start("links", collection.num_documents(), "documents");
-  {
-    const PageUrls urls(collection, resources);
-    std::mutex spooling;
-    tbb::enumerable_thread_specific<ChunkBuffers> buffers;
-    tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
-      std::vector<LinkEdge> of_chunk;
-      const auto keep = [&](docid_t document, std::span<const docid_t> targets) {
-        for (const docid_t target : targets) of_chunk.push_back({document, target});
-      };
-      const LinkCounts met = for_each_page_links(collection, chunk, urls, buffers.local(), keep);
-      const std::lock_guard lock(spooling);
-      for (const LinkEdge edge : of_chunk) edges.add(edge);
-      counts += met;
-      resources.progress->add(collection.chunk(chunk).documents);
-    });
-  }
-  resources.progress->finish();
-  return make_graph(edges, collection.num_documents(), counts, {}, resources);
+  return run_stage(resources, [&]() -> ReadGraph {
+    check_free_space(resources.tmp_folder, collection.manifest().links * sizeof(LinkEdge), "the collection's links");
+    EdgeSpool edges(resources.tmp_folder);
+    LinkCounts counts;
+    resources.progress->start("links", collection.num_documents(), "documents");
+    {
+      const PageUrls urls(collection, resources);
+      std::mutex spooling;
+      tbb::enumerable_thread_specific<ChunkBuffers> buffers;
+      tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
+        std::vector<LinkEdge> of_chunk;
+        const auto keep = [&](docid_t document, std::span<const docid_t> targets) {
+          for (const docid_t target : targets) of_chunk.push_back({document, target});
+        };
+        const LinkCounts met = for_each_page_links(collection, chunk, urls, buffers.local(), keep);
+        const std::lock_guard lock(spooling);
+        for (const LinkEdge edge : of_chunk) edges.add(edge);
+        counts += met;
+        resources.progress->add(collection.chunk(chunk).documents);
+      });
+    }
+    resources.progress->finish();
+    return make_graph(edges, collection.num_documents(), counts, {}, resources);
+  });
 }
 
 ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& collection, const Resources& resources) {
-  EdgeSpool edges(resources.tmp_folder);
-  HashingSource source(ByteSource::open(path));
-  LinkCounts counts;
-  {
-    const NamedDocuments names(collection, resources);
-    counts = spool_links(
-        source, [&](std::string_view name) { return names.find(name); }, edges, resources);
-  }
-  return make_graph(edges, collection.num_documents(), counts, hash_text(source.hash()), resources);
+  return run_stage(resources, [&]() -> ReadGraph {
+    EdgeSpool edges(resources.tmp_folder);
+    HashingSource source(ByteSource::open(path));
+    LinkCounts counts;
+    {
+      const NamedDocuments names(collection, resources);
+      counts = spool_links(
+          source, [&](std::string_view name) { return names.find(name); }, edges, resources);
+    }
+    return make_graph(edges, collection.num_documents(), counts, hash_text(source.hash()), resources);
+  });
 }
 
 ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const Resources& resources) {
-  EdgeSpool edges(resources.tmp_folder);
-  HashingSource source(ByteSource::open(path));
-  LinkCounts counts;
-  {
-    NameTable names(documents);
-    const auto number = [&](std::string_view name) {
-      const std::uint64_t max_names =
-          std::min<std::uint64_t>(resources.memory_bytes / NameTable::growing_name_bytes, end_docid);
-      if (names.size() + 1 >= max_names)
-        throw InvalidArgument(fmt::format("{}: has more than {} names, the most that fit in --memory; raise it",
-                                          source.name(), max_names));
-      return names.add(name, static_cast<docid_t>(names.size()));
-    };
-    counts = spool_links(source, number, edges, resources);
-    documents = std::max(documents, static_cast<docid_t>(names.size()));
-  }
-  return make_graph(edges, documents, counts, hash_text(source.hash()), resources);
+  return run_stage(resources, [&]() -> ReadGraph {
+    EdgeSpool edges(resources.tmp_folder);
+    HashingSource source(ByteSource::open(path));
+    LinkCounts counts;
+    {
+      NameTable names(documents);
+      const auto number = [&](std::string_view name) {
+        const std::uint64_t max_names =
+            std::min<std::uint64_t>(resources.memory_bytes / NameTable::growing_name_bytes, end_docid);
+        if (names.size() + 1 >= max_names)
+          throw InvalidArgument(fmt::format("{}: has more than {} names, the most that fit in --memory; raise it",
+                                            source.name(), max_names));
+        return names.add(name, static_cast<docid_t>(names.size()));
+      };
+      counts = spool_links(source, number, edges, resources);
+      documents = std::max(documents, static_cast<docid_t>(names.size()));
+    }
+    return make_graph(edges, documents, counts, hash_text(source.hash()), resources);
+  });
 }
 
 }  // namespace quern

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/text/url.hpp"
 
@@ -129,16 +130,18 @@ class LinkNames {
 
 LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
                       const std::function<void(std::string_view, std::string_view)>& visit) {
-  const PageUrls urls(collection, resources);
-  const LinkNames names(collection, resources);
-  LinkCounts counts;
-  ChunkBuffers buffers;
-  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
-    counts +=
-        for_each_page_links(collection, chunk, urls, buffers, [&](docid_t document, std::span<const docid_t> targets) {
-          for (const docid_t target : targets) visit(names[document], names[target]);
-        });
-  return counts;
+  return run_stage(resources, [&]() -> LinkCounts {
+    const PageUrls urls(collection, resources);
+    const LinkNames names(collection, resources);
+    LinkCounts counts;
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
+      counts += for_each_page_links(collection, chunk, urls, buffers,
+                                    [&](docid_t document, std::span<const docid_t> targets) {
+                                      for (const docid_t target : targets) visit(names[document], names[target]);
+                                    });
+    return counts;
+  });
 }
 
 }  // namespace quern

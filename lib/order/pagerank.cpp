@@ -2,11 +2,12 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "quern/core/run_stage.hpp"
 
 namespace quern {
 
@@ -75,21 +76,24 @@ class PowerIteration {
 }  // namespace
 
 Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources) {
-  Pagerank result;
-  result.converged = graph.documents() == 0;
-  if (result.converged) return result;
-  resources.progress->start("PageRank", 0, "iterations");
-  tbb::task_arena arena(static_cast<int>(resources.threads));
-  PowerIteration iteration(graph, options.damping);
-  while (!result.converged && result.iterations < options.max_iterations) {
-    arena.execute([&] { result.last_change = iteration.step(); });
-    ++result.iterations;
-    result.converged = result.last_change < options.tolerance;
-    resources.progress->add(1);
-  }
-  resources.progress->finish();
-  result.ranks = iteration.take_ranks();
-  return result;
+  return run_stage(resources, [&] {
+    check_range("damping", options.damping, 0, 1);
+    check_range("tolerance", options.tolerance, 0, 1);
+    Pagerank result;
+    result.converged = graph.documents() == 0;
+    if (result.converged) return result;
+    resources.progress->start("PageRank", 0, "iterations");
+    PowerIteration iteration(graph, options.damping);
+    while (!result.converged && result.iterations < options.max_iterations) {
+      result.last_change = iteration.step();
+      ++result.iterations;
+      result.converged = result.last_change < options.tolerance;
+      resources.progress->add(1);
+    }
+    resources.progress->finish();
+    result.ranks = iteration.take_ranks();
+    return result;
+  });
 }
 
 namespace {
@@ -130,10 +134,10 @@ void scale_rank(std::span<float> ranks) {
 
 }  // namespace
 
-void apply_scale(PagerankScale scale, std::span<float> ranks) {
+void apply_scale(PagerankScale scale, std::span<float> ranks, const Resources& resources) {
   switch (scale) {
     case PagerankScale::rank:
-      return scale_rank(ranks);
+      return run_stage(resources, [&] { scale_rank(ranks); });
     case PagerankScale::log:
       return scale_log(ranks);
     case PagerankScale::linear:

@@ -27,6 +27,6 @@ struct Pagerank {
 Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources);
 
 /// Replaces each rank, finite and at least 0, by its value on the scale. There must be ranks.
-void apply_scale(PagerankScale scale, std::span<float> ranks);
+void apply_scale(PagerankScale scale, std::span<float> ranks, const Resources& resources);
 
 }  // namespace quern

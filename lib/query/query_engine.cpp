@@ -6,7 +6,10 @@
 
 #include <algorithm>
 
+#include "quern/core/check_range.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/query/windows.hpp"
@@ -14,7 +17,6 @@
 namespace quern {
 namespace {
 
-constexpr double max_k1 = 1000;
 /// Integers up to it are exact in float32.
 constexpr std::uint64_t max_exact_sum = std::uint64_t{1} << 24;
 
@@ -31,29 +33,28 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
                     index.name(), manifest.bm25.k1, manifest.bm25.b));
 }
 
-/// Throws InvalidArgument if k1 or b is out of range or not a number.
-void check_bm25(const Bm25Parameters& bm25) {
-  if (!(bm25.k1 >= 0 && bm25.k1 <= max_k1))
-    throw InvalidArgument(fmt::format("k1 must be between 0 and {}, not {}", max_k1, bm25.k1));
-  if (!(bm25.b >= 0 && bm25.b <= 1)) throw InvalidArgument(fmt::format("b must be between 0 and 1, not {}", bm25.b));
-}
-
 }  // namespace
 
-QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options) : index_(index), options_(options) {
-  if (options.scores == Scores::quantized) {
-    check_quantized(index, options);
-    quantizer_ = index.quantizer();
+QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads)
+    : index_(index), options_(options) {
+  with_own_errors([&] { on_threads(threads, [&] { prepare(); }); });
+}
+
+void QueryEngine::prepare() {
+  if (options_.scores == Scores::quantized) {
+    check_quantized(index_, options_);
+    quantizer_ = index_.quantizer();
   }
-  check_bm25(options.bm25);
-  index.container().check_section("lengths");
-  const double average = index.manifest().statistics.average_length();
-  constants_.resize(index.num_documents());
+  check_bm25(options_.bm25);
+  check_range("alpha", options_.alpha, 0, 1);
+  index_.container().check_section("lengths");
+  const double average = index_.manifest().statistics.average_length();
+  constants_.resize(index_.num_documents());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, constants_.size(), 1 << 14), [&](const auto& range) {
     for (std::size_t docid = range.begin(); docid < range.end(); ++docid)
-      constants_[docid] = document_constant(index.lengths()[docid], average, options.bm25);
+      constants_[docid] = document_constant(index_.lengths()[docid], average, options_.bm25);
   });
-  if (options.scorer == Scorer::bm25) {
+  if (options_.scorer == Scorer::bm25) {
     why_not_early_ = "scores do not include PageRank";
     return;
   }
@@ -64,8 +65,6 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
 void QueryEngine::use_pagerank() {
   const auto pagerank = index_.pagerank();
   if (quantizer_) throw InvalidArgument("quantized scores cannot include PageRank; use --scores exact");
-  if (!(options_.alpha >= 0 && options_.alpha <= 1))
-    throw InvalidArgument(fmt::format("alpha must be between 0 and 1, not {}", options_.alpha));
   if (pagerank.empty() && index_.num_documents() > 0)
     throw InvalidArgument(fmt::format(
         "{}: has no PageRank; index a corpus with links, or make its order with --pagerank or --links", index_.name()));
@@ -138,39 +137,47 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found) const {
-  std::vector<WeightedList> lists;
-  all_found = find_lists(index_, terms, false, [&](const PostingList& list, std::uint32_t count) {
-    lists.push_back({list, static_cast<float>(count), count});
+  return with_own_errors([&]() -> std::vector<WeightedList> {
+    std::vector<WeightedList> lists;
+    all_found = find_lists(index_, terms, false, [&](const PostingList& list, std::uint32_t count) {
+      lists.push_back({list, static_cast<float>(count), count});
+    });
+    std::sort(lists.begin(), lists.end(),
+              [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
+    set_weights(lists);
+    return lists;
   });
-  std::sort(lists.begin(), lists.end(),
-            [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
-  set_weights(lists);
-  return lists;
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                                 Analyzer& analyzer, QueryStatistics* statistics) const {
-  bool all_found = false;
-  const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
-  if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
-  TopK top(k);
-  run(algorithm, lists, all_found, nullptr, top, statistics);
-  return top.take();
+  return with_own_errors([&]() -> std::vector<ScoredDocument> {
+    check_range("k", k, 1, end_docid);
+    bool all_found = false;
+    const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
+    if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
+    TopK top(k);
+    run(algorithm, lists, all_found, nullptr, top, statistics);
+    return top.take();
+  });
 }
 
 std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
                                            QueryStatistics* statistics) const {
-  if (round == 0 || round % index_.block_size() != 0)
-    throw InvalidArgument(fmt::format("a round of {} postings is not a multiple of the index's block size, {}", round,
-                                      index_.block_size()));
-  bool all_found = false;
-  const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
-  if (lists.empty() || !all_found) return {};
-  VisitCount visits{round, {}};
-  for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
-  TopK top(k);
-  run(algorithm_named("and"), lists, all_found, &visits, top, statistics);
-  return visits.lists;
+  return with_own_errors([&]() -> std::vector<ListVisit> {
+    check_range("k", k, 1, end_docid);
+    if (round == 0 || round % index_.block_size() != 0)
+      throw InvalidArgument(fmt::format("a round of {} postings is not a multiple of the index's block size, {}", round,
+                                        index_.block_size()));
+    bool all_found = false;
+    const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
+    if (lists.empty() || !all_found) return {};
+    VisitCount visits{round, {}};
+    for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
+    TopK top(k);
+    run(algorithm_named("and"), lists, all_found, &visits, top, statistics);
+    return visits.lists;
+  });
 }
 
 ScoringContext QueryEngine::scoring_context() const {
@@ -204,14 +211,16 @@ void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedL
 
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                std::size_t k, unsigned threads, const BatchSteps& steps) {
-  tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-  const auto answer = [&](std::size_t i, QueryAnswer& out) {
-    const auto begun = WallClock::now();
-    out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics);
-    out.time_us = us_since(begun);
-    if (steps.render) steps.render(i, out);
-  };
-  answer_in_batches<QueryAnswer>(texts.size(), threads, answer, steps.take);
+  return with_own_errors([&] {
+    tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
+    const auto answer = [&](std::size_t i, QueryAnswer& out) {
+      const auto begun = WallClock::now();
+      out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics);
+      out.time_us = us_since(begun);
+      if (steps.render) steps.render(i, out);
+    };
+    answer_in_batches<QueryAnswer>(texts.size(), threads, answer, steps.take);
+  });
 }
 
 }  // namespace quern

@@ -50,7 +50,8 @@ class QueryEngine {
   /// Throws InvalidArgument for quantized scores if the index has no quantized impacts, or has them for another k1, b
   /// or IDF; for PageRank if the index has none, or with quantized scores; and for a k1, b or alpha out of range.
   /// Throws CorruptFile if the index's PageRank or global scores are invalid. The index must outlive the object.
-  QueryEngine(const IndexReader& index, const ScoringOptions& options);
+  /// Prepares its tables on `threads` threads.
+  QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads = 1);
 
   Analyzer make_analyzer() const { return Analyzer(index_.manifest().analyzer); }
   /// The k best documents for a query's text, best first. Adds to *statistics, unless it is null. Throws
@@ -86,6 +87,7 @@ class QueryEngine {
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found, VisitCount* visits,
            TopK& top, QueryStatistics* statistics) const;
   void set_weights(std::vector<WeightedList>& lists) const;
+  void prepare();
   void use_pagerank();
   void use_global_scores();
   void count_depths(std::span<const WeightedList> lists, QueryStatistics& statistics) const;

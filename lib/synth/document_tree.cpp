@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
@@ -157,12 +158,13 @@ void check_tree_options(const DocumentTreeOptions& options) {
   if (options.documents == 0) throw InvalidArgument("a collection needs at least one document; raise --docs");
   if (options.documents >= end_docid)
     throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
-  if (!(options.clustering >= 0 && options.clustering <= 1)) throw InvalidArgument("clustering must be 0 to 1");
-  if (!(options.mean_length >= 1 && options.mean_length <= 1e6)) throw InvalidArgument("mean length must be 1 to 1e6");
+  check_range("clustering", options.clustering, 0, 1);
+  check_range("mean length", options.mean_length, 1, 1e6);
 }
 
 DocumentTree::DocumentTree(const DocumentTreeOptions& options)
     : documents_(static_cast<docid_t>(options.documents)), mean_length_(options.mean_length) {
+  check_tree_options(options);
   Builder(options, *this).build();
 }
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cmath>
 
+#include "quern/core/check_range.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/synth/document_tree.hpp"
 #include "quern/synth/packed_text.hpp"
 
@@ -26,7 +28,9 @@ double power(double base, int exponent) { return exponent == 3 ? base * base * b
 }  // namespace
 
 LinkGraph::LinkGraph(const DocumentTree& tree, double mean_links, std::uint64_t seed)
-    : tree_(tree), mean_links_(mean_links), key_(mix_bits(seed + 0x117c)), popularity_(tree.documents(), seed) {}
+    : tree_(tree), mean_links_(mean_links), key_(mix_bits(seed + 0x117c)), popularity_(tree.documents(), seed) {
+  check_range("mean links", mean_links, 0, 1e4);
+}
 
 docid_t LinkGraph::draw_target(std::uint64_t bits, docid_t site_first, docid_t site_end) const {
   const double even = static_cast<double>(bits >> 11) * 0x1p-53;
@@ -60,31 +64,33 @@ void LinkGraph::links_of(docid_t document, std::vector<docid_t>& targets) const 
 
 std::uint64_t write_links(const LinkGraph& graph, docid_t documents, const std::string& name,
                           const Resources& resources, File& out) {
-  std::atomic<std::uint64_t> links = 0;
-  resources.progress->start("links", documents, "documents");
-  const auto put_chunk = [&](std::uint64_t chunk, std::string& text) {
-    const std::uint64_t first = chunk * chunk_documents,
-                        end = std::min<std::uint64_t>(documents, first + chunk_documents);
-    std::vector<docid_t> targets;
-    std::uint64_t written = 0;
-    for (std::uint64_t document = first; document < end; ++document) {
-      graph.links_of(static_cast<docid_t>(document), targets);
-      text.reserve(text.size() + targets.size() * line_bytes);
-      for (const docid_t target : targets) {
-        DocumentNames::append_docno(static_cast<docid_t>(document), text);
-        text += '\t';
-        DocumentNames::append_docno(target, text);
-        text += '\n';
+  return run_stage(resources, [&]() -> std::uint64_t {
+    std::atomic<std::uint64_t> links = 0;
+    resources.progress->start("links", documents, "documents");
+    const auto put_chunk = [&](std::uint64_t chunk, std::string& text) {
+      const std::uint64_t first = chunk * chunk_documents,
+                          end = std::min<std::uint64_t>(documents, first + chunk_documents);
+      std::vector<docid_t> targets;
+      std::uint64_t written = 0;
+      for (std::uint64_t document = first; document < end; ++document) {
+        graph.links_of(static_cast<docid_t>(document), targets);
+        text.reserve(text.size() + targets.size() * line_bytes);
+        for (const docid_t target : targets) {
+          DocumentNames::append_docno(static_cast<docid_t>(document), text);
+          text += '\t';
+          DocumentNames::append_docno(target, text);
+          text += '\n';
+        }
+        written += targets.size();
       }
-      written += targets.size();
-    }
-    links += written;
-    resources.progress->add(end - first);
-  };
-  write_packed_text((documents + std::uint64_t{chunk_documents} - 1) / chunk_documents, put_chunk, name, resources,
-                    out);
-  resources.progress->finish();
-  return links;
+      links += written;
+      resources.progress->add(end - first);
+    };
+    write_packed_text((documents + std::uint64_t{chunk_documents} - 1) / chunk_documents, put_chunk, name, resources,
+                      out);
+    resources.progress->finish();
+    return links;
+  });
 }
 
 }  // namespace quern

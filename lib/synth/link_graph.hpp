@@ -34,7 +34,8 @@ class PopularityRanking {
 /// links. Nothing is stored: a document's number determines its links.
 class LinkGraph {
  public:
-  /// `mean_links`: mean number of links per document. The tree must outlive the graph.
+  /// `mean_links`: mean number of links per document, 0 to 10,000; throws InvalidArgument for another one. The tree
+  /// must outlive the graph.
   LinkGraph(const DocumentTree& tree, double mean_links, std::uint64_t seed);
 
   /// Replaces `targets` by the documents that `document` links to: distinct, rising, without itself.

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "quern/core/check_range.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/synth/packed_text.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
@@ -35,12 +37,21 @@ constexpr std::uint64_t repeated = 80, of_site = 90, of_directory = 110;
 /// A place uses one word of this many, beyond the most common ones.
 constexpr std::uint32_t words_a_place_word = 16, common_words = 64;
 
+const SynthCorpusOptions& checked(const SynthCorpusOptions& options) {
+  check_tree_options(options.tree);
+  check_range("vocabulary", options.vocabulary, 1, 1u << 31);
+  return options;
+}
+
 enum TextPurpose : std::uint64_t { text = 0x7e47, place = 0x91ac };
 
 }  // namespace
 
 SynthCorpus::SynthCorpus(const SynthCorpusOptions& options)
-    : options_(options), tree_(options.tree), names_(tree_), links_(tree_, options.mean_links, options.tree.seed) {}
+    : options_(checked(options)),
+      tree_(options.tree),
+      names_(tree_),
+      links_(tree_, options.mean_links, options.tree.seed) {}
 
 /// Zipf's law: the rank's logarithm is uniform. A place's words are a part of each octave of ranks.
 std::uint32_t SynthCorpus::draw_word(std::uint64_t bits, std::uint64_t site, std::uint64_t leaf) const {
@@ -94,18 +105,20 @@ void SynthCorpus::append_document(docid_t document, std::string& text) const {
 }
 
 void write_corpus(const SynthCorpusOptions& options, const Resources& resources, File& out) {
-  check_tree_options(options.tree);
-  const SynthCorpus corpus(options);
-  resources.progress->start("write documents", corpus.documents(), "documents");
-  const auto put_chunk = [&](std::uint64_t chunk, std::string& text) {
-    const std::uint64_t first = chunk * chunk_texts,
-                        end = std::min<std::uint64_t>(corpus.documents(), first + chunk_texts);
-    for (std::uint64_t document = first; document < end; ++document)
-      corpus.append_document(static_cast<docid_t>(document), text);
-    resources.progress->add(end - first);
-  };
-  write_packed_text((corpus.documents() + std::uint64_t{chunk_texts} - 1) / chunk_texts, put_chunk, {}, resources, out);
-  resources.progress->finish();
+  return run_stage(resources, [&] {
+    const SynthCorpus corpus(options);
+    resources.progress->start("write documents", corpus.documents(), "documents");
+    const auto put_chunk = [&](std::uint64_t chunk, std::string& text) {
+      const std::uint64_t first = chunk * chunk_texts,
+                          end = std::min<std::uint64_t>(corpus.documents(), first + chunk_texts);
+      for (std::uint64_t document = first; document < end; ++document)
+        corpus.append_document(static_cast<docid_t>(document), text);
+      resources.progress->add(end - first);
+    };
+    write_packed_text((corpus.documents() + std::uint64_t{chunk_texts} - 1) / chunk_texts, put_chunk, {}, resources,
+                      out);
+    resources.progress->finish();
+  });
 }
 
 }  // namespace quern

@@ -19,6 +19,7 @@ struct SynthCorpusOptions {
 /// and many are repeated (Simon: On a Class of Skew Distribution Functions, 1955).
 class SynthCorpus {
  public:
+  /// Throws InvalidArgument for options out of range.
   explicit SynthCorpus(const SynthCorpusOptions& options);
   /// Appends the document as a TRECWEB record: HTML with a title, paragraphs and links.
   void append_document(docid_t document, std::string& text) const;

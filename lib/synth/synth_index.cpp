@@ -8,7 +8,9 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/order/pagerank.hpp"
@@ -68,7 +70,7 @@ class IndexSynthesis {
     const std::uint64_t tokens = std::accumulate(tree_.lengths().begin(), tree_.lengths().end(), std::uint64_t{0});
     const CollectionStatistics statistics{options_.table.documents, tokens};
     if (options_.pagerank || options_.order_by_score) pagerank_ = synthetic_pagerank(tree_, options_.seed);
-    if (!pagerank_.empty()) apply_scale(options_.scores.pagerank_scale, pagerank_);
+    if (!pagerank_.empty()) apply_scale(options_.scores.pagerank_scale, pagerank_, resources_);
     if (options_.order_by_score) order_by_score(statistics);
     AssembledDocuments written = write_documents(write_lists(statistics));
     return std::move(written).finish(manifest(), in_order(std::move(pagerank_), documents_),
@@ -156,14 +158,17 @@ class IndexSynthesis {
 void check_options(const SynthOptions& options) {
   check_build_options(options.build);
   check_tree_options(tree_options(options));
-  if (!(options.scores.alpha >= 0 && options.scores.alpha <= 1)) throw InvalidArgument("alpha must be 0 to 1");
+  check_range("alpha", options.scores.alpha, 0, 1);
+  if (options.mean_length != 0) check_range("mean length", options.mean_length, 1, 1e6);
 }
 
 }  // namespace
 
 BuildReport synthesize_index(const SynthOptions& options, const Resources& resources, File& out) {
-  check_options(options);
-  return IndexSynthesis(options, resources, out).run();
+  return run_stage(resources, [&] {
+    check_options(options);
+    return IndexSynthesis(options, resources, out).run();
+  });
 }
 
 }  // namespace quern

@@ -178,6 +178,18 @@ CommandLine names_in(const std::string& folder) {
   return names;
 }
 
+std::vector<CommandLine> all_commands() {
+  std::vector<CommandLine> commands;
+  for (const std::string& line : lines_of(run_quern({"help", "--commands"}).out)) {
+    std::istringstream words(line);
+    CommandLine command;
+    for (std::string word; words >> word;) command.push_back(word);
+    command.erase(command.begin());
+    if (!command.empty()) commands.push_back(command);
+  }
+  return commands;
+}
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 CommandLine lines_of(const std::string& text) {

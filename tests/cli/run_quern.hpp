@@ -66,6 +66,9 @@ class RunningQuern {
   long peak_memory_bytes_ = 0;
 };
 
+/// The words after `quern` of each command, groups of commands included.
+std::vector<CommandLine> all_commands();
+
 /// Whether executable and tests are built with AddressSanitizer, which takes more memory.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool sanitized = true;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <sstream>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -10,19 +9,6 @@ namespace quern {
 namespace {
 
 using namespace testing;
-
-/// The words after `quern` of each command, groups of commands included.
-std::vector<CommandLine> all_commands() {
-  std::vector<CommandLine> commands;
-  for (const std::string& line : lines_of(run_quern({"help", "--commands"}).out)) {
-    std::istringstream words(line);
-    CommandLine command;
-    for (std::string word; words >> word;) command.push_back(word);
-    command.erase(command.begin());
-    if (!command.empty()) commands.push_back(command);
-  }
-  return commands;
-}
 
 std::size_t longest_line(const std::string& text) {
   std::size_t longest = 0;

@@ -187,11 +187,13 @@ void add_codec_bench(CLI::App& bench) {
   add_name_option(*command, "--codec", arguments->codecs, all_codecs(), "Codecs (default: all)")->delimiter(',');
   command->add_option("--block-size", arguments->block_sizes, "Postings per block (default: 128,256)")
       ->type_name("N")
+      ->check(block_size_validator())
       ->delimiter(',');
   command
       ->add_option("--recursion", arguments->recursions,
                    "For rpfd: how many times exceptions are themselves compressed, from 0 to 4 (default: 1)")
       ->type_name("N")
+      ->check(range_validator(0u, 4u))
       ->delimiter(',');
   command->add_option("--lengths", arguments->groupings, "How lists are grouped by length (default: classes)")
       ->type_name("NAME")
@@ -206,7 +208,10 @@ void add_codec_bench(CLI::App& bench) {
       ->type_name("X")
       ->capture_default_str()
       ->check(range_validator(0.0, 1e6));
-  command->add_option("--seed", arguments->seed, "Seed of synthetic lists")->type_name("N")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of synthetic lists")
+      ->type_name("N")
+      ->check(number_validator<std::uint64_t>())
+      ->capture_default_str();
   add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);

@@ -79,6 +79,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
   add_index_argument(*command, arguments->index);
   CLI::Option* least = command->add_option("--least-postings", arguments->min_postings, "Shortest list to decode")
                            ->type_name("N")
+                           ->check(number_validator<std::uint64_t>())
                            ->capture_default_str();
   command->add_option("--lengths", arguments->lengths, "Decode lists of similar length together, group by group")
       ->type_name("NAME")
@@ -88,6 +89,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
       ->add_option("--most-postings", arguments->bench.max_postings,
                    "Most postings per group; further lists are left out")
       ->type_name("N")
+      ->check(number_validator<std::uint64_t>())
       ->capture_default_str();
   add_gpu_option(*command, arguments->bench.gpu);
   add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");

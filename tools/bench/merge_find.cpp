@@ -69,7 +69,10 @@ void add_merge_find_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(range_validator(1u, 1000u))
       ->capture_default_str();
-  command->add_option("--seed", arguments->bench.seed, "Seed of the lists")->type_name("N")->capture_default_str();
+  command->add_option("--seed", arguments->bench.seed, "Seed of the lists")
+      ->type_name("N")
+      ->check(number_validator<std::uint64_t>())
+      ->capture_default_str();
   add_gpu_option(*command, arguments->bench.gpu);
   add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");

@@ -226,7 +226,7 @@ void run(const QueryArguments& arguments) {
   const std::vector<Query> queries = streams ? std::vector<Query>() : read_queries(arguments.queries);
 
   TextOutput out(arguments.output, arguments.common.force);
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index));
+  const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads);
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);

@@ -60,7 +60,7 @@ struct Log {
 /// All policies, budgets and lambdas, for each k.
 std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, const Log& log,
                                   const Resources& resources) {
-  const CacheBlocks blocks(engine.index(), block_size(arguments.cache, engine.index()));
+  const CacheBlocks blocks(engine.index(), block_size(arguments.cache, engine.index()), resources.threads);
   const DemandOptions demand = demand_options(arguments.cache);
   SweepOptions options;
   options.ks = arguments.ks;
@@ -120,7 +120,7 @@ void run(const SimulateCacheArguments& arguments) {
     if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
-  const QueryEngine engine(index, scoring_options(arguments.cache, index));
+  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads);
   warn_of_full_visits(arguments.common, engine);
   const Log log(arguments.log, arguments.format, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);

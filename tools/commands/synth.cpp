@@ -151,7 +151,10 @@ void add_synth_command(CLI::App& program) {
   command->add_option("--mean-length", synth.mean_length, "Mean tokens per document (default: estimated from --df)")
       ->type_name("X")
       ->check(range_validator(1.0, 1e6));
-  command->add_option("--seed", synth.seed, "Seed of the random numbers")->type_name("N")->capture_default_str();
+  command->add_option("--seed", synth.seed, "Seed of the random numbers")
+      ->type_name("N")
+      ->check(number_validator<std::uint64_t>())
+      ->capture_default_str();
   add_value_option(*command, "--order", synth.order_by_score, synth_orders,
                    with_choices("Order of docIDs:", synth_orders));
   command->add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");

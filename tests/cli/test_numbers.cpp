@@ -1,0 +1,137 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <regex>
+
+#include "quern/cache/throughput_model.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/index/build_index.hpp"
+#include "quern/order/order.hpp"
+#include "quern/order/pagerank.hpp"
+#include "quern/synth/synth_corpus.hpp"
+#include "quern/synth/synth_index.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+
+/// Numbers that make no sense: on the command line, in files of settings, and in the library's options.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// An option of a command, as help shows it.
+struct ShownOption {
+  std::string name;         ///< the long one if it has two
+  std::string placeholder;  ///< of its value
+};
+
+/// The options with a value in a command's help: lines such as "  -j, --threads N  Number of threads".
+std::vector<ShownOption> options_with_value(const CommandLine& command) {
+  static const std::regex shape("^ +(?:-[a-z], )?(--?[a-z0-9-]+) ([^ ]+)(?:  .*)?$");
+  CommandLine words = command;
+  words.push_back("--help");
+  std::vector<ShownOption> options;
+  bool among_options = false;
+  for (const std::string& line : lines_of(run_quern(words).out)) {
+    if (!line.empty() && line.front() != ' ') among_options = line == "Options:";
+    std::smatch parts;
+    if (among_options && std::regex_match(line, parts, shape)) options.push_back({parts[1], parts[2]});
+  }
+  return options;
+}
+
+bool is_one_of(const std::string& text, const CommandLine& words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+}  // namespace
+
+TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers]") {
+  const CommandLine numbers = {"N", "N,...", "X", "A", "C", "L", "L,...", "MS", "S", "SIZE", "SIZE|P%", "SIZE|P%,..."};
+  const CommandLine others = {"NAME", "NAME,...", "NAME|FILE", "FILE", "FILE|INDEX", "FOLDER", "INDEX", "TEXT", "GLOB"};
+  std::size_t tried = 0;
+  for (const CommandLine& command : all_commands()) {
+    for (const ShownOption& option : options_with_value(command)) {
+      INFO(command.back() << " " << option.name << " " << option.placeholder);
+      // A new placeholder belongs in one of the lists above.
+      REQUIRE(is_one_of(option.placeholder, numbers) != is_one_of(option.placeholder, others));
+      if (!is_one_of(option.placeholder, numbers)) continue;
+      for (const char* wrong : {"nan", "-1", "1e400", "18446744073709551616", ""}) {
+        INFO("'" << wrong << "'");
+        CommandLine words = command;
+        words.insert(words.end(), {option.name, wrong});
+        const RunOutcome outcome = run_quern(words);
+        INFO(outcome.err);
+        CHECK(outcome.exit_status == 2);
+        CHECK(contains(outcome.err, "quern: error: " + option.name));
+        CHECK(outcome.seconds < 5);
+        ++tried;
+      }
+    }
+  }
+  CHECK(tried > 500);
+}
+
+TEST_CASE("a configuration file is refused if it is no file, or too large, or has a number that is none",
+          "[cli][numbers][config]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.trecweb", small_trecweb), output = folder.path("index");
+  REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
+  std::ofstream(folder.path("large")) << "";
+  std::filesystem::resize_file(folder.path("large"), std::uintmax_t{2} << 30);
+  for (const std::string& config :
+       {std::string("/dev/zero"), folder.path("fifo"), folder.path("large"), folder.path(""), folder.path("missing"),
+        folder.write("negative.conf", "max-errors = -1\n"), folder.write("nan.conf", "k1 = nan\n"),
+        folder.write("seed.conf", "seed = 18446744073709551616\n")}) {
+    const RunOutcome outcome = run_quern({"index", corpus, "-o", output, "--config", config});
+    INFO(outcome.err);
+    CHECK(outcome.exit_status == 1);
+    CHECK(outcome.err.starts_with("quern: error: "));
+    CHECK(contains(outcome.err, config));
+    CHECK(outcome.seconds < 5);
+    CHECK_FALSE(std::filesystem::exists(output));
+  }
+}
+
+TEST_CASE("the library refuses options that are not numbers or out of range, by name", "[core][numbers]") {
+  using Catch::Matchers::StartsWith;
+  const double none = std::numeric_limits<double>::quiet_NaN(), most = std::numeric_limits<double>::infinity();
+  for (const double wrong : {none, most, -most, -1.0}) {
+    INFO(wrong);
+    BuildOptions build;
+    build.bm25.k1 = wrong;
+    CHECK_THROWS_WITH(check_build_options(build), StartsWith("k1 must be from 0 to 1000"));
+    build.bm25 = {};
+    build.bm25.b = wrong;
+    CHECK_THROWS_WITH(check_build_options(build), StartsWith("b must be from 0 to 1"));
+    DocumentScoreSettings scores;
+    scores.alpha = wrong;
+    CHECK_THROWS_WITH(check_score_settings(scores), StartsWith("alpha must be from 0 to 1"));
+    DocumentTreeOptions tree;
+    tree.documents = 10;
+    CHECK_THROWS_WITH(SynthCorpus({tree, wrong}), StartsWith("mean links must be from 0 to 10000"));
+    tree.clustering = wrong;
+    CHECK_THROWS_WITH(DocumentTree(tree), StartsWith("clustering must be"));
+    tree.clustering = 0;
+    tree.mean_length = wrong;
+    CHECK_THROWS_WITH(DocumentTree(tree), StartsWith("mean length must be"));
+    CHECK_THROWS_WITH(compute_pagerank({}, {wrong}, default_resources()), StartsWith("damping must be"));
+    CHECK_THROWS_WITH(compute_pagerank({}, {0.5, wrong}, default_resources()), StartsWith("tolerance must be"));
+  }
+  BuildOptions build;
+  for (const unsigned bits : {1u, 3u, 17u, ~0u}) {
+    build.quantize_bits = bits;
+    CHECK_THROWS_WITH(check_build_options(build), StartsWith("bits of quantized impacts must be from 4 to 16"));
+  }
+  Resources resources;
+  for (const unsigned threads : {0u, max_threads + 1, ~0u}) {
+    resources.threads = threads;
+    CHECK_THROWS_WITH(compute_pagerank({}, {}, resources), StartsWith("threads must be from 1 to 1024"));
+  }
+}
+
+}  // namespace quern
