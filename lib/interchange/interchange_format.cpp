@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/formats/exchange/ciff.hpp"
 #include "quern/formats/exchange/ds2i.hpp"
 #include "quern/formats/posting_reader.hpp"
@@ -67,13 +69,17 @@ class Ciff : public InterchangeFormat {
   std::string_view description() const override { return "Common Index File Format: one file"; }
   bool is_at(const std::string& path) const override { return path == "-" || is_file(path); }
 
-  void read(const std::string& path, InvertedSink& sink) const override { read_ciff(*ByteSource::open(path), sink); }
+  void read(const std::string& path, InvertedSink& sink) const override {
+    with_own_errors([&] { read_ciff(*ByteSource::open(path), sink); });
+  }
 
   void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
-    AtomicOutput out = AtomicOutput::file(path, force);
-    CiffWriter writer(out.file(), resources.tmp_folder);
-    export_index(index, writer, *resources.progress);
-    out.commit();
+    run_stage(resources, [&] {
+      AtomicOutput out = AtomicOutput::file(path, force);
+      CiffWriter writer(out.file(), resources.tmp_folder);
+      export_index(index, writer, *resources.progress);
+      out.commit();
+    });
   }
 };
 
@@ -86,21 +92,25 @@ class Ds2i : public InterchangeFormat {
   bool is_at(const std::string& path) const override { return is_file(path + ds2i_endings.front()); }
 
   void read(const std::string& path, InvertedSink& sink) const override {
-    std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
-    for (std::size_t i = 0; i < sources.size(); ++i) sources[i] = ByteSource::open(path + ds2i_endings[i]);
-    read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
+    with_own_errors([&] {
+      std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
+      for (std::size_t i = 0; i < sources.size(); ++i) sources[i] = ByteSource::open(path + ds2i_endings[i]);
+      read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
+    });
   }
 
   void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
-    std::vector<std::unique_ptr<AtomicOutput>> outputs;
-    std::array<File*, ds2i_endings.size()> files{};
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      outputs.emplace_back(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force)));
-      files[i] = &outputs.back()->file();
-    }
-    Ds2iWriter writer(files, resources.tmp_folder);
-    export_index(index, writer, *resources.progress);
-    for (const auto& output : outputs) output->commit();
+    run_stage(resources, [&] {
+      std::vector<std::unique_ptr<AtomicOutput>> outputs;
+      std::array<File*, ds2i_endings.size()> files{};
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        outputs.emplace_back(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force)));
+        files[i] = &outputs.back()->file();
+      }
+      Ds2iWriter writer(files, resources.tmp_folder);
+      export_index(index, writer, *resources.progress);
+      AtomicOutput::commit_together(outputs);
+    });
   }
 };
 

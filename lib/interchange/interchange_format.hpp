@@ -21,8 +21,8 @@ class InterchangeFormat {
   virtual bool is_at(const std::string& path) const = 0;
   /// Passes the files' content to the sink. Throws IoError, CorruptFile, UnsupportedVersion.
   virtual void read(const std::string& path, InvertedSink& sink) const = 0;
-  /// Writes an index in this format; each file appears complete or not at all. Throws InvalidArgument if one exists and
-  /// `force` is not set, or if the format can't represent the index.
+  /// Writes an index in this format; the files appear together, complete or not at all. Throws InvalidArgument if one
+  /// exists and `force` is not set, or if the format can't represent the index.
   virtual void write(const IndexReader& index, const std::string& path, bool force,
                      const Resources& resources) const = 0;
 };

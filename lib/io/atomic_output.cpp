@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
 
 namespace quern {
 namespace {
@@ -146,12 +147,14 @@ std::string folder_of(const std::string& path) {
 
 AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
     : path_(std::move(path)), member_(std::move(member)), force_(force) {
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  path_ = target_of_links(path_);
-  parent_ = folder_of(path_);
-  refuse_existing(path_, member_, force_);
-  remove_leftovers(parent_, temporary_prefix(path_));
-  create_temporary();
+  with_own_errors([&] {
+    while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+    path_ = target_of_links(path_);
+    parent_ = folder_of(path_);
+    refuse_existing(path_, member_, force_);
+    remove_leftovers(parent_, temporary_prefix(path_));
+    create_temporary();
+  });
 }
 
 /// Creates the temporary file or folder and locks it. False if the name is taken, or if another run removed the entry
@@ -205,7 +208,7 @@ void AtomicOutput::discard() {
 
 AtomicOutput::~AtomicOutput() { discard(); }
 
-/// Afterwards the replaced folder has the temporary name, and the destructor removes it.
+/// Afterwards what was replaced has the temporary name.
 void AtomicOutput::exchange_with_old() {
   if (swap_paths(temporary_path_, path_)) return;
   // A file system without atomic exchange: for a moment there is no output, but never a partial one.
@@ -223,22 +226,63 @@ void AtomicOutput::exchange_with_old() {
   Unfinished::all().add(temporary_path_, path_);
 }
 
-void AtomicOutput::take_place() {
-  const auto lock = Unfinished::all().lock();
-  if (!rename_to_new(temporary_path_, path_)) {
-    refuse_existing(path_, member_, force_);
-    if (is_folder()) return exchange_with_old();
-    if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_errno("can't rename to", path_);
+/// Renames the output. What it replaces gets the temporary name if it is a folder, or if it is to be kept.
+void AtomicOutput::take_place(bool keeps_old) {
+  if (rename_to_new(temporary_path_, path_)) return;
+  refuse_existing(path_, member_, force_);
+  if (is_folder() || keeps_old) {
+    exchange_with_old();
+    replaced_ = true;
+  } else if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+    throw_errno("can't rename to", path_);
   }
+}
+
+/// Undoes take_place(), as far as the file system lets it.
+void AtomicOutput::leave_place() noexcept {
+  if (!replaced_) {
+    ::rename(path_.c_str(), temporary_path_.c_str());
+  } else if (!swap_paths(temporary_path_, path_)) {
+    ::rename(temporary_path_.c_str(), path_.c_str());
+  }
+}
+
+void AtomicOutput::sync() {
+  file_->sync();
+  if (is_folder()) sync_folder(temporary_path_);
+}
+
+/// The output is in its place: removes what it replaced.
+void AtomicOutput::finish() {
   Unfinished::all().remove(temporary_path_);
+  if (replaced_) remove_tree(temporary_path_);
   temporary_path_.clear();
 }
 
 void AtomicOutput::commit() {
-  file_->sync();
-  if (is_folder()) sync_folder(temporary_path_);
-  take_place();
-  sync_folder(parent_);
+  with_own_errors([&] {
+    sync();
+    const auto lock = Unfinished::all().lock();
+    take_place(false);
+    finish();
+    sync_folder(parent_);
+  });
+}
+
+void AtomicOutput::commit_together(std::span<const std::unique_ptr<AtomicOutput>> outputs) {
+  with_own_errors([&] {
+    for (const auto& output : outputs) output->sync();
+    const auto lock = Unfinished::all().lock();
+    std::size_t placed = 0;
+    try {
+      for (; placed < outputs.size(); ++placed) outputs[placed]->take_place(true);
+    } catch (...) {
+      while (placed > 0) outputs[--placed]->leave_place();
+      throw;
+    }
+    for (const auto& output : outputs) output->finish();
+    for (const auto& output : outputs) sync_folder(output->parent_);
+  });
 }
 
 }  // namespace quern

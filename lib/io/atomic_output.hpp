@@ -1,5 +1,7 @@
 #pragma once
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,11 @@ class AtomicOutput {
   /// The file to write to.
   File& file() { return *file_; }
   const std::string& path() const { return path_; }
+  /// Gives the output its name. Throws IoError, and leaves what was there before.
   void commit();
+  /// Gives several outputs their names. If one can't have it, the others lose theirs again, and what was there before
+  /// is back. Only a process that is killed in between can leave a part of them.
+  static void commit_together(std::span<const std::unique_ptr<AtomicOutput>> outputs);
 
  private:
   AtomicOutput(std::string path, std::string member, bool force);
@@ -35,7 +41,10 @@ class AtomicOutput {
   void create_temporary();
   bool create_locked(const std::string& path);
   void discard();
-  void take_place();
+  void sync();
+  void take_place(bool keeps_old);
+  void leave_place() noexcept;
+  void finish();
   void exchange_with_old();
 
   std::string path_;
@@ -43,6 +52,7 @@ class AtomicOutput {
   bool force_;
   std::string parent_;
   std::string temporary_path_;
+  bool replaced_ = false;  ///< the temporary name is that of the output which this one replaced
   std::optional<File> file_;
   int lock_ = -1;  ///< descriptor of the temporary file or folder, locked during the object's life
 };

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -229,6 +230,30 @@ TEST_CASE("Processes that write the same output at once all succeed, and one of 
   CHECK(text_of(folder.path("file")).size() == 3);
   CHECK(text_of(folder.path("folder/member")).size() == 3);
   CHECK(entries(folder) == std::set<std::string>{"file", "folder"});
+}
+
+TEST_CASE("Outputs of a group appear together, or what was there before stays", "[core]") {
+  const TemporaryFolder folder;
+  write_file(folder.path("old"), "before", true);
+  write_folder(folder.path("folder"), "before", true);
+  const auto write_group = [&](const std::string& last) {
+    std::vector<std::unique_ptr<AtomicOutput>> outputs;
+    outputs.emplace_back(new AtomicOutput(AtomicOutput::file(folder.path("new"), true)));
+    outputs.emplace_back(new AtomicOutput(AtomicOutput::file(folder.path("old"), true)));
+    outputs.emplace_back(new AtomicOutput(AtomicOutput::folder(folder.path("folder"), "member", true)));
+    outputs.emplace_back(new AtomicOutput(AtomicOutput::file(last, false)));
+    for (const auto& output : outputs) output->file().write_at(0, as_bytes("after"));
+    write_file(folder.path("late"), "late", true);  // may be in the last one's way
+    AtomicOutput::commit_together(outputs);
+  };
+  CHECK_THROWS_AS(write_group(folder.path("late")), InvalidArgument);
+  CHECK(entries(folder) == std::set<std::string>{"folder", "late", "old"});
+  CHECK(text_of(folder.path("old")) == "before");
+  CHECK(text_of(folder.path("folder/member")) == "before");
+
+  write_group(folder.path("last"));
+  CHECK(entries(folder) == std::set<std::string>{"folder", "last", "late", "new", "old"});
+  for (const char* name : {"new", "old", "folder/member", "last"}) CHECK(text_of(folder.path(name)) == "after");
 }
 
 TEST_CASE("The folder of a path is the part before the name", "[core]") {
