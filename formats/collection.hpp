@@ -45,20 +45,21 @@ inline constexpr int num_chunk_pieces = 3;
 
 /// Place and contents of a chunk: a row of the section "chunks".
 struct ChunkRow {
-  std::uint32_t documents = 0;
-  std::uint32_t terms = 0;   ///< distinct, numbered from 0 in the order in which they first occur
-  std::uint64_t offset = 0;  ///< of its three zstd frames in "chunk_data"
+  std::uint32_t documents = 0;  ///< that end in the chunk
+  std::uint32_t terms = 0;      ///< distinct, numbered from 0 in the order in which they first occur
+  std::uint64_t offset = 0;     ///< of its three zstd frames in "chunk_data"
   std::uint32_t sizes[num_chunk_pieces] = {};
   std::uint32_t raw_sizes[num_chunk_pieces] = {};
   std::uint64_t terms_offset = 0;  ///< of its terms' zstd frame in "chunk_terms"
   std::uint32_t terms_size = 0;
+  bool unfinished = false;  ///< after these documents one begins or goes on that ends in a later chunk
 };
 
 /// A chunk ready to be written.
 struct PackedChunk {
   ChunkRow row;
   Bytes frames;
-  std::vector<std::uint32_t> lengths;  ///< tokens of title and body, for each document
+  std::vector<std::uint32_t> lengths;  ///< tokens of title and body, for each document that ends in the chunk
 };
 
 /// Appends one piece of a chunk to `packed`, compressed; pieces in their order.
@@ -95,21 +96,38 @@ class TokenCursor {
 };
 
 /// Codes the documents of a chunk. Of each document: the tokens and phrase ends of its title, body and URL, each stream
-/// followed by end_stream(), then end_document(). Ends with pack(). One per thread.
+/// followed by end_stream(), then its links, then end_document(). A chunk ends with pack(), which may come within a
+/// document: this goes on in the next chunk, and so do its streams and links. One per thread.
 class ChunkEncoder {
  public:
-  /// Begins a new chunk.
+  /// Forgets everything, an open document too.
   void clear();
   void add_token(std::uint32_t chunk_term) { put_varint(streams_, chunk_term + 1); }
   void add_phrase_end() { streams_.push_back(TokenCursor::phrase_end_token); }
   void end_stream();
-  void end_document(const DocumentRow& row, std::span<const Link> links);
-  /// Appends the chunk's pieces, compressed; sets their sizes.
+  void add_link(std::string_view url, std::string_view anchor);
+  void end_document(const DocumentRow& row);
+  /// Bytes of the chunk so far, before compression.
+  std::size_t bytes() const { return documents_.size() + streams_.size() + links_.size() + document_links_.size(); }
+  /// True after the streams or links of a document have begun, until it ends.
+  bool in_document() const { return ended_streams_ > 0 || streams_.size() > stream_begin_ || is_continued_; }
+  /// Appends the chunk's pieces, compressed, and fills its row but for the terms. Begins the next chunk.
   void pack(ZstdCompressor& zstd, PackedChunk& packed);
 
  private:
+  static constexpr std::size_t num_streams = 3;
+  void end_row();
+  void begin_chunk();
+
   Bytes documents_, stream_sizes_, streams_, links_;
   std::size_t stream_begin_ = 0;
+  // Of the open document.
+  std::size_t ended_streams_ = 0;
+  std::size_t put_sizes_ = 0;  ///< of its streams, in this chunk
+  bool is_continued_ = false;  ///< it began in an earlier chunk
+  Bytes document_links_;       ///< its links in this chunk
+  std::uint64_t num_document_links_ = 0;
+  std::uint32_t documents_ended_ = 0;
 };
 
 /// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
@@ -136,7 +154,7 @@ class CollectionWriter {
   std::uint64_t terms_offset_ = 0;
 };
 
-/// A document's streams: tokens as varints of (chunk term + 1); 0 is a phrase end.
+/// A document's streams, or what of them is in a chunk: tokens as varints of (chunk term + 1); 0 is a phrase end.
 struct ForwardRow {
   ByteView title, body, url;
 };
@@ -149,6 +167,12 @@ struct ChunkBuffers {
   std::vector<DocumentRow> documents;
   std::vector<ForwardRow> forward;
   std::vector<term_t> terms;
+};
+
+/// A document that is too large for one chunk.
+struct SplitDocument {
+  docid_t document = 0;
+  std::size_t first_chunk = 0, last_chunk = 0;
 };
 
 /// A term of a collection's lexicon.
@@ -185,14 +209,20 @@ class CollectionReader {
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   std::size_t num_chunks() const { return rows_.size(); }
   const ChunkRow& chunk(std::size_t i) const { return rows_[i]; }
-  /// Number of the chunk's first document.
+  /// Number of the chunk's first document: of the first that ends in it, or of the one that goes through it.
   docid_t first_document(std::size_t i) const { return first_documents_[i]; }
+  /// True if the chunk's first document began in an earlier one.
+  bool is_continued(std::size_t i) const { return i > 0 && rows_[i - 1].unfinished; }
+  /// Documents with streams in the chunk: those that end in it, and one that goes on in the next.
+  std::uint32_t num_rows(std::size_t i) const { return rows_[i].documents + (rows_[i].unfinished ? 1 : 0); }
+  /// Documents that begin in one chunk and end in a later one, in their order.
+  const std::vector<SplitDocument>& split_documents() const { return split_documents_; }
 
-  /// The chunk's documents; views into the buffers, valid until these are used again.
+  /// The documents that end in the chunk; views into the buffers, valid until these are used again.
   std::span<const DocumentRow> documents(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// The chunk's streams, and in buffers.terms the lexicon number of each chunk term.
+  /// The streams of the chunk's rows, and in buffers.terms the lexicon number of each chunk term.
   std::span<const ForwardRow> forward(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// Calls visit(place in chunk, url, anchor) for each link, in order.
+  /// Calls visit(row in chunk, url, anchor) for each link, in order.
   void links(std::size_t chunk, ChunkBuffers& buffers,
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
   /// Tokens of title and body, for each document.
@@ -207,12 +237,16 @@ class CollectionReader {
   std::string place(std::size_t chunk, std::string_view what) const;
   void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// Tokens of title and body.
+  std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
   void verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
+  void verify_split(const SplitDocument& split, ChunkBuffers& buffers) const;
 
   ContainerReader container_;
   CollectionManifest manifest_;
   std::vector<ChunkRow> rows_;
   std::vector<docid_t> first_documents_;
+  std::vector<SplitDocument> split_documents_;
 };
 
 }  // namespace quern

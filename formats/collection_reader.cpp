@@ -20,7 +20,9 @@ ChunkRow get_row(ByteReader& reader) {
   for (std::uint32_t& size : row.raw_sizes) size = reader.le<std::uint32_t>();
   row.terms_offset = reader.le<std::uint64_t>();
   row.terms_size = reader.le<std::uint32_t>();
-  reader.le<std::uint32_t>();
+  const auto flags = reader.le<std::uint32_t>();
+  if (flags > 1) reader.fail("has an unknown flag in a row of section 'chunks'");
+  row.unfinished = flags == 1;
   return row;
 }
 
@@ -69,12 +71,20 @@ void CollectionReader::read_rows() {
     if (!fits(row.offset, size, data_size) || !fits(row.terms_offset, row.terms_size, terms_size))
       container_.fail("chunks", "a chunk reaches past its section");
     first_documents_.push_back(static_cast<docid_t>(documents));
+    const bool is_continued = !rows_.empty() && rows_.back().unfinished;
+    if (is_continued) {
+      if (row.documents == 0 && !row.unfinished) container_.fail("chunks", "a document has no end");
+      split_documents_.back().last_chunk = rows_.size();
+    }
     documents += row.documents;
     if (documents > manifest_.documents) break;
+    if (row.unfinished && !(is_continued && row.documents == 0))
+      split_documents_.push_back({static_cast<docid_t>(documents), rows_.size(), rows_.size()});
     rows_.push_back(row);
   }
   if (documents != manifest_.documents)
     container_.fail("chunks", "holds another number of documents than the manifest says");
+  if (!rows_.empty() && rows_.back().unfinished) container_.fail("chunks", "the last document has no end");
 }
 
 std::string CollectionReader::place(std::size_t chunk, std::string_view what) const {
@@ -128,8 +138,8 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
   struct Sizes {
     std::uint32_t title, body, url;
   };
-  std::vector<Sizes> sizes(std::min<std::uint64_t>(rows_[chunk].documents, reader.left() / 3 + 1));
-  if (sizes.size() != rows_[chunk].documents) reader.fail("ends too early");
+  std::vector<Sizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
+  if (sizes.size() != num_rows(chunk)) reader.fail("ends too early");
   for (Sizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
   buffers.forward.clear();
   for (const Sizes& size : sizes) {
@@ -149,7 +159,7 @@ void CollectionReader::links(
   load_piece(chunk, ChunkPiece::links, buffers);
   const std::string what = place(chunk, "the links");
   ByteReader reader(buffers.raw, what);
-  for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
+  for (std::uint32_t i = 0; i < num_rows(chunk); ++i) {
     for (std::uint64_t count = reader.varint(); count > 0; --count) {
       const std::string_view url = reader.string();
       visit(i, url, reader.string());
@@ -162,14 +172,7 @@ std::vector<std::uint32_t> CollectionReader::lengths() const {
   return container_.load_array<std::uint32_t>("lengths", manifest_.documents);
 }
 
-void CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
-  const SectionInfo& lengths_section = container_.find("lengths");
-  std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
-  container_.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk)} * 4,
-                            {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
-  const auto rows = documents(chunk, buffers);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].tokens != chunk_lengths[i]) throw CorruptFile(place(chunk, "the documents") + ": lengths differ");
+std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow& row) const {
   const auto tokens_in = [&](ByteView stream) {
     std::uint64_t tokens = 0;
     for (TokenCursor cursor(stream); !cursor.done();) {
@@ -179,18 +182,38 @@ void CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) co
     }
     return tokens;
   };
+  tokens_in(row.url);
+  return tokens_in(row.title) + tokens_in(row.body);
+}
+
+void CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
+  const SectionInfo& lengths_section = container_.find("lengths");
+  std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
+  container_.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk)} * 4,
+                            {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
+  const auto rows = documents(chunk, buffers);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].tokens != chunk_lengths[i]) throw CorruptFile(place(chunk, "the documents") + ": lengths differ");
   const auto streams = forward(chunk, buffers);
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    tokens_in(streams[i].url);
-    if (tokens_in(streams[i].title) + tokens_in(streams[i].body) != chunk_lengths[i])
+  for (std::size_t i = is_continued(chunk) ? 1 : 0; i < chunk_lengths.size(); ++i)
+    if (count_tokens(chunk, streams[i]) != chunk_lengths[i])
       throw CorruptFile(place(chunk, "the forward lists") + ": lengths differ");
-  }
   links(chunk, buffers, [](std::uint32_t, std::string_view, std::string_view) {});
+}
+
+void CollectionReader::verify_split(const SplitDocument& split, ChunkBuffers& buffers) const {
+  std::uint64_t tokens = 0;
+  for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk)
+    tokens += count_tokens(chunk, forward(chunk, buffers)[split.document - first_document(chunk)]);
+  if (tokens != documents(split.last_chunk, buffers).front().tokens)
+    throw CorruptFile(place(split.first_chunk, "the forward lists") + ": the length of a split document differs");
 }
 
 void CollectionReader::verify_contents(const Resources& resources) const {
   return run_stage(resources, [&] {
     tbb::enumerable_thread_specific<ChunkBuffers> buffers;
+    tbb::parallel_for(std::size_t{0}, split_documents_.size(),
+                      [&](std::size_t i) { verify_split(split_documents_[i], buffers.local()); });
     tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
       verify_chunk(chunk, buffers.local());
       const ChunkRow& row = rows_[chunk];

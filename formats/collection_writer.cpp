@@ -17,7 +17,7 @@ void put_row(Bytes& out, const ChunkRow& row) {
   for (const std::uint32_t size : row.raw_sizes) put_le(out, size);
   put_le(out, row.terms_offset);
   put_le(out, row.terms_size);
-  put_le(out, std::uint32_t{0});
+  put_le(out, std::uint32_t{row.unfinished});
 }
 
 }  // namespace
@@ -32,32 +32,65 @@ void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChun
 }
 
 void ChunkEncoder::clear() {
-  for (Bytes* piece : {&documents_, &stream_sizes_, &streams_, &links_}) piece->clear();
+  ended_streams_ = 0;
+  is_continued_ = false;
+  begin_chunk();
+}
+
+/// The streams of an open document that ended before have no bytes here.
+void ChunkEncoder::begin_chunk() {
+  for (Bytes* piece : {&documents_, &stream_sizes_, &streams_, &links_, &document_links_}) piece->clear();
   stream_begin_ = 0;
+  num_document_links_ = documents_ended_ = 0;
+  for (put_sizes_ = 0; put_sizes_ < ended_streams_; ++put_sizes_) put_varint(stream_sizes_, 0);
 }
 
 void ChunkEncoder::end_stream() {
   put_varint(stream_sizes_, streams_.size() - stream_begin_);
   stream_begin_ = streams_.size();
+  ++ended_streams_;
+  ++put_sizes_;
 }
 
-void ChunkEncoder::end_document(const DocumentRow& row, std::span<const Link> links) {
+void ChunkEncoder::add_link(std::string_view url, std::string_view anchor) {
+  put_string(document_links_, url);
+  put_string(document_links_, anchor);
+  ++num_document_links_;
+}
+
+/// Ends the open document's row in this chunk.
+void ChunkEncoder::end_row() {
+  for (; put_sizes_ < num_streams; ++put_sizes_) {
+    put_varint(stream_sizes_, streams_.size() - stream_begin_);
+    stream_begin_ = streams_.size();
+  }
+  put_varint(links_, num_document_links_);
+  links_.insert(links_.end(), document_links_.begin(), document_links_.end());
+  document_links_.clear();
+  num_document_links_ = put_sizes_ = 0;
+}
+
+void ChunkEncoder::end_document(const DocumentRow& row) {
   put_string(documents_, row.docno);
   put_string(documents_, row.url);
   put_string(documents_, row.title);
   put_varint(documents_, row.tokens);
-  put_varint(links_, links.size());
-  for (const Link& link : links) {
-    put_string(links_, link.url);
-    put_string(links_, link.anchor);
-  }
+  end_row();
+  ended_streams_ = 0;
+  is_continued_ = false;
+  ++documents_ended_;
 }
 
 void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
+  packed.row.unfinished = in_document();
+  if (packed.row.unfinished) end_row();
+  packed.row.documents = documents_ended_;
   stream_sizes_.insert(stream_sizes_.end(), streams_.begin(), streams_.end());
   pack_piece(ChunkPiece::documents, documents_, zstd, packed);
   pack_piece(ChunkPiece::forward, stream_sizes_, zstd, packed);
   pack_piece(ChunkPiece::links, links_, zstd, packed);
+  is_continued_ = packed.row.unfinished;
+  begin_chunk();
 }
 
 CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)

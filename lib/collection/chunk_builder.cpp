@@ -9,19 +9,34 @@ namespace {
 constexpr std::size_t max_title_bytes = 1000;
 
 /// The title on one line, white space and phrase ends run together to single spaces.
-std::string_view one_line(std::string_view text, std::string& buffer) {
+std::string_view one_line(PieceSource& text, std::string& buffer) {
   buffer.clear();
-  for (const char c : text) {
-    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v' || c == phrase_end;
-    if (!space) {
-      buffer.push_back(c);
-    } else if (!buffer.empty() && buffer.back() != ' ') {
-      buffer.push_back(' ');
+  constexpr std::size_t enough = max_title_bytes + 4;  // with a character that is cut
+  for (std::string_view piece = text.next(); !piece.empty() && buffer.size() < enough; piece = text.next()) {
+    for (const char c : piece) {
+      if (buffer.size() >= enough) break;
+      const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v' || c == phrase_end;
+      if (!space) {
+        buffer.push_back(c);
+      } else if (!buffer.empty() && buffer.back() != ' ') {
+        buffer.push_back(' ');
+      }
     }
   }
   if (!buffer.empty() && buffer.back() == ' ') buffer.pop_back();
   return cut_at_character(buffer, max_title_bytes);
 }
+
+std::uint64_t hash_of(const RecordText& record) {
+  if (record.is_whole()) return xxh3(as_bytes(record.head()));
+  StreamHash hash;
+  const auto pieces = record.pieces();
+  for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) hash.add(as_bytes(piece));
+  return hash.value();
+}
+
+/// Thrown by end_chunk() when a chunk is refused, to leave the document in whose middle that is.
+struct ChunkRefused {};
 
 }  // namespace
 
@@ -32,88 +47,120 @@ void ParsedChunk::clear() {
   terms.clear();
   df.clear();
   cf.clear();
+  in_continued.clear();
+  in_unfinished.clear();
+  is_continued = false;
   docno_hashes.clear();
-  bad.clear();
-  records = skipped = empty = links = without_url = repaired_utf8 = cut_terms = input_hash = bytes = compressed_bytes =
-      0;
 }
 
-void ChunkBuilder::add_stream(PieceSource& text, bool counted, ParsedChunk& chunk) {
-  const std::uint32_t document = static_cast<std::uint32_t>(chunk.packed.lengths.size()) + 1;
+std::uint64_t ParsedChunk::memory_bytes() const {
+  return packed.frames.capacity() + packed.lengths.capacity() * 4 + terms.memory_bytes() + df.capacity() * 4 +
+         cf.capacity() * 8 + (in_continued.capacity() + in_unfinished.capacity()) * 4 +
+         docno_hashes.capacity() * sizeof(Hash128);
+}
+
+void ChunkBuilder::add_token(std::string_view token, bool counted, const TakeChunk& take) {
+  if (is_full()) end_chunk(take);
+  const std::uint32_t term = chunk_.terms.add(token);
+  if (term == chunk_.df.size()) {
+    chunk_.df.push_back(0);
+    chunk_.cf.push_back(0);
+    last_document_.push_back(0);
+  }
+  if (counted) {
+    const auto document = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
+    ++tokens_;
+    ++chunk_.cf[term];
+    if (last_document_[term] != document) {
+      ++chunk_.df[term];
+      last_document_[term] = document;
+      if (document == 1 && chunk_.is_continued) chunk_.in_continued.push_back(term);
+    }
+  }
+  encoder_.add_token(term);
+}
+
+void ChunkBuilder::add_stream(PieceSource& text, bool counted, const TakeChunk& take) {
   analyzer_.analyze(
-      text,
-      [&](std::string_view token) {
-        const std::uint32_t term = chunk.terms.add(token);
-        if (term == chunk.df.size()) {
-          chunk.df.push_back(0);
-          chunk.cf.push_back(0);
-          last_document_.push_back(0);
-        }
-        if (counted) {
-          ++tokens_;
-          ++chunk.cf[term];
-          chunk.df[term] += last_document_[term] != document;
-          last_document_[term] = document;
-        }
-        encoder_.add_token(term);
-      },
-      [&] { encoder_.add_phrase_end(); });
+      text, [&](std::string_view token) { add_token(token, counted, take); }, [&] { encoder_.add_phrase_end(); });
   encoder_.end_stream();
 }
 
-void ChunkBuilder::add_document(ParsedChunk& chunk) {
+void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
   tokens_ = 0;
-  add_stream(*document_.title.pieces(), true, chunk);
-  add_stream(*document_.body.pieces(), true, chunk);
+  add_stream(*document_.title.pieces(), true, take);
+  add_stream(*document_.body.pieces(), true, take);
   ViewPieces url(document_.url);
-  add_stream(url, false, chunk);
+  add_stream(url, false, take);
+  document_.links.for_each([&](std::string_view target, std::string_view anchor) {
+    if (is_full()) end_chunk(take);
+    encoder_.add_link(target, anchor);
+  });
   std::string buffer;
-  encoder_.end_document({document_.docno, document_.url, one_line(document_.title.str(), buffer), tokens_},
-                        document_.links.all());
+  encoder_.end_document({document_.docno, document_.url, one_line(*document_.title.pieces(), buffer), tokens_});
 
-  chunk.links += document_.links.count();
-  chunk.packed.lengths.push_back(tokens_);
-  chunk.docno_hashes.push_back(xxh3_128(as_bytes(document_.docno)));
-  chunk.empty += tokens_ == 0;
-  chunk.without_url += document_.url.empty();
+  parsed.links += document_.links.count();
+  chunk_.packed.lengths.push_back(tokens_);
+  chunk_.docno_hashes.push_back(xxh3_128(as_bytes(document_.docno)));
+  parsed.empty += tokens_ == 0;
+  parsed.without_url += document_.url.empty();
 }
 
-void ChunkBuilder::build(const RecordBatch& batch, ParsedChunk& chunk) {
-  chunk.clear();
+/// Hands the chunk over and begins the next one, with the rest of the open document if there is one.
+void ChunkBuilder::end_chunk(const TakeChunk& take) {
+  const auto unfinished = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
+  chunk_.packed.row.terms = chunk_.terms.size();
+  encoder_.pack(zstd_, chunk_.packed);
+  const bool goes_on = chunk_.packed.row.unfinished;
+  if (goes_on)
+    for (std::uint32_t term = 0; term < last_document_.size(); ++term)
+      if (last_document_[term] == unfinished) chunk_.in_unfinished.push_back(term);
+  if (!take(chunk_)) throw ChunkRefused();
+  chunk_.clear();
+  chunk_.is_continued = goes_on;
+  last_document_.clear();
+}
+
+void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record, ParsedBatch& parsed,
+                              const TakeChunk& take) {
+  const RecordText text = batch.text(record);
+  parsed.bytes += text.size();
+  put_le(record_hashes_, hash_of(text));
+  document_.clear();
+  std::string whole;
+  if (!text.is_whole()) {
+    const auto pieces = text.pieces();
+    for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) whole += piece;
+  }
+  const std::string_view bytes = text.is_whole() ? text.head() : whole;
+  const ParsedRecord result = record.format->parse(bytes, scratch_, document_);
+  if (result.kind == RecordKind::document) add_document(parsed, take);
+  if (result.kind == RecordKind::skipped) ++parsed.skipped;
+  if (result.kind == RecordKind::bad) parsed.bad.push_back({record.file, record.file_offset, result.reason});
+}
+
+bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const TakeChunk& take) {
+  parsed = ParsedBatch();
+  chunk_.clear();
   encoder_.clear();
   last_document_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
 
-  Bytes hashes;
-  for (const RecordSpan& record : batch.records) {
-    const RecordText text = batch.text(record);
-    std::string_view bytes = text.head();
-    std::string whole;
-    if (!text.is_whole()) {
-      whole.clear();
-      const auto pieces = text.pieces();
-      for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) whole += piece;
-      bytes = whole;
-    }
-    put_le(hashes, xxh3(as_bytes(bytes)));
-    chunk.bytes += bytes.size();
-    document_.clear();
-    const ParsedRecord parsed = record.format->parse(bytes, scratch_, document_);
-    if (parsed.kind == RecordKind::document) add_document(chunk);
-    if (parsed.kind == RecordKind::skipped) ++chunk.skipped;
-    if (parsed.kind == RecordKind::bad) chunk.bad.push_back({record.file, record.file_offset, parsed.reason});
+  record_hashes_.clear();
+  try {
+    for (const RecordSpan& record : batch.records) add_record(batch, record, parsed, take);
+    if (!chunk_.packed.lengths.empty()) end_chunk(take);
+  } catch (const ChunkRefused&) {
+    return false;
   }
-  for (const BadRecord& bad : batch.bad) chunk.bad.push_back({bad.file, bad.file_offset, bad.reason});
+  for (const BadRecord& bad : batch.bad) parsed.bad.push_back({bad.file, bad.file_offset, bad.reason});
 
-  chunk.records = batch.records.size() + batch.bad.size();
-  chunk.repaired_utf8 = scratch_.repaired_utf8 - repaired_before;
-  chunk.cut_terms = analyzer_.cut_terms() - cut_before;
-  chunk.compressed_bytes = batch.compressed_bytes;
-  chunk.input_hash = xxh3(hashes);
-
-  chunk.packed.row.documents = static_cast<std::uint32_t>(chunk.packed.lengths.size());
-  chunk.packed.row.terms = chunk.terms.size();
-  encoder_.pack(zstd_, chunk.packed);
+  parsed.records = batch.records.size() + batch.bad.size();
+  parsed.repaired_utf8 = scratch_.repaired_utf8 - repaired_before;
+  parsed.cut_terms = analyzer_.cut_terms() - cut_before;
+  parsed.compressed_bytes = batch.compressed_bytes;
+  parsed.input_hash = xxh3(record_hashes_);
+  return true;
 }
 
 }  // namespace quern

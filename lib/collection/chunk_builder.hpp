@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,39 +19,71 @@ struct BadDocument {
   std::string reason;
 };
 
-/// What one batch of records became.
-struct ParsedChunk {
-  PackedChunk packed;
-  TermTable terms;                ///< numbered as in the forward lists
-  std::vector<std::uint32_t> df;  ///< of each term, over title and body
-  std::vector<std::uint64_t> cf;
-  std::vector<Hash128> docno_hashes;  ///< of each document
+/// What parsing found in one batch of records.
+struct ParsedBatch {
   std::vector<BadDocument> bad;
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t input_hash = 0;  ///< over the records' bytes
   std::uint64_t bytes = 0, compressed_bytes = 0;
+};
+
+/// A chunk of the collection: a batch makes one, or several if its documents are large.
+struct ParsedChunk {
+  PackedChunk packed;
+  TermTable terms;                ///< numbered as in the forward lists
+  std::vector<std::uint32_t> df;  ///< of each term, over title and body
+  std::vector<std::uint64_t> cf;
+  /// Terms in title or body of the first document if it began in the chunk before, and of the last if it goes on.
+  std::vector<std::uint32_t> in_continued, in_unfinished;
+  bool is_continued = false;          ///< the first document began in the chunk before
+  std::vector<Hash128> docno_hashes;  ///< of each document that ends here
 
   void clear();
+  /// What it takes in memory, about.
+  std::uint64_t memory_bytes() const;
+};
+
+/// A chunk ends when it has this much, in the middle of a document if necessary: memory must not grow with documents,
+/// neither here nor in those who read chunks. A batch of ordinary documents stays below.
+struct ChunkLimits {
+  std::uint32_t terms = std::uint32_t{1} << 17;  ///< distinct ones
+  std::size_t bytes = std::size_t{4} << 20;      ///< before compression
 };
 
 /// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One per thread.
 class ChunkBuilder {
  public:
-  ChunkBuilder(const AnalyzerOptions& options, std::uint64_t max_document_bytes) : analyzer_(options) {
+  /// Large texts wait in work files in `tmp_folder`.
+  ChunkBuilder(const AnalyzerOptions& options, std::uint64_t max_document_bytes, const std::string& tmp_folder,
+               ChunkLimits limits = {})
+      : analyzer_(options), limits_(limits), document_(tmp_folder) {
     scratch_.max_document_bytes = max_document_bytes;
+    scratch_.tmp_folder = tmp_folder;
   }
-  void build(const RecordBatch& batch, ParsedChunk& chunk);
+
+  /// Takes a finished chunk, which it may move from; false if it takes no more.
+  using TakeChunk = std::function<bool(ParsedChunk&)>;
+  /// Builds the batch's chunks, one after another, and replaces `parsed`. False if `take` refused one: what it took of
+  /// this batch is to be forgotten.
+  bool build(const RecordBatch& batch, ParsedBatch& parsed, const TakeChunk& take);
 
  private:
-  void add_document(ParsedChunk& chunk);
-  void add_stream(PieceSource& text, bool counted, ParsedChunk& chunk);
+  void add_record(const RecordBatch& batch, const RecordSpan& record, ParsedBatch& parsed, const TakeChunk& take);
+  void add_document(ParsedBatch& parsed, const TakeChunk& take);
+  void add_stream(PieceSource& text, bool counted, const TakeChunk& take);
+  void add_token(std::string_view token, bool counted, const TakeChunk& take);
+  bool is_full() const { return chunk_.terms.size() >= limits_.terms || encoder_.bytes() >= limits_.bytes; }
+  void end_chunk(const TakeChunk& take);
 
   Analyzer analyzer_;
+  ChunkLimits limits_;
   RecordScratch scratch_;
   DocumentText document_;
   ZstdCompressor zstd_{1};
   ChunkEncoder encoder_;
+  ParsedChunk chunk_;
+  Bytes record_hashes_;                       ///< of the batch
   std::vector<std::uint32_t> last_document_;  ///< of each term, + 1: counts df
   std::uint32_t tokens_ = 0;                  ///< of the document at hand
 };

@@ -58,26 +58,50 @@ LexiconBuilder::LexiconBuilder(const std::string& tmp_folder, std::uint64_t memo
       rows_(tmp_folder, memory_bytes / 2),
       chunk_numbers_(tmp_folder) {}
 
-void LexiconBuilder::add_chunk(const TermTable& terms, std::span<const std::uint32_t> df,
-                               std::span<const std::uint64_t> cf) {
-  std::vector<std::uint32_t> numbers(terms.size());
-  for (std::uint32_t i = 0; i < terms.size(); ++i) {
-    const std::uint32_t number = terms_.add(terms.term(i), terms.hash(i));
+void LexiconBuilder::add_chunk(const ChunkTerms& chunk) {
+  // Before the terms come, so that the table never holds more than its memory or a single chunk.
+  const std::uint64_t used = terms_.memory_bytes() + (df_.capacity() + cf_.capacity()) * 8;
+  if (open_chunks_ > 0 && used + chunk.terms.memory_bytes() > table_memory_bytes_) end_generation();
+  std::vector<std::uint32_t> numbers(chunk.terms.size());
+  for (std::uint32_t i = 0; i < chunk.terms.size(); ++i) {
+    const std::uint32_t number = terms_.add(chunk.terms.term(i), chunk.terms.hash(i));
     if (number == df_.size()) {
       df_.push_back(0);
       cf_.push_back(0);
     }
-    df_[number] += df[i];
-    cf_[number] += cf[i];
+    df_[number] += chunk.df[i];
+    cf_[number] += chunk.cf[i];
     numbers[i] = number;
   }
+  if (is_split_open_ || chunk.is_unfinished) count_split_document(chunk, numbers);
   chunk_numbers_.append_array(std::span(numbers));
-  chunk_sizes_.push_back(terms.size());
+  chunk_sizes_.push_back(chunk.terms.size());
   ++open_chunks_;
-  if (terms_.memory_bytes() + (df_.capacity() + cf_.capacity()) * 8 > table_memory_bytes_) end_generation();
 }
 
+/// Takes back what is counted twice, and notes what later chunks must not count again.
+void LexiconBuilder::count_split_document(const ChunkTerms& chunk, std::span<const std::uint32_t> numbers) {
+  last_counted_in_.resize(terms_.size());
+  is_in_open_at_begin_.resize(terms_.size());
+  for (const std::uint32_t term : chunk.in_continued) {
+    const std::uint32_t number = numbers[term];
+    if (last_counted_in_[number] == split_document_) --df_[number];
+    last_counted_in_[number] = split_document_;
+    if (split_document_ == open_at_begin_) is_in_open_at_begin_[number] = true;
+  }
+  if (!chunk.goes_through) {
+    is_split_open_ = chunk.is_unfinished;
+    if (chunk.is_unfinished) ++split_document_;
+  }
+  for (const std::uint32_t term : chunk.in_unfinished) last_counted_in_[numbers[term]] = split_document_;
+}
+
+/// A term's row names the split documents at the generation's begin and end if they have it: merge() counts a
+/// document once that several generations have counted.
 void LexiconBuilder::end_generation() {
+  const std::uint32_t open_at_end = is_split_open_ ? split_document_ : 0;
+  last_counted_in_.resize(terms_.size());
+  is_in_open_at_begin_.resize(terms_.size());
   Bytes payload;
   for (std::uint32_t number = 0; number < terms_.size(); ++number) {
     payload.clear();
@@ -85,24 +109,29 @@ void LexiconBuilder::end_generation() {
     put_varint(payload, number);
     put_varint(payload, df_[number]);
     put_varint(payload, cf_[number]);
+    put_varint(payload, is_in_open_at_begin_[number] ? open_at_begin_ : 0);
+    put_varint(payload, last_counted_in_[number] == open_at_end ? open_at_end : 0);
     rows_.add(terms_.term(number), payload);
   }
   generations_.push_back({terms_.size(), open_chunks_});
   open_chunks_ = 0;
+  open_at_begin_ = open_at_end;
   terms_ = TermTable();
   df_ = {};
   cf_ = {};
+  last_counted_in_ = {};
+  is_in_open_at_begin_ = {};
 }
 
 LexiconBuilder::Counts LexiconBuilder::merge(NumberPairs& pairs, CollectionWriter& out) {
   Counts counts;
   std::string term;
-  std::uint64_t df = 0, cf = 0;
+  std::uint64_t df = 0, cf = 0, last_split = 0;
   const auto end_term = [&] {
     if (counts.terms > 0) out.add_term(term, df, cf);
     counts.postings += df;
     counts.tokens += cf;
-    df = cf = 0;
+    df = cf = last_split = 0;
   };
   rows_.merge([&](std::string_view key, ByteView bytes) {
     if (counts.terms == 0 || key != term) {
@@ -115,6 +144,9 @@ LexiconBuilder::Counts LexiconBuilder::merge(NumberPairs& pairs, CollectionWrite
     pairs.add(generation, payload.varint32(), static_cast<term_t>(counts.terms - 1));
     df += payload.varint();
     cf += payload.varint();
+    const std::uint64_t at_begin = payload.varint(), at_end = payload.varint();
+    if (at_begin != 0 && at_begin == last_split) --df;
+    if (at_end != 0) last_split = at_end;
   });
   end_term();
   return counts;

@@ -1,18 +1,18 @@
 #include "quern/collection/parse_corpus.hpp"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/memory_budget.hpp"
 #include "quern/core/run_stage.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/io/external_sort.hpp"
 
@@ -23,30 +23,51 @@ constexpr std::size_t max_reported_bad = 100;
 /// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames.
 constexpr std::uint64_t batch_growth = 6;
 
-/// A batch on its way through the pipeline.
+/// A batch on its way through the pipeline, with all that its parsing needs: there is one for each batch in flight,
+/// however many threads take turns.
 struct Job {
+  Job(const ParseOptions& options, const std::string& tmp_folder)
+      : builder(options.analyzer, options.reader.max_document_bytes, tmp_folder, options.chunk_limits) {}
+
   RecordBatch batch;
-  ParsedChunk chunk;
+  ChunkBuilder builder;
+  ParsedBatch parsed;
+  std::vector<ParsedChunk> chunks;
+  std::size_t num_chunks = 0;                           ///< of `chunks`, which may have one more, for its memory
+  std::vector<MemoryBudget::Reservation> reservations;  ///< for the chunks after the first
+  bool is_built = false;
+
+  void forget_chunks() {
+    num_chunks = 0;
+    chunks.resize(std::min<std::size_t>(chunks.size(), 1));
+    reservations.clear();
+  }
 };
+using JobPointer = std::shared_ptr<Job>;
 
 /// Reuses jobs and with them their buffers.
 class JobPool {
  public:
-  std::unique_ptr<Job> take() {
+  JobPool(const ParseOptions& options, std::string tmp_folder)
+      : options_(options), tmp_folder_(std::move(tmp_folder)) {}
+  JobPointer take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<Job>();
-    auto job = std::move(free_.back());
+    if (free_.empty()) return std::make_shared<Job>(options_, tmp_folder_);
+    JobPointer job = std::move(free_.back());
     free_.pop_back();
     return job;
   }
-  void give_back(std::unique_ptr<Job> job) {
+  void give_back(JobPointer job) {
+    job->forget_chunks();
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(job));
   }
 
  private:
+  const ParseOptions& options_;
+  std::string tmp_folder_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Job>> free_;
+  std::vector<JobPointer> free_;
 };
 
 class CorpusParser {
@@ -59,7 +80,8 @@ class CorpusParser {
         reader_(files_, options.reader, resources),
         writer_(out, resources.tmp_folder),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
-        docnos_(resources.tmp_folder, resources.memory_bytes / 32) {}
+        docnos_(resources.tmp_folder, resources.memory_bytes / 32),
+        waiting_chunks_(resources.memory_bytes / 8) {}
 
   ParseReport run() {
     start();
@@ -87,65 +109,75 @@ class CorpusParser {
     resources_.progress->start("parse", input_bytes, "bytes");
   }
 
-  /// A large document is parsed in one piece, so the budget must hold it, its text and its tokens at once.
-  void check_document_memory(const RecordBatch& batch) const {
-    constexpr std::uint64_t document_growth = 8;
-    for (const RecordSpan& record : batch.records) {
-      if (record.size <= resources_.memory_bytes / document_growth) continue;
-      throw InvalidArgument(
-          fmt::format("{}: byte {}: a document of {} needs about {} of memory; raise --memory, or lower "
-                      "--max-document to skip it",
-                      reader_.file_name(record.file), record.file_offset, size_text(record.size),
-                      size_text(record.size * document_growth)));
-    }
-  }
-
   std::size_t jobs_in_flight() const {
     const std::uint64_t job_bytes = options_.reader.batch_bytes * batch_growth;
     return std::clamp<std::uint64_t>(resources_.memory_bytes / 2 / job_bytes, 1, resources_.threads * 2);
   }
 
   void run_pipeline() {
-    JobPool pool;
-    tbb::enumerable_thread_specific<ChunkBuilder> builders(options_.analyzer, options_.reader.max_document_bytes);
-    const auto read = [&](tbb::flow_control& control) -> Job* {
-      auto job = pool.take();
-      if (reader_.next(job->batch)) {
-        check_document_memory(job->batch);
-        return job.release();
-      }
-      control.stop();
-      return nullptr;
+    JobPool pool(options_, resources_.tmp_folder);
+    const auto read = [&](tbb::flow_control& control) {
+      JobPointer job = pool.take();
+      if (!reader_.next(job->batch)) control.stop();
+      return job;
     };
-    const auto build = [&](Job* raw) {
-      std::unique_ptr<Job> job(raw);
-      builders.local().build(job->batch, job->chunk);
-      return job.release();
+    const auto build = [&](JobPointer job) {
+      build_in_memory(*job);
+      return job;
     };
-    const auto write = [&](Job* raw) {
-      std::unique_ptr<Job> job(raw);
-      add(job->chunk);
+    const auto write = [&](JobPointer job) {
+      add(*job);
       pool.give_back(std::move(job));
     };
     tbb::parallel_pipeline(jobs_in_flight(),
-                           tbb::make_filter<void, Job*>(tbb::filter_mode::serial_in_order, read) &
-                               tbb::make_filter<Job*, Job*>(tbb::filter_mode::parallel, build) &
-                               tbb::make_filter<Job*, void>(tbb::filter_mode::serial_in_order, write));
+                           tbb::make_filter<void, JobPointer>(tbb::filter_mode::serial_in_order, read) &
+                               tbb::make_filter<JobPointer, JobPointer>(tbb::filter_mode::parallel, build) &
+                               tbb::make_filter<JobPointer, void>(tbb::filter_mode::serial_in_order, write));
+  }
+
+  /// Builds a batch's chunks to wait in memory for their turn. A batch of large documents may make more of them than
+  /// there is memory for; then it is left to add(), which builds and writes them one by one.
+  void build_in_memory(Job& job) {
+    job.is_built = job.builder.build(job.batch, job.parsed, [&](ParsedChunk& chunk) {
+      if (job.num_chunks > 0) {
+        auto reservation = waiting_chunks_.reserve(chunk.memory_bytes());
+        if (!reservation) return false;
+        job.reservations.push_back(std::move(*reservation));
+      }
+      if (job.num_chunks == job.chunks.size()) job.chunks.emplace_back();
+      std::swap(job.chunks[job.num_chunks++], chunk);
+      return true;
+    });
+    if (!job.is_built) job.forget_chunks();
+  }
+
+  void add(Job& job) {
+    if (job.is_built) {
+      for (std::size_t i = 0; i < job.num_chunks; ++i) add(job.chunks[i]);
+    } else {
+      job.builder.build(job.batch, job.parsed, [&](const ParsedChunk& chunk) {
+        add(chunk);
+        return true;
+      });
+    }
+    add(job.parsed);
+  }
+
+  void add(const ParsedBatch& batch) {
+    for (const BadDocument& bad : batch.bad) note_bad(bad);
+    report_.read += batch.records;
+    report_.skipped += batch.skipped;
+    report_.empty += batch.empty;
+    report_.links += batch.links;
+    report_.bytes += batch.bytes;
+    report_.repaired_utf8 += batch.repaired_utf8;
+    report_.cut_terms += batch.cut_terms;
+    without_url_ += batch.without_url;
+    put_le(input_hashes_, batch.input_hash);
+    resources_.progress->add(batch.compressed_bytes);
   }
 
   void add(const ParsedChunk& chunk) {
-    for (const BadDocument& bad : chunk.bad) note_bad(bad);
-    report_.read += chunk.records;
-    report_.skipped += chunk.skipped;
-    report_.empty += chunk.empty;
-    report_.links += chunk.links;
-    report_.bytes += chunk.bytes;
-    report_.repaired_utf8 += chunk.repaired_utf8;
-    report_.cut_terms += chunk.cut_terms;
-    without_url_ += chunk.without_url;
-    put_le(input_hashes_, chunk.input_hash);
-    resources_.progress->add(chunk.compressed_bytes);
-    if (chunk.packed.row.documents == 0) return;
     for (const Hash128& hash : chunk.docno_hashes) {
       const std::uint64_t document = report_.indexed++;
       docnos_.add(SortKey(hash.low, hash.high).view(),
@@ -154,7 +186,9 @@ class CorpusParser {
     if (report_.indexed >= end_docid)
       throw InvalidArgument("more than 2^32 - 2 documents: split the corpus into shards");
     writer_.add_chunk(chunk.packed);
-    lexicon_.add_chunk(chunk.terms, chunk.df, chunk.cf);
+    const bool is_unfinished = chunk.packed.row.unfinished;
+    lexicon_.add_chunk({chunk.terms, chunk.df, chunk.cf, chunk.in_continued, chunk.in_unfinished, is_unfinished,
+                        chunk.is_continued && is_unfinished && chunk.packed.row.documents == 0});
   }
 
   void note_bad(const BadDocument& bad) {
@@ -234,7 +268,8 @@ class CorpusParser {
   CorpusReader reader_;
   CollectionWriter writer_;
   LexiconBuilder lexicon_;
-  ExternalSort docnos_;  ///< hashes of docnos with the documents' numbers
+  ExternalSort docnos_;          ///< hashes of docnos with the documents' numbers
+  MemoryBudget waiting_chunks_;  ///< for chunks that wait for their turn, but for a batch's first
   ParseReport report_;
   std::uint64_t without_url_ = 0;
   Bytes input_hashes_;

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/collection/chunk_builder.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/formats/manifest_settings.hpp"
@@ -16,6 +17,8 @@ struct ParseOptions {
   AnalyzerOptions analyzer;
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
   Duplicates duplicates = Duplicates::keep;
+  /// Part of the format: other limits make other chunks. For tests.
+  ChunkLimits chunk_limits;
 };
 
 /// What parsing found.

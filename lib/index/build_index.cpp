@@ -88,6 +88,12 @@ class IndexBuilder {
                            tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order, next) &
                                tbb::make_filter<std::size_t, std::vector<Posting>>(tbb::filter_mode::parallel, read) &
                                tbb::make_filter<std::vector<Posting>, void>(tbb::filter_mode::serial_in_order, add));
+    ForwardPostings reader;
+    for (const SplitDocument& split : collection_.split_documents())
+      reader.read_split(collection_, split, docids_[split.document], [&](std::span<const Posting> postings) {
+        inverter.add(postings);
+        resources_.progress->add(postings.size());
+      });
     resources_.progress->finish();
   }
 

@@ -15,7 +15,7 @@ namespace quern {
 class Inverter {
  public:
   Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, unsigned threads);
-  /// Postings of some documents, in any order. Each document is added once.
+  /// Some postings, in any order. Each term and document is added once.
   void add(std::span<const Posting> postings);
   /// Ends the input. The inverter must outlive the source.
   std::unique_ptr<ListSource> finish();

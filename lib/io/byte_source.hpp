@@ -5,6 +5,7 @@
 #include <string>
 
 #include "quern/core/resources.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/read_interrupt.hpp"
 
@@ -53,22 +54,17 @@ File spool_whole(const std::string& path, const Resources& resources);
 /// Passes a source's bytes on and computes their XXH3-64: identifies a file by its content.
 class HashingSource : public ByteSource {
  public:
-  explicit HashingSource(std::unique_ptr<ByteSource> source);
-  ~HashingSource() override;
-  HashingSource(const HashingSource&) = delete;
-  HashingSource& operator=(const HashingSource&) = delete;
+  explicit HashingSource(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
   std::size_t read(std::span<std::uint8_t> to) override;
   const std::string& name() const override { return source_->name(); }
   std::uint64_t compressed_bytes_read() const override { return source_->compressed_bytes_read(); }
   /// Of the bytes so far, decompressed.
-  std::uint64_t hash() const;
+  std::uint64_t hash() const { return hash_.value(); }
 
  private:
-  struct State;
-
   std::unique_ptr<ByteSource> source_;
-  std::unique_ptr<State> state_;
+  StreamHash hash_;
 };
 
 }  // namespace quern

@@ -3,9 +3,31 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <new>
+
 namespace quern {
 
 std::uint64_t xxh3(ByteView bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+struct StreamHash::State {
+  State() {
+    if (state == nullptr) throw std::bad_alloc();
+    XXH3_64bits_reset(state);
+  }
+  ~State() { XXH3_freeState(state); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  XXH3_state_t* state = XXH3_createState();
+};
+
+StreamHash::StreamHash() : state_(std::make_unique<State>()) {}
+
+StreamHash::~StreamHash() = default;
+
+void StreamHash::add(ByteView bytes) { XXH3_64bits_update(state_->state, bytes.data(), bytes.size()); }
+
+std::uint64_t StreamHash::value() const { return XXH3_64bits_digest(state_->state); }
 
 Hash128 xxh3_128(ByteView bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "quern/core/types.hpp"
@@ -8,6 +9,23 @@ namespace quern {
 
 /// XXH3-64, seed 0: the checksum of all Quern files.
 std::uint64_t xxh3(ByteView bytes);
+
+/// The same of bytes that come in pieces.
+class StreamHash {
+ public:
+  StreamHash();
+  ~StreamHash();
+  StreamHash(const StreamHash&) = delete;
+  StreamHash& operator=(const StreamHash&) = delete;
+
+  void add(ByteView bytes);
+  /// xxh3() of all bytes so far.
+  std::uint64_t value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// XXH3-128, seed 0, as its low and high half: names things that must not collide.
 struct Hash128 {

@@ -27,6 +27,7 @@ DocumentTerms::DocumentTerms(const CollectionReader& collection, const Resources
     resources.progress->add(collection.chunk(chunk).documents);
   };
   on_threads(resources.threads, [&] { tbb::parallel_for(std::size_t{0}, collection.num_chunks(), read); });
+  for (const SplitDocument& split : collection.split_documents()) read_split(collection, split);
   resources.progress->finish();
   numbers_ = {};
 }
@@ -42,6 +43,15 @@ void DocumentTerms::number_terms(const CollectionReader& collection) {
   LexiconEntry entry;
   for (std::uint64_t term = 0; lexicon.next(entry); ++term)
     if (entry.df >= 2 && entry.df < collection.num_documents()) numbers_[term] = num_terms_++;
+}
+
+void DocumentTerms::read_split(const CollectionReader& collection, const SplitDocument& split) {
+  std::vector<std::uint32_t>& terms = terms_.emplace_back();
+  ForwardPostings().read_split(collection, split, split.document, [&](std::span<const Posting> postings) {
+    for (const Posting& posting : postings)
+      if (numbers_[posting.term] != left_out) terms.push_back(numbers_[posting.term]);
+  });
+  documents_[split.document] = {terms.data(), static_cast<std::uint32_t>(terms.size()), split.document};
 }
 
 void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t chunk,

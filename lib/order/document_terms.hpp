@@ -28,17 +28,19 @@ class DocumentTerms {
   /// Throws CorruptFile if the collection's parts contradict each other.
   DocumentTerms(const CollectionReader& collection, const Resources& resources);
 
-  /// By their number in the collection; terms in the order of their first occurrence.
+  /// By their number in the collection; terms in the order of their first occurrence, or of the lexicon in a document
+  /// that lies in several chunks.
   const std::vector<TermSet>& documents() const { return documents_; }
   std::uint32_t num_terms() const { return num_terms_; }
 
  private:
   void number_terms(const CollectionReader& collection);
   void read_chunk(const CollectionReader& collection, std::size_t chunk, std::span<const Posting> postings);
+  void read_split(const CollectionReader& collection, const SplitDocument& split);
 
   std::vector<term_t> numbers_;  ///< of each term of the lexicon
   std::uint32_t num_terms_ = 0;
-  std::vector<std::vector<std::uint32_t>> terms_;  ///< of each chunk
+  std::vector<std::vector<std::uint32_t>> terms_;  ///< of each chunk, then of each split document
   std::vector<TermSet> documents_;
 };
 

@@ -28,15 +28,21 @@ namespace {
 /// Bytes per document: its number, its length, and its global score twice.
 constexpr std::uint64_t sorting_bytes = 16;
 
-/// The upper bound of one document, whose postings begin at postings[i]; moves i past them.
-float global_score_of(docid_t document, float constant, const OrderInput& input, std::span<const Posting> postings,
-                      std::size_t& i) {
-  float best = 0;
-  std::uint32_t terms = 0;
-  for (; i < postings.size() && postings[i].docid == document; ++i, ++terms)
-    best = std::max(best, impact(postings[i].freq, constant));
-  return global_score_bound(input.pagerank[document], best, terms, input.options.scores.alpha);
-}
+/// Computes GS+ of a document from its postings, which may come in several batches.
+class BestImpact {
+ public:
+  explicit BestImpact(float constant) : constant_(constant) {}
+  void add(std::span<const Posting> postings) {
+    for (const Posting& posting : postings) best_ = std::max(best_, impact(posting.freq, constant_));
+    terms_ += static_cast<std::uint32_t>(postings.size());
+  }
+  float bound(float pagerank, double alpha) const { return global_score_bound(pagerank, best_, terms_, alpha); }
+
+ private:
+  float constant_;
+  float best_ = 0;
+  std::uint32_t terms_ = 0;
+};
 
 /// GS+ of each document.
 std::vector<float> global_scores(const OrderInput& input) {
@@ -44,18 +50,31 @@ std::vector<float> global_scores(const OrderInput& input) {
   const std::vector<std::uint32_t> lengths = collection.lengths();
   const double average =
       CollectionStatistics{collection.num_documents(), collection.manifest().tokens}.average_length();
+  const double alpha = input.options.scores.alpha;
+  const auto best_of = [&](docid_t document) {
+    return BestImpact(document_constant(lengths[document], average, input.options.scores.bm25));
+  };
   std::vector<float> scores(collection.num_documents());
   tbb::enumerable_thread_specific<ForwardPostings> readers;
   tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
     const std::vector<Posting> postings = readers.local().read(collection, chunk);
-    docid_t document = collection.first_document(chunk);
-    const docid_t end = document + collection.chunk(chunk).documents;
-    for (std::size_t i = 0; document < end; ++document) {
-      const float constant = document_constant(lengths[document], average, input.options.scores.bm25);
-      scores[document] = global_score_of(document, constant, input, postings, i);
+    const docid_t first = collection.first_document(chunk), end = first + collection.chunk(chunk).documents;
+    std::size_t from = 0;
+    for (docid_t document = first; document < end; ++document) {
+      std::size_t to = from;
+      while (to < postings.size() && postings[to].docid == document) ++to;
+      BestImpact best = best_of(document);
+      best.add(std::span(postings).subspan(from, to - from));
+      scores[document] = best.bound(input.pagerank[document], alpha);
+      from = to;
     }
     input.resources.progress->add(collection.chunk(chunk).documents);
   });
+  for (const SplitDocument& split : collection.split_documents()) {
+    BestImpact best = best_of(split.document);
+    readers.local().read_split(collection, split, split.document, [&](auto postings) { best.add(postings); });
+    scores[split.document] = best.bound(input.pagerank[split.document], alpha);
+  }
   return scores;
 }
 

@@ -79,17 +79,29 @@ LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t c
                                const std::function<void(docid_t, std::span<const docid_t>)>& visit) {
   OnePage page(urls);
   docid_t document = collection.first_document(chunk);
-  const auto end_page = [&] {
+  const auto begin_page = [&](docid_t next) {
+    if (next == document) return;
     if (const auto targets = page.finish(); !targets.empty()) visit(document, targets);
     page.clear();
+    document = next;
   };
-  collection.links(chunk, buffers, [&](std::uint32_t place, std::string_view url, std::string_view) {
-    const docid_t from = collection.first_document(chunk) + place;
-    if (from != document) end_page();
-    document = from;
+  const docid_t first = collection.first_document(chunk), last = first + collection.chunk(chunk).documents;
+  const bool is_continued = collection.is_continued(chunk);
+  collection.links(chunk, buffers, [&](std::uint32_t row, std::string_view url, std::string_view) {
+    if (row == 0 && is_continued) return;
+    begin_page(first + row);
     page.add(document, url);
   });
-  end_page();
+  if (collection.chunk(chunk).unfinished && !(is_continued && first == last)) {
+    begin_page(last);
+    for (std::size_t next = chunk + 1; collection.first_document(next) == last; ++next) {
+      collection.links(next, buffers, [&](std::uint32_t row, std::string_view url, std::string_view) {
+        if (row == 0) page.add(document, url);
+      });
+      if (collection.chunk(next).documents > 0) break;
+    }
+  }
+  begin_page(end_docid);
   return page.counts();
 }
 

@@ -22,8 +22,9 @@ struct LinkCounts {
   LinkCounts& operator+=(const LinkCounts& other);
 };
 
-/// Calls visit(document, targets) for each document of the chunk that links to others: in order, with its distinct
-/// targets, rising, without itself and documents with the same URL. URLs are compared as page_url() normalizes them.
+/// Calls visit(document, targets) for each document that begins in the chunk and links to others: in order, with its
+/// distinct targets, rising, without itself and documents with the same URL. URLs are compared as page_url() normalizes
+/// them.
 LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t chunk, const PageUrls& urls,
                                ChunkBuffers& buffers,
                                const std::function<void(docid_t, std::span<const docid_t>)>& visit);

@@ -131,7 +131,9 @@ TEST_CASE("More generations than a process may open files are no hindrance", "[c
     TermTable terms;
     terms.add("own" + std::to_string(10000 + i));
     terms.add("all");
-    builder.add_chunk(terms, std::vector<std::uint32_t>{1, 1}, std::vector<std::uint64_t>{1, 2});
+    const std::vector<std::uint32_t> df = {1, 1};
+    const std::vector<std::uint64_t> cf = {1, 2};
+    builder.add_chunk({terms, df, cf, {}, {}, false, false});
   }
   const LexiconBuilder::Counts counts = builder.finish(writer);
   CHECK(counts.terms == num_chunks + 1);

@@ -28,6 +28,7 @@ class Pipeline {
     ParseOptions options;
     options.corpus = {folder.write("corpus", corpus)};
     options.reader.batch_bytes = batch_bytes;
+    options.chunk_limits = chunk_limits;
     StageFile file = new_file();
     parse_corpus(options, resources, *file);
     return file;
@@ -55,7 +56,8 @@ class Pipeline {
   TemporaryFolder folder;
   Resources resources;
   std::uint64_t batch_bytes = 4096;  ///< small, so that small corpora make many chunks
-  BuildReport report;                ///< of the last index
+  ChunkLimits chunk_limits;
+  BuildReport report;  ///< of the last index
 
  private:
   NoProgress progress_;
