@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace quern {
@@ -26,15 +24,5 @@ HttpResponse parse_http_response(std::string_view block);
 
 /// The header lines alone, without a body: as DOCHDR has them.
 HttpResponse parse_http_headers(std::string_view lines);
-
-/// Undoes Transfer-Encoding: chunked (RFC 9112, 7.1). Gives `body` itself where it isn't chunked after all (crawlers
-/// that stored it whole keep the header), else `out`; of a cut body, what is there.
-std::string_view remove_chunks(std::string_view body, std::string& out);
-
-/// Undoes a Content-Encoding of gzip or deflate (RFC 9110, 8.4), also several. Gives `body` itself where it isn't
-/// compressed after all, else `out`; of a cut body, what is there. Sets `problem` where the encoding is another, the
-/// data damaged, or the result larger than `max_bytes`.
-std::string_view remove_content_encoding(std::string_view body, std::string_view encoding, std::uint64_t max_bytes,
-                                         std::string& out, std::string& problem);
 
 }  // namespace quern

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
+#include "quern/formats/corpus/http_body.hpp"
 #include "quern/formats/corpus/http_message.hpp"
 
 namespace quern {
@@ -177,7 +180,7 @@ struct WarcRecord {
   std::string_view record_id;
   std::string_view trec_id;
   std::string_view content_type;
-  std::string_view block;
+  std::string_view block;  ///< of what is in memory
 };
 
 /// "<urn:uuid:X>" without its marks: X.
@@ -243,21 +246,25 @@ class WarcFormat : public CorpusFormat {
     return std::make_unique<WarcRecordFinder>(limits);
   }
 
-  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
-    const std::string_view record = text.head();
+  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
-    if (!begins_with_warc_record(record)) return bad_record("it does not begin with a WARC version line");
-    const WarcRecord warc = split_warc(record);
+    if (!begins_with_warc_record(record.head())) return bad_record("it does not begin with a WARC version line");
+    const WarcRecord warc = split_warc(record.head());
     if (warc.type.empty()) return bad_record("it has no WARC-Type");
     if (!equals_ignoring_case(warc.type, "response"))
       return skipped_record("a record of type " + std::string(warc.type));
     if (!is_http(warc)) return skipped_record("a response of type " + std::string(warc.content_type));
-    return parse_response(warc, scratch, out);
+    return parse_response(record, warc, scratch, out);
   }
 
  private:
-  static ParsedRecord parse_response(const WarcRecord& warc, RecordScratch& scratch, DocumentText& out) {
+  static ParsedRecord parse_response(const RecordText& record, const WarcRecord& warc, RecordScratch& scratch,
+                                     DocumentText& out) {
     const HttpResponse http = parse_http_response(warc.block);
+    const auto body_begin = static_cast<std::size_t>(http.body.data() - record.head().data());
+    if (body_begin == record.head().size() && body_begin < record.size()) {
+      return bad_record("its headers have more than " + size_text(RecordText::head_bytes));
+    }
     if (http.status != 0 && (http.status < 200 || http.status > 299)) {
       return skipped_record("HTTP status " + std::to_string(http.status));
     }
@@ -267,15 +274,18 @@ class WarcFormat : public CorpusFormat {
     ParsedRecord result;
     if (!set_docno(docno_of(warc), scratch, out, result)) return result;
     set_url(warc.target_uri, scratch, out);
-    std::string_view body = http.body;
-    if (equals_ignoring_case(http.transfer_encoding, "chunked")) body = remove_chunks(body, scratch.unchunked);
-    std::string problem;
-    body = remove_content_encoding(body, http.content_encoding, scratch.max_document_bytes, scratch.decoded, problem);
-    if (!problem.empty()) return bad_record(problem);
+    const std::uint64_t repaired_before = scratch.repaired_utf8;
+    OpenPieces stored = [&record, body_begin] { return record.pieces(body_begin); };
+    if (equals_ignoring_case(http.transfer_encoding, "chunked")) stored = without_chunks(std::move(stored));
+    DecodedBody body(std::move(stored), http.content_encoding, scratch.max_document_bytes);
     if (is_plain_text(type)) {
-      extract_plain_page(body, http.content_type, scratch, out);
+      extract_plain_page(body.pieces(), http.content_type, scratch, out);
     } else {
-      extract_html(body, http.content_type, scratch, out);
+      extract_html(body.pieces(), http.content_type, scratch, out);
+    }
+    if (!body.problem().empty()) {
+      scratch.repaired_utf8 = repaired_before;  // of a document that doesn't come to be
+      return bad_record(body.problem());
     }
     return result;
   }

@@ -1,0 +1,264 @@
+#include "quern/formats/corpus/http_body.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/core/types.hpp"
+
+namespace quern {
+namespace {
+
+std::optional<unsigned> hex_digit(char c) {
+  if (is_ascii_digit(c)) return static_cast<unsigned>(c - '0');
+  const char letter = ascii_lower(c);
+  if (letter >= 'a' && letter <= 'f') return static_cast<unsigned>(letter - 'a' + 10);
+  return std::nullopt;
+}
+
+void read_to_end(PieceSource& pieces) {
+  while (!pieces.next().empty()) {
+  }
+}
+
+/// The data of the chunks, as views of the body's pieces.
+class ChunkedPieces final : public PieceSource {
+ public:
+  explicit ChunkedPieces(std::unique_ptr<PieceSource> body) : body_(std::move(body)), is_chunked_(take_size()) {}
+
+  /// Whether the body begins with a chunk's size.
+  bool is_chunked() const { return is_chunked_; }
+
+  std::string_view next() override {
+    while (size_ == 0) {
+      if (!in_chunks_) return {};
+      skip_line();  // the chunk's own line end
+      take_size();
+    }
+    if (!has_bytes()) return {};
+    const std::string_view data = piece_.substr(0, std::min<std::uint64_t>(size_, piece_.size()));
+    piece_.remove_prefix(data.size());
+    size_ -= data.size();
+    return data;
+  }
+
+ private:
+  bool has_bytes() {
+    if (piece_.empty()) piece_ = body_->next();
+    return !piece_.empty();
+  }
+
+  /// The next byte, 0 or more; -1 at the body's end.
+  int take_byte() {
+    if (!has_bytes()) return -1;
+    const char c = piece_.front();
+    piece_.remove_prefix(1);
+    return static_cast<unsigned char>(c);
+  }
+
+  void skip_line() {
+    for (int c = take_byte(); c != -1 && c != '\n';) c = take_byte();
+  }
+
+  /// Takes a line "size;extensions", or what it is instead; false if it is no size. Chunks go on while sizes are above
+  /// 0.
+  bool take_size() {
+    const bool is_size = read_size_line();
+    if (!is_size) size_ = 0;
+    in_chunks_ = size_ > 0;
+    return is_size;
+  }
+
+  bool read_size_line() {
+    size_ = 0;
+    bool has_digit = false, ended = false;
+    for (;;) {
+      const int next = take_byte();
+      const char c = static_cast<char>(next);
+      if (next == -1 || c == '\n') return has_digit;
+      if (c == ';') {
+        skip_line();
+        return has_digit;
+      }
+      if (is_ascii_space(c)) {
+        ended = has_digit;
+        continue;
+      }
+      const std::optional<unsigned> digit = hex_digit(c);
+      if (!digit || ended || size_ > std::numeric_limits<std::uint64_t>::max() >> 4) return false;
+      size_ = size_ << 4 | *digit;
+      has_digit = true;
+    }
+  }
+
+  std::unique_ptr<PieceSource> body_;
+  std::string_view piece_;  ///< what is left of the body's piece at hand
+  std::uint64_t size_ = 0;  ///< what is left of the chunk at hand
+  bool in_chunks_ = false;  ///< more chunks may follow
+  bool is_chunked_;
+};
+
+enum class Compression { gzip, deflate };
+
+/// Compressed data, decompressed. Sets `problem`, unless it is set, where something is wrong; what it gives ends there.
+class InflatedPieces final : public PieceSource {
+ public:
+  InflatedPieces(const OpenPieces& open, Compression compression, std::uint64_t max_bytes, std::string& problem)
+      : open_(open), compression_(compression), max_bytes_(max_bytes), problem_(problem), source_(open_()) {
+    if (inflateInit2(&stream_, compression == Compression::gzip ? MAX_WBITS + 16 : MAX_WBITS) != Z_OK)
+      throw std::bad_alloc();
+    buffer_.resize(buffer_bytes);
+  }
+  ~InflatedPieces() override { inflateEnd(&stream_); }
+  InflatedPieces(const InflatedPieces&) = delete;
+  InflatedPieces& operator=(const InflatedPieces&) = delete;
+
+  bool is_damaged() const { return is_damaged_; }
+
+  std::string_view next() override {
+    while (!done_) {
+      if (const std::size_t size = inflate_some()) {
+        return {reinterpret_cast<const char*>(buffer_.data()), size};
+      }
+    }
+    return {};
+  }
+
+ private:
+  /// Fills the buffer; may give 0 before the end.
+  std::size_t inflate_some() {
+    if (stream_.avail_in == 0) take_input();
+    stream_.next_out = buffer_.data();
+    stream_.avail_out = buffer_bytes;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    const std::size_t size = buffer_bytes - stream_.avail_out;
+    size_ += size;
+    if (size_ > max_bytes_) {
+      end("its content has more than " + size_text(max_bytes_) + " once decompressed; see --max-document");
+      return 0;
+    }
+    if (status == Z_OK) return size;
+    if (status == Z_BUF_ERROR) {  // cut, if it asks for input and there is none
+      if (source_is_read_) end("");
+    } else if (status == Z_STREAM_END) {
+      end("");
+    } else if (size_ == 0 && compression_ == Compression::deflate && !is_bare_) {
+      begin_bare();
+    } else {
+      is_damaged_ = true;
+      end(compression_ == Compression::gzip ? "its gzip content is damaged" : "its deflate content is damaged");
+    }
+    return size;
+  }
+
+  void take_input() {
+    // zlib counts input with 32 bits.
+    if (piece_.empty() && !source_is_read_) {
+      piece_ = source_->next();
+      source_is_read_ = piece_.empty();
+    }
+    const std::string_view input = piece_.substr(0, std::numeric_limits<uInt>::max());
+    piece_.remove_prefix(input.size());
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
+    stream_.avail_in = static_cast<uInt>(input.size());
+  }
+
+  /// "deflate" is the zlib form, but some servers always sent bare deflate data.
+  void begin_bare() {
+    is_bare_ = true;
+    inflateReset2(&stream_, -MAX_WBITS);
+    source_ = open_();
+    source_is_read_ = false;
+    piece_ = {};
+    stream_.avail_in = 0;
+  }
+
+  /// The source is read to its end in any case: what is wrong with it comes first.
+  void end(const std::string& problem) {
+    done_ = true;
+    read_to_end(*source_);
+    if (problem_.empty()) problem_ = problem;
+  }
+
+  static constexpr std::size_t buffer_bytes = 64 << 10;
+
+  OpenPieces open_;
+  Compression compression_;
+  std::uint64_t max_bytes_;
+  std::string& problem_;
+  std::unique_ptr<PieceSource> source_;
+  std::string_view piece_;  ///< what is left of the source's piece at hand, behind zlib's input
+  bool source_is_read_ = false;
+  z_stream stream_{};
+  bool is_bare_ = false;
+  bool is_damaged_ = false;
+  bool done_ = false;
+  std::uint64_t size_ = 0;  ///< decompressed so far
+  Bytes buffer_;
+};
+
+/// The first bytes of a text; fewer if it has fewer.
+std::string first_bytes(const OpenPieces& open, std::size_t size) {
+  std::string bytes;
+  const std::unique_ptr<PieceSource> pieces = open();
+  while (bytes.size() < size) {
+    const std::string_view piece = pieces->next();
+    if (piece.empty()) break;
+    bytes += piece.substr(0, size - bytes.size());
+  }
+  return bytes;
+}
+
+/// Crawlers that store a page decoded often keep the header: then the page stands here as it is.
+bool is_stored_decoded(const OpenPieces& body, Compression compression, std::uint64_t max_bytes) {
+  if (compression == Compression::gzip) return first_bytes(body, 2) != "\x1f\x8b";
+  if (trim(first_bytes(body, 64)).substr(0, 1) != "<") return false;
+  // Nearly certain, but the first bytes of deflate data may be any.
+  std::string ignored;
+  InflatedPieces pieces(body, compression, max_bytes, ignored);
+  read_to_end(pieces);
+  return pieces.is_damaged();
+}
+
+}  // namespace
+
+OpenPieces without_chunks(OpenPieces body) {
+  if (!ChunkedPieces(body()).is_chunked()) return body;
+  return [body = std::move(body)] { return std::make_unique<ChunkedPieces>(body()); };
+}
+
+DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64_t max_bytes) {
+  constexpr int max_encodings = 4;
+  for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
+    // The last one named was applied last.
+    const std::size_t comma = encoding.rfind(',');
+    std::string one = ascii_lowered(trim(comma == std::string_view::npos ? encoding : encoding.substr(comma + 1)));
+    encoding = comma == std::string_view::npos ? std::string_view() : encoding.substr(0, comma);
+    if (one == "x-gzip") one = "gzip";
+    if (one.empty() || one == "identity" || one == "none") continue;
+    if (one != "gzip" && one != "deflate") {
+      problem_ = "its content encoding '" + one + "' can't be undone";
+      body = [] { return std::make_unique<ViewPieces>(""); };
+      break;
+    }
+    const Compression compression = one == "gzip" ? Compression::gzip : Compression::deflate;
+    if (is_stored_decoded(body, compression, max_bytes)) continue;
+    body = [this, inner = std::move(body), compression, max_bytes] {
+      return std::make_unique<InflatedPieces>(inner, compression, max_bytes, problem_);
+    };
+  }
+  pieces_ = body();
+}
+
+const std::string& DecodedBody::problem() {
+  read_to_end(*pieces_);
+  return problem_;
+}
+
+}  // namespace quern

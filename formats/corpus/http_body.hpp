@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "quern/io/piece_source.hpp"
+
+/// The body of a stored HTTP response, decoded while it is read.
+namespace quern {
+
+/// Opens a text to be read from its front, once more with each call.
+using OpenPieces = std::function<std::unique_ptr<PieceSource>()>;
+
+/// Undoes Transfer-Encoding: chunked (RFC 9112, 7.1). Gives `body` itself where it isn't chunked after all (crawlers
+/// that stored it whole keep the header); of a cut body, what is there.
+OpenPieces without_chunks(OpenPieces body);
+
+/// Undoes a Content-Encoding of gzip or deflate (RFC 9110, 8.4), also several. Where the body isn't compressed after
+/// all, it is given as it is; of a cut body, what is there. Memory is a few buffers, whatever the sizes.
+class DecodedBody {
+ public:
+  DecodedBody(OpenPieces body, std::string_view content_encoding, std::uint64_t max_bytes);
+  DecodedBody(const DecodedBody&) = delete;
+  DecodedBody& operator=(const DecodedBody&) = delete;
+
+  /// The decoded body, to be read once.
+  PieceSource& pieces() { return *pieces_; }
+  /// Reads what is left, and says what is wrong with the body; empty if nothing is: the encoding is another, the data
+  /// is damaged, or the result of a step is larger than `max_bytes`. Then pieces() gave only a part.
+  const std::string& problem();
+
+ private:
+  std::string problem_;
+  std::unique_ptr<PieceSource> pieces_;
+};
+
+}  // namespace quern

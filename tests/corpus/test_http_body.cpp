@@ -1,0 +1,117 @@
+#include "quern/core/random.hpp"
+#include "quern/formats/corpus/http_body.hpp"
+
+#include "catch.hpp"
+#include "compressing.hpp"
+#include "small_pieces.hpp"
+
+using namespace quern;
+using quern::testing::deflated;
+using quern::testing::gzipped;
+using quern::testing::rest_of;
+using quern::testing::SmallPieces;
+
+namespace {
+
+struct Decoded {
+  std::string body;
+  std::string problem;
+  /// What came before a problem doesn't count.
+  bool operator==(const Decoded& other) const {
+    return problem == other.problem && (!problem.empty() || body == other.body);
+  }
+};
+
+OpenPieces in_pieces(std::string_view text, std::size_t piece_bytes) {
+  return [=] { return std::make_unique<SmallPieces>(text, piece_bytes); };
+}
+
+Decoded decoded(std::string_view body, std::string_view encoding, std::uint64_t max_bytes = 1 << 20,
+                std::size_t piece_bytes = 1 << 20) {
+  DecodedBody decoded(in_pieces(body, piece_bytes), encoding, max_bytes);
+  Decoded result;
+  result.body = rest_of(decoded.pieces());
+  result.problem = decoded.problem();
+  return result;
+}
+
+std::string unchunked(std::string_view body, std::size_t piece_bytes = 1 << 20) {
+  return rest_of(*without_chunks(in_pieces(body, piece_bytes))());
+}
+
+}  // namespace
+
+TEST_CASE("Transfer chunks are joined", "[http]") {
+  CHECK(unchunked("4\r\nWiki\r\n6\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\n") ==
+        "Wikipedia in \r\n\r\nchunks.");
+  CHECK(unchunked("0004;name=value\nWiki\n0\n\n") == "Wiki");
+  SECTION("of a cut body, what is there") {
+    CHECK(unchunked("ff\r\nonly this") == "only this");
+    CHECK(unchunked("4\r\nWiki\r\n") == "Wiki");
+    CHECK(unchunked("ffffffffffffffff\r\nx") == "x");
+  }
+  SECTION("a body that was stored without chunks stays as it is") {
+    CHECK(unchunked("<html>\n") == "<html>\n");
+    CHECK(unchunked("fffffffffffffffff\nx") == "fffffffffffffffff\nx");
+  }
+}
+
+TEST_CASE("Content encodings are decoded", "[http]") {
+  const std::string text = "a page, a page, a page";
+  CHECK(decoded(gzipped(text), "gzip").body == text);
+  CHECK(decoded(gzipped(text), " X-GZIP ").body == text);
+  CHECK(decoded(deflated(text, MAX_WBITS), "deflate").body == text);
+  CHECK(decoded(deflated(text, -MAX_WBITS), "deflate").body == text);
+  CHECK(decoded(gzipped(deflated(text, MAX_WBITS)), "deflate, gzip").body == text);
+  CHECK(decoded(text, "identity").body == text);
+  CHECK(decoded(text, "").body == text);
+}
+
+TEST_CASE("A body that is not encoded after all stays as it is", "[http]") {
+  CHECK(decoded("<html>", "gzip").body == "<html>");
+  CHECK(decoded("<html>", "gzip").problem.empty());
+  CHECK(decoded("<html>text", "deflate").body == "<html>text");
+}
+
+TEST_CASE("Encodings that are unknown, damaged or too large are problems, cut ones are not", "[http]") {
+  CHECK(decoded("x", "br").problem.find("'br'") != std::string::npos);
+  std::string damaged = gzipped(std::string(1000, 'a') + "b");
+  damaged[12] = '\xff';
+  CHECK_FALSE(decoded(damaged, "gzip").problem.empty());
+  const std::string bomb = gzipped(std::string(3000000, 'a'));
+  CHECK(decoded(bomb, "gzip", 1000000).problem.find("--max-document") != std::string::npos);
+  CHECK(decoded(bomb, "gzip", 3000000).body.size() == 3000000);
+  const Decoded cut = decoded(bomb.substr(0, bomb.size() / 2), "gzip", 3000000);
+  CHECK(cut.problem.empty());
+  CHECK(cut.body.size() > 1000);
+}
+
+TEST_CASE("Bodies are decoded the same in pieces of any size", "[http][property]") {
+  const std::string text = "a page, a page\r\n, a page " + std::string(300, 'x');
+  const std::string chunked = "4;x\r\nWiki\r\n 6 \r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\n";
+  std::string damaged = gzipped(text);
+  damaged[damaged.size() / 2] ^= 0x55;
+  for (std::size_t piece_bytes = 1; piece_bytes < 40; ++piece_bytes) {
+    CHECK(unchunked(chunked, piece_bytes) == unchunked(chunked));
+    CHECK(unchunked("4x\nWiki", piece_bytes) == "4x\nWiki");
+    for (const std::string& body :
+         {gzipped(deflated(text, MAX_WBITS)), deflated(text, -MAX_WBITS), deflated(text, MAX_WBITS), gzipped(text),
+          damaged, damaged.substr(0, 40), std::string("  <html>text"), text}) {
+      for (const std::string encoding : {"deflate, gzip", "gzip", "deflate", "gzip, deflate", "br, gzip"}) {
+        for (const std::uint64_t max_bytes : {std::uint64_t{100}, std::uint64_t{1000}}) {
+          CHECK(decoded(body, encoding, max_bytes, piece_bytes) == decoded(body, encoding, max_bytes));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("What is wrong with an inner encoding is noticed behind the end of the outer one", "[http]") {
+  const std::string inner = deflated("a page", MAX_WBITS) + std::string(5000, 'y');
+  CHECK(decoded(gzipped(inner), "deflate, gzip").body == "a page");
+  CHECK(decoded(gzipped(inner), "deflate, gzip").problem.empty());
+  std::string damaged = gzipped(inner);
+  damaged[damaged.size() - 5] ^= 1;  // in the checksum
+  CHECK(decoded(damaged, "deflate, gzip").problem == "its gzip content is damaged");
+  CHECK(decoded(gzipped(inner), "deflate, gzip", 4000).problem.find("--max-document") != std::string::npos);
+}
