@@ -26,8 +26,6 @@ struct RecordScratch {
   HtmlExtractor html;
   std::string text;                  ///< repaired text
   std::string converted;             ///< text brought to UTF-8
-  std::string unchunked;             ///< an HTTP body without its chunks' sizes
-  std::string decoded;               ///< an HTTP body without its content encoding
   std::shared_ptr<JsonParser> json;  ///< made by the JSONL format when it is first used
 };
 
@@ -41,6 +39,7 @@ enum class RecordKind {
 struct ParsedRecord {
   RecordKind kind = RecordKind::document;
   std::string reason;  ///< of bad and skipped ones
+  std::string remark = {};  ///< of a document: what the user may miss in it
 };
 
 /// A corpus format: how to detect it, where records end, and how to parse them.

@@ -37,11 +37,15 @@ std::string whole_text(PieceSource& pieces) {
 ParsedRecord bad_record(std::string reason) { return {RecordKind::bad, std::move(reason)}; }
 ParsedRecord skipped_record(std::string reason) { return {RecordKind::skipped, std::move(reason)}; }
 
+ParsedRecord docno_too_long(std::uint64_t docno_bytes) {
+  return bad_record("its docno has " + std::to_string(docno_bytes) + " bytes; " + std::to_string(max_field_bytes) +
+                    " are allowed");
+}
+
 bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out, ParsedRecord& problem) {
   docno = trim(docno);
   if (docno.size() > max_field_bytes) {
-    problem = bad_record("its docno has " + std::to_string(docno.size()) + " bytes; " +
-                         std::to_string(max_field_bytes) + " are allowed");
+    problem = docno_too_long(docno.size());
   } else if (has_control_character(docno)) {
     problem = bad_record("its docno holds a control character");
   } else {

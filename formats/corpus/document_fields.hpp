@@ -13,6 +13,9 @@ inline constexpr std::size_t max_field_bytes = 65535;
 ParsedRecord bad_record(std::string reason);
 ParsedRecord skipped_record(std::string reason);
 
+/// A record whose docno has more than max_field_bytes.
+ParsedRecord docno_too_long(std::uint64_t docno_bytes);
+
 /// Sets out.docno, trimmed and repaired. False, with `problem` set, where it is empty, longer than max_field_bytes, or
 /// holds a control character (a run is lines).
 bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out, ParsedRecord& problem);

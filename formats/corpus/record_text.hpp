@@ -22,7 +22,7 @@ class RecordText {
   template <std::convertible_to<std::string_view> Text>
   RecordText(const Text& whole) : view_(whole), size_(view_.size()) {}
   /// A spooled record; the spool must outlive this and stay as it is.
-  explicit RecordText(const Spool& spool);
+  explicit RecordText(const Spool& spool, std::size_t piece_bytes = SpoolPieces::default_piece_bytes);
 
   std::uint64_t size() const { return size_; }
   /// True if head() is the whole record.
@@ -35,6 +35,7 @@ class RecordText {
  private:
   std::string_view view_;
   const Spool* spool_ = nullptr;
+  std::size_t piece_bytes_ = 0;  ///< of the spool's pieces, at most
   std::string head_;
   std::uint64_t size_;
 };

@@ -27,6 +27,12 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
       end = piece.offset + piece.text.size();
       DocumentText out;
       const ParsedRecord parsed = format.parse(piece.text, scratch, out);
+      for (const std::size_t piece_bytes : {5, 1 << 18}) {
+        if (!same_record(parse_record(format, piece.text, scratch.max_document_bytes),
+                         parse_in_pieces(format, piece.text, piece_bytes, scratch.max_document_bytes))) {
+          std::abort();
+        }
+      }
       if (parsed.kind != RecordKind::document) continue;
       if (out.docno.empty()) std::abort();
       for (const std::string& text : {out.docno, out.url, out.title.str(), out.body.str()}) {

@@ -1,0 +1,254 @@
+#include "quern/formats/corpus/json_pieces.hpp"
+
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/formats/corpus/document_fields.hpp"
+#include "quern/formats/corpus/json_fields.hpp"
+#include "quern/formats/corpus/json_reader.hpp"
+#include "quern/text/utf8.hpp"
+
+namespace quern {
+namespace {
+
+/// A text in pieces that end between characters.
+class CharacterPieces {
+ public:
+  explicit CharacterPieces(std::unique_ptr<PieceSource> text) : text_(std::move(text)) {}
+
+  /// The next piece; empty at the end only. At the end a part of a character may come.
+  std::string_view next() {
+    do {
+      piece_.erase(0, whole_);
+      const std::string_view more = text_->next();
+      piece_ += more;
+      whole_ = piece_.size() - (more.empty() ? 0 : partial_character_bytes(piece_));
+    } while (whole_ == 0 && !piece_.empty());
+    return std::string_view(piece_).substr(0, whole_);
+  }
+
+ private:
+  std::unique_ptr<PieceSource> text_;
+  std::string piece_;
+  std::size_t whole_ = 0;  ///< bytes of the piece that are whole characters
+};
+
+bool is_utf8(const RecordText& record) {
+  CharacterPieces pieces(record.pieces());
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    if (!is_valid_utf8(piece)) return false;
+  }
+  return true;
+}
+
+/// Whether a string holds a control character, which JSON doesn't allow: repairing makes a space of it.
+bool has_control_in_string(const RecordText& record) {
+  bool in_string = false, is_escaped = false;
+  const std::unique_ptr<PieceSource> pieces = record.pieces();
+  for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) {
+    for (const char c : piece) {
+      if (in_string && static_cast<unsigned char>(c) < 0x20) return true;
+      if (c == '"' && !is_escaped) in_string = !in_string;
+      is_escaped = c == '\\' && !is_escaped;
+    }
+  }
+  return false;
+}
+
+/// A text in which repair_utf8() replaced what isn't UTF-8.
+class RepairedPieces final : public PieceSource {
+ public:
+  RepairedPieces(std::unique_ptr<PieceSource> text, std::uint64_t& repaired)
+      : text_(std::move(text)), repaired_(&repaired) {}
+
+  std::string_view next() override {
+    std::string_view piece = text_.next();
+    // Only at the text's begin is this a byte order mark, and an object begins with another byte.
+    constexpr std::string_view mark = "\xEF\xBB\xBF";
+    whole_.clear();
+    for (; piece.substr(0, mark.size()) == mark; piece.remove_prefix(mark.size())) whole_ += mark;
+    *repaired_ += repair_utf8(piece, part_);
+    return whole_ += part_;
+  }
+
+ private:
+  CharacterPieces text_;
+  std::uint64_t* repaired_;
+  std::string whole_, part_;
+};
+
+/// A short string, trimmed: what is longer than a field may be is only counted.
+struct TrimmedString {
+  std::string text;
+  std::uint64_t size = 0;
+};
+
+TrimmedString take_trimmed(JsonReader& json) {
+  TrimmedString string;
+  std::uint64_t taken = 0;
+  JsonStringPieces pieces(json);
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    if (taken == 0) {
+      while (!piece.empty() && is_ascii_space(piece.front())) piece.remove_prefix(1);
+    }
+    string.text += piece.substr(0, max_field_bytes + 1 - string.text.size());
+    std::size_t end = piece.size();
+    while (end > 0 && is_ascii_space(piece[end - 1])) --end;
+    if (end > 0) string.size = taken + end;
+    taken += piece.size();
+  }
+  string.text.resize(std::min<std::uint64_t>(string.size, string.text.size()));
+  return string;
+}
+
+/// Reads one object. A field's key with a lower rank may follow one with a higher: then what that gave is dropped.
+class JsonDocument {
+ public:
+  JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out)
+      : json_(record, *scratch.json), scratch_(scratch), out_(out) {}
+
+  ParsedRecord read() {
+    if (json_.begin('{')) {
+      do {
+        read_member();
+      } while (json_.next_member('{'));
+    }
+    if (json_.peek() != JsonReader::end) throw JsonDamage("something follows it");
+    return result();
+  }
+
+ private:
+  static constexpr unsigned no_rank = std::numeric_limits<unsigned>::max();
+
+  void read_member() {
+    std::uint64_t name_bytes = 0;
+    const std::string name = json_.take_string(UnreadKeys::max_name_bytes + 4, name_bytes);
+    json_.take(':');
+    const bool is_null = json_.peek() == 'n';  // or damaged, which skip_value() finds
+    const std::optional<std::size_t> key = name_bytes == name.size() ? find_json_key(name) : std::nullopt;
+    if (!key) {
+      if (!is_null) unread_.add(name);
+      json_.skip_value();
+      return;
+    }
+    // Of several keys of one name the first counts.
+    const bool is_first = !std::exchange(seen_[*key], true);
+    unsigned& rank = ranks_[static_cast<std::size_t>(json_keys[*key].field)];
+    if (!is_first || is_null || json_keys[*key].rank > rank) {
+      json_.skip_value();
+      return;
+    }
+    rank = json_keys[*key].rank;
+    read_field(json_keys[*key].field);
+  }
+
+  void read_field(JsonField field) {
+    switch (field) {
+      case JsonField::docno:
+        docno_ = read_docno();
+        break;
+      case JsonField::url:
+        if (json_.peek() == '"') {
+          url_ = take_trimmed(json_);
+        } else {
+          json_.skip_value();
+        }
+        break;
+      case JsonField::title:
+        is_title_text_ = read_text(out_.title);
+        break;
+      case JsonField::text:
+        is_body_text_ = read_text(out_.body);
+        break;
+    }
+  }
+
+  TrimmedString read_docno() {
+    const int first = json_.peek();
+    if (first == '"') return take_trimmed(json_);
+    if (first == '-' || (first >= '0' && first <= '9')) {
+      const std::string number = json_.take_number();
+      return {number, number.size()};
+    }
+    json_.skip_value();
+    return {};
+  }
+
+  /// A string, or an array of strings, which are phrases; false if the value is something else.
+  bool read_text(SpooledText& out) {
+    out.clear();
+    if (json_.peek() == '"') {
+      append_string(out);
+      return true;
+    }
+    if (json_.peek() != '[') {
+      json_.skip_value();
+      return false;
+    }
+    bool are_strings = true;
+    if (!json_.begin('[')) return true;
+    do {
+      if (json_.peek() == '"') {
+        end_phrase(out);
+        append_string(out);
+      } else {
+        are_strings = false;
+        json_.skip_value();
+      }
+    } while (json_.next_member('['));
+    return are_strings;
+  }
+
+  void append_string(SpooledText& out) {
+    JsonStringPieces text(json_);
+    append_plain_text(text, scratch_, out);
+  }
+
+  bool has(JsonField field) const { return ranks_[static_cast<std::size_t>(field)] != no_rank; }
+
+  ParsedRecord result() {
+    ParsedRecord result;
+    if (!has(JsonField::docno)) return json_without_docno();
+    if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
+    if (!set_docno(docno_.text, scratch_, out_, result)) return result;
+    set_url(url_.text, scratch_, out_);
+    if (!is_title_text_) return bad_record("its title is not a text");
+    if (!is_body_text_) return bad_record("its text is not a text");
+    if (!has(JsonField::text)) result.remark = unread_.remark();
+    return result;
+  }
+
+  JsonReader json_;
+  RecordScratch& scratch_;
+  DocumentText& out_;
+  std::array<bool, json_keys.size()> seen_{};
+  std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank};
+  TrimmedString docno_, url_;
+  bool is_title_text_ = true, is_body_text_ = true;
+  UnreadKeys unread_;
+};
+
+}  // namespace
+
+ParsedRecord json_is_damaged(const std::string& why) { return bad_record("it is no JSON object: " + why); }
+
+ParsedRecord json_without_docno() {
+  return bad_record("it has no docno: none of the keys id, _id, docno, docid, doc_id");
+}
+
+ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  try {
+    if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
+    if (has_control_in_string(record)) throw JsonDamage("a string has a control character");
+    RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
+    return JsonDocument(repaired, scratch, out).read();
+  } catch (const JsonDamage& damage) {
+    return json_is_damaged(damage.what());
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/formats/corpus/record_finder.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t each_byte(std::uint8_t byte) { return 0x0101010101010101u * byte; }
+
+/// Sets the top bit of each byte of `word` that is `byte`; bits above the first one set may be wrong.
+std::uint64_t bytes_equal(std::uint64_t word, std::uint8_t byte) {
+  const std::uint64_t difference = word ^ each_byte(byte);
+  return (difference - each_byte(0x01)) & ~difference & each_byte(0x80);
+}
+
+/// The first quote, backslash or line end at or after `at`; the size where there is none. Eight bytes per step, since
+/// nearly all of a corpus lies in strings.
+std::size_t find_in_string(std::string_view text, std::size_t at) {
+  for (; at + 8 <= text.size(); at += 8) {
+    const std::uint64_t word = load_le<std::uint64_t>(text.data() + at);
+    const std::uint64_t found = bytes_equal(word, '"') | bytes_equal(word, '\\') | bytes_equal(word, '\n');
+    if (found) return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+  }
+  while (at < text.size() && text[at] != '"' && text[at] != '\\' && text[at] != '\n') ++at;
+  return at;
+}
+
+bool separates_objects(char c) {
+  // With the bytes of a byte order mark.
+  return is_ascii_space(c) || c == ',' || c == '[' || c == ']' || c == '\xEF' || c == '\xBB' || c == '\xBF';
+}
+
+class JsonRecordFinder : public RecordFinder {
+ public:
+  using RecordFinder::RecordFinder;
+
+ protected:
+  Step scan(std::string_view window, std::size_t from, bool last) override {
+    return in_record() ? find_end(window, from, last) : find_begin(window, from);
+  }
+
+ private:
+  Step find_begin(std::string_view window, std::size_t at) {
+    if (in_junk_) {
+      at = window.find('\n', at);
+      if (at == std::string_view::npos) return {Step::ran_out, window.size(), 0, nullptr};
+      in_junk_ = false;
+    }
+    while (at < window.size() && separates_objects(window[at])) ++at;
+    if (at == window.size()) return {Step::ran_out, at, 0, nullptr};
+    if (window[at] != '{') {
+      in_junk_ = true;
+      return {Step::junk, at, at, "no JSON object begins here, where one should"};
+    }
+    depth_ = 1;
+    in_string_ = is_line_start_ = false;
+    previous_ = '{';
+    return {Step::begins, at, at + 1, nullptr};
+  }
+
+  Step find_end(std::string_view window, std::size_t at, bool last) {
+    while (at < window.size()) {
+      if (in_string_) {
+        at = find_in_string(window, at);
+        if (at == window.size()) break;
+        if (window[at] == '\\') {
+          if (at + 1 == window.size() && !last) return {Step::ran_out, at, 0, nullptr};
+          at += window.substr(at + 1, 1) == "\n" ? 1 : 2;
+          continue;
+        }
+        // No string of JSON goes over a line's end: one that seems to is damaged, and must not take the next along.
+        in_string_ = false;
+        is_line_start_ = window[at] == '\n';
+        ++at;
+        continue;
+      }
+      const char c = window[at];
+      if (c == '{' && is_line_start_ && !may_open_object()) return {Step::ends, at, 0, nullptr};
+      ++at;
+      if (is_ascii_space(c)) {
+        is_line_start_ = is_line_start_ || c == '\n';
+        continue;
+      }
+      if ((c == '}' || c == ']') && --depth_ == 0) return {Step::ends, at, 0, nullptr};
+      if (c == '{' || c == '[') ++depth_;
+      in_string_ = c == '"';
+      is_line_start_ = false;
+      previous_ = c;
+    }
+    return {Step::ran_out, std::min(at, window.size()), 0, nullptr};
+  }
+
+  /// Whether JSON allows an object after what precedes. The outermost level is an object, where it must be a
+  /// member's value.
+  bool may_open_object() const { return previous_ == ':' || (depth_ > 1 && (previous_ == ',' || previous_ == '[')); }
+
+  bool in_junk_ = false;
+  bool in_string_ = false;
+  bool is_line_start_ = false;  ///< only white space since the line's begin
+  char previous_ = 0;           ///< the last byte outside of strings that is not white space
+  std::uint64_t depth_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordFinder> make_json_record_finder(const RecordLimits& limits) {
+  return std::make_unique<JsonRecordFinder>(limits);
+}
+
+}  // namespace quern

@@ -1,0 +1,206 @@
+#include <string>
+#include <vector>
+
+#include "quern/core/random.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
+
+#include "../corpus/record_cutting.hpp"
+#include "catch.hpp"
+
+using namespace quern;
+using namespace quern::testing;
+
+namespace {
+
+const CorpusFormat& json = jsonl_format();
+
+/// Random JSON, of which some is not quite JSON.
+class RandomJson {
+ public:
+  explicit RandomJson(std::uint64_t seed) : random_(seed) {}
+
+  std::string object(int depth = 0) {
+    std::string text = "{" + space();
+    const bool has_docno = depth == 0 && random_.below(4) > 0;
+    if (has_docno) text += "\"id\":" + std::to_string(random_.below(100));
+    const std::uint64_t members = random_.below(depth == 0 ? 7 : 3);
+    if (has_docno && members > 0) text += ",";
+    for (std::uint64_t i = 0; i < members; ++i) {
+      if (i > 0) text += "," + space();
+      text += key() + space() + ":" + space() + value(depth + 1) + space();
+    }
+    return text + "}";
+  }
+
+  /// The same with some bytes changed.
+  std::string damaged(std::string text) {
+    for (std::uint64_t times = 1 + random_.below(3); times > 0 && !text.empty(); --times) {
+      const std::size_t at = random_.below(text.size());
+      static constexpr char marks[] = "{}[]:,\"\\ \nue0-.+tn\x01\x0b\x0c\x80\xc3\xe2\xff";
+      const char mark = marks[random_.below(sizeof marks - 1)];
+      if (random_.below(3) == 0) {
+        text.erase(at, 1 + random_.below(3));
+      } else if (random_.below(2) == 0) {
+        text.insert(at, 1, mark);
+      } else {
+        text[at] = mark;
+      }
+    }
+    return text;
+  }
+
+ private:
+  template <std::size_t n>
+  std::string one_of(const char* const (&texts)[n]) {
+    return texts[random_.below(n)];
+  }
+
+  std::string space() { return random_.below(4) > 0 ? "" : one_of({" ", "\n", "\t \r"}); }
+
+  std::string key() {
+    if (random_.below(8) == 0) return string();
+    return one_of({R"("id")", R"("_id")", R"("docno")", R"("title")", R"("contents")", R"("text")", R"("body")",
+                   R"("url")", R"("vector")", R"("\u0069d")", R"("t\u0065xt")", R"("a\nkey")", R"("")"});
+  }
+
+  std::string value(int depth) {
+    switch (random_.below(depth > 4 ? 6 : 8)) {
+      case 0:
+        return one_of({"null", "true", "false"});
+      case 1:
+        return one_of({"0", "-0", "7", "1.5", "-12", "1e3", "1E+2", "0.1e-7", "123456789012345678",
+                       "1234567890123456789", "18446744073709551615", "-9223372036854775808", "0.30000000000000004",
+                       "100000000000000000000.5"});
+      case 2:
+        return random_.below(9) > 0 ? "1"
+                                    : one_of({"01", "1.", ".5", "+1", "1e", "1e999", "-", "18446744073709551616", "nul",
+                                              "truex", "\f", "1\"", "--1", "1-1"});
+      case 6:
+        return array(depth);
+      case 7:
+        return object(depth);
+      default:
+        return string();
+    }
+  }
+
+  std::string array(int depth) {
+    std::string text = "[" + space();
+    const std::uint64_t values = random_.below(4);
+    for (std::uint64_t i = 0; i < values; ++i) {
+      if (i > 0) text += "," + space();
+      text += (random_.below(3) > 0 ? string() : value(depth + 1)) + space();
+    }
+    return text + "]";
+  }
+
+  std::string string() {
+    std::string text = "\"";
+    for (std::uint64_t parts = random_.below(5); parts > 0; --parts) {
+      text += random_.below(60) == 0
+                  ? one_of({"\\ud800", "\\udc00", "\\ud83dx", "\\ud83d\\u0041", "\\x", "\\u12g4", "\x01", "\n", "\x7f"})
+              : random_.below(60) == 0
+                  ? one_of({"\xff", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf0\x9f", "\x80", "\xef\xbb\xbf"})
+                  : one_of({"word",
+                            " some words ",
+                            "\\n",
+                            "\\n\\n",
+                            "\\r\\n\\r\\n",
+                            "\\t",
+                            "\\\"",
+                            "\\\\",
+                            "\\/",
+                            "\\u00e9",
+                            "\\ud83d\\ude00",
+                            "caf\xc3\xa9",
+                            "\xe2\x82\xac",
+                            "\xf0\x9f\x98\x80",
+                            "\\u0000",
+                            "\\u001e",
+                            "\\b\\f",
+                            "{}[]:,",
+                            "http://a.example/x",
+                            "\\u2028"});
+    }
+    return text + "\"";
+  }
+
+  RandomBits random_;
+};
+
+void check_same(const std::string& record) {
+  const Parsed whole = parse_record(json, record);
+  for (const std::size_t piece_bytes : {1, 2, 3, 5, 7, 64, 100000}) {
+    const Parsed in_pieces = parse_in_pieces(json, record, piece_bytes);
+    if (same_record(whole, in_pieces)) continue;
+    INFO(record);
+    INFO("pieces of " << piece_bytes << ": " << in_pieces.result.reason << "; whole: " << whole.result.reason);
+    CHECK(false);
+    return;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Objects give the same document in pieces as whole", "[format][json][property]") {
+  RandomJson random(2718);
+  std::size_t documents = 0;
+  for (int i = 0; i < 2500; ++i) {
+    const std::string record = random.object();
+    documents += parse_record(json, record).result.kind == RecordKind::document;
+    check_same(record);
+    check_same(random.damaged(record));
+  }
+  CHECK(documents > 700);
+}
+
+TEST_CASE("In pieces as whole, so many levels and no more can be read", "[format][json]") {
+  for (const int levels : {1020, 1021, 1022, 1023, 1024, 1025}) {
+    for (const std::string innermost : {"", "1", "[]", "{}"}) {
+      for (const bool arrays : {true, false}) {
+        std::string record = "{\"id\": 1, \"x\": ";
+        for (int i = 0; i < levels; ++i) record += arrays ? "[" : "{\"\":";
+        record += innermost.empty() && !arrays ? "0" : innermost;
+        for (int i = 0; i < levels; ++i) record += arrays ? "]" : "}";
+        INFO(levels << " levels around '" << innermost << "'");
+        CHECK(same_record(parse_record(json, record + "}"), parse_in_pieces(json, record + "}", 100)));
+      }
+    }
+  }
+  CHECK(why_bad(json, "{\"id\": " + std::string(1000000, '[')) != "");
+  CHECK(parse_in_pieces(json, "{\"id\": " + std::string(1000000, '['), 1000).result.kind == RecordKind::bad);
+}
+
+TEST_CASE("Long docnos, URLs and numbers in pieces are what they are whole", "[format][json]") {
+  for (const std::size_t size : {65535, 65536, 70000}) {
+    const std::string name(size, 'n'), blanks(100000, ' ');
+    check_same("{\"id\": \"" + name + "\"}");
+    check_same("{\"id\": \"" + blanks + name + blanks + "\"}");
+    check_same("{\"id\": \"a" + blanks + "b\"}");
+    check_same("{\"id\": 1, \"url\": \"" + blanks + name + "\\n\"}");
+    check_same("{\"id\": 1, \"" + name + "\": 1, \"url\": \"" + name + "\"}");
+  }
+  for (const std::size_t digits : {17, 18, 19, 20, 21, 50, 300, 400, 1000}) {
+    check_same("{\"id\": " + std::string(digits, '9') + "}");
+    check_same("{\"id\": 1, \"x\": 0." + std::string(digits, '9') + "}");
+    check_same("{\"id\": 1, \"x\": -" + std::string(digits, '9') + ".5}");
+    check_same("{\"id\": 0." + std::string(digits, '3') + "e-5}");
+  }
+}
+
+TEST_CASE("A document without text names the fields that nothing reads", "[format][json]") {
+  const auto remark = [](const std::string& record) {
+    CHECK(parse_in_pieces(json, record, 3).result.remark == parse_record(json, record).result.remark);
+    return parse_record(json, record).result.remark;
+  };
+  CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "foo": "bar", "none": null})") ==
+        "it has no text under contents, text, content or body, and 'vector', 'foo' are not read");
+  CHECK(remark(R"({"id": 1, "title": "t", "abstract\n": "b"})") ==
+        "it has no text under contents, text, content or body, and 'abstract?' is not read");
+  CHECK(remark(R"({"id": 1, "vector": [1], "text": "t"})") == "");
+  CHECK(remark(R"({"id": 1, "docid": 2, "title": "t", "text": null})") == "");
+  const std::string long_name = std::string(39, 'x') + "\xc3\xa9";
+  CHECK(remark("{\"id\": 1, \"" + long_name + "\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1}") ==
+        "it has no text under contents, text, content or body, and '" + std::string(39, 'x') +
+            "...', 'b', 'c', 'd' and 2 more are not read");
+}
