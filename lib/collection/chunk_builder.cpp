@@ -134,7 +134,12 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
   }
   const std::string_view bytes = text.is_whole() ? text.head() : whole;
   const ParsedRecord result = record.format->parse(bytes, scratch_, document_);
-  if (result.kind == RecordKind::document) add_document(parsed, take);
+  if (result.kind == RecordKind::document) {
+    add_document(parsed, take);
+    if (!result.remark.empty() && parsed.remarked++ == 0) {
+      parsed.remark = {record.file, record.file_offset, result.remark};
+    }
+  }
   if (result.kind == RecordKind::skipped) ++parsed.skipped;
   if (result.kind == RecordKind::bad) parsed.bad.push_back({record.file, record.file_offset, result.reason});
 }

@@ -12,7 +12,7 @@
 
 namespace quern {
 
-/// A record that could not be used: its place and the reason.
+/// A record that could not be used, or not all of it: its place and the reason.
 struct BadDocument {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
@@ -22,6 +22,8 @@ struct BadDocument {
 /// What parsing found in one batch of records.
 struct ParsedBatch {
   std::vector<BadDocument> bad;
+  std::uint64_t remarked = 0;  ///< documents of which the user may miss something
+  BadDocument remark;          ///< the first of them, and what it is
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t input_hash = 0;  ///< over the records' bytes

@@ -86,6 +86,7 @@ class CorpusParser {
   ParseReport run() {
     start();
     run_pipeline();
+    report_remarks();
     if (report_.indexed == 0) refuse_empty_corpus();
     report_.skipped_files = reader_.skipped_files();
     resources_.progress->start("lexicon", 0, "terms");
@@ -165,6 +166,8 @@ class CorpusParser {
 
   void add(const ParsedBatch& batch) {
     for (const BadDocument& bad : batch.bad) note_bad(bad);
+    if (remarked_ == 0 && batch.remarked > 0) first_remark_ = place_and_reason(batch.remark);
+    remarked_ += batch.remarked;
     report_.read += batch.records;
     report_.skipped += batch.skipped;
     report_.empty += batch.empty;
@@ -191,8 +194,19 @@ class CorpusParser {
                         chunk.is_continued && is_unfinished && chunk.packed.row.documents == 0});
   }
 
+  std::string place_and_reason(const BadDocument& document) const {
+    return fmt::format("{}: byte {}: {}", reader_.file_name(document.file), document.offset, document.reason);
+  }
+
+  /// Says once what the user may miss in documents.
+  void report_remarks() {
+    if (remarked_ == 0) return;
+    if (remarked_ > 1) first_remark_ += fmt::format(" ({} documents in all)", remarked_);
+    resources_.progress->warn(first_remark_);
+  }
+
   void note_bad(const BadDocument& bad) {
-    std::string line = fmt::format("{}: byte {}: {}", reader_.file_name(bad.file), bad.offset, bad.reason);
+    std::string line = place_and_reason(bad);
     if (++report_.bad > options_.max_errors) {
       throw InvalidArgument(
           fmt::format("more than {} bad documents, the last in {}; mend the corpus, or raise --max-errors",
@@ -272,6 +286,8 @@ class CorpusParser {
   MemoryBudget waiting_chunks_;  ///< for chunks that wait for their turn, but for a batch's first
   ParseReport report_;
   std::uint64_t without_url_ = 0;
+  std::uint64_t remarked_ = 0;
+  std::string first_remark_;
   Bytes input_hashes_;
 };
 

@@ -147,6 +147,24 @@ TEST_CASE("a million nested, unclosed or half-open tags take bounded time", "[cl
   for (const char* docno : {" nested ", " unclosed ", " plain "}) CHECK(contains(found, docno));
 }
 
+TEST_CASE("fields of JSON that nobody reads are named once, with the first document's place", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string first = R"({"id": 1, "contents": "read"})"
+                            "\n";
+  const std::string corpus = folder.write("c.jsonl", first +
+                                                         R"({"id": 2, "vector": [1.5]})"
+                                                         "\n" +
+                                                         R"({"id": 3, "summary": "s"})"
+                                                         "\n");
+  const RunOutcome outcome = run_quern({"parse", corpus, "-o", folder.path("c")});
+  CHECK(outcome.exit_status == 0);
+  CHECK(contains(
+      outcome.err,
+      "quern: warning: " + corpus + ": byte " + std::to_string(first.size()) +
+          ": it has no text under contents, text, content or body, and 'vector' is not read (2 documents in all)\n"));
+  CHECK_FALSE(contains(outcome.err, "summary"));
+}
+
 TEST_CASE("at most --max-errors bad documents are skipped, and reported with file and offset", "[cli]") {
   const TemporaryFolder folder;
   std::string text = small_jsonl;
