@@ -4,6 +4,8 @@
 #include "quern/io/byte_source.hpp"
 #include "quern/io/mapped_file.hpp"
 
+#include "query_remarks.hpp"
+
 namespace quern::tools {
 namespace {
 
@@ -32,6 +34,19 @@ std::vector<Query> read_query_file(const std::string& path, QueryFormat format) 
 std::vector<Query> read_queries(const QuerySource& source) {
   if (source.file.empty()) return {{"1", source.text}};
   return read_query_file(source.file, source.format);
+}
+
+std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options) {
+  QueryFile file;
+  if (source.file.empty()) {
+    file.queries = {{"1", source.text}};
+  } else {
+    file = parse_queries(read_whole(source.file, max_query_file_bytes), source.format, source_name(source.file));
+    say_format(options, source.file, source.format, file.format);
+  }
+  QueryRemarks remarks(options);
+  for (const Query& query : file.queries) remarks.look_at(query.text);
+  return std::move(file.queries);
 }
 
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {

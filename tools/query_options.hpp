@@ -27,6 +27,8 @@ void add_query_source_options(CLI::App& command, QuerySource& source);
 /// --queries-format alone.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help);
 std::vector<Query> read_queries(const QuerySource& source);
+/// The same, with remarks: which format `auto` found, and what is not read as other search engines read it.
+std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options);
 /// All queries of a file, "-" for standard input.
 std::vector<Query> read_query_file(const std::string& path, QueryFormat format = QueryFormat::automatic);
 /// Views of the queries' texts.

@@ -29,6 +29,14 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
           "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
       ->type_name("PATH")
       ->required();
+  const auto add_glob_option = [&](const char* name, std::vector<std::string>& globs, const char* help) {
+    command.add_option(name, globs, help)->type_name("GLOB")->allow_extra_args(false);
+  };
+  add_glob_option("--include", arguments.files.include,
+                  "Of folders, read only files whose path in the folder or name matches, such as '*.warc.gz'; may be "
+                  "repeated");
+  add_glob_option("--exclude", arguments.files.exclude,
+                  "Of folders, leave out files and folders whose path in the folder or name matches; may be repeated");
   command
       .add_option("--format", arguments.format,
                   with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
@@ -52,6 +60,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
 ParseOptions parse_options(const ParseArguments& arguments) {
   ParseOptions options;
   options.corpus = arguments.corpus;
+  options.files = arguments.files;
   options.reader.format = arguments.format;
   options.reader.max_document_bytes = parse_size(arguments.max_document);
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
@@ -133,6 +142,7 @@ Json to_json(const ParseReport& report) {
           {"tokens", report.tokens},
           {"postings", report.postings},
           {"links", report.links},
+          {"formats", report.formats},
           {"bad_documents", report.bad_documents},
           {"skipped_files", report.skipped_files}};
 }
@@ -187,9 +197,10 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
     say(options, fmt::format("quern: replaced {}", count_text(report.repaired_utf8, "invalid UTF-8 sequence")));
   if (report.cut_terms > 0)
     say(options, fmt::format("quern: cut {} to {} bytes", count_text(report.cut_terms, "term"), max_term_bytes));
-  say(options, fmt::format("quern: parsed {} of records: {} read, {} indexed, {} empty, {} skipped, {} bad; {}, {}",
-                           size_text(report.bytes), report.read, report.indexed, report.empty, report.skipped,
-                           report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
+  say(options,
+      fmt::format("quern: parsed {} of records ({}): {} read, {} indexed, {} empty, {} skipped, {} bad; {}, {}",
+                  size_text(report.bytes), joined(report.formats), report.read, report.indexed, report.empty,
+                  report.skipped, report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
 }
 
 void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file) {

@@ -21,6 +21,7 @@ void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments);
 /// Options of parsing as they are written; turned into ParseOptions once all are known.
 struct ParseArguments {
   std::vector<std::string> corpus;
+  FileChoice files;
   std::string format = "auto";
   std::string max_document = "64M";
   AnalyzerArguments analyzer;

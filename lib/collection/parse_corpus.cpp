@@ -76,7 +76,7 @@ class CorpusParser {
       : options_(options),
         resources_(resources),
         out_(out),
-        files_(find_corpus_files(options.corpus)),
+        files_(find_corpus_files(options.corpus, options.files)),
         reader_(files_, options.reader, resources),
         writer_(out, resources.tmp_folder),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
@@ -88,6 +88,7 @@ class CorpusParser {
     run_pipeline();
     report_remarks();
     if (report_.indexed == 0) refuse_empty_corpus();
+    report_.formats = reader_.formats();
     report_.skipped_files = reader_.skipped_files();
     resources_.progress->start("lexicon", 0, "terms");
     const LexiconBuilder::Counts counts = lexicon_.finish(writer_);

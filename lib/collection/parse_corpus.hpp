@@ -13,6 +13,7 @@ namespace quern {
 
 struct ParseOptions {
   std::vector<std::string> corpus;  ///< files, folders, or "-"
+  FileChoice files;                 ///< of the folders
   CorpusOptions reader;
   AnalyzerOptions analyzer;
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
@@ -33,6 +34,7 @@ struct ParseReport {
   std::uint64_t bytes = 0;  ///< of records, decompressed
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;
   std::vector<std::string> bad_documents;  ///< "file:offset: reason" of the first hundred
+  std::vector<std::string> formats;        ///< that the corpus has
   std::vector<std::string> skipped_files;  ///< of folders, which no corpus format fits
 };
 

@@ -1,6 +1,7 @@
 #include "quern/corpus/corpus_files.hpp"
 
 #include <dirent.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,8 +35,18 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+/// Whether a pattern matches the path below the folder that was named, or its last name.
+bool matches(const std::vector<std::string>& patterns, const std::string& below) {
+  const std::string name = below.substr(below.rfind('/') + 1);
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), below.c_str(), 0) == 0 || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
 class FileFinder {
  public:
+  explicit FileFinder(const FileChoice& choice) : choice_(choice) {}
+
   std::vector<CorpusFile> files;
 
   void add(const std::string& path) {
@@ -49,7 +60,9 @@ class FileFinder {
       return;
     }
     const std::size_t before = files.size();
-    add_folder(path, status);
+    add_folder(path, "", status);
+    if (files.size() == before && !(choice_.include.empty() && choice_.exclude.empty()))
+      throw InvalidArgument(path + ": --include and --exclude leave no file of the folder; check their patterns");
     if (files.size() == before) {
       throw InvalidArgument(path +
                             ": the folder has no files that are not hidden; name a folder or file with documents");
@@ -63,30 +76,33 @@ class FileFinder {
     files.push_back({path, size, found_in_folder});
   }
 
-  void add_folder(const std::string& folder, const struct stat& status) {
+  /// `below`: the path of the folder below the one that was named, with a / at its end.
+  void add_folder(const std::string& folder, const std::string& below, const struct stat& status) {
     const FolderIdentity identity(status.st_dev, status.st_ino);
     if (std::find(open_folders_.begin(), open_folders_.end(), identity) != open_folders_.end()) return;
     open_folders_.push_back(identity);
     for (const std::string& name : names_in(folder)) {
       const std::string path = folder.back() == '/' ? folder + name : folder + "/" + name;
+      if (matches(choice_.exclude, below + name)) continue;
       const struct stat entry = status_of(path);
       if (S_ISDIR(entry.st_mode)) {
-        add_folder(path, entry);
-      } else if (S_ISREG(entry.st_mode)) {
+        add_folder(path, below + name + "/", entry);
+      } else if (S_ISREG(entry.st_mode) && (choice_.include.empty() || matches(choice_.include, below + name))) {
         add_file(path, entry, true);
       }
     }
     open_folders_.pop_back();
   }
 
+  const FileChoice& choice_;
   std::vector<FolderIdentity> open_folders_;  ///< from the argument down to the folder at hand
 };
 
 }  // namespace
 
-std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments) {
+std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice) {
   if (arguments.empty()) throw InvalidArgument("no corpus given; name its files or folders, or - for standard input");
-  FileFinder finder;
+  FileFinder finder(choice);
   for (const std::string& argument : arguments) finder.add(argument);
   return std::move(finder.files);
 }

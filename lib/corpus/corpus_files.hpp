@@ -13,10 +13,17 @@ struct CorpusFile {
   bool found_in_folder = false;  ///< it was not named itself
 };
 
+/// Which files of folders belong to a corpus: patterns as the shell's (fnmatch; * matches / too), of a file's path
+/// below the folder that was named, or of its name. Files that are named themselves always belong to it.
+struct FileChoice {
+  std::vector<std::string> include;  ///< none: all files
+  std::vector<std::string> exclude;  ///< folders that match are left out as a whole
+};
+
 /// The files that the arguments name, in their order: files as given (twice where given twice), folders recursively in
 /// byte order of the names, "-" as it is. In folders hidden entries are skipped, links are followed unless they
 /// lead back into a folder that is being read. Throws IoError, with the path, if something is missing or
-/// unreadable, and InvalidArgument if a folder holds no file or nothing is given.
-std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments);
+/// unreadable, and InvalidArgument if a folder holds no chosen file or nothing is given.
+std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice = {});
 
 }  // namespace quern

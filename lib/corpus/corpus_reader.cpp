@@ -171,6 +171,8 @@ void CorpusReader::begin_file(RecordBatch& batch) {
   format_ = format_of_file(bytes.substr(0, detection_bytes));
   const RecordLimits limits{options_.max_document_bytes, options_.max_in_memory};
   if (format_) {
+    const std::string name(format_->name());
+    if (std::find(formats_.begin(), formats_.end(), name) == formats_.end()) formats_.push_back(name);
     finder_ = format_->make_finder(limits);
   } else {
     skipped_files_.push_back(names_[file]);

@@ -77,6 +77,8 @@ class CorpusReader : private LookAhead {
   const std::string& file_name(std::uint32_t file) const { return names_[file]; }
   /// Files without any byte but white space, met so far.
   const std::vector<std::string>& empty_files() const { return empty_files_; }
+  /// Names of the formats of the files met so far, each once.
+  const std::vector<std::string>& formats() const { return formats_; }
   /// Files of folders that no format fits, met so far. A file that was named itself is an error instead.
   const std::vector<std::string>& skipped_files() const { return skipped_files_; }
 
@@ -102,7 +104,7 @@ class CorpusReader : private LookAhead {
   const CorpusFormat* given_format_ = nullptr;
   std::vector<std::string> names_;
   std::vector<bool> found_in_folder_;  ///< of each file
-  std::vector<std::string> empty_files_, skipped_files_;
+  std::vector<std::string> empty_files_, skipped_files_, formats_;
 
   std::unique_ptr<FileBytes> file_bytes_;
   const CorpusFormat* format_ = nullptr;  ///< of the file at hand

@@ -125,7 +125,7 @@ class IntersectStatistics {
 void run(const IntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
-  const std::vector<Query> queries = read_queries(arguments.queries);
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> texts = texts_of(queries);
   TextOutput out(arguments.output, arguments.common.force);
   const Intersection intersection(index, cpu_method(arguments), arguments.options);

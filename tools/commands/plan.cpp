@@ -9,6 +9,7 @@
 #include "cache_options.hpp"
 #include "figures.hpp"
 #include "query_options.hpp"
+#include "query_remarks.hpp"
 
 namespace quern::tools {
 namespace {
@@ -41,9 +42,13 @@ void run(PlanArguments arguments) {
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   warn_of_full_visits(arguments.common, engine);
   LogQueries log(index.manifest().analyzer, resources);
-  QueryLogFile(arguments.log, arguments.format, resources).for_each([&](std::string_view, std::string_view text) {
+  QueryRemarks remarks(arguments.common);
+  const QueryLogFile file(arguments.log, arguments.format, resources);
+  const QueryFormat format = file.for_each([&](std::string_view, std::string_view text) {
+    remarks.look_at(text);
     log.add(text);
   });
+  say_format(arguments.common, arguments.log, arguments.format, format);
   const LogDemand demand = measure_demand(engine, blocks, log, arguments.plan.demand, resources);
   const CachePlan plan = make_plan(engine, blocks, demand, arguments.plan);
   if (plan.lists.empty() && arguments.plan.budget_bytes > 0)

@@ -20,6 +20,7 @@
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
+#include "query_remarks.hpp"
 
 namespace quern::tools {
 namespace {
@@ -223,7 +224,7 @@ void run(const QueryArguments& arguments) {
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams && arguments.queries.file.empty())
     throw InvalidArgument("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
-  const std::vector<Query> queries = streams ? std::vector<Query>() : read_queries(arguments.queries);
+  const std::vector<Query> queries = streams ? std::vector<Query>() : read_queries(arguments.queries, arguments.common);
 
   TextOutput out(arguments.output, arguments.common.force);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads);
@@ -237,7 +238,9 @@ void run(const QueryArguments& arguments) {
     const QuerySource& source = arguments.queries;
     QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
                        std::chrono::milliseconds(*arguments.batch_wait_ms));
+    QueryRemarks remarks(arguments.common);
     for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
+      for (const Query& query : batch) remarks.look_at(query.text);
       query_run.answer(batch);
       if (arguments.output.empty()) flush_output();
     }

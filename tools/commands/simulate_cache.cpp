@@ -8,6 +8,7 @@
 #include "bench/bench.hpp"
 #include "cache_options.hpp"
 #include "query_options.hpp"
+#include "query_remarks.hpp"
 
 namespace quern::tools {
 namespace {
@@ -48,9 +49,14 @@ Json figures_json(const SimulatedCache& simulated) {
 
 /// The log's queries, which must outlive their texts.
 struct Log {
-  Log(const std::string& path, QueryFormat format, const Resources& resources) {
-    const QueryLogFile file(path, format, resources);
-    file.for_each([&](std::string_view, std::string_view text) { texts.emplace_back(text); });
+  Log(const SimulateCacheArguments& arguments, const Resources& resources) {
+    const QueryLogFile file(arguments.log, arguments.format, resources);
+    QueryRemarks remarks(arguments.common);
+    const QueryFormat format = file.for_each([&](std::string_view, std::string_view text) {
+      remarks.look_at(text);
+      texts.emplace_back(text);
+    });
+    say_format(arguments.common, arguments.log, arguments.format, format);
     views.assign(texts.begin(), texts.end());
   }
   std::vector<std::string> texts;
@@ -115,14 +121,14 @@ void run(const SimulateCacheArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
-    const Log log(arguments.log, arguments.format, resources);
+    const Log log(arguments, resources);
     const SimulatedCache simulated = simulate_plan(plan, index, log.views, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads);
   warn_of_full_visits(arguments.common, engine);
-  const Log log(arguments.log, arguments.format, resources);
+  const Log log(arguments, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
   if (arguments.csv) return print_csv(rows);
   if (!arguments.common.json) return print_table(rows);

@@ -1,0 +1,95 @@
+#include "quern/query/query_syntax.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+
+/// Remarks on what is left out or decided without being asked, and choices of files.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("phrases, operators and fields are told from words", "[query][remarks]") {
+  struct Case {
+    const char* text;
+    bool phrase, operators, field;
+  };
+  for (const Case& known : {Case{"\"water mill\"", true, false, false}, Case{"water AND mill", false, true, false},
+                            Case{"mill NOT wind", false, true, false}, Case{"title:mill", false, false, true},
+                            Case{"a \"b c\" OR url:d", true, true, true}, Case{"WAR AND PEACE", false, false, false},
+                            Case{"war and peace", false, false, false}, Case{"http://a.example/", false, false, false},
+                            Case{"at 12:30", false, false, false}, Case{"a 19\" wheel", false, false, false},
+                            Case{"\"\"", false, false, false}, Case{"mills: a history", false, false, false},
+                            Case{"", false, false, false}}) {
+    INFO(known.text);
+    const QuerySyntax syntax = syntax_in(known.text);
+    CHECK(syntax.phrase == known.phrase);
+    CHECK(syntax.operators == known.operators);
+    CHECK(syntax.field == known.field);
+  }
+}
+
+TEST_CASE("what is not read in queries, and what auto decides, is said once on standard error", "[cli][remarks]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
+  const RunOutcome built = run_quern({"index", corpus, "-o", index});
+  REQUIRE(built.exit_status == 0);
+  CHECK(contains(built.err, "of records (jsonl): "));
+  const std::string log =
+      folder.write("log.txt", "\"water mill\"\n\"wind mill\"\nwater AND mill\nwind OR mill\ntitle:mill\nurl:mill\n");
+  for (const CommandLine& command :
+       {CommandLine{"query", index, "-q", log}, CommandLine{"intersect", index, "-q", log},
+        CommandLine{"plan", index, "-q", log, "--budget", "50%", "-o", folder.path("plan")},
+        CommandLine{"simulate", "cache", index, "-q", log, "--plan", folder.path("plan")}}) {
+    const RunOutcome outcome = run_quern(command);
+    INFO(command.front() << ": " << outcome.err);
+    CHECK(outcome.exit_status == 0);
+    CHECK(times(outcome.err, "note: words in quotation marks") == 1);
+    CHECK(times(outcome.err, "note: AND, OR and NOT") == 1);
+    CHECK(times(outcome.err, "note: the field's name") == 1);
+    CHECK(times(outcome.err, "log.txt: read as lines") == 1);
+  }
+  CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--quiet"}).err, "note"));
+  CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--queries-format", "lines"}).err, "log.txt: read as"));
+}
+
+TEST_CASE("--include and --exclude choose the files of folders", "[cli][remarks]") {
+  const TemporaryFolder folder;
+  folder.write("corpus/a.jsonl", "{\"id\":\"a\",\"contents\":\"mill\"}\n");
+  folder.write("corpus/b.txt", "{\"id\":\"b\",\"contents\":\"mill\"}\n");
+  folder.write("corpus/old/c.jsonl", "{\"id\":\"c\",\"contents\":\"mill\"}\n");
+  folder.write("corpus/old/new/d.jsonl", "{\"id\":\"d\",\"contents\":\"mill\"}\n");
+  const auto indexed = [&](const CommandLine& options) {
+    CommandLine words = {"index", folder.path("corpus"), "-o", folder.path("index"), "--force", "--order", "natural"};
+    words.insert(words.end(), options.begin(), options.end());
+    const RunOutcome outcome = run_quern(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    std::string docnos;
+    for (const std::string& line : lines_of(run_quern({"inspect", folder.path("index"), "mill"}).out))
+      for (const char* docno : {"a", "b", "c", "d"})
+        if (line.ends_with(docno)) docnos += docno;
+    return docnos;
+  };
+  CHECK(indexed({}) == "abcd");
+  CHECK(indexed({"--include", "*.jsonl"}) == "acd");
+  CHECK(indexed({"--include", "a*", "--include", "*.txt"}) == "ab");
+  CHECK(indexed({"--exclude", "old"}) == "ab");
+  CHECK(indexed({"--exclude", "old/new"}) == "abc");
+  CHECK(indexed({"--include", "*.jsonl", "--exclude", "old/*.jsonl"}) == "a");
+  const RunOutcome none = run_quern({"parse", folder.path("corpus"), "--include", "*.warc", "-o", folder.path("x")});
+  CHECK(none.exit_status == 1);
+  CHECK(contains(none.err, "--include and --exclude leave no file"));
+}
+
+}  // namespace quern
