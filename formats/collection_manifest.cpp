@@ -5,7 +5,7 @@
 namespace quern {
 
 std::string CollectionManifest::to_json() const {
-  ManifestJson json;
+  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
   json["kind"] = "collection";
   json["tool"] = std::string("quern ") + version();
   json["settings"] = parse_settings(*this);

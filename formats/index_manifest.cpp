@@ -6,7 +6,7 @@
 namespace quern {
 
 std::string IndexManifest::to_json() const {
-  ManifestJson json;
+  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
   json["kind"] = "index";
   json["tool"] = std::string("quern ") + version();
   ManifestJson& settings = json["settings"] = parse_settings(*this);

@@ -33,19 +33,35 @@ DocumentScoreSettings document_score_settings(const ManifestJson& json, const st
   return settings;
 }
 
+namespace {
+
+struct LibraryName {
+  const char* name;
+  std::string TextLibraries::*version;
+};
+constexpr LibraryName library_names[] = {{"unicode", &TextLibraries::unicode},
+                                         {"utf8proc", &TextLibraries::utf8proc},
+                                         {"libstemmer", &TextLibraries::libstemmer},
+                                         {"libxml2", &TextLibraries::libxml2},
+                                         {"zstd", &TextLibraries::zstd}};
+
+}  // namespace
+
 void put_libraries(ManifestJson& json, const TextLibraries& libraries) {
   if (libraries == TextLibraries()) return;
-  json["libraries"] = {{"unicode", libraries.unicode}, {"utf8proc", libraries.utf8proc}};
-  if (!libraries.libstemmer.empty()) json["libraries"]["libstemmer"] = libraries.libstemmer;
+  ManifestJson& json_libraries = json["libraries"] = ManifestJson::object();
+  if (libraries.analyzer > 0) json_libraries["analyzer"] = libraries.analyzer;
+  for (const auto& [name, version] : library_names)
+    if (!(libraries.*version).empty()) json_libraries[name] = libraries.*version;
 }
 
 TextLibraries read_libraries(const ManifestJson& json) {
   TextLibraries libraries;
   if (!json.contains("libraries")) return libraries;
   const auto& names = json.at("libraries");
-  names.at("unicode").get_to(libraries.unicode);
-  names.at("utf8proc").get_to(libraries.utf8proc);
-  if (names.contains("libstemmer")) names.at("libstemmer").get_to(libraries.libstemmer);
+  libraries.analyzer = names.value("analyzer", 0u);
+  for (const auto& [name, version] : library_names)
+    if (names.contains(name)) names.at(name).get_to(libraries.*version);
   return libraries;
 }
 

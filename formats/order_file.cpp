@@ -11,7 +11,7 @@
 namespace quern {
 
 std::string OrderManifest::to_json() const {
-  ManifestJson json;
+  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
   json["kind"] = "order";
   json["tool"] = std::string("quern ") + version();
   json["settings"] = {{"by", name_of_value(order_names, options.by)}, {"seed", options.seed}};

@@ -13,7 +13,7 @@
 namespace quern {
 
 std::string PlanManifest::to_json() const {
-  ManifestJson json;
+  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
   json["kind"] = "plan";
   json["tool"] = std::string("quern ") + version();
   json["settings"] = {{"policy", policy},

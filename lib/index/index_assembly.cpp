@@ -11,6 +11,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 namespace quern {
 
@@ -151,6 +152,7 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.postings = counts_.postings;
   manifest.tokens = counts_.tokens;
   manifest.coded = counts_.coded;
+  manifest.libraries.zstd = zstd_version();  // of the texts, which this program compressed
   std::move(writer_).finish(std::move(manifest), pagerank, global_scores);
   const IndexReader written(
       ContainerReader(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index, index_version));

@@ -44,4 +44,6 @@ void ZstdDecompressor::decompress(ByteView frame, std::uint64_t expected_bytes, 
   if (size != expected_bytes) fail("its size is not the expected one");
 }
 
+std::string zstd_version() { return ZSTD_versionString(); }
+
 }  // namespace quern

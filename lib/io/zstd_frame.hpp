@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "quern/core/types.hpp"
@@ -20,6 +21,9 @@ class ZstdCompressor {
   void* context_;
   int level_;
 };
+
+/// Version of the library that compresses, when the program runs: other versions may make other frames.
+std::string zstd_version();
 
 /// Decompresses single zstd frames of untrusted bytes; reuses its context, so create one per thread.
 class ZstdDecompressor {

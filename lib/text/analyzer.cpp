@@ -9,7 +9,10 @@
 #include <array>
 
 #include "quern/core/named.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/io/file.hpp"
+#include "quern/io/zstd_frame.hpp"
+#include "quern/text/html.hpp"
 #include "quern/text/utf8.hpp"
 
 #ifndef QUERN_LIBSTEMMER_VERSION
@@ -111,25 +114,27 @@ std::string_view Stemmer::stem(std::string_view token) {
 }
 
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords) {
-  const Stemmer check(stemmer);
-  AnalyzerOptions options;
-  options.stemmer = stemmer;
-  if (stopwords == "none") return options;
-  if (stopwords == "english") {
-    options.stopwords = english_stopwords();
-    options.stopwords_name = stopwords;
+  return with_own_errors([&] {
+    const Stemmer check(stemmer);
+    AnalyzerOptions options;
+    options.stemmer = stemmer;
+    if (stopwords == "none") return options;
+    if (stopwords == "english") {
+      options.stopwords = english_stopwords();
+      options.stopwords_name = stopwords;
+      return options;
+    }
+    constexpr std::string_view inline_words = "words:";
+    if (stopwords.starts_with(inline_words)) {
+      std::string lines = stopwords.substr(inline_words.size());
+      std::replace(lines.begin(), lines.end(), ',', '\n');
+      options.stopwords = parse_stopwords(lines);
+    } else {
+      options.stopwords = read_stopwords(stopwords);
+    }
+    options.stopwords_name = "file";
     return options;
-  }
-  constexpr std::string_view inline_words = "words:";
-  if (stopwords.starts_with(inline_words)) {
-    std::string lines = stopwords.substr(inline_words.size());
-    std::replace(lines.begin(), lines.end(), ',', '\n');
-    options.stopwords = parse_stopwords(lines);
-  } else {
-    options.stopwords = read_stopwords(stopwords);
-  }
-  options.stopwords_name = "file";
-  return options;
+  });
 }
 
 std::string analyzer_to_json(const AnalyzerOptions& options) {
@@ -159,7 +164,9 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 
 TextLibraries text_libraries(const AnalyzerOptions& options) {
   const bool stems = !Stemmer(options.stemmer).changes_nothing();
-  return {utf8proc_unicode_version(), utf8proc_version(), stems ? libstemmer_version() : ""};
+  return {analyzer_version,      utf8proc_unicode_version(),
+          utf8proc_version(),    stems ? libstemmer_version() : "",
+          html_parser_version(), zstd_version()};
 }
 
 Analyzer::Analyzer(const AnalyzerOptions& options)

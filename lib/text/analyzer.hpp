@@ -68,16 +68,23 @@ std::string analyzer_to_json(const AnalyzerOptions& options);
 /// where it names a stemmer that this program lacks.
 AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what);
 
-/// Versions of the libraries that make terms, since other versions may make others (formats/analyzer.md). Empty texts:
+/// Version of the rules of formats/analyzer.md. It rises when a text may give other terms than before, whatever the
+/// versions of the libraries.
+inline constexpr unsigned analyzer_version = 1;
+
+/// Versions of what makes terms and files, since other versions may make others (formats/analyzer.md). Zero or empty:
 /// unknown, as in files of older programs, or not used.
 struct TextLibraries {
+  unsigned analyzer = 0;   ///< analyzer_version
   std::string unicode;     ///< version of the standard that utf8proc implements, as in "15.0.0"
   std::string utf8proc;    ///< version at run time
   std::string libstemmer;  ///< version at build time (the library does not say it); empty without a stemmer
+  std::string libxml2;     ///< version at run time: it reads HTML pages
+  std::string zstd;        ///< version at run time: it compresses the file's texts
   bool operator==(const TextLibraries&) const = default;
 };
 
-/// The libraries with which this program makes terms.
+/// Those with which this program makes terms and collections.
 TextLibraries text_libraries(const AnalyzerOptions& options);
 
 /// Turns text into terms; one per thread.

@@ -1,10 +1,12 @@
 #include "quern/text/html.hpp"
 
+#include <fmt/format.h>
 #include <libxml/HTMLparser.h>
 #include <libxml/parserInternals.h>
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <mutex>
 #include <string>
 
@@ -221,5 +223,10 @@ void HtmlExtractor::extract(std::string_view html, std::string_view url, Documen
 }
 
 std::uint64_t HtmlExtractor::dropped_links() const { return parser_->dropped_links(); }
+
+std::string html_parser_version() {
+  const int number = std::atoi(xmlParserVersion);  // 20914, and perhaps a text
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
 
 }  // namespace quern

@@ -2,11 +2,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "quern/text/document_text.hpp"
 
 namespace quern {
+
+/// Version of libxml2, which reads pages, when the program runs: "2.9.14".
+std::string html_parser_version();
 
 /// Takes the text and the links out of HTML pages, with libxml2's push parser and no tree. One per thread, for any
 /// number of pages. Time is linear in the page's size and memory bounded by a small multiple of it, whatever the page

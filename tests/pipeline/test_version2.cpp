@@ -1,0 +1,110 @@
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "quern/formats/collection.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/formats/plan_file.hpp"
+#include "quern/io/zstd_frame.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+
+/// Files of version 2, which this program must write again, byte for byte, and read with the same results.
+/// tests/formats/version2/README.md has the commands that made them.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+std::string version2(const std::string& name) {
+  return std::string(QUERN_SOURCE_DIR) + "/tests/formats/version2/" + name;
+}
+
+/// All that a container holds, as far as it must be the same: its sections, and its manifest without the versions of
+/// program and libraries.
+struct Settled {
+  std::map<std::string, Bytes> sections;
+  nlohmann::json manifest;
+};
+
+Settled settled(const std::string& path, FileKind kind, FormatVersions versions) {
+  const ContainerReader container = ContainerReader::open(path, kind, versions);
+  container.verify(default_resources());
+  Settled settled;
+  settled.manifest = nlohmann::json::parse(container.manifest());
+  // What zstd compresses counts with the version of zstd that the file was made with.
+  const auto& libraries = settled.manifest["libraries"];
+  const bool same_zstd = !libraries.is_object() || libraries.value("zstd", "") == zstd_version();
+  for (const SectionInfo& section : container.sections()) {
+    const std::string name(section.name);
+    const bool is_compressed = name == "texts" || name == "text_offsets" || name.starts_with("chunk");
+    if (name == "manifest" || (is_compressed && !same_zstd)) continue;
+    const ByteView bytes = container.view(name);
+    settled.sections[name].assign(bytes.begin(), bytes.end());
+  }
+  settled.manifest.erase("tool");
+  settled.manifest.erase("libraries");
+  return settled;
+}
+
+void check_same(const std::string& now, const std::string& before, FileKind kind, FormatVersions versions) {
+  INFO(before);
+  const Settled written = settled(now, kind, versions), golden = settled(before, kind, versions);
+  CHECK(written.manifest == golden.manifest);
+  for (const auto& [name, bytes] : golden.sections) {
+    INFO(name);
+    const auto same = written.sections.find(name);
+    REQUIRE(same != written.sections.end());
+    CHECK(same->second == bytes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Files of version 2 are written again with the same bytes, and read with the same results",
+          "[format][version2]") {
+  const TemporaryFolder folder;
+  const std::string collection = version2("collection.quern"), order = version2("order.quern");
+  const std::string log = version2("log.txt"), indexed = version2("newpfd.quern");
+  const auto write = [&](CommandLine words) {
+    words.insert(words.end(), {"-o", folder.path("now"), "--force"});
+    const RunOutcome outcome = run_quern(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    return folder.path("now");
+  };
+  const auto write_index = [&](CommandLine words) {
+    const std::string written = write(std::move(words)) + "/" + index_member;
+    const std::string member = folder.path("index");
+    std::filesystem::copy_file(written, member, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove_all(folder.path("now"));
+    return member;
+  };
+  check_same(write({"parse", version2("corpus.trecweb"), "--stemmer", "porter2", "--stopwords", "english"}), collection,
+             FileKind::collection, collection_version);
+  check_same(write({"order", collection, "--by", "score"}), order, FileKind::order, order_version);
+  check_same(write({"plan", indexed, "-q", log, "--budget", "50%"}), version2("plan.quern"), FileKind::plan,
+             plan_version);
+  std::filesystem::remove(folder.path("now"));
+  check_same(write_index({"build", collection, "--order", order, "--quantize", "8"}), indexed, FileKind::index,
+             index_version);
+  check_same(write_index({"build", collection, "--codec", "rpfd", "--block-size", "64"}), version2("rpfd.quern"),
+             FileKind::index, index_version);
+  check_same(write_index({"build", collection, "--codec", "rice", "--block-size", "256"}), version2("rice.quern"),
+             FileKind::index, index_version);
+
+  for (const char* name : {"newpfd", "rpfd", "rice"}) {
+    INFO(name);
+    const RunOutcome run = run_quern({"query", version2(name + std::string(".quern")), "-q", log, "--quiet"});
+    CHECK(run.exit_status == 0);
+    CHECK(run.out == read_file(version2(name + std::string(".run"))));
+  }
+  CHECK(run_quern({"verify", version2("plan.quern")}).exit_status == 0);
+}
+
+}  // namespace quern
