@@ -44,11 +44,14 @@ void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const
 
 }  // namespace
 
-LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources)
+LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources) try
     : analyzer_(analyzer),
       threads_(resources.threads),
       max_group_bytes_(resources.memory_bytes / 8),
-      sorted_(resources.tmp_folder, resources.memory_bytes / 2) {}
+      sorted_(resources.tmp_folder, resources.memory_bytes / 2) {
+} catch (...) {
+  throw_own_error();
+}
 
 void LogQueries::add(std::string_view text) {
   return with_own_errors([&] {

@@ -1,5 +1,6 @@
 #include "quern/io/atomic_output.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,7 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -25,29 +28,45 @@ std::string temporary_prefix(const std::string& path) {
   return "." + fs::path(path).filename().string() + ".quern-tmp-";
 }
 
-void remove_tree(const std::string& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
+/// Calls visit(folder, name) for each entry of a folder, with the folder's descriptor. Does nothing if it can't be
+/// read. std::filesystem's iterators end the program where memory runs out.
+template <class Visit>
+void for_each_name(const char* folder, Visit&& visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder), ::closedir);
+  if (!directory) return;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") visit(::dirfd(directory.get()), entry->d_name);
+  }
+}
+
+/// Removes a file, or a folder with files; allocates nothing, so that destructors may call it.
+void remove_tree(const std::string& path) noexcept {
+  if (::unlink(path.c_str()) == 0 || (errno != EISDIR && errno != EPERM)) return;
+  for_each_name(path.c_str(), [](int folder, const char* name) { ::unlinkat(folder, name, 0); });
+  ::rmdir(path.c_str());
 }
 
 /// Removes the leftovers of killed runs: entries with our prefix that no process has locked.
 void remove_leftovers(const std::string& parent, const std::string& prefix) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    if (!entry.path().filename().string().starts_with(prefix)) continue;
-    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (descriptor < 0) continue;
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) remove_tree(entry.path().string());
+  for_each_name(parent.c_str(), [&](int, const char* name) {
+    if (!std::string_view(name).starts_with(prefix)) return;
+    const std::string path = parent + "/" + name;
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) return;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
     ::close(descriptor);
-  }
+  });
 }
 
 /// Whether a folder may be replaced: it contains the file `member` and nothing else, or nothing at all.
 bool holds_only(const std::string& path, const std::string& member) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
-    if (entry.path().filename() != member || !entry.is_regular_file(error)) return false;
-  return !error;
+  bool only = ::access(path.c_str(), R_OK | X_OK) == 0;
+  for_each_name(path.c_str(), [&](int, const char* name) {
+    struct stat status;
+    only = only && name == member && ::lstat((path + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  });
+  return only;
 }
 
 bool may_be_replaced(const fs::file_status& status, const std::string& path, const std::string& member) {
@@ -153,7 +172,12 @@ AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
     parent_ = folder_of(path_);
     refuse_existing(path_, member_, force_);
     remove_leftovers(parent_, temporary_prefix(path_));
-    create_temporary();
+    try {
+      create_temporary();
+    } catch (...) {
+      discard();
+      throw;
+    }
   });
 }
 
@@ -162,13 +186,20 @@ AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
 bool AtomicOutput::create_locked(const std::string& path) {
   if (fs::exists(path)) return false;
   auto lock = Unfinished::all().lock();
-  if (!is_folder()) {
-    file_.emplace(File::create(path));
-  } else if (::mkdir(path.c_str(), 0777) != 0) {
-    throw_errno("can't create", path);
-  }
-  temporary_path_ = path;
+  // Noted first: nothing that is made may be forgotten because memory runs out.
+  std::string noted = path;
   Unfinished::all().add(path, path_);
+  try {
+    if (!is_folder()) {
+      file_.emplace(File::create(path));
+    } else if (::mkdir(path.c_str(), 0777) != 0) {
+      throw_errno("can't create", path);
+    }
+  } catch (...) {
+    Unfinished::all().remove(path);
+    throw;
+  }
+  temporary_path_ = std::move(noted);
   lock.unlock();
   lock_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const int open_error = lock_ < 0 ? errno : 0;
@@ -186,12 +217,7 @@ bool AtomicOutput::create_locked(const std::string& path) {
 void AtomicOutput::create_temporary() {
   const std::string stem = parent_ + "/" + temporary_prefix(path_) + std::to_string(::getpid()) + "-";
   for (int attempt = 0; !create_locked(stem + std::to_string(attempt));) ++attempt;
-  try {
-    if (is_folder()) file_.emplace(File::create(temporary_path_ + "/" + member_));
-  } catch (...) {
-    discard();
-    throw;
-  }
+  if (is_folder()) file_.emplace(File::create(temporary_path_ + "/" + member_));
   file_->rename_for_messages(is_folder() ? path_ + "/" + member_ : path_);
 }
 

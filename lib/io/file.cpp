@@ -26,17 +26,19 @@ int open_unlinked(const std::string& folder) {
 }  // namespace
 
 File File::open_for_reading(const std::string& path) {
+  std::string name = path;  // before there is a descriptor, which an exception would lose
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_errno("can't open", path);
-  File file(descriptor, path);
+  File file(descriptor, std::move(name));
   if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
   return file;
 }
 
 File File::open_regular(const std::string& path) {
+  std::string name = path;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) throw_errno("can't open", path);
-  File file(descriptor, path);
+  File file(descriptor, std::move(name));
   if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
   if (!S_ISREG(file.mode())) throw InvalidArgument(path + ": is a pipe or a device; a regular file is needed here");
   return file;
@@ -49,16 +51,18 @@ unsigned File::mode() const {
 }
 
 File File::create(const std::string& path) {
+  std::string name = path;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) throw_errno("can't create", path);
-  return File(descriptor, path);
+  return File(descriptor, std::move(name));
 }
 
 File File::anonymous(const std::string& folder) {
+  std::string name = "work file in " + folder;
   int descriptor = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
   if (descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) descriptor = open_unlinked(folder);
   if (descriptor < 0) throw_errno("can't create a work file in", folder);
-  return File(descriptor, "work file in " + folder);
+  return File(descriptor, std::move(name));
 }
 
 File::File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
@@ -113,9 +117,10 @@ void File::sync() {
 }
 
 File File::duplicate() const {
+  std::string name = name_;
   const int descriptor = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) throw_errno("can't open again", name_);
-  return File(descriptor, name_);
+  return File(descriptor, std::move(name));
 }
 
 FileAppender::FileAppender(File& file, std::uint64_t offset, std::size_t buffer_bytes)

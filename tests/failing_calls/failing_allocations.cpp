@@ -1,0 +1,371 @@
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <new>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/cache/cache_plan.hpp"
+#include "quern/collection/parse_corpus.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/formats/plan_file.hpp"
+#include "quern/formats/queries/query_file.hpp"
+#include "quern/index/build_index.hpp"
+#include "quern/index/verify_index.hpp"
+#include "quern/interchange/import_index.hpp"
+#include "quern/interchange/interchange_format.hpp"
+#include "quern/intersect/intersect.hpp"
+#include "quern/io/atomic_output.hpp"
+#include "quern/order/order.hpp"
+#include "quern/query/query_engine.hpp"
+#include "quern/synth/synth_corpus.hpp"
+#include "quern/synth/synth_index.hpp"
+
+#include "cli/small_corpus.hpp"
+#include "corpus/temporary_folder.hpp"
+
+/// Calls the library's public functions on a tiny corpus, and lets their allocations fail one by one: each call must
+/// work, or throw an exception of the library's own, and leave no file behind; allocations that are still alive
+/// afterwards are printed. With --threads it counts the threads that they start instead. This program has its own
+/// operator new and pthread_create() for that.
+namespace {
+
+/// Allocations until the one that fails; none does while it is not positive.
+std::atomic<long> allocations_left = 0;
+/// Allocations that have not been freed.
+std::atomic<long> allocations_alive = 0;
+std::atomic<int> threads_started = 0;
+/// Not 0 while this thread's allocations are the test's own.
+thread_local int own_work = 0;
+
+struct OwnWork {
+  OwnWork() { ++own_work; }
+  ~OwnWork() { --own_work; }
+};
+
+/// Whether a destructor of nlohmann/json allocates: that ends the program where memory runs out, whatever we do.
+bool is_in_json_destructor() {
+  void* frames[24];
+  const int count = ::backtrace(frames, 24);
+  for (int i = 0; i < count; ++i) {
+    Dl_info frame;
+    if (::dladdr(frames[i], &frame) != 0 && frame.dli_sname != nullptr &&
+        std::strstr(frame.dli_sname, "json_value7destroy") != nullptr)
+      return true;
+  }
+  return false;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (own_work == 0 && allocations_left.load(std::memory_order_relaxed) > 0 && allocations_left.fetch_sub(1) == 1) {
+    if (!is_in_json_destructor()) throw std::bad_alloc();
+    allocations_left = 1;  // the next one
+  }
+  void* const memory = alignment <= alignof(std::max_align_t)
+                           ? std::malloc(size)
+                           : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  allocations_alive.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
+
+void release(void* memory) noexcept {
+  if (memory != nullptr) allocations_alive.fetch_sub(1, std::memory_order_relaxed);
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, 1); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) {
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static auto* const real = reinterpret_cast<Create*>(::dlsym(RTLD_NEXT, "pthread_create"));
+  ++threads_started;
+  return real(thread, attributes, start, argument);
+}
+
+namespace quern::testing {
+namespace {
+
+/// A call of one of the library's public functions.
+struct EntryPoint {
+  const char* name;
+  std::function<void()> call;
+  int own_threads = 0;  ///< threads that it starts for other things than computing
+};
+
+class EntryPoints {
+ public:
+  explicit EntryPoints(unsigned threads) {
+    resources_.threads = threads;
+    resources_.tmp_folder = ".";
+    std::filesystem::current_path(folder_.path(""));
+    resources_.progress = nullptr;
+    for (const EntryPoint& entry : all()) entry.call();  // each reads what those before it wrote
+  }
+
+  std::vector<EntryPoint> all() {
+    return {{"parse", [this] { parse(); }, 1},
+            {"order by score", [this] { write_order_by(OrderBy::score); }},
+            {"order by bisection", [this] { write_order_by(OrderBy::bisection); }},
+            {"order by url", [this] { write_order_by(OrderBy::url); }},
+            {"build", [this] { build(); }},
+            {"verify", [this] { verify(); }},
+            {"query engine", [this] { search(); }},
+            {"intersect", [this] { intersect(); }},
+            {"plan", [this] { plan(); }},
+            {"simulate", [this] { simulate(); }},
+            {"export and import ciff", [this] { exchange("ciff"); }},
+            {"export and import ds2i", [this] { exchange("ds2i"); }},
+            {"read queries", [] { parse_queries("1\tmill\n2\twater wheel\n", QueryFormat::automatic, "log"); }},
+            {"synth index", [this] { synthesize(); }},
+            {"synth corpus", [this] { synthesize_corpus(); }}};
+  }
+
+  /// Names of temporary files that are left.
+  std::set<std::string> leftovers() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path("")))
+      if (const std::string name = entry.path().filename(); name.starts_with(".")) names.insert(name);
+    return names;
+  }
+
+ private:
+  static constexpr std::string_view queries_[] = {"mill", "water mill", "stone wheel mill", "nothing"};
+
+  /// Names are short, so that texts of them are not allocated: this program works in the folder.
+  template <class Write>
+  void write_file(const char* name, Write&& write) {
+    AtomicOutput out = AtomicOutput::file(name, true);
+    write(out.file());
+    out.commit();
+  }
+  CollectionReader collection() const { return CollectionReader::open("collection"); }
+  IndexReader index() const { return IndexReader::open("index"); }
+
+  void parse() {
+    ParseOptions options;
+    {
+      const OwnWork own;
+      options.corpus = {corpus_};
+    }
+    options.analyzer = make_analyzer_options("porter2", "english");
+    write_file("collection", [&](File& out) { parse_corpus(options, resources_, out); });
+  }
+
+  void write_order_by(OrderBy by) {
+    OrderOptions options;
+    options.by = by;
+    const CollectionReader from = collection();
+    from.container().verify(resources_);
+    const DocumentOrder order = make_order(from, options, {}, resources_);
+    write_file("order", [&](File& out) { write_order(out, order, options, from); });
+  }
+
+  void build() {
+    const OrderReader order = OrderReader::open("order");
+    BuildOptions options;
+    options.quantize_bits = 8;
+    write_file("index", [&](File& out) {
+      build_index(collection(), order.load(), order.manifest().options, options, resources_, out);
+    });
+  }
+
+  void verify() {
+    collection().verify_contents(resources_);
+    const IndexReader reader = index();
+    reader.container().verify(resources_);
+    verify_index(reader, resources_);
+  }
+
+  void search() {
+    const IndexReader reader = index();
+    const QueryEngine engine(reader, {}, resources_.threads);
+    BatchSteps steps;
+    steps.take = [](std::size_t, const QueryAnswer&) {};
+    for (const QueryAlgorithm& algorithm : all_algorithms())
+      run_batch(engine, queries_, algorithm, 3, resources_.threads, steps);
+  }
+
+  void intersect() {
+    const IndexReader reader = index();
+    for (const IntersectionMethod& method : all_intersection_methods())
+      intersect_batch(Intersection(reader, method, {}), queries_, resources_.threads,
+                      [](std::size_t, const IntersectionAnswer&) {});
+  }
+
+  void plan() {
+    const IndexReader reader = index();
+    const QueryEngine engine(reader, {}, resources_.threads);
+    const CacheBlocks blocks(reader, CacheBlocks::default_size(reader), resources_.threads);
+    LogQueries log(reader.manifest().analyzer, resources_);
+    for (const std::string_view query : queries_) log.add(query);
+    PlanOptions options;
+    options.budget_bytes = 1 << 20;
+    const LogDemand demand = measure_demand(engine, blocks, log, options.demand, resources_);
+    const CachePlan made = make_plan(engine, blocks, demand, options);
+    write_file("plan", [&](File& out) { write_plan(out, made); });
+  }
+
+  void simulate() {
+    const IndexReader reader = index();
+    const CachePlan plan = PlanReader::open("plan").load_for(reader);
+    simulate_plan(plan, reader, queries_, 2, resources_);
+  }
+
+  void exchange(const char* name) {
+    const InterchangeFormat& format = interchange_format_named(name);
+    format.write(index(), "exported", true, resources_);
+    ImportOptions options;
+    options.source = "exported";
+    options.format = name;
+    write_file("imported", [&](File& out) {
+      import_index([&](InvertedSink& sink) { format.read("exported", sink); }, options, resources_, out);
+    });
+  }
+
+  void synthesize() {
+    SynthOptions options;
+    {
+      const OwnWork own;
+      options.table = scaled_to(df_table_of(index()), 50);
+    }
+    options.order_by_score = true;
+    write_file("synthetic", [&](File& out) { synthesize_index(options, resources_, out); });
+  }
+
+  void synthesize_corpus() {
+    SynthCorpusOptions options;
+    options.tree.documents = 20;
+    write_file("pages", [&](File& out) { write_corpus(options, resources_, out); });
+  }
+
+  TemporaryFolder folder_;
+  Resources resources_;
+  const std::string corpus_ = folder_.write("corpus.trecweb", small_trecweb);
+};
+
+struct Turns {
+  long first = 2000, random = 2000, step = 1;
+};
+
+/// Lets allocation number `turn` of a call fail. False if the call has fewer. `wrong` gets what must not be.
+bool fail_at(const EntryPoint& entry, long turn, std::string& wrong) {
+  allocations_left = turn;
+  try {
+    entry.call();
+  } catch (const Error&) {
+  } catch (const std::exception& error) {
+    allocations_left = 0;
+    wrong = std::string("throws ") + error.what();
+  } catch (...) {
+    allocations_left = 0;
+    wrong = "throws what is no exception";
+  }
+  return allocations_left.exchange(0) <= 0;
+}
+
+/// Returns how often something was wrong.
+int fail_all(EntryPoints& entries, const Turns& turns) {
+  int errors = 0;
+  for (const EntryPoint& entry : entries.all()) {
+    const auto check = [&](long turn) {
+      std::string wrong;
+      const bool failed = fail_at(entry, turn, wrong);
+      if (wrong.empty() && !entries.leftovers().empty()) wrong = "leaves " + *entries.leftovers().begin();
+      if (!wrong.empty()) {
+        ++errors;
+        std::printf("%s: allocation %ld: %s\n", entry.name, turn, wrong.c_str());
+      }
+      return failed;
+    };
+    // How many there are.
+    constexpr long never = 1L << 40;
+    allocations_left = never;
+    entry.call();
+    const long all = never - allocations_left.exchange(0);
+    const long alive = allocations_alive;
+    long failed = 0;
+    for (long turn = 1; turn <= std::min(all, turns.first); turn += turns.step) failed += check(turn);
+    std::mt19937_64 random(1);
+    const long later = all - turns.first;
+    for (long i = 0; later > 0 && i < std::min(later, turns.random); i += turns.step)
+      failed += check(turns.first + 1 + static_cast<long>(random() % static_cast<unsigned long>(later)));
+    const long lost = allocations_alive - alive;
+    std::printf("%-24s %6ld allocations, %5ld failed, %ld more alive\n", entry.name, all, failed, lost);
+    std::fflush(stdout);
+  }
+  return errors;
+}
+
+/// Returns how often there were more threads than asked for.
+int count_threads() {
+  int errors = 0;
+  for (const unsigned threads : {1u, 2u}) {
+    EntryPoints entries(threads);
+    for (const EntryPoint& entry : entries.all()) {
+      const int before = threads_started;
+      entry.call();
+      // oneTBB keeps its threads, so they are counted with the first call that has them.
+      const int workers = threads_started - before - entry.own_threads;
+      if (workers <= static_cast<int>(threads) - 1) continue;
+      ++errors;
+      std::printf("%s starts %d threads besides its own for %u\n", entry.name, workers, threads);
+    }
+    // Those of the first calls, in the constructor, count too.
+    const int of_all = threads_started - 2 * static_cast<int>(threads);  // the reading thread of two parses each
+    if (of_all > static_cast<int>(threads) - 1) {
+      ++errors;
+      std::printf("all calls together start %d threads besides their own for %u\n", of_all, threads);
+    }
+  }
+  return errors;
+}
+
+long number_of(const char* text) {
+  long number = 0;
+  std::from_chars(text, text + std::strlen(text), number);
+  return number;
+}
+
+}  // namespace
+}  // namespace quern::testing
+
+int main(int argc, char** argv) {
+  using namespace quern::testing;
+  Turns turns;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--threads") return count_threads() == 0 ? 0 : 1;
+    if (i + 1 == argc) break;
+    if (option == "--step") turns.step = number_of(argv[++i]);
+    if (option == "--first") turns.first = number_of(argv[++i]);
+    if (option == "--random") turns.random = number_of(argv[++i]);
+  }
+  EntryPoints entries(2);
+  return fail_all(entries, turns) == 0 ? 0 : 1;
+}

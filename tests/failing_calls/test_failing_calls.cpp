@@ -1,0 +1,129 @@
+#include <cerrno>
+#include <filesystem>
+#include <map>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "cli/small_corpus.hpp"
+
+/// Calls of the operating system that fail while a command writes over an output: one after another, until none is
+/// left. What is there afterwards is the old output or the new one, whole, and nothing besides.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct FailingCall {
+  const char* name;
+  int error;
+};
+constexpr FailingCall failing_calls[] = {{"write", ENOSPC},     {"pwrite", ENOSPC}, {"rename", EIO}, {"fsync", EIO},
+                                         {"ftruncate", ENOSPC}, {"mmap", ENOMEM},   {"open", EIO}};
+
+/// The bytes of all files in a folder, by their names below it; folders have none.
+std::map<std::string, std::string> contents_of(const std::string& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = std::filesystem::relative(entry.path(), folder);
+    contents[name] = entry.is_directory() ? "" : read_file(entry.path());
+  }
+  return contents;
+}
+
+/// A command that writes over what another one wrote: both begin with their words, and end with the output.
+struct Overwriting {
+  CommandLine before, now;
+};
+
+class FailingCalls {
+ public:
+  FailingCalls() {
+    succeed({"parse", corpus, "-o", collection});
+    succeed({"order", collection, "--by", "random", "-o", order});
+    succeed({"index", corpus, "-o", index});
+    succeed({"index", small, "-o", other_index});
+  }
+
+  std::vector<Overwriting> commands() const {
+    return {{{"parse", small}, {"parse", corpus}},
+            {{"order", collection}, {"order", collection, "--by", "score"}},
+            {{"build", collection, "--codec", "rice"}, {"build", collection, "--order", order, "--quantize", "8"}},
+            {{"index", small}, {"index", corpus}},
+            {{"plan", index, "-q", log, "--budget", "100%"}, {"plan", index, "-q", log, "--budget", "50%"}},
+            {{"query", index, "--query", "stone"}, {"query", index, "-q", log}},
+            {{"export", other_index, "--to", "ciff"}, {"export", index, "--to", "ciff"}},
+            {{"export", other_index, "--to", "ds2i"}, {"export", index, "--to", "ds2i"}}};
+  }
+
+  /// All calls of one name fail, one after another. Returns how many there are.
+  std::size_t fail_all(const Overwriting& command, const FailingCall& call) {
+    const TemporaryFolder out;
+    const auto run = [&](CommandLine words, const Surroundings& surroundings) {
+      words.insert(words.end(), {"-o", out.path("out"), "--force", "-j", "2"});
+      return run_quern(words, surroundings);
+    };
+    REQUIRE(run(command.now, {}).exit_status == 0);
+    const auto wanted = contents_of(out.path(""));
+    REQUIRE(run(command.before, {}).exit_status == 0);
+    const auto old = contents_of(out.path(""));
+    REQUIRE(old != wanted);
+    for (std::size_t turn = 1;; ++turn) {
+      INFO(command.now.front() << ": call " << turn << " of " << call.name);
+      std::filesystem::remove(report);
+      Surroundings surroundings;
+      surroundings.variables = {{"LD_PRELOAD", QUERN_FAILING_CALLS},
+                                {"FAILING_CALL", call.name},
+                                {"FAILING_TURN", std::to_string(turn)},
+                                {"FAILING_ERROR", std::to_string(call.error)},
+                                {"FAILING_REPORT", report}};
+      const RunOutcome outcome = run(command.now, surroundings);
+      INFO(outcome.err);
+      const auto there = contents_of(out.path(""));
+      if (outcome.exit_status == 0) {
+        CHECK(there == wanted);
+        if (!std::filesystem::exists(report)) return turn - 1;
+      } else {
+        CHECK(outcome.exit_status == 1);
+        CHECK(contains(outcome.err, "quern: error: "));
+        CHECK((there == old || there == wanted));
+      }
+      if (there != old) REQUIRE(run(command.before, {}).exit_status == 0);
+    }
+  }
+
+ private:
+  static void succeed(const CommandLine& words) {
+    const RunOutcome outcome = run_quern(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+  }
+
+  TemporaryFolder folder_;
+
+ public:
+  const std::string corpus = folder_.write("corpus.trecweb", small_trecweb);
+  const std::string small = folder_.write("small.jsonl", small_jsonl);
+  const std::string log = folder_.write("log.txt", "mill\nwater mill\nstone\n");
+  const std::string collection = folder_.path("collection"), order = folder_.path("order");
+  const std::string index = folder_.path("index"), other_index = folder_.path("other");
+  const std::string report = folder_.path("failed");
+};
+
+}  // namespace
+
+TEST_CASE("whatever call fails, a command leaves the old output or the new one whole", "[cli][failing]") {
+  if (sanitized) return;  // its library must be loaded first
+  FailingCalls calls;
+  std::size_t failed = 0;
+  for (const Overwriting& command : calls.commands()) {
+    for (const FailingCall& call : failing_calls) {
+      const std::size_t number = calls.fail_all(command, call);
+      UNSCOPED_INFO(command.now.front() << ", " << call.name << ": " << number);
+      failed += number;
+    }
+  }
+  INFO("calls that failed: " << failed);
+  CHECK(failed > 100);
+}
+
+}  // namespace quern
