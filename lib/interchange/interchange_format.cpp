@@ -104,7 +104,8 @@ class Ds2i : public InterchangeFormat {
       std::vector<std::unique_ptr<AtomicOutput>> outputs;
       std::array<File*, ds2i_endings.size()> files{};
       for (std::size_t i = 0; i < files.size(); ++i) {
-        outputs.emplace_back(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force)));
+        outputs.push_back(
+            std::unique_ptr<AtomicOutput>(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force))));
         files[i] = &outputs.back()->file();
       }
       Ds2iWriter writer(files, resources.tmp_folder);
