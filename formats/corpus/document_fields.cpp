@@ -20,16 +20,70 @@ std::string_view repaired(std::string_view text, RecordScratch& scratch) {
   return scratch.text;
 }
 
-/// The page in UTF-8, not repaired yet; as it is where its charset is unknown.
-std::string_view as_utf8(std::string_view page, const std::string& charset, RecordScratch& scratch) {
-  const bool converted = charset != "utf-8" && to_utf8(page, charset, scratch.converted);
-  return converted ? std::string_view(scratch.converted) : page;
+/// Calls use(PieceSource&) with the text in repaired UTF-8; a text whose charset is unknown is taken for UTF-8.
+template <class Use>
+void with_repaired(PieceSource& bytes, std::string_view charset, RecordScratch& scratch, Use&& use) {
+  SlicedPieces sliced(bytes);
+  CharsetConverter converter(charset);
+  ChangedPieces converted(sliced, converter, scratch.converted);
+  PieceSource& utf8 = converter.converts() ? static_cast<PieceSource&>(converted) : sliced;
+  Utf8Repair repair;
+  ChangedPieces repaired_pieces(utf8, repair, scratch.text);
+  use(repaired_pieces);
+  scratch.repaired_utf8 += repair.replaced();
 }
 
-std::string whole_text(PieceSource& pieces) {
-  std::string whole;
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) whole += piece;
-  return whole;
+/// Appends text to a stream, with a phrase end for each run of empty lines.
+class PlainText {
+ public:
+  explicit PlainText(SpooledText& out) : out_(out) {}
+
+  void append(std::string_view text) {
+    while (!text.empty()) {
+      if (after_empty_line_) {
+        while (!text.empty() && is_ascii_space(text.front())) text.remove_prefix(1);
+        if (text.empty()) return;
+        after_empty_line_ = false;
+      }
+      if (after_line_ && text.front() == '\n') {
+        after_line_ = false;
+        end_lines();
+        continue;
+      }
+      finish();
+      const std::size_t empty_line = text.find("\n\n");
+      if (empty_line == std::string_view::npos) {
+        after_line_ = text.back() == '\n';
+        out_ += text.substr(0, text.size() - (after_line_ ? 1 : 0));
+        return;
+      }
+      out_ += text.substr(0, empty_line);
+      text.remove_prefix(empty_line);
+      end_lines();
+    }
+  }
+  void finish() {
+    if (after_line_) out_ += '\n';
+    after_line_ = false;
+  }
+
+ private:
+  void end_lines() {
+    after_empty_line_ = true;
+    end_phrase(out_);
+  }
+
+  SpooledText& out_;
+  bool after_line_ = false;        ///< a line end was held back, which may begin an empty line
+  bool after_empty_line_ = false;  ///< white space is skipped
+};
+
+void append_plain_text(PieceSource& bytes, std::string_view charset, RecordScratch& scratch, SpooledText& out) {
+  with_repaired(bytes, charset, scratch, [&](PieceSource& text) {
+    PlainText plain(out);
+    for (std::string_view piece = text.next(); !piece.empty(); piece = text.next()) plain.append(piece);
+    plain.finish();
+  });
 }
 
 }  // namespace
@@ -61,45 +115,46 @@ void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out) {
   if (url.size() <= max_field_bytes && !has_control_character(url)) out.url = repaired(url, scratch);
 }
 
+void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit) {
+  with_repaired(text, "utf-8", scratch, [&](PieceSource& repaired_text) {
+    for (std::string_view piece = repaired_text.next(); !piece.empty(); piece = repaired_text.next()) visit(piece);
+  });
+}
+
+void append_plain_text(PieceSource& text, RecordScratch& scratch, SpooledText& out) {
+  append_plain_text(text, "utf-8", scratch, out);
+}
+
 void append_plain_text(std::string_view text, RecordScratch& scratch, SpooledText& out) {
-  std::string_view rest = repaired(text, scratch);
-  for (;;) {
-    const std::size_t empty_line = rest.find("\n\n");
-    out += rest.substr(0, empty_line);
-    if (empty_line == std::string_view::npos) return;
-    rest.remove_prefix(empty_line);
-    while (!rest.empty() && is_ascii_space(rest.front())) rest.remove_prefix(1);
-    end_phrase(out);
-  }
+  ViewPieces pieces(text);
+  append_plain_text(pieces, scratch, out);
 }
 
 void end_phrase(SpooledText& stream) {
   if (!stream.empty() && stream.back() != phrase_end) stream += phrase_end;
 }
 
+void extract_html(PieceSource& html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out) {
+  PeekedPieces page(html);
+  const std::string charset = html_charset(http_content_type, page.peek(charset_prescan_bytes));
+  with_repaired(page, charset, scratch, [&](PieceSource& text) { scratch.html.extract(text, out.url, out); });
+}
+
 void extract_html(std::string_view html, std::string_view http_content_type, RecordScratch& scratch,
                   DocumentText& out) {
-  const std::string charset = html_charset(http_content_type, html);
-  scratch.html.extract(repaired(as_utf8(html, charset, scratch), scratch), out.url, out);
-}
-
-void extract_plain_page(std::string_view page, std::string_view http_content_type, RecordScratch& scratch,
-                        DocumentText& out) {
-  const std::string charset = html_charset(http_content_type, {});
-  append_plain_text(as_utf8(page, charset, scratch), scratch, out.body);
-}
-
-void append_plain_text(PieceSource& text, RecordScratch& scratch, SpooledText& out) {
-  append_plain_text(whole_text(text), scratch, out);
-}
-
-void extract_html(PieceSource& html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out) {
-  extract_html(whole_text(html), http_content_type, scratch, out);
+  ViewPieces pieces(html);
+  extract_html(pieces, http_content_type, scratch, out);
 }
 
 void extract_plain_page(PieceSource& page, std::string_view http_content_type, RecordScratch& scratch,
                         DocumentText& out) {
-  extract_plain_page(whole_text(page), http_content_type, scratch, out);
+  append_plain_text(page, html_charset(http_content_type, {}), scratch, out.body);
+}
+
+void extract_plain_page(std::string_view page, std::string_view http_content_type, RecordScratch& scratch,
+                        DocumentText& out) {
+  ViewPieces pieces(page);
+  extract_plain_page(pieces, http_content_type, scratch, out);
 }
 
 }  // namespace quern

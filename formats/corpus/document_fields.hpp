@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out
 /// character.
 void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out);
 
+/// Calls visit(std::string_view) for consecutive pieces of the text, repaired and counted.
+void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit);
+
 /// Appends text without markup, repaired: an empty line ends a phrase.
 void append_plain_text(PieceSource& text, RecordScratch& scratch, SpooledText& out);
 void append_plain_text(std::string_view text, RecordScratch& scratch, SpooledText& out);
@@ -32,7 +36,7 @@ void append_plain_text(std::string_view text, RecordScratch& scratch, SpooledTex
 void end_phrase(SpooledText& stream);
 
 /// Takes title, text and links out of a page. Its bytes are in the charset that the page, or the HTTP header
-/// Content-Type, names; `html` must not lie in scratch.text.
+/// Content-Type, names; `html` must not lie in scratch.text or scratch.converted.
 void extract_html(PieceSource& html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
 void extract_html(std::string_view html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
 

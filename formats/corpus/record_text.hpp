@@ -2,6 +2,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,15 +23,20 @@ class RecordText {
   template <std::convertible_to<std::string_view> Text>
   RecordText(const Text& whole) : view_(whole), size_(view_.size()) {}
   /// A spooled record; the spool must outlive this and stay as it is.
-  explicit RecordText(const Spool& spool, std::size_t piece_bytes = SpoolPieces::default_piece_bytes);
+  explicit RecordText(const Spool& spool, std::size_t piece_bytes = default_piece_bytes);
 
   std::uint64_t size() const { return size_; }
   /// True if head() is the whole record.
   bool is_whole() const { return spool_ == nullptr; }
   /// The whole record, or its first head_bytes.
   std::string_view head() const { return spool_ == nullptr ? view_ : std::string_view(head_); }
-  /// The bytes from `offset` on. The source must not outlive this.
-  std::unique_ptr<PieceSource> pieces(std::uint64_t offset = 0) const;
+  /// The bytes from `begin` on, or those before `end`. The source must not outlive this.
+  std::unique_ptr<PieceSource> pieces(std::uint64_t begin = 0) const { return pieces(begin, size_); }
+  std::unique_ptr<PieceSource> pieces(std::uint64_t begin, std::uint64_t end) const;
+  /// Where the bytes from `begin` to `end` end without white space at their end.
+  std::uint64_t trimmed_end(std::uint64_t begin, std::uint64_t end) const;
+  /// Fills `to` with bytes from `offset` on, which must all be there.
+  void read_at(std::uint64_t offset, std::span<char> to) const;
 
  private:
   std::string_view view_;

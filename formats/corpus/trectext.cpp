@@ -7,7 +7,7 @@
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
-#include "quern/text/utf8.hpp"
+#include "quern/text/text_window.hpp"
 
 namespace quern {
 namespace {
@@ -21,23 +21,45 @@ bool is_one_of(const std::array<std::string_view, n>& names, std::string_view na
   return std::any_of(names.begin(), names.end(), [&](std::string_view one) { return equals_ignoring_case(name, one); });
 }
 
+/// No reference is looked for in more bytes.
+constexpr std::size_t max_reference_bytes = 16;
+
 /// Walks over the tags of one record and sends the text between them where it belongs.
 class RecordWalk {
  public:
-  RecordWalk(std::string_view record, DocumentText& out) : record_(record), tags_(record), out_(out) {}
+  explicit RecordWalk(DocumentText& out) : out_(out) {}
 
-  /// Takes the sections; gives the docno, or the id of <DOC>.
-  std::string_view run() {
-    std::size_t at = 0;
-    for (SgmlTag tag; tags_.next(at, tag); at = tag.end) {
-      put_text(record_.substr(at, tag.begin - at));
-      if (!tag.name.empty()) meet(tag);
-    }
-    put_text(record_.substr(at));
-    return docno_.empty() ? doc_id_ : docno_;
+  void append(std::string_view piece) {
+    window_.append(piece, [this](std::string_view window) { return walk(window, false); });
   }
+  void finish() {
+    window_.finish([this](std::string_view window) { return walk(window, true); });
+    end_docno();
+  }
+  /// The docno, or the id of <DOC>.
+  const std::string& docno() const { return docno_.empty() ? doc_id_ : docno_; }
 
  private:
+  /// Takes the sections as far as the window decides them; gives how far.
+  std::size_t walk(std::string_view window, bool ends) {
+    tags_.move(passed_, window, ends);
+    passed_ = 0;
+    for (SgmlTag tag; tags_.next(passed_, tag); passed_ = tag.end) {
+      put_text(window.substr(passed_, tag.begin - passed_));
+      end_docno();
+      if (!tag.name.empty()) meet(tag);
+    }
+    std::string_view text = window.substr(passed_, std::min(tags_.undecided(), window.size()) - passed_);
+    if (!ends) text = without_open_reference(text);
+    put_text(text);
+    return passed_ += text.size();
+  }
+
+  static std::string_view without_open_reference(std::string_view text) {
+    const std::size_t from = text.size() - std::min(text.size(), max_reference_bytes);
+    return text.substr(0, text.find('&', from));
+  }
+
   void meet(const SgmlTag& tag) {
     if (is_one_of(body_names, tag.name)) {
       enter(tag, &out_.body);
@@ -68,18 +90,25 @@ class RecordWalk {
   }
 
   void put_text(std::string_view text) {
-    if (in_docno_ && docno_.empty()) docno_ = trim(text);
+    if (in_docno_ && docno_text_.size() < RecordText::max_in_memory) docno_text_ += text;
     if (!section_) return;
     plain_.clear();
     append_without_references(text, plain_);
     section_->append(plain_);
   }
 
-  std::string_view record_;
-  SgmlTagScanner tags_;
+  void end_docno() {
+    if (docno_.empty()) docno_ = trim(docno_text_);
+    docno_text_.clear();
+  }
+
   DocumentText& out_;
-  std::string_view docno_;
-  std::string_view doc_id_;
+  TextWindow window_;
+  SgmlTagScanner tags_;
+  std::size_t passed_ = 0;  ///< bytes of the window that are done with
+  std::string docno_text_;  ///< the text of DOCNO since the last tag
+  std::string docno_;
+  std::string doc_id_;
   bool in_docno_ = false;
   std::string plain_;               ///< text without its references
   SpooledText* section_ = nullptr;  ///< where text goes now; null: nowhere
@@ -94,14 +123,14 @@ class TrecTextFormat : public CorpusFormat {
     return make_trec_record_finder(limits);
   }
 
-  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
-    const std::string_view record = text.head();
+  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
-    scratch.repaired_utf8 += repair_utf8(record, scratch.converted);
+    RecordWalk walk(out);
+    for_each_repaired(*record.pieces(), scratch, [&](std::string_view piece) { walk.append(piece); });
+    walk.finish();
     ParsedRecord result;
-    const std::string_view docno = RecordWalk(scratch.converted, out).run();
-    if (docno.empty()) return bad_record("it has no <DOCNO>");
-    set_docno(docno, scratch, out, result);
+    if (walk.docno().empty()) return bad_record("it has no <DOCNO>");
+    set_docno(walk.docno(), scratch, out, result);
     return result;
   }
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
@@ -10,18 +11,18 @@
 namespace quern {
 namespace {
 
-/// The parts of a record, as views of it.
+/// The parts of a record before the page, as views of its head.
 struct Parts {
   bool has_docno = false;
   std::string_view docno;
   std::string_view header;
-  std::string_view page;
+  std::size_t page_begin = 0;  ///< where in the record
 };
 
 /// Parts what follows <DOCHDR> into header and page. A header without its end tag ends before the line that
 /// begins with a tag.
-void split_behind_dochdr(std::string_view record, std::size_t begin, SgmlTagScanner& tags, Parts& parts) {
-  std::size_t end = std::min(record.find("\n<", begin), record.size());
+void split_behind_dochdr(std::string_view head, std::size_t begin, SgmlTagScanner& tags, Parts& parts) {
+  std::size_t end = std::min(head.find("\n<", begin), head.size());
   std::size_t page_begin = end;
   SgmlTag tag;
   for (std::size_t at = begin; tags.next(at, tag); at = tag.end) {
@@ -30,8 +31,8 @@ void split_behind_dochdr(std::string_view record, std::size_t begin, SgmlTagScan
     page_begin = tag.end;
     break;
   }
-  parts.header = record.substr(begin, end - begin);
-  parts.page = record.substr(page_begin);
+  parts.header = head.substr(begin, end - begin);
+  parts.page_begin = page_begin;
 }
 
 bool begins_page(const SgmlTag& tag) {
@@ -39,24 +40,24 @@ bool begins_page(const SgmlTag& tag) {
 }
 
 /// Reads the tags up to DOCHDR, or up to the page where there is none.
-Parts split_trecweb(std::string_view record) {
+Parts split_trecweb(std::string_view head) {
   Parts parts;
-  SgmlTagScanner tags(record);
+  SgmlTagScanner tags(head);
   SgmlTag tag;
   bool is_docno_open = false;
   for (std::size_t at = 0; tags.next(at, tag) && !begins_page(tag); at = tag.end) {
     if (equals_ignoring_case(tag.name, "dochdr") && !tag.closing) {
-      split_behind_dochdr(record, tag.end, tags, parts);
+      split_behind_dochdr(head, tag.end, tags, parts);
       break;
     }
     if (!equals_ignoring_case(tag.name, "docno")) continue;
     if (!tag.closing && !parts.has_docno) {
-      const std::size_t end = std::min(record.find('<', tag.end), record.size());
-      parts.docno = record.substr(tag.end, end - tag.end);
-      parts.page = record.substr(end);
+      const std::size_t end = std::min(head.find('<', tag.end), head.size());
+      parts.docno = head.substr(tag.end, end - tag.end);
+      parts.page_begin = end;
       parts.has_docno = is_docno_open = true;
     } else if (tag.closing && is_docno_open) {
-      parts.page = record.substr(tag.end);
+      parts.page_begin = tag.end;
       is_docno_open = false;
     }
   }
@@ -73,15 +74,34 @@ std::string_view url_of(std::string_view& header) {
   return is_url ? word : std::string_view();
 }
 
-/// Without the record's end tag, which HTML doesn't know.
-std::string_view without_doc_end(std::string_view page) {
-  page = trim(page);
+/// Where the page ends that begins at `begin`: before white space and the record's end tag, which HTML doesn't know.
+std::uint64_t page_end(const RecordText& record, std::uint64_t begin) {
   constexpr std::string_view end_tag = "</doc>";
-  if (page.size() >= end_tag.size() && equals_ignoring_case(page.substr(page.size() - end_tag.size()), end_tag)) {
-    page.remove_suffix(end_tag.size());
-  }
-  return page;
+  const std::uint64_t end = record.trimmed_end(begin, record.size());
+  if (end - begin < end_tag.size()) return end;
+  std::array<char, end_tag.size()> last;
+  record.read_at(end - last.size(), last);
+  return equals_ignoring_case({last.data(), last.size()}, end_tag) ? end - last.size() : end;
 }
+
+/// A text without the white space before it.
+class TrimmedPieces final : public PieceSource {
+ public:
+  explicit TrimmedPieces(PieceSource& from) : from_(&from) {}
+  std::string_view next() override {
+    std::string_view piece = from_->next();
+    while (!has_begun_ && !piece.empty()) {
+      while (!piece.empty() && is_ascii_space(piece.front())) piece.remove_prefix(1);
+      has_begun_ = !piece.empty();
+      if (!has_begun_) piece = from_->next();
+    }
+    return piece;
+  }
+
+ private:
+  PieceSource* from_;
+  bool has_begun_ = false;
+};
 
 class TrecWebFormat : public CorpusFormat {
  public:
@@ -100,15 +120,16 @@ class TrecWebFormat : public CorpusFormat {
     return make_trec_record_finder(limits);
   }
 
-  ParsedRecord parse(const RecordText& text, RecordScratch& scratch, DocumentText& out) const override {
-    const std::string_view record = text.head();
+  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
     ParsedRecord result;
-    Parts parts = split_trecweb(record);
+    Parts parts = split_trecweb(record.head());
     if (!parts.has_docno) return bad_record("it has no <DOCNO>");
     if (!set_docno(parts.docno, scratch, out, result)) return result;
     set_url(url_of(parts.header), scratch, out);
-    extract_html(without_doc_end(parts.page), parse_http_headers(parts.header).content_type, scratch, out);
+    const auto pieces = record.pieces(parts.page_begin, page_end(record, parts.page_begin));
+    TrimmedPieces page(*pieces);
+    extract_html(page, parse_http_headers(parts.header).content_type, scratch, out);
     return result;
   }
 };

@@ -1,9 +1,15 @@
 #pragma once
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "quern/io/spool.hpp"
 
 namespace quern {
+
+/// Sources that choose the size of their pieces have them of this size, or less.
+inline constexpr std::size_t default_piece_bytes = 256 << 10;
 
 /// A text that may be larger than memory, handed out piece by piece from front to back. Sources wrap each other: one
 /// reads a record, one undoes its compression, one converts its characters, and each holds a piece at a time.
@@ -25,15 +31,84 @@ class ViewPieces final : public PieceSource {
   std::string_view text_;
 };
 
-/// The bytes of a spool from `begin` on. The spool must outlive the source and stay as it is.
+/// The same text in pieces of at most `max_bytes` bytes.
+class SlicedPieces final : public PieceSource {
+ public:
+  explicit SlicedPieces(PieceSource& from, std::size_t max_bytes = default_piece_bytes)
+      : from_(&from), max_bytes_(max_bytes) {}
+  std::string_view next() override {
+    if (rest_.empty()) rest_ = from_->next();
+    const std::string_view piece = rest_.substr(0, max_bytes_);
+    rest_.remove_prefix(piece.size());
+    return piece;
+  }
+
+ private:
+  PieceSource* from_;
+  std::size_t max_bytes_;
+  std::string_view rest_;
+};
+
+/// The same text, of which the front can be looked at first.
+class PeekedPieces final : public PieceSource {
+ public:
+  explicit PeekedPieces(PieceSource& from) : from_(&from) {}
+  /// The text's front: `bytes` of it or more, or the whole text where that is less. To be called once, before next().
+  std::string_view peek(std::size_t bytes) {
+    front_ = from_->next();
+    if (front_.size() >= bytes) return front_;
+    while (!front_.empty()) {
+      joined_ += front_;
+      if (joined_.size() >= bytes) break;
+      front_ = from_->next();
+    }
+    return front_ = joined_;
+  }
+  std::string_view next() override { return front_.empty() ? from_->next() : std::exchange(front_, {}); }
+
+ private:
+  PieceSource* from_;
+  std::string_view front_;
+  std::string joined_;
+};
+
+/// A text as a stage changes it: Stage has append(std::string_view piece, std::string& out), which appends what `piece`
+/// becomes to `out`, and finish(std::string& out) for what it held back. All must outlive the source.
+template <class Stage>
+class ChangedPieces final : public PieceSource {
+ public:
+  ChangedPieces(PieceSource& from, Stage& stage, std::string& buffer)
+      : from_(&from), stage_(&stage), buffer_(&buffer) {}
+  std::string_view next() override {
+    buffer_->clear();
+    while (buffer_->empty() && !ended_) {
+      const std::string_view piece = from_->next();
+      ended_ = piece.empty();
+      if (ended_) {
+        stage_->finish(*buffer_);
+      } else {
+        stage_->append(piece, *buffer_);
+      }
+    }
+    return *buffer_;
+  }
+
+ private:
+  PieceSource* from_;
+  Stage* stage_;
+  std::string* buffer_;
+  bool ended_ = false;
+};
+
+/// The bytes of a spool from `begin` to `end`. The spool must outlive the source and stay as it is.
 class SpoolPieces final : public PieceSource {
  public:
-  static constexpr std::size_t default_piece_bytes = 256 << 10;
-
   explicit SpoolPieces(const Spool& spool, std::uint64_t begin = 0, std::size_t piece_bytes = default_piece_bytes)
-      : spool_(&spool), at_(begin), piece_bytes_(piece_bytes) {}
+      : SpoolPieces(spool, begin, spool.size(), piece_bytes) {}
+  SpoolPieces(const Spool& spool, std::uint64_t begin, std::uint64_t end, std::size_t piece_bytes)
+      : spool_(&spool), at_(begin), end_(end), piece_bytes_(piece_bytes) {}
   std::string_view next() override {
-    piece_.resize(std::min<std::uint64_t>(piece_bytes_, spool_->size() - at_));
+    piece_.resize(std::min<std::uint64_t>(piece_bytes_, end_ - at_));
     spool_->read_at(at_, piece_);
     at_ += piece_.size();
     return {reinterpret_cast<const char*>(piece_.data()), piece_.size()};
@@ -41,7 +116,7 @@ class SpoolPieces final : public PieceSource {
 
  private:
   const Spool* spool_;
-  std::uint64_t at_;
+  std::uint64_t at_, end_;
   std::size_t piece_bytes_;
   Bytes piece_;
 };

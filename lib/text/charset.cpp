@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/text/utf8.hpp"
@@ -13,7 +14,6 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t prescan_bytes = 1024;
 constexpr std::size_t max_charset_name = 40;
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
@@ -63,7 +63,7 @@ std::optional<std::string> charset_in(std::string_view text) {
 
 /// The charset of the first <meta> that names one, comments skipped.
 std::optional<std::string> charset_of_meta(std::string_view html) {
-  const std::string head = ascii_lowered(html.substr(0, prescan_bytes));
+  const std::string head = ascii_lowered(html.substr(0, charset_prescan_bytes));
   const std::string_view text = head;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at)) {
     const std::string_view rest = text.substr(at);
@@ -85,38 +85,6 @@ std::optional<std::string> charset_of_mark(std::string_view text) {
   if (starts_with(text, "\xFF\xFE")) return "utf-16le";
   return {};
 }
-
-/// An iconv descriptor for conversion to UTF-8.
-class Converter {
- public:
-  explicit Converter(const std::string& charset) : descriptor_(iconv_open("UTF-8", charset.c_str())) {}
-  ~Converter() {
-    if (known()) iconv_close(descriptor_);
-  }
-  Converter(const Converter&) = delete;
-  Converter& operator=(const Converter&) = delete;
-
-  bool known() const { return descriptor_ != reinterpret_cast<iconv_t>(-1); }
-
-  /// Converts what it can of `in` and takes it off, appending to `out`. False if it met bytes that mean nothing.
-  bool convert(std::string_view& in, std::string& out) const {
-    std::array<char, 16 << 10> buffer;
-    while (!in.empty()) {
-      char* from = const_cast<char*>(in.data());
-      char* to = buffer.data();
-      std::size_t left = in.size(), room = buffer.size();
-      const std::size_t result = iconv(descriptor_, &from, &left, &to, &room);
-      const int reason = errno;
-      out.append(buffer.data(), buffer.size() - room);
-      in.remove_prefix(in.size() - left);
-      if (result == static_cast<std::size_t>(-1) && reason != E2BIG) return false;
-    }
-    return true;
-  }
-
- private:
-  iconv_t descriptor_;
-};
 
 /// Keeps from iconv what it would take for an instruction: "" (the locale's charset), "//IGNORE".
 bool is_charset_name(std::string_view name) {
@@ -142,17 +110,83 @@ std::string html_charset(std::string_view http_content_type, std::string_view ht
 
 bool to_utf8(std::string_view in, std::string_view charset, std::string& out) {
   out.clear();
-  const std::string name = canonical(charset);
-  if (name == "utf-8" || !is_charset_name(name)) return false;
-  const Converter converter(name);
-  if (!converter.known()) return false;
-  if (charset_of_mark(in) == name) in.remove_prefix(2);
+  CharsetConverter converter(charset);
+  if (!converter.converts()) return false;
   out.reserve(in.size() + in.size() / 8);
-  while (!converter.convert(in, out)) {
-    out += replacement_character;
-    in.remove_prefix(std::min(unit_bytes(name), in.size()));
-  }
+  converter.append(in, out);
+  converter.finish(out);
   return true;
+}
+
+/// An iconv descriptor for conversion to UTF-8.
+struct CharsetConverter::Descriptor {
+  /// How a conversion ended.
+  enum class End { all_converted, meets_part_of_character, meets_nonsense };
+
+  explicit Descriptor(iconv_t of_iconv) : descriptor(of_iconv) {}
+  ~Descriptor() { iconv_close(descriptor); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  /// Converts what it can of `in` and takes it off, appending to `out`.
+  End convert(std::string_view& in, std::string& out) const {
+    std::array<char, 16 << 10> buffer;
+    while (!in.empty()) {
+      char* from = const_cast<char*>(in.data());
+      char* to = buffer.data();
+      std::size_t left = in.size(), room = buffer.size();
+      const std::size_t result = iconv(descriptor, &from, &left, &to, &room);
+      const int reason = errno;
+      out.append(buffer.data(), buffer.size() - room);
+      in.remove_prefix(in.size() - left);
+      if (result != static_cast<std::size_t>(-1) || reason == E2BIG) continue;
+      return reason == EINVAL ? End::meets_part_of_character : End::meets_nonsense;
+    }
+    return End::all_converted;
+  }
+
+  iconv_t descriptor;
+};
+
+CharsetConverter::CharsetConverter(std::string_view charset) : charset_(canonical(charset)) {
+  if (charset_ == "utf-8" || !is_charset_name(charset_)) return;
+  const iconv_t descriptor = iconv_open("UTF-8", charset_.c_str());
+  if (descriptor != reinterpret_cast<iconv_t>(-1)) descriptor_ = std::make_unique<Descriptor>(descriptor);
+}
+
+CharsetConverter::~CharsetConverter() = default;
+
+void CharsetConverter::append(std::string_view piece, std::string& out) {
+  if (held_.empty()) {
+    convert(piece, false, out);
+  } else {
+    const std::string joint = std::exchange(held_, {}).append(piece);
+    convert(joint, false, out);
+  }
+}
+
+void CharsetConverter::finish(std::string& out) { convert(std::exchange(held_, {}), true, out); }
+
+void CharsetConverter::convert(std::string_view bytes, bool ends, std::string& out) {
+  constexpr std::size_t mark_bytes = 2;  // of UTF-16; UTF-8 does not come here
+  if (at_start_) {
+    if (bytes.size() < mark_bytes && !ends) {
+      held_ = bytes;
+      return;
+    }
+    at_start_ = false;
+    if (charset_of_mark(bytes) == charset_) bytes.remove_prefix(mark_bytes);
+  }
+  for (;;) {
+    const Descriptor::End end = descriptor_->convert(bytes, out);
+    if (end == Descriptor::End::all_converted) return;
+    if (end == Descriptor::End::meets_part_of_character && !ends) {
+      held_ = bytes;
+      return;
+    }
+    out += replacement_character;
+    bytes.remove_prefix(std::min(unit_bytes(charset_), bytes.size()));
+  }
 }
 
 }  // namespace quern

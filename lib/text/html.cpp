@@ -5,14 +5,16 @@
 #include <libxml/parserInternals.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/text/html_filter.hpp"
 #include "quern/text/url.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -23,21 +25,46 @@ constexpr int max_dictionary_names = 4096;
 /// Memory that is kept from one page to the next; more is freed.
 constexpr std::size_t kept_bytes = std::size_t{1} << 20;
 
+/// More white space in a row than this is shortened.
+constexpr std::size_t max_white_space = std::size_t{1} << 20;
+
+/// Markup without effect. libxml2 waits for the markup after a text before it hands the text out.
+constexpr std::string_view no_effect = "<!-- -->";
+
 bool is_white_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
 bool is_separator(char c) { return is_white_space(c) || c == phrase_end; }
 
-/// The text on one line: without separators around it, and one space for each run of them.
-std::string collapsed(std::string_view text) {
-  std::string line;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && !is_separator(text[end])) ++end;
-    if (end > at && !line.empty()) line += ' ';
-    line.append(text, at, end - at);
-    at = end + 1;
+/// A text brought to one line as it comes: without separators around it, and one space for each run of them.
+class LineText {
+ public:
+  explicit LineText(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  void clear() {
+    line_.clear();
+    if (line_.capacity() > kept_bytes) line_.shrink_to_fit();
+    is_separated_ = false;
   }
-  return line;
-}
+  void append(std::string_view text) {
+    for (std::size_t at = 0; at < text.size() && line_.size() <= max_bytes_;) {
+      std::size_t end = at;
+      while (end < text.size() && !is_separator(text[end])) ++end;
+      if (end > at) {
+        if (is_separated_ && !line_.empty()) line_ += ' ';
+        line_.append(text, at, end - at);
+        is_separated_ = false;
+      }
+      if (end < text.size()) is_separated_ = true;
+      at = end + 1;
+    }
+  }
+  void separate() { is_separated_ = true; }
+  std::string_view line() const { return cut_at_character(line_, max_bytes_); }
+
+ private:
+  std::size_t max_bytes_;
+  std::string line_;
+  bool is_separated_ = false;
+};
 
 std::string_view text_of(const xmlChar* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
@@ -53,23 +80,31 @@ std::string_view href_of(const xmlChar** attributes) {
 /// One libxml2 parser, and the state of the page after its events so far.
 class HtmlExtractor::Parser {
  public:
-  Parser();
+  explicit Parser(std::size_t part_bytes);
   ~Parser() { free_context(); }
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  void extract(std::string_view html, std::string_view url, DocumentText& out);
+  void extract(PieceSource& html, std::string_view url, DocumentText& out);
   std::uint64_t dropped_links() const { return dropped_links_; }
 
  private:
+  void start_page(std::string_view url, DocumentText& out);
+  void parse_page(PieceSource& html);
+  void end_page();
+
   void free_context();
   void start_context();
+  void parse(std::string_view part, bool ends);
 
+  template <class Act>
+  void guard(Act&& act);
   void on_start(std::string_view name, const xmlChar** attributes);
   void on_end(std::string_view name);
   void on_text(std::string_view text);
 
   void end_phrase();
+  void move_body();
   void start_link(const xmlChar** attributes);
   void end_link();
   bool add_link(const xmlChar** attributes);
@@ -78,22 +113,29 @@ class HtmlExtractor::Parser {
   static Parser& of(void* user) { return *static_cast<Parser*>(user); }
   static xmlSAXHandler handler();
 
+  std::size_t part_bytes_;
   htmlParserCtxtPtr context_ = nullptr;
-  std::string filtered_;
   std::uint64_t dropped_links_ = 0;
 
   // What follows belongs to the page being read.
-  std::string title_, body_;
-  std::vector<Link> links_;
-  std::string* text_ = nullptr;  ///< where text goes: the body or the title
+  HtmlFilter filter_;
+  std::string filtered_;            ///< what libxml2 has not got yet
+  std::size_t filtered_bytes_ = 0;  ///< what it has
+  std::exception_ptr problem_;      ///< thrown in one of its callbacks
+  DocumentText* out_ = nullptr;
+  bool in_title_ = false;
+  LineText title_{std::string::npos};
+  std::string body_;             ///< the body's end, with all white space that may have to go
+  std::size_t enough_body_ = 0;  ///< when more of it is there, what is sound moves on
   std::string base_;
   bool has_base_ = false;
   bool in_link_ = false;
-  std::size_t link_ = 0, link_begin_ = 0;  ///< the open link's number, and where in the body its text begins
-  std::size_t link_bytes_ = 0;
+  std::uint64_t link_ = 0;             ///< the open link's number
+  LineText anchor_{max_anchor_bytes};  ///< its text
+  std::size_t link_bytes_ = 0, anchor_bytes_ = 0;
 };
 
-HtmlExtractor::Parser::Parser() {
+HtmlExtractor::Parser::Parser(std::size_t part_bytes) : part_bytes_(part_bytes) {
   static std::once_flag once;
   std::call_once(once, xmlInitParser);
 }
@@ -101,11 +143,13 @@ HtmlExtractor::Parser::Parser() {
 xmlSAXHandler HtmlExtractor::Parser::handler() {
   xmlSAXHandler sax{};
   sax.startElement = [](void* user, const xmlChar* name, const xmlChar** attributes) {
-    of(user).on_start(text_of(name), attributes);
+    of(user).guard([&] { of(user).on_start(text_of(name), attributes); });
   };
-  sax.endElement = [](void* user, const xmlChar* name) { of(user).on_end(reinterpret_cast<const char*>(name)); };
+  sax.endElement = [](void* user, const xmlChar* name) {
+    of(user).guard([&] { of(user).on_end(reinterpret_cast<const char*>(name)); });
+  };
   sax.characters = [](void* user, const xmlChar* text, int size) {
-    of(user).on_text({reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)});
+    of(user).guard([&] { of(user).on_text({reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)}); });
   };
   sax.ignorableWhitespace = sax.characters;
   return sax;
@@ -116,9 +160,19 @@ void HtmlExtractor::Parser::free_context() {
   context_ = nullptr;
 }
 
-/// Brings the parser to the start of a page and hands it the filtered page, which it copies.
+/// Does what an event of libxml2 asks for. C code must not see exceptions: parse() throws them on.
+template <class Act>
+void HtmlExtractor::Parser::guard(Act&& act) {
+  if (problem_) return;
+  try {
+    act();
+  } catch (...) {
+    problem_ = std::current_exception();
+  }
+}
+
+/// Brings the parser to the start of a page and hands it the first part of the filtered page, which it copies.
 void HtmlExtractor::Parser::start_context() {
-  if (filtered_.size() > INT_MAX) throw InvalidArgument("a page is too long for libxml2: use a lower --max-document");
   if (context_ != nullptr && xmlDictSize(context_->dict) > max_dictionary_names) free_context();
   if (context_ == nullptr) {
     xmlSAXHandler sax = handler();
@@ -136,30 +190,66 @@ void HtmlExtractor::Parser::start_context() {
   context_->options |= XML_PARSE_HUGE;
 }
 
-void HtmlExtractor::Parser::extract(std::string_view html, std::string_view url, DocumentText& out) {
+void HtmlExtractor::Parser::parse(std::string_view part, bool ends) {
+  htmlParseChunk(context_, part.data(), static_cast<int>(part.size()), ends ? 1 : 0);
+  if (problem_) std::rethrow_exception(std::exchange(problem_, {}));
+}
+
+void HtmlExtractor::Parser::extract(PieceSource& html, std::string_view url, DocumentText& out) {
+  start_page(url, out);
+  try {
+    parse_page(html);
+  } catch (...) {
+    free_context();
+    throw;
+  }
+  end_page();
+}
+
+void HtmlExtractor::Parser::start_page(std::string_view url, DocumentText& out) {
+  out.title.clear();
+  out.body.clear();
+  out.links.clear();
+  out_ = &out;
+  filter_.clear();
+  filtered_.clear();
+  filtered_bytes_ = 0;
   title_.clear();
   body_.clear();
-  links_.clear();
-  text_ = &body_;
+  enough_body_ = default_piece_bytes;
   base_ = url;
-  has_base_ = in_link_ = false;
-  link_bytes_ = 0;
-  filter_html(html, filtered_);
-  start_context();
-  // All in one go: given a page in pieces, libxml2 looks for the end of a long tag again with each piece.
-  htmlParseChunk(context_, nullptr, 0, 1);
-  if (filtered_.size() > kept_bytes) {
-    free_context();
-    std::string().swap(filtered_);
+  in_title_ = has_base_ = in_link_ = false;
+  link_bytes_ = anchor_bytes_ = 0;
+}
+
+/// Hands the filtered page to libxml2 part by part. Parts end outside of tags and references, so that it reads each
+/// at once and has nothing to look for the end of again.
+void HtmlExtractor::Parser::parse_page(PieceSource& html) {
+  const auto parse_filtered = [&](bool ends) {
+    if (!ends) filtered_ += no_effect;
+    const bool starts = filtered_bytes_ == 0;
+    if (starts) start_context();
+    filtered_bytes_ += filtered_.size();
+    parse(starts ? std::string_view() : filtered_, ends);
+    filtered_.clear();
+  };
+  for (std::string_view piece = html.next(); !piece.empty(); piece = html.next()) {
+    if (filtered_.size() >= part_bytes_) parse_filtered(false);
+    filter_.append(piece, filtered_);
   }
+  filter_.finish(filtered_);
+  parse_filtered(true);
+}
+
+void HtmlExtractor::Parser::end_page() {
   end_link();
   while (!body_.empty() && is_separator(body_.back())) body_.pop_back();
-  out.title.clear();
-  out.title.append(collapsed(title_));
-  out.body.clear();
-  out.body.append(body_);
-  out.links.clear();
-  for (const Link& link : links_) out.links.append(link.url, link.anchor);
+  out_->body.append(body_);
+  out_->title.append(title_.line());
+  if (filtered_bytes_ > kept_bytes) {
+    free_context();
+    for (std::string* text : {&filtered_, &body_}) std::string().swap(*text);
+  }
 }
 
 void HtmlExtractor::Parser::on_start(std::string_view name, const xmlChar** attributes) {
@@ -167,45 +257,66 @@ void HtmlExtractor::Parser::on_start(std::string_view name, const xmlChar** attr
   if (name == "a") start_link(attributes);
   if (name == "area") add_link(attributes);
   if (name == "base") set_base(attributes);
-  if (name == "title") text_ = &title_;
+  if (name == "title") in_title_ = true;
 }
 
 void HtmlExtractor::Parser::on_end(std::string_view name) {
   if (name == "a") end_link();
-  if (name == "title") text_ = &body_;
+  if (name == "title") in_title_ = false;
 }
 
-void HtmlExtractor::Parser::on_text(std::string_view text) { text_->append(text); }
+void HtmlExtractor::Parser::on_text(std::string_view text) {
+  if (in_title_) {
+    title_.append(text);
+    return;
+  }
+  body_ += text;
+  if (in_link_) anchor_.append(text);
+  if (body_.size() > enough_body_) move_body();
+}
 
 void HtmlExtractor::Parser::end_phrase() {
   while (!body_.empty() && is_white_space(body_.back())) body_.pop_back();
-  // The blanks that are gone may have stood before the open link's text.
-  link_begin_ = std::min(link_begin_, body_.size());
-  if (!body_.empty() && body_.back() != phrase_end) body_.push_back(phrase_end);
+  if (!body_.empty() && body_.back() != phrase_end) body_ += phrase_end;
+  anchor_.separate();
+}
+
+/// Moves the body's text on, all but its end: at least a byte that is no white space stays, if there is one.
+void HtmlExtractor::Parser::move_body() {
+  const auto last = std::find_if_not(body_.rbegin(), body_.rend(), is_white_space);
+  const auto moved = static_cast<std::size_t>(body_.rend() - last);
+  if (moved > 1) {
+    out_->body.append(std::string_view(body_).substr(0, moved - 1));
+    body_.erase(0, moved - 1);
+  }
+  body_.resize(std::min(body_.size(), max_white_space));
+  enough_body_ = body_.size() + default_piece_bytes;
 }
 
 void HtmlExtractor::Parser::start_link(const xmlChar** attributes) {
   if (!add_link(attributes)) return;
   in_link_ = true;
-  link_ = links_.size() - 1;
-  link_begin_ = body_.size();
+  link_ = out_->links.count() - 1;
+  anchor_.clear();
 }
 
 void HtmlExtractor::Parser::end_link() {
   if (!in_link_) return;
   in_link_ = false;
-  links_[link_].anchor = collapsed(std::string_view(body_).substr(link_begin_));
+  const std::string_view text = cut_at_character(anchor_.line(), max_link_bytes - anchor_bytes_);
+  anchor_bytes_ += text.size();
+  out_->links.set_anchor(link_, text);
 }
 
 bool HtmlExtractor::Parser::add_link(const xmlChar** attributes) {
-  std::string url = resolve_url(base_, href_of(attributes));
+  const std::string url = resolve_url(base_, href_of(attributes));
   if (url.empty()) return false;
-  if (links_.size() >= max_links || link_bytes_ + url.size() > max_link_bytes) {
+  if (out_->links.count() >= max_links || link_bytes_ + url.size() > max_link_bytes) {
     ++dropped_links_;
     return false;
   }
   link_bytes_ += url.size();
-  links_.push_back({std::move(url), {}});
+  out_->links.append(url);
   return true;
 }
 
@@ -215,11 +326,17 @@ void HtmlExtractor::Parser::set_base(const xmlChar** attributes) {
   if (std::string resolved = resolve_url(base_, href_of(attributes)); !resolved.empty()) base_ = std::move(resolved);
 }
 
-HtmlExtractor::HtmlExtractor() : parser_(std::make_unique<Parser>()) {}
+HtmlExtractor::HtmlExtractor(std::size_t part_bytes) : parser_(std::make_unique<Parser>(part_bytes)) {}
 HtmlExtractor::~HtmlExtractor() = default;
 
-void HtmlExtractor::extract(std::string_view html, std::string_view url, DocumentText& out) {
+void HtmlExtractor::extract(PieceSource& html, std::string_view url, DocumentText& out) {
   parser_->extract(html, url, out);
+}
+
+void HtmlExtractor::extract(std::string_view html, std::string_view url, DocumentText& out) {
+  ViewPieces whole(html);
+  SlicedPieces pieces(whole);
+  extract(pieces, url, out);
 }
 
 std::uint64_t HtmlExtractor::dropped_links() const { return parser_->dropped_links(); }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "quern/io/piece_source.hpp"
 #include "quern/text/document_text.hpp"
 
 namespace quern {
@@ -13,8 +14,8 @@ namespace quern {
 std::string html_parser_version();
 
 /// Takes the text and the links out of HTML pages, with libxml2's push parser and no tree. One per thread, for any
-/// number of pages. Time is linear in the page's size and memory bounded by a small multiple of it, whatever the page
-/// holds.
+/// number of pages. Time is linear in the page's size and memory does not depend on it, whatever the page holds
+/// (html_filter.hpp says what is left out of very long tags and titles).
 ///
 /// - title: the first <title> that isn't a picture's (in <svg>).
 /// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags separate
@@ -24,17 +25,21 @@ std::string html_parser_version();
 ///   <a> does not nest: a new one ends the one before.
 class HtmlExtractor {
  public:
-  /// More links, or more bytes of links, in one page are dropped and counted.
+  /// More links, or more bytes of their URLs, in one page are dropped and counted.
   static constexpr std::size_t max_links = std::size_t{1} << 17;
   static constexpr std::size_t max_link_bytes = std::size_t{16} << 20;
+  /// The text of a link is cut after so many bytes, and the texts of all links of a page after max_link_bytes.
+  static constexpr std::size_t max_anchor_bytes = std::size_t{1} << 20;
 
-  HtmlExtractor();
+  /// The filtered page goes to libxml2 in parts of about `part_bytes` bytes; tests have small ones.
+  explicit HtmlExtractor(std::size_t part_bytes = default_piece_bytes);
   ~HtmlExtractor();
   HtmlExtractor(const HtmlExtractor&) = delete;
   HtmlExtractor& operator=(const HtmlExtractor&) = delete;
 
   /// Sets out.title, out.body and out.links, leaves the rest. `html` is the output of repair_utf8; a charset that the
   /// page declares is ignored. `url` is the page's own address, or empty. Throws Error if libxml2 fails.
+  void extract(PieceSource& html, std::string_view url, DocumentText& out);
   void extract(std::string_view html, std::string_view url, DocumentText& out);
 
   /// Links dropped so far because their page had too many.

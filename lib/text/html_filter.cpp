@@ -5,6 +5,8 @@
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/text/references.hpp"
+#include "quern/text/text_window.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -32,256 +34,450 @@ bool same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-class Filter {
- public:
-  Filter(std::string_view html, std::string& out) : html_(html), out_(out) {}
+constexpr std::string_view title_end_tag = "</title>";
 
-  void run() {
-    while (at_ < html_.size()) {
-      const std::size_t markup = std::min(html_.find('<', at_), html_.size());
-      put_text(html_.substr(at_, markup - at_));
-      at_ = markup;
-      if (at_ < html_.size()) pass_markup();
-    }
-  }
+bool may_belong_to_reference(char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '#'; }
+
+/// How much of `text` does not depend on what follows it: what is left may begin a reference or a character.
+std::size_t decided_bytes(std::string_view text) {
+  const std::size_t whole = text.size() - partial_character_bytes(text);
+  if (whole < text.size()) return whole;
+  std::size_t begin = text.size();
+  while (begin > 0 && may_belong_to_reference(text[begin - 1])) --begin;
+  const bool is_open = begin > 0 && text[begin - 1] == '&' && text.size() - begin < HtmlFilter::max_look_ahead;
+  return is_open ? begin - 1 : text.size();
+}
+
+}  // namespace
+
+/// A page being filtered: the window of it that is at hand, and what is known from before.
+class HtmlFilter::State {
+ public:
+  void append(std::string_view piece, std::string& out);
+  void finish(std::string& out);
 
  private:
-  /// What `out` ends with.
+  /// What the text before ends with.
   enum class Ending { text, space, phrase };
+  /// What the next byte of the page belongs to.
+  enum class Place { text, comment, declaration, raw_text, long_tag };
+  /// The same, in a long tag.
+  enum class TagPlace { tag_name, between_attributes, name, after_name, before_value, quoted_value, bare_value };
 
-  char byte(std::size_t at) const { return at < html_.size() ? html_[at] : '\0'; }
-
-  void put_text(std::string_view text) {
-    if (ending_ != Ending::text) {
-      while (!text.empty() && is_html_blank(text.front())) text.remove_prefix(1);
-    }
-    if (text.empty()) return;
-    append_with_whole_references(text, out_);
-    ending_ = is_html_blank(text.back()) ? Ending::space : Ending::text;
-  }
-
-  /// Copies text in which a < begins no tag.
-  void put_text_with_tags(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('<'), text.size());
-      append_with_whole_references(text.substr(0, end), out_);
-      if (end < text.size()) out_ += "&lt;";
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-  }
-
-  void separate() {
-    if (ending_ != Ending::text) return;
-    out_ += ' ';
-    ending_ = Ending::space;
-  }
-
-  void end_phrase() {
-    if (ending_ == Ending::phrase) return;
-    out_ += "<br>";
-    ending_ = Ending::phrase;
-  }
-
-  void end_link() {
-    if (in_link_) out_ += "</a>";
-    in_link_ = false;
-  }
-
-  /// Goes after the next `end`, or to the end of the page where there is none.
-  void skip_past(std::string_view end, std::size_t from) {
-    const std::size_t found = from < html_.size() ? html_.find(end, from) : std::string_view::npos;
-    at_ = found == std::string_view::npos ? html_.size() : found + end.size();
-  }
-
-  void pass_markup() {
-    const char next = byte(at_ + 1);
-    if (is_ascii_letter(next)) {
-      pass_start_tag();
-    } else if (next == '/' && is_ascii_letter(byte(at_ + 2))) {
-      pass_end_tag();
-    } else if (next == '!' && html_.substr(at_, 4) == "<!--") {
-      skip_comment();
-    } else if (next == '!' || next == '?' || next == '/') {
-      skip_past(">", at_ + 2);
-    } else {
-      // Not as it is: with markup dropped after it, it might begin a tag.
-      out_ += "&lt;";
-      ending_ = Ending::text;
-      ++at_;
-    }
-  }
-
-  void skip_comment() {
-    if (byte(at_ + 4) == '>') {
-      at_ += 5;
-    } else if (byte(at_ + 4) == '-' && byte(at_ + 5) == '>') {
-      at_ += 6;
-    } else {
-      skip_past("-->", at_ + 4);
-    }
-  }
-
-  void pass_start_tag() {
-    const std::string_view name = skip_name(1);
-    const TagKind kind = tag_kind(name);
-    const Attributes attributes = skip_attributes();
-    if (kind == TagKind::block) {
-      end_phrase();
-      return;
-    }
-    separate();
-    switch (kind) {
-      case TagKind::link:
-        end_link();
-        in_link_ = put_link("<a ", attributes.href);
-        break;
-      case TagKind::area:
-        put_link("<area ", attributes.href);
-        break;
-      case TagKind::base:
-        put_link("<base ", attributes.href);
-        break;
-      case TagKind::picture:
-        pictures_ += attributes.empty ? 0 : 1;
-        break;
-      case TagKind::raw:
-        if (!attributes.empty) skip_raw_text(name);
-        break;
-      case TagKind::title:
-        if (!attributes.empty) pass_title(name);
-        break;
-      default:
-        break;
-    }
-  }
-
-  void pass_end_tag() {
-    const TagKind kind = tag_kind(skip_name(2));
-    skip_attributes();
-    if (kind == TagKind::block) {
-      end_phrase();
-      return;
-    }
-    separate();
-    if (kind == TagKind::link) end_link();
-    if (kind == TagKind::picture && pictures_ > 0) --pictures_;
-  }
-
-  bool put_link(std::string_view opening, std::string_view href) {
-    if (href.empty()) return false;
-    out_.append(opening).append(href) += '>';
-    return true;
-  }
-
-  /// Copies the page's title, skips others; tags in a title are text. A title without an end tag has none: what
-  /// follows is taken for the page's text.
-  void pass_title(std::string_view name) {
-    if (titles_end_) return;
-    const std::size_t begin = at_;
-    const std::size_t end = skip_raw_text(name);
-    if (end == html_.size()) {
-      at_ = begin;
-      titles_end_ = true;
-    } else if (!has_title_ && pictures_ == 0) {
-      has_title_ = true;
-      out_ += "<title>";
-      put_text_with_tags(html_.substr(begin, end - begin));
-      out_ += "</title>";
-    }
-  }
-
-  /// Goes after the end tag of an element that nothing else ends; gives where that tag begins, the end of the page
-  /// where it is missing.
-  std::size_t skip_raw_text(std::string_view name) {
-    while (at_ < html_.size()) {
-      skip_past("</", at_);
-      const std::size_t end = at_ + name.size();
-      if (end < html_.size() && is(html_[end], ends_attribute) && same_name(html_.substr(at_, name.size()), name)) {
-        const std::size_t tag = at_ - 2;
-        at_ = end;
-        skip_attributes();
-        return tag;
-      }
-    }
-    return html_.size();
-  }
-
-  /// Goes after a tag's opening, "<" or "</", and its name.
-  std::string_view skip_name(std::size_t opening) {
-    const std::size_t begin = at_ + opening;
-    at_ = begin;
-    while (at_ < html_.size() && is(html_[at_], name_byte)) ++at_;
-    return html_.substr(begin, at_ - begin);
-  }
+  // The window of the page. What passes over a part of it gives false, and stays before that part, where it must see
+  // more of the page.
+  std::size_t run(std::string_view window, std::string& out);
+  bool pass();
+  bool pass_text();
+  bool pass_markup();
+  bool pass_start_tag();
+  bool pass_end_tag();
+  bool pass_title();
+  bool pass_raw_text();
+  bool pass_long_tag();
+  /// Goes after the next `end`, where the text begins again.
+  bool skip_past(std::string_view end);
+  /// Goes back to a tag that does not end in the window.
+  bool wait_for_tag(std::size_t begin, std::size_t after_name);
+  bool step_in_long_tag(char c);
 
   struct Attributes {
     std::string_view href;  ///< the first href, name and value as written; empty if there is none
     bool empty = false;     ///< the tag ends in "/>"
+    bool whole = false;     ///< the tag's end is in the window
   };
+  std::string_view skip_name(std::size_t opening);
+  Attributes skip_attributes();
+  std::string_view skip_attribute();
+  void skip_blanks();
+  std::size_t find_raw_end(std::string_view name, std::size_t from) const;
+  std::size_t find_title_end();
 
-  /// Goes after the tag's ">".
-  Attributes skip_attributes() {
-    Attributes found;
-    while (at_ < html_.size()) {
-      const char c = html_[at_];
-      if (c == '>') {
-        ++at_;
-        return found;
-      }
-      found.empty = c == '/';
-      if (found.empty || is_html_blank(c)) {
-        ++at_;
-        continue;
-      }
-      const std::size_t begin = at_;
-      const std::string_view name = skip_attribute();
-      if (found.href.empty() && same_name(name, "href")) found.href = html_.substr(begin, at_ - begin);
-    }
-    // The page ends within the tag, which counts as if it weren't there.
-    return {};
-  }
+  // What goes out.
+  void put_text(std::string_view text);
+  void put_text_with_tags(std::string_view text);
+  void separate();
+  void end_phrase();
+  void end_link();
+  bool put_link(std::string_view opening, std::string_view href);
 
-  void skip_blanks() {
-    while (at_ < html_.size() && is_html_blank(html_[at_])) ++at_;
-  }
+  char byte(std::size_t at) const { return at < html_.size() ? html_[at] : '\0'; }
 
-  /// Goes after an attribute and gives its name; a value whose quote isn't closed takes the rest of the page.
-  std::string_view skip_attribute() {
-    const std::size_t begin = at_++;
-    while (at_ < html_.size() && !is(html_[at_], ends_attribute)) ++at_;
-    const std::size_t end = at_;
-    skip_blanks();
-    if (byte(at_) != '=') {
-      at_ = end;
-      return html_.substr(begin, end - begin);
-    }
-    ++at_;
-    skip_blanks();
-    const char quote = byte(at_);
-    if (quote == '"' || quote == '\'') {
-      skip_past(std::string_view(&quote, 1), at_ + 1);
-    } else {
-      while (at_ < html_.size() && !is(html_[at_], ends_value)) ++at_;
-    }
-    return html_.substr(begin, end - begin);
-  }
-
-  std::string_view html_;
-  std::string& out_;
-  std::size_t at_ = 0;
+  TextWindow page_;
+  std::string_view html_;  ///< the window
+  std::size_t at_ = 0;     ///< where in it
+  bool ends_ = false;      ///< nothing follows the window
+  std::string* out_ = nullptr;
+  Place place_ = Place::text;
+  std::string raw_name_;  ///< of the element whose raw text it is
+  TagPlace tag_place_ = TagPlace::tag_name;
+  char quote_ = '\0';
+  /// No end tag of a title begins in the window from `title_end_from_` to `title_end_`.
+  std::size_t title_end_from_ = 0, title_end_ = 0;
   Ending ending_ = Ending::phrase;
-  bool in_link_ = false, has_title_ = false;
-  /// No end tag of a title is left.
-  bool titles_end_ = false;
+  bool in_text_ = false;  ///< some text since the last markup went out
+  bool in_link_ = false, has_title_ = false, has_begun_ = false;
   std::size_t pictures_ = 0;
 };
 
-}  // namespace
+void HtmlFilter::State::append(std::string_view piece, std::string& out) {
+  page_.append(piece, [&](std::string_view window) { return run(window, out); });
+}
+
+void HtmlFilter::State::finish(std::string& out) {
+  ends_ = true;
+  page_.finish([&](std::string_view window) { return run(window, out); });
+}
+
+std::size_t HtmlFilter::State::run(std::string_view window, std::string& out) {
+  out_ = &out;
+  if (!has_begun_) out += "<whole_page>";
+  has_begun_ = true;
+  html_ = window;
+  at_ = 0;
+  while (at_ < html_.size() && pass()) {
+  }
+  title_end_from_ -= std::min(title_end_from_, at_);
+  title_end_ -= std::min(title_end_, at_);
+  return at_;
+}
+
+bool HtmlFilter::State::pass() {
+  switch (place_) {
+    case Place::text:
+      return pass_text();
+    case Place::comment:
+      return skip_past("-->");
+    case Place::declaration:
+      return skip_past(">");
+    case Place::raw_text:
+      return pass_raw_text();
+    case Place::long_tag:
+      return pass_long_tag();
+  }
+  return false;
+}
+
+bool HtmlFilter::State::pass_text() {
+  const std::size_t markup = std::min(html_.find('<', at_), html_.size());
+  const std::string_view text = html_.substr(at_, markup - at_);
+  const bool decided = ends_ || markup < html_.size();
+  const std::size_t bytes = decided ? text.size() : decided_bytes(text);
+  put_text(text.substr(0, bytes));
+  at_ += bytes;
+  return decided && (at_ == html_.size() || pass_markup());
+}
+
+void HtmlFilter::State::put_text(std::string_view text) {
+  if (ending_ != Ending::text && !in_text_) {
+    while (!text.empty() && is_html_blank(text.front())) text.remove_prefix(1);
+  }
+  if (text.empty()) return;
+  append_with_whole_references(text, *out_);
+  in_text_ = true;
+  ending_ = is_html_blank(text.back()) ? Ending::space : Ending::text;
+}
+
+/// Copies text in which a < begins no tag.
+void HtmlFilter::State::put_text_with_tags(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('<'), text.size());
+    append_with_whole_references(text.substr(0, end), *out_);
+    if (end < text.size()) *out_ += "&lt;";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void HtmlFilter::State::separate() {
+  if (ending_ != Ending::text) return;
+  *out_ += ' ';
+  ending_ = Ending::space;
+}
+
+void HtmlFilter::State::end_phrase() {
+  if (ending_ == Ending::phrase) return;
+  *out_ += "<br>";
+  ending_ = Ending::phrase;
+}
+
+void HtmlFilter::State::end_link() {
+  if (in_link_) *out_ += "</a>";
+  in_link_ = false;
+}
+
+bool HtmlFilter::State::put_link(std::string_view opening, std::string_view href) {
+  if (href.empty()) return false;
+  out_->append(opening).append(href) += '>';
+  return true;
+}
+
+bool HtmlFilter::State::skip_past(std::string_view end) {
+  const std::size_t found = html_.find(end, at_);
+  if (found == std::string_view::npos) {
+    // The window may end within it.
+    at_ = std::max(at_, html_.size() - (ends_ ? 0 : std::min(html_.size(), end.size() - 1)));
+    return false;
+  }
+  at_ = found + end.size();
+  place_ = Place::text;
+  return true;
+}
+
+bool HtmlFilter::State::pass_markup() {
+  constexpr std::size_t longest_opening = 6;  // of "<!--->"
+  if (!ends_ && html_.size() - at_ < longest_opening) return false;
+  in_text_ = false;
+  const char next = byte(at_ + 1);
+  if (is_ascii_letter(next)) return pass_start_tag();
+  if (next == '/' && is_ascii_letter(byte(at_ + 2))) return pass_end_tag();
+  const std::string_view rest = html_.substr(at_);
+  if (rest.starts_with("<!-->")) {
+    at_ += 5;
+  } else if (rest.starts_with("<!--->")) {
+    at_ += 6;
+  } else if (rest.starts_with("<!--")) {
+    place_ = Place::comment;
+    at_ += 4;
+  } else if (next == '!' || next == '?' || next == '/') {
+    place_ = Place::declaration;
+    at_ += 2;
+  } else {
+    // Not as it is: with markup dropped after it, it might begin a tag.
+    *out_ += "&lt;";
+    ending_ = Ending::text;
+    ++at_;
+  }
+  return true;
+}
+
+bool HtmlFilter::State::pass_start_tag() {
+  const std::size_t begin = at_;
+  const std::string_view name = skip_name(1);
+  const std::size_t after_name = at_;
+  const TagKind kind = tag_kind(name);
+  const Attributes attributes = skip_attributes();
+  if (!attributes.whole) return wait_for_tag(begin, after_name);
+  if (at_ - begin > max_look_ahead) return true;
+  if (kind == TagKind::block) {
+    end_phrase();
+    return true;
+  }
+  separate();
+  switch (kind) {
+    case TagKind::link:
+      end_link();
+      in_link_ = put_link("<a ", attributes.href);
+      break;
+    case TagKind::area:
+      put_link("<area ", attributes.href);
+      break;
+    case TagKind::base:
+      put_link("<base ", attributes.href);
+      break;
+    case TagKind::picture:
+      pictures_ += attributes.empty ? 0 : 1;
+      break;
+    case TagKind::raw:
+      if (attributes.empty) break;
+      raw_name_ = name;
+      place_ = Place::raw_text;
+      break;
+    case TagKind::title:
+      if (attributes.empty || pass_title()) break;
+      at_ = begin;
+      return false;
+    default:
+      break;
+  }
+  return true;
+}
+
+bool HtmlFilter::State::pass_end_tag() {
+  const std::size_t begin = at_;
+  const TagKind kind = tag_kind(skip_name(2));
+  const std::size_t after_name = at_;
+  if (!skip_attributes().whole) return wait_for_tag(begin, after_name);
+  if (at_ - begin > max_look_ahead) return true;
+  if (kind == TagKind::block) {
+    end_phrase();
+    return true;
+  }
+  separate();
+  if (kind == TagKind::link) end_link();
+  if (kind == TagKind::picture && pictures_ > 0) --pictures_;
+  return true;
+}
+
+bool HtmlFilter::State::wait_for_tag(std::size_t begin, std::size_t after_name) {
+  if (ends_) return true;  // the page ends within the tag, which counts as if it weren't there
+  at_ = begin;
+  if (html_.size() - begin <= max_look_ahead) return false;
+  at_ = after_name;
+  place_ = Place::long_tag;
+  tag_place_ = TagPlace::tag_name;
+  return true;
+}
+
+bool HtmlFilter::State::pass_long_tag() {
+  while (at_ < html_.size()) {
+    const char c = html_[at_];
+    if (tag_place_ == TagPlace::between_attributes && c == '>') {
+      ++at_;
+      place_ = Place::text;
+      return true;
+    }
+    if (step_in_long_tag(c)) ++at_;
+  }
+  return true;
+}
+
+/// Goes on by a byte, as skip_attribute() does by attributes; false if the byte is to be looked at again.
+bool HtmlFilter::State::step_in_long_tag(char c) {
+  const auto go_to = [this](TagPlace place, bool passes) {
+    tag_place_ = place;
+    return passes;
+  };
+  switch (tag_place_) {
+    case TagPlace::tag_name:
+      return is(c, name_byte) || go_to(TagPlace::between_attributes, false);
+    case TagPlace::between_attributes:
+      return is_html_blank(c) || c == '/' || go_to(TagPlace::name, true);
+    case TagPlace::name:
+      return !is(c, ends_attribute) || go_to(TagPlace::after_name, false);
+    case TagPlace::after_name:
+      if (c == '=') return go_to(TagPlace::before_value, true);
+      return is_html_blank(c) || go_to(TagPlace::between_attributes, false);
+    case TagPlace::before_value:
+      if (is_html_blank(c)) return true;
+      quote_ = c;
+      if (c == '"' || c == '\'') return go_to(TagPlace::quoted_value, true);
+      return go_to(TagPlace::bare_value, false);
+    case TagPlace::quoted_value:
+      return c != quote_ || go_to(TagPlace::between_attributes, true);
+    case TagPlace::bare_value:
+      return !is(c, ends_value) || go_to(TagPlace::between_attributes, false);
+  }
+  return true;
+}
+
+/// Copies the page's title, skips others; tags in a title are text. A title without an end tag has none: what
+/// follows is taken for the page's text.
+bool HtmlFilter::State::pass_title() {
+  const std::size_t end = find_title_end();
+  if (end == std::string_view::npos) return ends_ || html_.size() - at_ > max_look_ahead + title_end_tag.size();
+  if (end - at_ > max_look_ahead) return true;
+  if (!has_title_ && pictures_ == 0) {
+    has_title_ = true;
+    *out_ += "<title>";
+    put_text_with_tags(html_.substr(at_, end - at_));
+    *out_ += "</title>";
+  }
+  at_ = end;
+  return true;
+}
+
+/// Where in the window the next end tag of a title begins.
+std::size_t HtmlFilter::State::find_title_end() {
+  const bool is_known = title_end_from_ <= at_ && at_ <= title_end_;
+  const std::size_t found = find_raw_end("title", is_known ? title_end_ : at_);
+  if (!is_known) title_end_from_ = at_;
+  // The window may end within the tag.
+  title_end_ = std::min(found, std::max(at_, html_.size() - std::min(html_.size(), title_end_tag.size())));
+  return found;
+}
+
+bool HtmlFilter::State::pass_raw_text() {
+  const std::size_t end = find_raw_end(raw_name_, at_);
+  if (end == std::string_view::npos) {
+    const std::size_t tag_bytes = raw_name_.size() + std::string_view("</>").size();
+    at_ = std::max(at_, html_.size() - (ends_ ? 0 : std::min(html_.size(), tag_bytes)));
+    return false;
+  }
+  at_ = end;
+  place_ = Place::text;
+  return true;
+}
+
+/// Where the end tag of an element that nothing else ends begins, at or after `from`; npos where it is missing.
+std::size_t HtmlFilter::State::find_raw_end(std::string_view name, std::size_t from) const {
+  constexpr std::string_view opening = "</";
+  for (std::size_t at = html_.find(opening, from); at != std::string_view::npos; at = html_.find(opening, at + 2)) {
+    const std::size_t end = at + opening.size() + name.size();
+    if (end >= html_.size()) break;
+    if (is(html_[end], ends_attribute) && same_name(html_.substr(end - name.size(), name.size()), name)) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// Goes after a tag's opening, "<" or "</", and its name.
+std::string_view HtmlFilter::State::skip_name(std::size_t opening) {
+  const std::size_t begin = at_ + opening;
+  at_ = begin;
+  while (at_ < html_.size() && is(html_[at_], name_byte)) ++at_;
+  return html_.substr(begin, at_ - begin);
+}
+
+/// Goes after the tag's ">".
+HtmlFilter::State::Attributes HtmlFilter::State::skip_attributes() {
+  Attributes found;
+  while (at_ < html_.size()) {
+    const char c = html_[at_];
+    if (c == '>') {
+      ++at_;
+      found.whole = true;
+      return found;
+    }
+    found.empty = c == '/';
+    if (found.empty || is_html_blank(c)) {
+      ++at_;
+      continue;
+    }
+    const std::size_t begin = at_;
+    const std::string_view name = skip_attribute();
+    if (found.href.empty() && same_name(name, "href")) found.href = html_.substr(begin, at_ - begin);
+  }
+  return {};
+}
+
+void HtmlFilter::State::skip_blanks() {
+  while (at_ < html_.size() && is_html_blank(html_[at_])) ++at_;
+}
+
+/// Goes after an attribute and gives its name; a value whose quote isn't closed takes the rest of the page.
+std::string_view HtmlFilter::State::skip_attribute() {
+  const std::size_t begin = at_++;
+  while (at_ < html_.size() && !is(html_[at_], ends_attribute)) ++at_;
+  const std::size_t end = at_;
+  skip_blanks();
+  if (byte(at_) != '=') {
+    at_ = end;
+    return html_.substr(begin, end - begin);
+  }
+  ++at_;
+  skip_blanks();
+  const char quote = byte(at_);
+  if (quote == '"' || quote == '\'') {
+    const std::size_t closing = html_.find(quote, at_ + 1);
+    at_ = closing == std::string_view::npos ? html_.size() : closing + 1;
+  } else {
+    while (at_ < html_.size() && !is(html_[at_], ends_value)) ++at_;
+  }
+  return html_.substr(begin, end - begin);
+}
+
+HtmlFilter::HtmlFilter() : state_(std::make_unique<State>()) {}
+HtmlFilter::~HtmlFilter() = default;
+
+void HtmlFilter::clear() { *state_ = State(); }
+void HtmlFilter::append(std::string_view piece, std::string& out) { state_->append(piece, out); }
+void HtmlFilter::finish(std::string& out) { state_->finish(out); }
 
 void filter_html(std::string_view html, std::string& out) {
-  out = "<whole_page>";
-  out.reserve(html.size() + out.size());
-  Filter(html, out).run();
+  out.clear();
+  out.reserve(html.size());
+  HtmlFilter filter;
+  filter.append(html, out);
+  filter.finish(out);
 }
 
 }  // namespace quern

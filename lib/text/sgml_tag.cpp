@@ -1,22 +1,42 @@
 #include "quern/text/sgml_tag.hpp"
 
+#include <algorithm>
+
 #include "quern/core/ascii_text.hpp"
 
 namespace quern {
 
 bool SgmlTagScanner::next(std::size_t from, SgmlTag& tag) {
+  undecided_ = std::string_view::npos;
   for (std::size_t at = text_.find('<', from); at != std::string_view::npos; at = text_.find('<', at + 1)) {
     if (read(at, tag)) return true;
+    if (undecided_ != std::string_view::npos) return false;
   }
   return false;
 }
 
+void SgmlTagScanner::move(std::size_t passed, std::string_view window, bool ends) {
+  text_ = window;
+  ends_ = ends;
+  comment_end_ -= std::min(comment_end_, passed);
+}
+
+/// Whether more of the text would say what begins at `begin` and does not end so far; notes it.
+bool SgmlTagScanner::is_undecided(std::size_t begin) {
+  const bool undecided = !ends_ && text_.size() - begin <= max_tag_bytes;
+  if (undecided) undecided_ = begin;
+  return undecided;
+}
+
 bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
+  constexpr std::string_view comment = "<!--";
   tag = SgmlTag();
   tag.begin = begin;
-  if (text_.substr(begin, 4) == "<!--") {
-    tag.end = comment_end(begin + 4);
-    if (tag.end != std::string_view::npos) return true;
+  if (text_.size() - begin < comment.size() && is_undecided(begin)) return false;
+  if (text_.substr(begin, comment.size()) == comment) {
+    tag.end = comment_end(begin + comment.size());
+    if (tag.end != std::string_view::npos && tag.end - begin <= max_tag_bytes) return true;
+    if (tag.end == std::string_view::npos && is_undecided(begin)) return false;
   }
   std::size_t at = begin + 1;
   if (at >= text_.size()) return false;
@@ -26,7 +46,11 @@ bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
   if (at >= text_.size() || (!is_declaration && !is_ascii_letter(text_[at]))) return false;
 
   const std::size_t end = text_.find_first_of("<>", at);
-  if (end == std::string_view::npos || text_[end] == '<') return false;
+  if (end == std::string_view::npos) {
+    is_undecided(begin);
+    return false;
+  }
+  if (text_[end] == '<' || end - begin >= max_tag_bytes) return false;
   tag.end = end + 1;
   if (is_declaration) return true;
   std::string_view inside = text_.substr(at, end - at);
@@ -38,11 +62,16 @@ bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
   return true;
 }
 
+/// Just after the first "-->" at or after `begin`.
 std::size_t SgmlTagScanner::comment_end(std::size_t begin) {
-  if (no_comment_ends_) return std::string_view::npos;
-  const std::size_t end = text_.find("-->", begin);
-  if (end != std::string_view::npos) return end + 3;
-  no_comment_ends_ = true;
+  constexpr std::string_view mark = "-->";
+  const std::size_t end = text_.find(mark, std::max(begin, comment_end_));
+  if (end != std::string_view::npos) {
+    comment_end_ = end;
+    return end + mark.size();
+  }
+  // The window may end within it.
+  comment_end_ = text_.size() - std::min(text_.size(), mark.size() - 1);
   return end;
 }
 

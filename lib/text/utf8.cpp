@@ -95,9 +95,40 @@ bool is_valid_utf8(std::string_view text) {
 
 std::size_t repair_utf8(std::string_view in, std::string& out) {
   out.clear();
-  if (in.substr(0, byte_order_mark.size()) == byte_order_mark) in.remove_prefix(byte_order_mark.size());
-  out.reserve(in.size());
-  std::size_t replaced = 0, kept_to = 0;
+  Utf8Repair repair;
+  repair.append(in, out);
+  repair.finish(out);
+  return repair.replaced();
+}
+
+void Utf8Repair::append(std::string_view piece, std::string& out) {
+  while (!held_.empty() && !piece.empty()) {
+    held_ += piece.front();
+    if (sequence_at(held_, 0).bytes == held_.size()) {
+      piece.remove_prefix(1);
+      if (partial_character_bytes(held_) > 0) continue;
+    } else {
+      held_.pop_back();  // ill-formed: the sequence ends before this byte
+    }
+    append_whole(held_, out);
+    held_.clear();
+  }
+  if (piece.empty()) return;
+  held_ = piece.substr(piece.size() - partial_character_bytes(piece));
+  append_whole(piece.substr(0, piece.size() - held_.size()), out);
+}
+
+void Utf8Repair::finish(std::string& out) {
+  append_whole(held_, out);
+  held_.clear();
+}
+
+void Utf8Repair::append_whole(std::string_view in, std::string& out) {
+  if (in.empty()) return;
+  if (at_start_ && in.substr(0, byte_order_mark.size()) == byte_order_mark) in.remove_prefix(byte_order_mark.size());
+  at_start_ = false;
+  out.reserve(out.size() + in.size());
+  std::size_t kept_to = 0;
   const auto replace = [&](std::size_t at, std::size_t bytes, std::string_view by) {
     out.append(in.data() + kept_to, at - kept_to).append(by);
     kept_to = at + bytes;
@@ -111,7 +142,7 @@ std::size_t repair_utf8(std::string_view in, std::string& out) {
       const Sequence sequence = sequence_at(in, at);
       if (!sequence.well_formed) {
         replace(at, sequence.bytes, replacement_character);
-        ++replaced;
+        ++replaced_;
       } else if (sequence.bytes == 1 && is_unwanted_control(static_cast<unsigned char>(in[at]))) {
         replace(at, 1, " ");
       }
@@ -119,7 +150,6 @@ std::size_t repair_utf8(std::string_view in, std::string& out) {
     }
   }
   out.append(in.data() + kept_to, in.size() - kept_to);
-  return replaced;
 }
 
 std::size_t partial_character_bytes(std::string_view text) {

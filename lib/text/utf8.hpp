@@ -18,6 +18,24 @@ bool is_valid_utf8(std::string_view text);
 /// mark at the start goes. Returns how many U+FFFD were put in.
 std::size_t repair_utf8(std::string_view in, std::string& out);
 
+/// The same for a text in pieces, wherever they end.
+class Utf8Repair {
+ public:
+  /// Appends the next piece, repaired, to `out`; a character that lacks bytes waits for the next piece.
+  void append(std::string_view piece, std::string& out);
+  /// Ends the text.
+  void finish(std::string& out);
+  /// How many U+FFFD were put in so far.
+  std::size_t replaced() const { return replaced_; }
+
+ private:
+  void append_whole(std::string_view characters, std::string& out);
+
+  std::string held_;  ///< the first bytes of a character
+  bool at_start_ = true;
+  std::size_t replaced_ = 0;
+};
+
 /// The longest prefix of at most `max_bytes` bytes that ends between characters.
 inline std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
