@@ -6,7 +6,9 @@
 #include "quern/text/analyzer.hpp"
 #include "quern/text/utf8.hpp"
 
-/// Terms of any bytes are valid UTF-8 of 1 to max_term_bytes bytes, and phrase ends are kept.
+#include "../text/pieces.hpp"
+
+/// Terms of any bytes are valid UTF-8 of 1 to max_term_bytes bytes, and phrase ends are kept; in pieces the same.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static quern::Analyzer plain{quern::AnalyzerOptions{}};
@@ -19,11 +21,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto expected_ends = std::count(text.begin(), text.end(), quern::phrase_end);
   for (quern::Analyzer* analyzer : {&plain, &stemming}) {
     std::ptrdiff_t ends = 0;
-    const auto on_term = [](std::string_view term) {
+    std::string terms, terms_in_pieces;
+    const auto on_term = [&](std::string_view term) {
+      terms.append(term) += ' ';
       if (term.empty() || term.size() > quern::max_term_bytes || !quern::is_valid_utf8(term)) std::abort();
     };
     analyzer->analyze(text, on_term, [&] { ++ends; });
     if (ends != expected_ends) std::abort();
+    quern::testing::RandomPieces pieces(text, 1 + size % 40, size);
+    analyzer->analyze(
+        static_cast<quern::PieceSource&>(pieces), [&](std::string_view term) { terms_in_pieces.append(term) += ' '; },
+        [&] { --ends; });
+    if (terms_in_pieces != terms || ends != 0) std::abort();
   }
   return 0;
 }
