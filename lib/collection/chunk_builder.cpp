@@ -127,13 +127,7 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
   parsed.bytes += text.size();
   put_le(record_hashes_, hash_of(text));
   document_.clear();
-  std::string whole;
-  if (!text.is_whole()) {
-    const auto pieces = text.pieces();
-    for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) whole += piece;
-  }
-  const std::string_view bytes = text.is_whole() ? text.head() : whole;
-  const ParsedRecord result = record.format->parse(bytes, scratch_, document_);
+  const ParsedRecord result = record.format->parse(text, scratch_, document_);
   if (result.kind == RecordKind::document) {
     add_document(parsed, take);
     if (!result.remark.empty() && parsed.remarked++ == 0) {
