@@ -135,6 +135,9 @@ class ContainerReader {
   /// like verify().
   void check_section(std::string_view section) const;
 
+  /// Gives back the memory of all mapped pages: the system reads them again when they are touched.
+  void release() const { release_pages(mapped_.bytes()); }
+
   [[noreturn]] void fail(std::string_view section, std::string_view why) const;
 
  private:

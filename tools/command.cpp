@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "quern/core/error.hpp"
@@ -74,7 +75,8 @@ void add_resource_options(CLI::App& command, CommonOptions& options) {
           "Memory budget, such as 512M or 4G (default: 1G, or a quarter of the machine's memory if that is less)")
       ->type_name("SIZE")
       ->check(size_validator());
-  command.add_option("--tmp", options.tmp, "Folder for temporary files (default: the output's folder)")
+  command
+      .add_option("--tmp", options.tmp, "Folder for temporary files (default: the output's folder, else the system's)")
       ->type_name("FOLDER");
 }
 
@@ -96,7 +98,8 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   constexpr std::uint64_t min_memory = 32 << 20;
   if (resources.memory_bytes < min_memory) throw InvalidArgument("--memory must be at least 32M");
   resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
-  if (resources.tmp_folder.empty()) resources.tmp_folder = folder_of(output);
+  if (resources.tmp_folder.empty())
+    resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);
   static std::unique_ptr<Progress> progress;
   progress = make_console_progress(options.quiet);
   resources.progress = progress.get();

@@ -2,7 +2,6 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/mapped_file.hpp"
 
 #include "query_remarks.hpp"
 
@@ -36,19 +35,6 @@ std::vector<Query> read_queries(const QuerySource& source) {
   return read_query_file(source.file, source.format);
 }
 
-std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options) {
-  QueryFile file;
-  if (source.file.empty()) {
-    file.queries = {{"1", source.text}};
-  } else {
-    file = parse_queries(read_whole(source.file, max_query_file_bytes), source.format, source_name(source.file));
-    say_format(options, source.file, source.format, file.format);
-  }
-  QueryRemarks remarks(options);
-  for (const Query& query : file.queries) remarks.look_at(query.text);
-  return std::move(file.queries);
-}
-
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {
   std::vector<std::string_view> texts;
   texts.reserve(queries.size());
@@ -57,11 +43,48 @@ std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {
 }
 
 QueryLogFile::QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources)
-    : name_(source_name(path)), format_(format), text_(spool_whole(path, resources)) {}
+    : name_(source_name(path)), format_(format), text_(path, resources) {}
 
 QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
   return for_each_query(as_text(text_.bytes()), format_, name_, visit,
-                        [](std::string_view piece) { release_pages(as_bytes(piece)); });
+                        [&](std::string_view piece) { text_.release(as_bytes(piece)); });
+}
+
+QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources)
+    : text_(source.text), max_group_bytes_(resources.memory_bytes / 8) {
+  QueryRemarks remarks(options);
+  if (source.file.empty()) {
+    remarks.look_at(text_);
+    return;
+  }
+  file_.emplace(source.file, source.format, resources);
+  count_ = 0;
+  const QueryFormat format = file_->for_each([&](std::string_view, std::string_view text) {
+    remarks.look_at(text);
+    ++count_;
+  });
+  say_format(options, source.file, source.format, format);
+}
+
+void QueryGroups::for_each(const std::function<void(const std::vector<Query>&)>& visit) const {
+  std::vector<Query> group;
+  if (!file_) {
+    group.push_back({"1", text_});
+    return visit(group);
+  }
+  std::uint64_t bytes = 0;
+  const auto end_group = [&] {
+    if (!group.empty()) visit(group);
+    group.clear();
+    bytes = 0;
+  };
+  file_->for_each([&](std::string_view id, std::string_view text) {
+    const std::uint64_t more = sizeof(Query) + id.size() + text.size();
+    if (group.size() == max_group || bytes + more > max_group_bytes_) end_group();
+    group.push_back({std::string(id), std::string(text)});
+    bytes += more;
+  });
+  end_group();
 }
 
 TextOutput::TextOutput(const std::string& path, bool force) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,7 +9,7 @@
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
-#include "quern/io/mapped_file.hpp"
+#include "quern/io/whole_file.hpp"
 #include "quern/query/query_engine.hpp"
 
 #include "command.hpp"
@@ -27,8 +28,6 @@ void add_query_source_options(CLI::App& command, QuerySource& source);
 /// --queries-format alone.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help);
 std::vector<Query> read_queries(const QuerySource& source);
-/// The same, with remarks: which format `auto` found, and what is not read as other search engines read it.
-std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options);
 /// All queries of a file, "-" for standard input.
 std::vector<Query> read_query_file(const std::string& path, QueryFormat format = QueryFormat::automatic);
 /// Views of the queries' texts.
@@ -36,11 +35,11 @@ std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
 /// What messages call a file that may be standard input.
 std::string source_name(const std::string& path);
 
-/// A log of queries of any size. Its decompressed text is in a temporary file and mapped, so the system can reclaim the
-/// memory; nothing else grows with the log.
+/// A file of queries of any size. Nothing in memory grows with it: its decompressed text is in a work file if it is
+/// large.
 class QueryLogFile {
  public:
-  /// Reads the whole file, "-" for standard input, into resources.tmp_folder.
+  /// Reads the whole file, "-" for standard input.
   QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources);
 
   /// What messages call the log.
@@ -52,7 +51,28 @@ class QueryLogFile {
  private:
   std::string name_;
   QueryFormat format_;
-  MappedFile text_;
+  WholeFile text_;
+};
+
+/// The queries of a command, in groups that fit in memory.
+class QueryGroups {
+ public:
+  /// Reads all queries once, so that an error in the last one comes before any work, and remarks on them: which format
+  /// `auto` found, and what is not read as other search engines read it.
+  QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources);
+
+  std::uint64_t count() const { return count_; }
+  /// Calls visit(queries) for groups of all queries, in their order.
+  void for_each(const std::function<void(const std::vector<Query>&)>& visit) const;
+
+ private:
+  /// More at once serve nobody.
+  static constexpr std::size_t max_group = std::size_t{1} << 16;
+
+  std::optional<QueryLogFile> file_;  ///< none: `text_` is the only query
+  std::string text_;
+  std::uint64_t max_group_bytes_;
+  std::uint64_t count_ = 1;
 };
 
 /// Text that goes to stdout, or to a file that appears whole.

@@ -49,10 +49,11 @@ CacheTrace::CacheTrace(const QueryEngine& engine, std::span<const std::string_vi
     tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
     resources.progress->start("visits", distinct.size(), "queries");
     answer_in_batches<std::vector<ListVisit>>(
-        distinct.size(), resources.threads,
+        distinct.size(), resources.threads, resources.memory_bytes / 8,
         [&](std::size_t i, std::vector<ListVisit>& visits) {
           visits = engine.visits(analyzers.local().terms(distinct[i]), k, round);
         },
+        visit_bytes,
         [&](std::size_t i, const std::vector<ListVisit>& visits) {
           TracedQuery& query = distinct_[i];
           query.known = !visits.empty();

@@ -103,19 +103,20 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
       const auto visit = [&](std::size_t i, std::vector<ListVisit>& visits) {
         visits = engine.visits(queries[i].terms, options.k, options.round);
       };
-      answer_in_batches<std::vector<ListVisit>>(
-          queries.size(), resources.threads, visit, [&](std::size_t i, const std::vector<ListVisit>& visits) {
-            const std::uint64_t count = queries[i].count;
-            with_terms += count;
-            if (visits.empty()) {
-              demand.unknown += count;
-            } else if (visits.back().end == 0) {
-              demand.empty += count;
-            } else {
-              add_visits(visits, count, engine.index(), blocks, options.kind, demand);
-            }
-            resources.progress->add(count);
-          });
+      answer_in_batches<std::vector<ListVisit>>(queries.size(), resources.threads, resources.memory_bytes / 8, visit,
+                                                visit_bytes, [&](std::size_t i, const std::vector<ListVisit>& visits) {
+                                                  const std::uint64_t count = queries[i].count;
+                                                  with_terms += count;
+                                                  if (visits.empty()) {
+                                                    demand.unknown += count;
+                                                  } else if (visits.back().end == 0) {
+                                                    demand.empty += count;
+                                                  } else {
+                                                    add_visits(visits, count, engine.index(), blocks, options.kind,
+                                                               demand);
+                                                  }
+                                                  resources.progress->add(count);
+                                                });
     });
     demand.unknown += demand.queries - with_terms;
     resources.progress->finish();

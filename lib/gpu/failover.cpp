@@ -45,21 +45,26 @@ FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, co
 }
 
 void FailoverEngine::run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics) {
-  const std::size_t done = run_on_gpu(texts, algorithm, k, threads, steps, statistics);
+                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
+                         std::uint64_t held_bytes) {
+  const std::size_t done = run_on_gpu(texts, algorithm, k, threads, steps, statistics, held_bytes);
   if (done == texts.size()) return;
   BatchSteps later;
   if (steps.render) later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
   later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
-  run_batch(engine_, texts.subspan(done), algorithm, k, threads, later);
+  run_batch(engine_, texts.subspan(done), algorithm, k, threads, later, held_bytes);
 }
 
 std::size_t FailoverEngine::run_on_gpu(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                                        std::size_t k, unsigned threads, const BatchSteps& steps,
-                                       GpuStatistics& statistics) {
-  for (std::size_t from = 0; from < texts.size(); from += scored_queries_per_call) {
+                                       GpuStatistics& statistics, std::uint64_t held_bytes) {
+  const std::uint64_t result_bytes =
+      std::min<std::uint64_t>(k, engine_.index().num_documents()) * sizeof(ScoredDocument);
+  const auto max_count = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(held_bytes / (result_bytes + sizeof(QueryAnswer)), 1, scored_queries_per_call));
+  for (std::size_t from = 0, count = 0; from < texts.size(); from += count) {
     if (!gpu_) return from;
-    const std::size_t count = std::min(scored_queries_per_call, texts.size() - from);
+    count = std::min(max_count, texts.size() - from);
     const auto begun = WallClock::now();
     std::vector<std::vector<ScoredDocument>> results;
     GpuStatistics counted;
@@ -79,7 +84,7 @@ std::size_t FailoverEngine::run_on_gpu(std::span<const std::string_view> texts, 
       out.time_us = time_us;
       if (steps.render) steps.render(from + i, out);
     };
-    answer_in_batches<QueryAnswer>(count, threads, answer,
+    answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes,
                                    [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
   }
   return texts.size();
@@ -97,12 +102,13 @@ FailoverIntersection::FailoverIntersection(const Intersection& cpu, QueryDevice 
 }
 
 void FailoverIntersection::run(std::span<const std::string_view> texts, unsigned threads,
-                               const IntersectionSteps& steps) {
+                               const IntersectionSteps& steps, std::uint64_t held_bytes) {
   const std::size_t done = gpu_ ? run_on_gpu(texts, steps) : 0;
-  intersect_batch(cpu_, texts.subspan(done), threads, [&](std::size_t i, const IntersectionAnswer& answer) {
+  const auto take = [&](std::size_t i, const IntersectionAnswer& answer) {
     steps.take(done + i, answer.documents);
     steps.count_cpu(answer.statistics);
-  });
+  };
+  intersect_batch(cpu_, texts.subspan(done), threads, take, held_bytes);
 }
 
 std::string_view FailoverIntersection::method_name() const { return gpu_ ? gpu_->method().name : cpu_.method().name; }

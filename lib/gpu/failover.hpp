@@ -40,12 +40,13 @@ class FailoverEngine {
   /// of all queries in the same call. If the last GPU fails, throws CudaError if the device is a GPU, else the CPU
   /// answers what is left, and all later calls.
   void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
-           const BatchSteps& steps, GpuStatistics& statistics);
+           const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes = default_held_bytes);
 
  private:
   /// Returns the number of queries answered; fewer than all if the CPU must answer the others.
   std::size_t run_on_gpu(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics);
+                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
+                         std::uint64_t held_bytes);
 
   const QueryEngine& engine_;
   QueryDevice device_;
@@ -74,7 +75,8 @@ class FailoverIntersection {
 
   /// Answers all queries, on `threads` threads if the CPU does it. If the GPU fails, throws CudaError if the device is
   /// a GPU, else the CPU answers what is left.
-  void run(std::span<const std::string_view> texts, unsigned threads, const IntersectionSteps& steps);
+  void run(std::span<const std::string_view> texts, unsigned threads, const IntersectionSteps& steps,
+           std::uint64_t held_bytes = default_held_bytes);
   /// The method that answers, or answered first if the GPU failed.
   std::string_view method_name() const;
 

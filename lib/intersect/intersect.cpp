@@ -79,14 +79,15 @@ void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionA
 }
 
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
-                     const std::function<void(std::size_t, const IntersectionAnswer&)>& take) {
+                     const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
+                     std::uint64_t held_bytes) {
   return with_own_errors([&] {
     tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces(
         [&] { return Intersection::WorkSpace(intersection); });
     answer_in_batches<IntersectionAnswer>(
-        texts.size(), threads,
+        texts.size(), threads, held_bytes,
         [&](std::size_t i, IntersectionAnswer& answer) { intersection.answer(texts[i], spaces.local(), answer); },
-        take);
+        [](const IntersectionAnswer& answer) { return answer.documents.capacity() * sizeof(docid_t); }, take);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/core/check_range.hpp"
+#include "quern/core/parallel_batch.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/intersect/method.hpp"
 #include "quern/query/query_statistics.hpp"
@@ -62,7 +63,9 @@ class Intersection {
 };
 
 /// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.
+/// Answers that wait for their turn take about `held_bytes` at most, and one per thread.
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
-                     const std::function<void(std::size_t, const IntersectionAnswer&)>& take);
+                     const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
+                     std::uint64_t held_bytes = default_held_bytes);
 
 }  // namespace quern

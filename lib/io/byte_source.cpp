@@ -69,23 +69,6 @@ std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
   });
 }
 
-File spool_whole(const std::string& path, const Resources& resources) {
-  return with_own_errors([&] {
-    const std::unique_ptr<ByteSource> source = ByteSource::open(path);
-    File file = File::anonymous(resources.tmp_folder);
-    Bytes buffer(256 << 10);
-    std::uint64_t size = 0;
-    resources.progress->start("read " + source->name(), 0, "bytes");
-    while (const std::size_t got = source->read(buffer)) {
-      file.write_at(size, ByteView(buffer).first(got));
-      size += got;
-      resources.progress->add(got);
-    }
-    resources.progress->finish();
-    return file;
-  });
-}
-
 std::size_t HashingSource::read(std::span<std::uint8_t> to) {
   const std::size_t size = source_->read(to);
   hash_.add(to.first(size));

@@ -46,11 +46,6 @@ std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
 /// more than `max_bytes`, and what ByteSource throws.
 std::string read_whole(const std::string& path, std::uint64_t max_bytes);
 
-/// The whole content of a (perhaps compressed) file of any size, "-" for standard input, in an anonymous work file in
-/// resources.tmp_folder; it takes one buffer of memory. Throws what ByteSource throws, and IoError if the folder has no
-/// space for it.
-File spool_whole(const std::string& path, const Resources& resources);
-
 /// Passes a source's bytes on and computes their XXH3-64: identifies a file by its content.
 class HashingSource : public ByteSource {
  public:

@@ -24,4 +24,7 @@ class MappedFile {
 /// reads them from the file again when they are touched. So one pass over a large file takes little memory.
 void release_pages(ByteView mapped);
 
+/// What this process holds in memory of mapped files, its own code included; 0 if the system does not say.
+std::uint64_t resident_file_bytes();
+
 }  // namespace quern

@@ -55,11 +55,12 @@ TerminationFigures measure_termination(const QueryEngine& engine, std::span<cons
   tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
   resources.progress->start("visits", texts.size(), "queries");
   answer_in_batches<VisitAnswer>(
-      texts.size(), resources.threads,
+      texts.size(), resources.threads, resources.memory_bytes / 8,
       [&](std::size_t i, VisitAnswer& answer) {
         answer.visits =
             engine.visits(analyzers.local().terms(texts[i]), k, engine.index().block_size(), &answer.counts);
       },
+      [](const VisitAnswer& answer) { return visit_bytes(answer.visits); },
       [&](std::size_t, const VisitAnswer& answer) {
         figures.queries += !answer.visits.empty();
         figures.counts += answer.counts;

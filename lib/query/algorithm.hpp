@@ -53,6 +53,9 @@ struct ListVisit {
   docid_t end = 0;  ///< one more than the last docID visited; 0 if none is
 };
 
+/// What they take in memory.
+inline std::uint64_t visit_bytes(const std::vector<ListVisit>& visits) { return visits.capacity() * sizeof(ListVisit); }
+
 /// Counts the visits of a query by `and`, run as in Wang et al.: it reads all postings of l(0), skips none because of
 /// another list, and may terminate early after each `round` of them.
 struct VisitCount {

@@ -62,6 +62,11 @@ void QueryEngine::prepare() {
   use_global_scores();
 }
 
+std::uint64_t QueryEngine::table_bytes(const IndexReader& index, Scorer scorer) {
+  const std::uint64_t numbers = scorer == Scorer::bm25_pagerank ? 2 : 1;
+  return index.num_documents() * numbers * sizeof(float);
+}
+
 void QueryEngine::use_pagerank() {
   const auto pagerank = index_.pagerank();
   if (quantizer_) throw InvalidArgument("quantized scores cannot include PageRank; use --scores exact");
@@ -210,7 +215,7 @@ void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedL
 }
 
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads, const BatchSteps& steps) {
+               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes) {
   return with_own_errors([&] {
     tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
     const auto answer = [&](std::size_t i, QueryAnswer& out) {
@@ -219,7 +224,7 @@ void run_batch(const QueryEngine& engine, std::span<const std::string_view> text
       out.time_us = us_since(begun);
       if (steps.render) steps.render(i, out);
     };
-    answer_in_batches<QueryAnswer>(texts.size(), threads, answer, steps.take);
+    answer_in_batches<QueryAnswer>(texts.size(), threads, held_bytes, answer, answer_bytes, steps.take);
   });
 }
 

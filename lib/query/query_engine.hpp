@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/core/parallel_batch.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/query/algorithm.hpp"
 #include "quern/text/analyzer.hpp"
@@ -52,6 +53,9 @@ class QueryEngine {
   /// Throws CorruptFile if the index's PageRank or global scores are invalid. The index must outlive the object.
   /// Prepares its tables on `threads` threads.
   QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads = 1);
+
+  /// What the tables of an engine take: numbers of every document.
+  static std::uint64_t table_bytes(const IndexReader& index, Scorer scorer);
 
   Analyzer make_analyzer() const { return Analyzer(index_.manifest().analyzer); }
   /// The k best documents for a query's text, best first. Adds to *statistics, unless it is null. Throws
@@ -109,6 +113,11 @@ struct QueryAnswer {
   std::string text;    ///< made by BatchSteps::render
 };
 
+/// What an answer takes in memory.
+inline std::uint64_t answer_bytes(const QueryAnswer& answer) {
+  return answer.documents.capacity() * sizeof(ScoredDocument) + answer.text.capacity();
+}
+
 /// What to do with the answers of a batch.
 struct BatchSteps {
   /// Called in the thread that found the answer, for several answers at once; may set its text. May be empty.
@@ -117,8 +126,9 @@ struct BatchSteps {
   std::function<void(std::size_t, const QueryAnswer&)> take;
 };
 
-/// Runs queries on `threads` threads, which share only the number of the next query.
+/// Runs queries on `threads` threads, which share only the number of the next query. Answers that wait for their turn
+/// take about `held_bytes` at most, and one per thread.
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads, const BatchSteps& steps);
+               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes = default_held_bytes);
 
 }  // namespace quern

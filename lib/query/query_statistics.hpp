@@ -1,9 +1,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "quern/core/types.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -49,5 +51,23 @@ struct LatencySummary {
 /// Percentiles are nearest ranks: the lowest time that at least this share of the times does not exceed. All 0 without
 /// times.
 LatencySummary summarize(std::vector<double> times_us);
+
+/// Times of any number of queries, in a work file if they are many.
+class LatencyLog {
+ public:
+  explicit LatencyLog(const std::string& tmp_folder) : times_(tmp_folder) {}
+
+  void add(double time_us);
+  std::uint64_t count() const { return times_.count(); }
+  /// The same as summarize() of all times. Reads them several times if they are many.
+  LatencySummary summary() const;
+
+ private:
+  /// The time of this rank, counted from 0 in ascending order.
+  double at_rank(std::uint64_t rank) const;
+
+  RecordSpool<double> times_;
+  double sum_us_ = 0;
+};
 
 }  // namespace quern

@@ -1,7 +1,9 @@
 #include <random>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/whole_file.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"
@@ -46,24 +48,30 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("A file of any compression is spooled to an unnamed temporary file", "[corpus]") {
+TEST_CASE("A whole file of any compression is in memory if it is small, else in an unnamed work file", "[corpus]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("tmp"));
   Resources resources = default_resources();
   resources.tmp_folder = folder.path("tmp");
   const std::string text = long_text();
   for (const std::string& stored : {text, gzipped(text), zstd_packed(text), gzipped("")}) {
-    const File spooled = spool_whole(folder.write("log", stored), resources);
-    std::string found(spooled.size(), '\0');
-    spooled.read_at(0, {reinterpret_cast<std::uint8_t*>(found.data()), found.size()});
-    CHECK(found == (stored == gzipped("") ? "" : text));
-    CHECK(std::filesystem::is_empty(folder.path("tmp")));
+    for (const std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{1} << 20}) {
+      resources.memory_bytes = memory;
+      const WholeFile whole(folder.write("log", stored), resources);
+      CHECK(as_text(whole.bytes()) == (stored == gzipped("") ? "" : text));
+      whole.release(whole.bytes());
+      CHECK(as_text(whole.bytes()) == (stored == gzipped("") ? "" : text));
+      CHECK(std::filesystem::is_empty(folder.path("tmp")));
+    }
   }
   const std::string packed = gzipped(text);
-  CHECK_THROWS_AS(spool_whole(folder.write("cut", packed.substr(0, packed.size() / 2)), resources), CorruptFile);
-  CHECK_THROWS_AS(spool_whole(folder.path("nowhere"), resources), IoError);
+  CHECK_THROWS_AS(WholeFile(folder.write("cut", packed.substr(0, packed.size() / 2)), resources), CorruptFile);
+  CHECK_THROWS_AS(WholeFile(folder.path("nowhere"), resources), IoError);
   resources.tmp_folder = folder.path("no_folder");
-  CHECK_THROWS_AS(spool_whole(folder.path("log"), resources), IoError);
+  folder.write("log", text);
+  CHECK_THROWS_AS(WholeFile(folder.path("log"), resources), IoError);
+  resources.memory_bytes = std::uint64_t{1} << 30;
+  CHECK(as_text(WholeFile(folder.path("log"), resources).bytes()) == text);
 }
 
 TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever the size of a read", "[corpus]") {

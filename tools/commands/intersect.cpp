@@ -10,6 +10,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/failover.hpp"
+#include "quern/query/index_pages.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"
@@ -66,9 +67,11 @@ void append_json(std::string& out, const Query& query, const IndexReader& index,
 /// Collects the times and counts of queries, for --stats.
 class IntersectStatistics {
  public:
+  explicit IntersectStatistics(const std::string& tmp_folder) : times_us_(tmp_folder) {}
+
   void add(const IntersectionStatistics& statistics) {
     counts_ += statistics.counts;
-    times_us_.push_back(statistics.time_us);
+    times_us_.add(statistics.time_us);
     decode_us_ += statistics.decode_us;
     intersect_us_ += statistics.intersect_us;
   }
@@ -77,8 +80,7 @@ class IntersectStatistics {
   void add(const GpuIntersectionStatistics& gpu, double time_us) {
     gpu_ += gpu;
     counts_.postings += gpu.postings;
-    times_us_.insert(times_us_.end(), gpu.queries,
-                     time_us / static_cast<double>(std::max<std::uint64_t>(gpu.queries, 1)));
+    for (std::uint64_t i = 0; i < gpu.queries; ++i) times_us_.add(time_us / static_cast<double>(gpu.queries));
   }
   void add_results(std::size_t documents) {
     results_ += documents;
@@ -86,10 +88,10 @@ class IntersectStatistics {
   }
 
   void write(const IntersectArguments& arguments, std::string_view method, unsigned threads, double seconds) const {
-    const LatencySummary times = summarize(times_us_);
-    const auto queries = static_cast<double>(std::max<std::size_t>(times_us_.size(), 1));
-    const double queries_per_second = static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
-    Json json = {{"queries", times_us_.size()},
+    const LatencySummary times = times_us_.summary();
+    const auto queries = static_cast<double>(std::max<std::uint64_t>(times_us_.count(), 1));
+    const double queries_per_second = static_cast<double>(times_us_.count()) / std::max(seconds, 1e-9);
+    Json json = {{"queries", times_us_.count()},
                  {"queries_with_results", with_results_},
                  {"results", results_},
                  {"method", method},
@@ -109,45 +111,50 @@ class IntersectStatistics {
     file.commit();
     say(arguments.common, fmt::format("quern: {}, {:.0f} per second on {}; {:.1f} us per query, of which {:.1f} "
                                       "decoding whole lists and {:.1f} intersecting; {} of {} blocks decoded",
-                                      count_text(times_us_.size(), "query", "queries"), queries_per_second,
+                                      count_text(times_us_.count(), "query", "queries"), queries_per_second,
                                       count_text(threads, "thread"), times.mean_us, decode_us_ / queries,
                                       intersect_us_ / queries, counts_.blocks_decoded, counts_.blocks));
   }
 
  private:
   QueryStatistics counts_;
-  std::vector<double> times_us_;
+  LatencyLog times_us_;
   double decode_us_ = 0, intersect_us_ = 0;
   std::uint64_t results_ = 0, with_results_ = 0;
   GpuIntersectionStatistics gpu_;
 };
 
 void run(const IntersectArguments& arguments) {
-  const Resources resources = make_resources(arguments.common);
+  const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  const std::vector<std::string_view> texts = texts_of(queries);
+  const QueryGroups queries(arguments.queries, arguments.common, resources);
   TextOutput out(arguments.output, arguments.common.force);
   const Intersection intersection(index, cpu_method(arguments), arguments.options);
   FailoverIntersection intersections(intersection, arguments.device, arguments.method, arguments.gpu,
                                      *resources.progress,
                                      [&](const std::string& what) { say(arguments.common, "quern: " + what); });
   const auto append = arguments.common.json ? append_json : append_lines;
-  resources.progress->start("intersect", queries.size(), "queries");
-  IntersectStatistics statistics;
+  resources.progress->start("intersect", queries.count(), "queries");
+  IntersectStatistics statistics(resources.tmp_folder);
+  IndexPages pages(index, resources.memory_bytes / 2);
+  const std::vector<Query>* group = nullptr;
   std::string text;
   const auto begun = WallClock::now();
   IntersectionSteps steps;
   steps.take = [&](std::size_t i, Documents documents) {
     text.clear();
-    append(text, queries[i], index, documents, arguments.count);
+    append(text, (*group)[i], index, documents, arguments.count);
     out.write(text);
     statistics.add_results(documents.size());
+    pages.note_query();
     resources.progress->add(1);
   };
   steps.count_cpu = [&](const IntersectionStatistics& counted) { statistics.add(counted); };
   steps.count_gpu = [&](const GpuIntersectionStatistics& counted, double time_us) { statistics.add(counted, time_us); };
-  intersections.run(texts, resources.threads, steps);
+  queries.for_each([&](const std::vector<Query>& some) {
+    group = &some;
+    intersections.run(texts_of(some), resources.threads, steps, resources.memory_bytes / 8);
+  });
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
@@ -194,6 +201,7 @@ void add_intersect_command(CLI::App& program) {
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
   mark_output(
       command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE"));
+  add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(
       *command,

@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/query/index_pages.hpp"
 #include "quern/query/query_engine.hpp"
 #include "quern/query/query_stream.hpp"
 
@@ -88,13 +90,15 @@ void check_plan(const QueryArguments& arguments, const IndexReader& index) {
 /// Collects the times and counts of queries, for --stats.
 class RunStatistics {
  public:
+  explicit RunStatistics(const std::string& tmp_folder) : times_us_(tmp_folder) {}
+
   void add(const QueryAnswer& answer) {
     counts_ += answer.statistics;
-    times_us_.push_back(answer.time_us);
+    times_us_.add(answer.time_us);
   }
   void add(const GpuStatistics& gpu) { gpu_ += gpu; }
 
-  std::size_t queries() const { return times_us_.size(); }
+  std::uint64_t queries() const { return times_us_.count(); }
   /// Times, counts, and the work of GPUs if there were any. `seconds` is the time of all queries together.
   Json json(const QueryEngine& engine, double seconds) const;
   /// The same for people, a line or two.
@@ -104,16 +108,14 @@ class RunStatistics {
   double rate(double seconds) const;
 
   QueryStatistics counts_;
-  std::vector<double> times_us_;
+  LatencyLog times_us_;
   GpuStatistics gpu_;
 };
 
-double RunStatistics::rate(double seconds) const {
-  return static_cast<double>(times_us_.size()) / std::max(seconds, 1e-9);
-}
+double RunStatistics::rate(double seconds) const { return static_cast<double>(queries()) / std::max(seconds, 1e-9); }
 
 Json RunStatistics::json(const QueryEngine& engine, double seconds) const {
-  Json json = times_json(summarize(times_us_));
+  Json json = times_json(times_us_.summary());
   json.update({{"queries_per_second", rate(seconds)},
                {"postings", counts_.postings},
                {"postings_scored", counts_.postings_scored},
@@ -128,11 +130,11 @@ Json RunStatistics::json(const QueryEngine& engine, double seconds) const {
 }
 
 std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigned threads, double seconds) const {
-  const LatencySummary times = summarize(times_us_);
+  const LatencySummary times = times_us_.summary();
   std::vector<std::string> lines{fmt::format(
       "{}, {:.0f} per second on {}; {:.1f} us per query on average, {:.1f} at the median, {:.1f} at the 99th "
       "percentile; {} of {} postings scored, {} of {} blocks decoded",
-      count_text(times_us_.size(), "query", "queries"), rate(seconds), count_text(threads, "thread"), times.mean_us,
+      count_text(queries(), "query", "queries"), rate(seconds), count_text(threads, "thread"), times.mean_us,
       times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks)};
   if (engine.ends_early())
     lines.push_back(fmt::format("{} ended early after reading {:.1f} % of their shortest lists",
@@ -152,6 +154,8 @@ class QueryRun {
         format_(output_format(arguments)),
         result_text_(index, format_, arguments.tag),
         out_(out),
+        pages_(index, resources.memory_bytes / 2),
+        statistics_(resources.tmp_folder),
         engine_(engine, arguments.device, gpu_options(arguments), *resources.progress,
                 [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
@@ -172,6 +176,7 @@ class QueryRun {
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
       answer.text = result_text_.of(queries[i], answer.documents);
+      pages_.note_query();
     };
     steps.take = [&](std::size_t, const QueryAnswer& answer) {
       out_.write(answer.text);
@@ -179,7 +184,7 @@ class QueryRun {
       resources_.progress->add(1);
     };
     GpuStatistics of_gpus;
-    engine_.run(texts, algorithm_, arguments_.k, resources_.threads, steps, of_gpus);
+    engine_.run(texts, algorithm_, arguments_.k, resources_.threads, steps, of_gpus, resources_.memory_bytes / 8);
     statistics_.add(of_gpus);
   }
 
@@ -198,8 +203,9 @@ class QueryRun {
   const RunFormat& format_;
   const ResultText result_text_;
   TextOutput& out_;
-  FailoverEngine engine_;
+  IndexPages pages_;
   RunStatistics statistics_;
+  FailoverEngine engine_;
 };
 
 void write_statistics(const QueryArguments& arguments, const RunStatistics& statistics, const QueryEngine& engine,
@@ -217,21 +223,38 @@ void write_statistics(const QueryArguments& arguments, const RunStatistics& stat
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
+/// Refuses what can't work with the memory budget before any query is read.
+void check_memory(const QueryArguments& arguments, const IndexReader& index, const Resources& resources) {
+  const std::uint64_t documents = index.num_documents();
+  const std::uint64_t tables = QueryEngine::table_bytes(index, arguments.scoring.scorer);
+  const std::uint64_t results = std::min<std::uint64_t>(arguments.k, documents) * sizeof(ScoredDocument) * 2;
+  const std::uint64_t needed = tables + results * resources.threads;
+  if (needed > resources.memory_bytes)
+    throw InvalidArgument(fmt::format(
+        "{}: queries need {} of memory, {} for tables of its {} documents and {} for the {} best on each of {}; "
+        "--memory allows {}: raise it, or lower -k or --threads",
+        index.name(), size_text(needed), size_text(tables), documents, size_text(results),
+        std::min<std::uint64_t>(arguments.k, documents), count_text(resources.threads, "thread"),
+        size_text(resources.memory_bytes)));
+}
+
 void run(const QueryArguments& arguments) {
-  const Resources resources = make_resources(arguments.common);
+  const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   check_plan(arguments, index);
+  check_memory(arguments, index, resources);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams && arguments.queries.file.empty())
     throw InvalidArgument("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
-  const std::vector<Query> queries = streams ? std::vector<Query>() : read_queries(arguments.queries, arguments.common);
+  std::optional<QueryGroups> queries;
+  if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
   TextOutput out(arguments.output, arguments.common.force);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads);
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);
-  resources.progress->start("query", queries.size(), "queries");
+  resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
   if (streams) {
@@ -245,7 +268,7 @@ void run(const QueryArguments& arguments) {
       if (arguments.output.empty()) flush_output();
     }
   } else {
-    query_run.answer(queries);
+    queries->for_each([&](const std::vector<Query>& group) { query_run.answer(group); });
   }
   query_run.end();
   const double seconds = seconds_since(begun);
@@ -292,6 +315,7 @@ void add_query_command(CLI::App& program) {
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
   mark_output(
       command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE"));
+  add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern query my.quern --query \"water mill\""},

@@ -1,0 +1,29 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "quern/formats/index_file.hpp"
+
+namespace quern {
+
+/// Keeps what a process holds of mapped files within a budget while it answers queries: whatever queries read of an
+/// index stays in memory until somebody gives it back. Many threads may share one.
+class IndexPages {
+ public:
+  /// The index must outlive the object.
+  IndexPages(const IndexReader& index, std::uint64_t budget_bytes);
+
+  /// To be called after each query. Now and then it measures, and gives all pages of the index back if there are too
+  /// many; the system reads them again, most often from its own cache, when they are touched.
+  void note_query();
+
+ private:
+  static constexpr std::uint64_t queries_per_measurement = 8;
+
+  const IndexReader& index_;
+  std::uint64_t budget_bytes_;
+  bool is_limited_;  ///< false if the whole index fits
+  std::atomic<std::uint64_t> queries_ = 0;
+};
+
+}  // namespace quern
