@@ -69,8 +69,8 @@ class RunningQuern {
 /// The words after `quern` of each command, groups of commands included.
 std::vector<CommandLine> all_commands();
 
-/// Whether executable and tests are built with AddressSanitizer, which takes more memory.
-#if defined(__SANITIZE_ADDRESS__)
+/// Whether executable and tests are built with AddressSanitizer or ThreadSanitizer, which take more memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
