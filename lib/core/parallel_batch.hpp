@@ -12,14 +12,12 @@
 
 namespace quern {
 
-/// Answers that are held at once before they are handed over: at most this many, and no more are begun once they take
-/// this much memory.
+/// Answers that are held at once before they are handed over.
 inline constexpr std::size_t max_held_answers = 2048;
-inline constexpr std::uint64_t default_held_bytes = std::uint64_t{256} << 20;
 
 /// Calls answer(i, Answer&) for 0 <= i < count in `threads` threads, which share nothing but the next i, and hands the
 /// answers to take(i, const Answer&) in the order of i, in this thread. bytes_of(const Answer&) is what an answer
-/// takes.
+/// takes in memory; no answer is begun while those that wait to be handed over take `held_bytes` or more.
 template <class Answer, class Make, class BytesOf, class Take>
 void answer_in_batches(std::size_t count, unsigned threads, std::uint64_t held_bytes, Make&& answer, BytesOf&& bytes_of,
                        Take&& take) {

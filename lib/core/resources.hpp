@@ -53,6 +53,9 @@ struct Resources {
   ProgressPointer progress;
 };
 
+/// What answers that wait for their turn may take in memory, where nobody says otherwise.
+inline constexpr std::uint64_t default_held_bytes = std::uint64_t{256} << 20;
+
 /// All cores, 1 GiB (less on a smaller machine), no progress.
 Resources default_resources();
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/check_range.hpp"
-#include "quern/core/parallel_batch.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/intersect/method.hpp"
 #include "quern/query/query_statistics.hpp"

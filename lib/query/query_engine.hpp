@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
-#include "quern/core/parallel_batch.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/query/algorithm.hpp"
 #include "quern/text/analyzer.hpp"
