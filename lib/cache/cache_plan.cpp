@@ -18,6 +18,14 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
   return scoring;
 }
 
+/// run(LogQueries&) with all queries of a log, which take memory until it returns.
+template <class Run>
+auto with_queries(const ReadQueries& log, const QueryEngine& engine, const Resources& resources, Run&& run) {
+  LogQueries queries(engine.index().manifest().analyzer, resources);
+  log([&](std::string_view text) { queries.add(text); });
+  return run(queries);
+}
+
 }  // namespace
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
@@ -51,8 +59,8 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
   });
 }
 
-SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, std::span<const std::string_view> log,
-                             std::uint64_t batch, const Resources& resources) {
+SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, LogQueries& log, std::uint64_t batch,
+                             const Resources& resources) {
   return run_stage(resources, [&]() -> SimulatedCache {
     const PlanManifest& manifest = plan.manifest;
     const QueryEngine engine(index, scoring_of(manifest), resources.threads);
@@ -75,17 +83,19 @@ SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, st
 }
 
 std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
-                                           const ReadQueries& train, std::span<const std::string_view> log,
+                                           const ReadQueries& train, const ReadQueries& log,
                                            const SweepOptions& options, const Resources& resources) {
   return run_stage(resources, [&] {
     const IndexReader& index = engine.index();
     const std::uint64_t index_bytes = blocks.index_bytes();
     std::vector<SimulatedCache> caches;
     for (const std::size_t k : options.ks) {
-      LogQueries queries(index.manifest().analyzer, resources);
-      train([&](std::string_view text) { queries.add(text); });
-      const LogDemand demand = measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
-      const CacheTrace trace(engine, log, k, options.round, resources);
+      const LogDemand demand = with_queries(train, engine, resources, [&](LogQueries& queries) {
+        return measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
+      });
+      const CacheTrace trace = with_queries(log, engine, resources, [&](LogQueries& queries) {
+        return CacheTrace(engine, queries, k, options.round, resources);
+      });
       for (const std::string& policy : options.policies) {
         for (const std::uint64_t budget_bytes : options.budgets_bytes) {
           for (const double max_admission : options.max_admissions) {

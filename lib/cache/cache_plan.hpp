@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +34,8 @@ struct SimulatedCache {
 
 /// Simulates a plan for the queries `log`, with the plan's own k, scoring and block size. `batch`: queries that are
 /// transferred together. The plan must be of this index (PlanReader::load_for()).
-SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, std::span<const std::string_view> log,
-                             std::uint64_t batch, const Resources& resources);
+SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, LogQueries& log, std::uint64_t batch,
+                             const Resources& resources);
 
 /// All combinations of the lists below are simulated.
 struct SweepOptions {
@@ -52,11 +51,11 @@ struct SweepOptions {
 /// Calls its argument with the text of each query of a log, in their order.
 using ReadQueries = std::function<void(const std::function<void(std::string_view text)>& take)>;
 
-/// Plans caches for the queries that `train` reads, and simulates them for the queries `log`; ordered by k, policy,
-/// budget and max_admission, the first slowest. Runs both logs once for each k. Throws as measure_demand() and
-/// CacheAdmission do, and InvalidArgument for an unknown policy.
+/// Plans caches for the queries that `train` reads, and simulates them for those that `log` reads; ordered by k,
+/// policy, budget and max_admission, the first slowest. Reads and runs both logs once for each k. Throws as
+/// measure_demand() and CacheAdmission do, and InvalidArgument for an unknown policy.
 std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
-                                           const ReadQueries& train, std::span<const std::string_view> log,
+                                           const ReadQueries& train, const ReadQueries& log,
                                            const SweepOptions& options, const Resources& resources);
 
 }  // namespace quern

@@ -1,16 +1,15 @@
 #include "quern/cache/cache_simulation.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <unordered_map>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/check_range.hpp"
-#include "quern/core/parallel_batch.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/io/external_sort.hpp"
 
 namespace quern {
 namespace {
@@ -27,55 +26,109 @@ std::uint64_t postings_below(const IndexReader& index, const PostingList& list, 
   return cursor.reader().block() * std::uint64_t{index.block_size()} + cursor.place();
 }
 
+/// A set of an index's lists that is emptied often, in time that grows with what is in it.
+class ListSet {
+ public:
+  explicit ListSet(std::uint64_t lists) : has_((lists + bits - 1) / bits) {}
+
+  /// False if the list is in the set already.
+  bool insert(term_t list) {
+    std::uint64_t& word = has_[list / bits];
+    const std::uint64_t bit = std::uint64_t{1} << (list % bits);
+    if ((word & bit) != 0) return false;
+    if (word == 0) touched_.push_back(list / bits);
+    word |= bit;
+    return true;
+  }
+  void clear() {
+    for (const std::uint32_t word : touched_) has_[word] = 0;
+    touched_.clear();
+  }
+
+ private:
+  static constexpr std::uint32_t bits = 64;
+  std::vector<std::uint64_t> has_;
+  std::vector<std::uint32_t> touched_;  ///< words that are not 0
+};
+
 }  // namespace
+
+/// The lists that queries ask for most recently: to find one takes longer than what is asked of it.
+class CacheTrace::Lists {
+ public:
+  explicit Lists(const CacheTrace& trace) : index_(trace.index_), max_(trace.max_lists_) {}
+
+  /// Valid until the next call.
+  const PostingList& operator[](term_t term) {
+    if (const auto found = lists_.find(term); found != lists_.end()) return found->second;
+    if (lists_.size() == max_) lists_.clear();
+    return lists_[term] = index_.list(term);
+  }
+  const IndexReader& index() const { return index_; }
+
+ private:
+  const IndexReader& index_;
+  std::uint64_t max_;
+  std::unordered_map<term_t, PostingList> lists_;
+};
 
 double CacheFigures::hit_rate() const { return share(list_hits, list_requests); }
 double CacheFigures::block_hit_rate() const { return share(block_hits, block_requests); }
 double CacheFigures::transfer_bytes_per_query() const { return share(transfer_bytes, queries); }
 double CacheFigures::transfer_bytes_per_batch() const { return share(batch_transfer_bytes, batches); }
 
-CacheTrace::CacheTrace(const QueryEngine& engine, std::span<const std::string_view> texts, std::size_t k,
-                       std::uint64_t round, const Resources& resources)
-    : index_(engine.index()) {
-  run_stage(resources, [&] {
-    std::unordered_map<std::string_view, std::uint32_t> places;
-    std::vector<std::string_view> distinct;
-    for (const std::string_view text : texts) {
-      const auto [entry, is_new] = places.try_emplace(text, static_cast<std::uint32_t>(distinct.size()));
-      if (is_new) distinct.push_back(text);
-      log_.push_back(entry->second);
+CacheTrace::CacheTrace(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
+                       const Resources& resources) try
+    : index_(engine.index()),
+      threads_(resources.threads),
+      max_lists_(std::max<std::uint64_t>(1, resources.memory_bytes / 16 / (sizeof(PostingList) + 64))),
+      traced_(resources.tmp_folder) {
+  ExternalSort in_log_order(resources.tmp_folder, resources.memory_bytes / 8);
+  Bytes bytes;
+  std::uint64_t with_terms = 0;
+  const auto add = [&](const LogQuery& query, const std::vector<ListVisit>& visits) {
+    with_terms += query.places.size();
+    if (visits.empty()) {
+      left_out_.unknown += query.places.size();
+    } else if (visits.back().end == 0) {
+      left_out_.empty += query.places.size();
+    } else {
+      bytes.clear();
+      put(visits, bytes);
+      for (const std::uint64_t place : query.places) in_log_order.add(SortKey(place).view(), bytes);
     }
-    distinct_.resize(distinct.size());
-    tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-    resources.progress->start("visits", distinct.size(), "queries");
-    answer_in_batches<std::vector<ListVisit>>(
-        distinct.size(), resources.threads, resources.memory_bytes / 8,
-        [&](std::size_t i, std::vector<ListVisit>& visits) {
-          visits = engine.visits(analyzers.local().terms(distinct[i]), k, round);
-        },
-        visit_bytes,
-        [&](std::size_t i, const std::vector<ListVisit>& visits) {
-          TracedQuery& query = distinct_[i];
-          query.known = !visits.empty();
-          if (query.known && visits.back().end > 0) {
-            query.end = visits.front().end;
-            for (const ListVisit& visit : visits) {
-              query.requests.push_back({visit.term, visit.end});
-              if (lists_.count(visit.term) == 0) lists_[visit.term] = index_.list(visit.term);
-            }
-          }
-          resources.progress->add(1);
-        });
-    resources.progress->finish();
-  });
+  };
+  visit_log(engine, log, k, round, add, resources);
+  left_out_.unknown += log.queries() - with_terms;
+  queries_ = in_log_order.count();
+  on_threads(threads_, [&] { in_log_order.merge([&](std::string_view, ByteView query) { traced_.append(query); }); });
+} catch (...) {
+  throw_own_error();
 }
 
-void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, const CachedBlocks& cached,
-                       CacheFigures& figures) const {
+void CacheTrace::put(const std::vector<ListVisit>& visits, Bytes& to) {
+  put_varint(to, visits.size());
+  for (const ListVisit& visit : visits) {
+    put_varint(to, visit.term);
+    put_varint(to, visit.end);
+  }
+}
+
+void CacheTrace::read(SpoolReader& reader, TracedQuery& query) {
+  query.requests.resize(reader.varint());
+  for (Request& request : query.requests) {
+    request.term = static_cast<term_t>(reader.varint());
+    request.end = static_cast<docid_t>(reader.varint());
+  }
+  query.end = query.requests.front().end;
+}
+
+void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, const CachedBlocks& cached, Lists& lists,
+                       CacheFigures& figures) {
   std::uint64_t transferred = 0;
   docid_t complete_to = end_docid;  // m
   for (const Request& request : query.requests) {
-    const PostingList& list = lists_.at(request.term);
+    const PostingList& list = lists[request.term];
     const std::uint64_t kept = cached(request.term), all = blocks.count(list);
     const std::uint64_t visited = std::min(blocks.of(list, request.end - 1) + 1, all);
     ++figures.list_requests;
@@ -91,10 +144,10 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
   ++figures.queries;
   figures.transfer_bytes += transferred;
   if (query.end - 1 > complete_to) {
-    const PostingList& shortest = lists_.at(query.requests.front().term);
+    const PostingList& shortest = lists[query.requests.front().term];
     ++figures.post_processed;
     figures.post_processed_postings +=
-        postings_below(index_, shortest, query.end) - postings_below(index_, shortest, complete_to + 1);
+        postings_below(lists.index(), shortest, query.end) - postings_below(lists.index(), shortest, complete_to + 1);
   } else if (transferred == 0) {
     ++figures.served;
   }
@@ -102,26 +155,27 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
 
 CacheFigures CacheTrace::simulate(const CacheBlocks& blocks, const CachedBlocks& cached, std::uint64_t batch) const {
   check_range("queries per batch", batch, 1, std::numeric_limits<std::uint64_t>::max());
-  CacheFigures figures;
-  std::set<term_t> in_batch;
-  for (const std::uint32_t place : log_) {
-    const TracedQuery& query = distinct_[place];
-    if (query.requests.empty()) {
-      ++(query.known ? figures.empty : figures.unknown);
-      continue;
-    }
-    if (figures.queries % batch == 0) {
-      in_batch.clear();
-      ++figures.batches;
-    }
-    serve(query, blocks, cached, figures);
-    for (const Request& request : query.requests)
-      if (cached(request.term) == 0 && in_batch.insert(request.term).second) {
-        const PostingList& list = lists_.at(request.term);
-        figures.batch_transfer_bytes += blocks.bytes(list, blocks.count(list));
+  return with_own_errors([&] {
+    CacheFigures figures = left_out_;
+    Lists lists(*this);
+    ListSet in_batch(index_.manifest().terms);
+    SpoolReader reader(traced_, 0, traced_.size());
+    TracedQuery query;
+    while (figures.queries < queries_) {
+      read(reader, query);
+      if (figures.queries % batch == 0) {
+        in_batch.clear();
+        ++figures.batches;
       }
-  }
-  return figures;
+      serve(query, blocks, cached, lists, figures);
+      for (const Request& request : query.requests)
+        if (cached(request.term) == 0 && in_batch.insert(request.term)) {
+          const PostingList& list = lists[request.term];
+          figures.batch_transfer_bytes += blocks.bytes(list, blocks.count(list));
+        }
+    }
+    return figures;
+  });
 }
 
 }  // namespace quern

@@ -1,14 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "quern/cache/cache_blocks.hpp"
+#include "quern/cache/log_demand.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/spool.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// What a cache of list prefixes would do for a log of `and` queries (Wang et al. 3.4, 4.3).
@@ -40,11 +38,12 @@ struct CacheFigures {
 };
 
 /// The queries of a log as a cache sees them: what they visit and where they end. Made once, for any number of caches.
+/// It is in a work file unless it is small, and may be used by one thread at a time.
 class CacheTrace {
  public:
-  /// Runs each distinct query once, in parallel, as measure_demand() does. `round`: postings of the shortest list
-  /// between two tests for early termination.
-  CacheTrace(const QueryEngine& engine, std::span<const std::string_view> texts, std::size_t k, std::uint64_t round,
+  /// Runs each distinct query of the log once, as visit_log() does. `round`: postings of the shortest list between two
+  /// tests for early termination. The index must outlive the trace.
+  CacheTrace(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
              const Resources& resources);
 
   /// `batch`: queries that are transferred together.
@@ -61,19 +60,23 @@ class CacheTrace {
     docid_t end;  ///< one more than the last docID visited
   };
   struct TracedQuery {
-    std::vector<Request> requests;  ///< in the order of summation; none if the query has no results
+    std::vector<Request> requests;  ///< in the order of summation
     docid_t end = 0;                ///< one more than the last docID read in the shortest list
-    bool known = false;             ///< whether all terms are in the index
   };
+  class Lists;
 
+  static void put(const std::vector<ListVisit>& visits, Bytes& to);
+  static void read(SpoolReader& reader, TracedQuery& query);
   /// Adds one query to `figures`.
-  void serve(const TracedQuery& query, const CacheBlocks& blocks, const CachedBlocks& cached,
-             CacheFigures& figures) const;
+  static void serve(const TracedQuery& query, const CacheBlocks& blocks, const CachedBlocks& cached, Lists& lists,
+                    CacheFigures& figures);
 
   const IndexReader& index_;
-  std::vector<TracedQuery> distinct_;
-  std::vector<std::uint32_t> log_;  ///< the place in distinct_ of each query of the log
-  std::map<term_t, PostingList> lists_;
+  unsigned threads_;
+  std::uint64_t max_lists_;  ///< that are held at once
+  CacheFigures left_out_;    ///< the queries without results, counted
+  std::uint64_t queries_ = 0;
+  Spool traced_;  ///< the queries with results, in the order of the log
 };
 
 }  // namespace quern

@@ -55,13 +55,15 @@ LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resourc
 
 void LogQueries::add(std::string_view text) {
   return with_own_errors([&] {
-    ++queries_;
+    const std::uint64_t place = queries_++;
     std::vector<std::string> terms = analyzer_.terms(text);
     if (terms.empty()) return;
     std::sort(terms.begin(), terms.end());
     std::string key;
     for (const std::string& term : terms) (key += term) += end_of_term;
-    on_threads(threads_, [&] { sorted_.add(key, {}); });
+    Bytes payload;
+    put_varint(payload, place);
+    on_threads(threads_, [&] { sorted_.add(key, payload); });
   });
 }
 
@@ -70,24 +72,49 @@ std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQ
     std::vector<LogQuery> group;
     std::string last;
     std::uint64_t distinct = 0, group_bytes = 0;
-    sorted_.merge([&](std::string_view key, ByteView) {
-      if (!group.empty() && key == last) {
-        ++group.back().count;
-        return;
+    const auto end_group = [&] {
+      if (!group.empty()) visit(group);
+      group.clear();
+      group_bytes = 0;
+    };
+    sorted_.merge([&](std::string_view key, ByteView payload) {
+      if (group_bytes > max_group_bytes_) end_group();
+      const bool is_new = distinct == 0 || key != last;
+      if (is_new || group.empty()) {
+        LogQuery query{terms_of(key), {}};
+        const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
+        if (group.size() == queries_per_visit || group_bytes + bytes > max_group_bytes_) end_group();
+        group.push_back(std::move(query));
+        group_bytes += bytes;
       }
-      LogQuery query{terms_of(key), 1};
-      const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
-      if (group.size() == queries_per_visit || (group_bytes > 0 && group_bytes + bytes > max_group_bytes_)) {
-        visit(group);
-        group.clear();
-        group_bytes = 0;
+      if (is_new) {
+        last = key;
+        ++distinct;
       }
-      group.push_back(std::move(query));
-      group_bytes += bytes;
-      last = key;
-      ++distinct;
+      group.back().places.push_back(ByteReader(payload, "sorted queries").varint());
+      group_bytes += 2 * sizeof(std::uint64_t);  // vectors grow by doubling
     });
-    if (!group.empty()) visit(group);
+    end_group();
+    return distinct;
+  });
+}
+
+std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
+                        const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
+                        const Resources& resources) {
+  return run_stage(resources, [&] {
+    resources.progress->start("visits", log.queries(), "queries");
+    const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
+      answer_in_batches<std::vector<ListVisit>>(
+          queries.size(), resources.threads, resources.memory_bytes / 8,
+          [&](std::size_t i, std::vector<ListVisit>& visits) { visits = engine.visits(queries[i].terms, k, round); },
+          visit_bytes,
+          [&](std::size_t i, const std::vector<ListVisit>& visits) {
+            take(queries[i], visits);
+            resources.progress->add(queries[i].places.size());
+          });
+    });
+    resources.progress->finish();
     return distinct;
   });
 }
@@ -98,28 +125,19 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
     LogDemand demand;
     demand.queries = log.queries();
     std::uint64_t with_terms = 0;
-    resources.progress->start("visits", demand.queries, "queries");
-    demand.distinct = log.for_each([&](std::span<const LogQuery> queries) {
-      const auto visit = [&](std::size_t i, std::vector<ListVisit>& visits) {
-        visits = engine.visits(queries[i].terms, options.k, options.round);
-      };
-      answer_in_batches<std::vector<ListVisit>>(queries.size(), resources.threads, resources.memory_bytes / 8, visit,
-                                                visit_bytes, [&](std::size_t i, const std::vector<ListVisit>& visits) {
-                                                  const std::uint64_t count = queries[i].count;
-                                                  with_terms += count;
-                                                  if (visits.empty()) {
-                                                    demand.unknown += count;
-                                                  } else if (visits.back().end == 0) {
-                                                    demand.empty += count;
-                                                  } else {
-                                                    add_visits(visits, count, engine.index(), blocks, options.kind,
-                                                               demand);
-                                                  }
-                                                  resources.progress->add(count);
-                                                });
-    });
+    const auto add = [&](const LogQuery& query, const std::vector<ListVisit>& visits) {
+      const std::uint64_t count = query.places.size();
+      with_terms += count;
+      if (visits.empty()) {
+        demand.unknown += count;
+      } else if (visits.back().end == 0) {
+        demand.empty += count;
+      } else {
+        add_visits(visits, count, engine.index(), blocks, options.kind, demand);
+      }
+    };
+    demand.distinct = visit_log(engine, log, options.k, options.round, add, resources);
     demand.unknown += demand.queries - with_terms;
-    resources.progress->finish();
     if (demand.lists.empty())
       throw InvalidArgument(engine.index().name() +
                             ": no query of the log has results; use a log of queries for this index");

@@ -17,10 +17,10 @@
 /// What the queries of a log read: its distinct queries, and their visits of each list.
 namespace quern {
 
-/// A distinct query of a log, and how often it occurs.
+/// A distinct query of a log, and where it occurs.
 struct LogQuery {
-  std::vector<std::string> terms;  ///< sorted; a term that occurs twice in the query is there twice
-  std::uint64_t count = 0;
+  std::vector<std::string> terms;     ///< sorted; a term that occurs twice in the query is there twice
+  std::vector<std::uint64_t> places;  ///< in the log, from 0, rising
 };
 
 /// The distinct queries of a log: queries with the same terms are the same, in any order and whatever is between them.
@@ -34,8 +34,8 @@ class LogQueries {
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
   /// Calls visit(queries) for all distinct queries that have a term, ordered by their terms, as many at a time as an
-  /// eighth of the memory budget holds, some thousand at most.
-  /// May be called once. Returns how many distinct queries there are.
+  /// eighth of the memory budget holds, some thousand at most. One that occurs too often for that is there again in
+  /// the next call, with the rest of its places. May be called once. Returns how many distinct queries there are.
   std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
 
  private:
@@ -74,15 +74,22 @@ struct LogDemand {
   std::uint64_t empty = 0;    ///< queries whose terms have no document in common
 };
 
+/// Runs each distinct query of the log once, in parallel, with `and` and with early termination as `engine` has it, and
+/// calls take(query, visits) for each, ordered by their terms; a query with very many places comes several times, as
+/// LogQueries::for_each() says. `visits` is what QueryEngine::visits() returns for `k` and `round`. Returns how many
+/// distinct queries have a term.
+std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
+                        const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
+                        const Resources& resources);
+
 struct DemandOptions {
   std::size_t k = 10;
   std::uint64_t round = 256;  ///< postings of l(0) between two tests for early termination
   VisitKind kind = VisitKind::visited;
 };
 
-/// Runs each distinct query of the log once, in parallel, with `and` and with early termination as `engine` has it; a
-/// visit counts as often as its query occurs. Memory grows with the caching blocks of the lists that are read, not with
-/// the queries. Throws InvalidArgument if no query has results.
+/// Counts the visits of a log's queries as visit_log() finds them, each as often as its query occurs. Memory grows with
+/// the caching blocks of the lists that are read, not with the queries. Throws InvalidArgument if no query has results.
 LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
                          const DemandOptions& options, const Resources& resources);
 

@@ -86,10 +86,14 @@ PlainQuery run_plainly(const CachedPages& pages, std::vector<std::string> terms,
   return query;
 }
 
+void add_all(const CachedPages& pages, LogQueries& log) {
+  for (const auto& terms : pages.log) log.add(text_of(terms));
+}
+
 LogDemand demand_of(const CachedPages& pages, const CacheBlocks& blocks, const DemandOptions& options) {
   const Resources& resources = pages.pages.pipeline.resources;
-  LogQueries log(pages.index.manifest().analyzer, resources);
-  for (const auto& terms : pages.log) log.add(text_of(terms));
+  LogQueries log(pages.index.manifest().analyzer, pages.pages.pipeline.resources);
+  add_all(pages, log);
   return measure_demand(pages.engine, blocks, log, options, resources);
 }
 
@@ -130,24 +134,33 @@ std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages, const 
 TEST_CASE("a log's distinct queries are those with different terms, with any amount of memory", "[cache]") {
   Pipeline pipeline;
   RandomBits random(3);
-  std::map<std::vector<std::string>, std::uint64_t> wanted;
+  std::map<std::vector<std::string>, std::vector<std::uint64_t>> wanted;
   pipeline.resources.memory_bytes = 1 << 16;
   LogQueries log({}, pipeline.resources);
   log.add("");
-  for (std::size_t i = 0; i < 20000; ++i) {
+  for (std::uint64_t place = 1; place <= 20000; ++place) {
+    // One query is so frequent that its places are more than an eighth of the memory.
     std::vector<std::string> terms;
-    for (std::uint64_t size = 1 + random.below(3); terms.size() < size;)
+    for (std::uint64_t size = random.below(4); terms.size() < size;)
       terms.push_back("w" + std::to_string(random.below(60)));
+    if (terms.empty()) terms = {"frequent"};
     log.add(text_of(terms));
     std::sort(terms.begin(), terms.end());
-    ++wanted[terms];
+    wanted[terms].push_back(place);
   }
   CHECK(log.queries() == 20001);
-  std::map<std::vector<std::string>, std::uint64_t> found;
+  std::map<std::vector<std::string>, std::vector<std::uint64_t>> found;
+  std::size_t calls_with_frequent = 0;
   const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
     CHECK(queries.size() < 200);  // an eighth of the memory, with some 60 bytes per term
-    for (const LogQuery& query : queries) CHECK(found.try_emplace(query.terms, query.count).second);
+    for (const LogQuery& query : queries) {
+      CHECK(query.places.size() < 1000);
+      std::vector<std::uint64_t>& places = found[query.terms];
+      if (query.terms == std::vector<std::string>{"frequent"}) ++calls_with_frequent;
+      places.insert(places.end(), query.places.begin(), query.places.end());
+    }
   });
+  CHECK(calls_with_frequent > 5);
   CHECK(distinct == wanted.size());
   CHECK((found == wanted));
 }
@@ -301,10 +314,12 @@ TEST_CASE("visited blocks come first, ties go to the term with more queries", "[
 TEST_CASE("a simulated cache transfers, hits and post-processes by its definition", "[cache][property]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, 2 * tiny);
-  std::vector<std::string> texts;
-  for (const auto& terms : pages.log) texts.push_back(text_of(terms));
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  const CacheTrace trace(pages.engine, views, 3, 2 * tiny, pages.pages.pipeline.resources);
+  LogQueries log(pages.index.manifest().analyzer, pages.pages.pipeline.resources);
+  add_all(pages, log);
+  // So little memory that lists are looked up again and again.
+  Resources resources = pages.pages.pipeline.resources;
+  resources.memory_bytes = 1 << 14;
+  const CacheTrace trace(pages.engine, log, 3, 2 * tiny, resources);
   RandomBits random(7);
   for (std::size_t draw = 0; draw < 20; ++draw) {
     std::map<term_t, std::uint64_t> kept;

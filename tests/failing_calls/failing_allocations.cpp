@@ -234,7 +234,9 @@ class EntryPoints {
   void simulate() {
     const IndexReader reader = index();
     const CachePlan plan = PlanReader::open("plan").load_for(reader);
-    simulate_plan(plan, reader, queries_, 2, resources_);
+    LogQueries log(reader.manifest().analyzer, resources_);
+    for (const std::string_view query : queries_) log.add(query);
+    simulate_plan(plan, reader, log, 2, resources_);
   }
 
   void exchange(const char* name) {

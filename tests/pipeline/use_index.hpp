@@ -57,6 +57,10 @@ inline void intersect_all_ways(const IndexReader& index, std::span<const std::st
   }
 }
 
+inline void add_all(std::span<const std::string_view> queries, LogQueries& log) {
+  for (const std::string_view query : queries) log.add(query);
+}
+
 /// Plans by all policies, and what they would do for the same queries.
 inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scoring,
                           std::span<const std::string_view> queries, const Resources& resources) {
@@ -65,7 +69,7 @@ inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scorin
     const CacheBlocks blocks(index, CacheBlocks::default_size(index));
     for (const VisitKind kind : {VisitKind::visited, VisitKind::probed}) {
       LogQueries log(index.manifest().analyzer, resources);
-      for (const std::string_view query : queries) log.add(query);
+      add_all(queries, log);
       PlanOptions options;
       options.demand.kind = kind;
       options.demand.round = blocks.size();
@@ -74,7 +78,9 @@ inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scorin
         options.policy = policy->name;
         options.budget_bytes = blocks.index_bytes() / 2;
         const CachePlan plan = make_plan(engine, blocks, demand, options);
-        simulate_plan(plan, index, queries, 2, resources);
+        LogQueries log_again(index.manifest().analyzer, resources);
+        add_all(queries, log_again);
+        simulate_plan(plan, index, log_again, 2, resources);
       }
     }
   });

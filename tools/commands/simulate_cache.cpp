@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "quern/cache/cache_plan.hpp"
 #include "quern/core/size_text.hpp"
@@ -47,24 +49,29 @@ Json figures_json(const SimulatedCache& simulated) {
           {"batches", figures.batches}};
 }
 
-/// The log's queries, which must outlive their texts.
-struct Log {
-  Log(const SimulateCacheArguments& arguments, const Resources& resources) {
-    const QueryLogFile file(arguments.log, arguments.format, resources);
-    QueryRemarks remarks(arguments.common);
-    const QueryFormat format = file.for_each([&](std::string_view, std::string_view text) {
-      remarks.look_at(text);
-      texts.emplace_back(text);
+/// The log to simulate, read once for each k.
+class Log {
+ public:
+  Log(const SimulateCacheArguments& arguments, const Resources& resources)
+      : arguments_(arguments), file_(arguments.log, arguments.format, resources), remarks_(arguments.common) {}
+
+  void for_each(const std::function<void(std::string_view)>& take) {
+    const QueryFormat format = file_.for_each([&](std::string_view, std::string_view text) {
+      remarks_.look_at(text);
+      take(text);
     });
-    say_format(arguments.common, arguments.log, arguments.format, format);
-    views.assign(texts.begin(), texts.end());
+    if (!std::exchange(is_format_said_, true)) say_format(arguments_.common, arguments_.log, arguments_.format, format);
   }
-  std::vector<std::string> texts;
-  std::vector<std::string_view> views;
+
+ private:
+  const SimulateCacheArguments& arguments_;
+  QueryLogFile file_;
+  QueryRemarks remarks_;
+  bool is_format_said_ = false;
 };
 
 /// All policies, budgets and lambdas, for each k.
-std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, const Log& log,
+std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, Log& log,
                                   const Resources& resources) {
   const CacheBlocks blocks(engine.index(), block_size(arguments.cache, engine.index()), resources.threads);
   const DemandOptions demand = demand_options(arguments.cache);
@@ -78,12 +85,12 @@ std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const
   const std::uint64_t index_bytes = blocks.index_bytes();
   for (const std::string& budget : arguments.budgets)
     options.budgets_bytes.push_back(parse_budget(budget, index_bytes));
-  const auto train = [&](const std::function<void(std::string_view)>& take) {
-    QueryLogFile(arguments.train, arguments.format, resources).for_each([&](std::string_view, std::string_view text) {
-      take(text);
-    });
+  const QueryLogFile train(arguments.train, arguments.format, resources);
+  const auto read_train = [&](const std::function<void(std::string_view)>& take) {
+    train.for_each([&](std::string_view, std::string_view text) { take(text); });
   };
-  return sweep_policies(engine, blocks, train, log.views, options, resources);
+  const auto read_log = [&](const std::function<void(std::string_view)>& take) { log.for_each(take); };
+  return sweep_policies(engine, blocks, read_train, read_log, options, resources);
 }
 
 void print_csv(const std::vector<SimulatedCache>& rows) {
@@ -121,14 +128,15 @@ void run(const SimulateCacheArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
-    const Log log(arguments, resources);
-    const SimulatedCache simulated = simulate_plan(plan, index, log.views, arguments.batch, resources);
+    LogQueries queries(index.manifest().analyzer, resources);
+    Log(arguments, resources).for_each([&](std::string_view text) { queries.add(text); });
+    const SimulatedCache simulated = simulate_plan(plan, index, queries, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads);
   warn_of_full_visits(arguments.common, engine);
-  const Log log(arguments, resources);
+  Log log(arguments, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
   if (arguments.csv) return print_csv(rows);
   if (!arguments.common.json) return print_table(rows);
