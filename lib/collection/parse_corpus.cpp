@@ -1,16 +1,15 @@
 #include "quern/collection/parse_corpus.hpp"
 
 #include <fmt/format.h>
-#include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/core/memory_budget.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/corpus/corpus_files.hpp"
@@ -42,32 +41,6 @@ struct Job {
     chunks.resize(std::min<std::size_t>(chunks.size(), 1));
     reservations.clear();
   }
-};
-using JobPointer = std::shared_ptr<Job>;
-
-/// Reuses jobs and with them their buffers.
-class JobPool {
- public:
-  JobPool(const ParseOptions& options, std::string tmp_folder)
-      : options_(options), tmp_folder_(std::move(tmp_folder)) {}
-  JobPointer take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_shared<Job>(options_, tmp_folder_);
-    JobPointer job = std::move(free_.back());
-    free_.pop_back();
-    return job;
-  }
-  void give_back(JobPointer job) {
-    job->forget_chunks();
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(job));
-  }
-
- private:
-  const ParseOptions& options_;
-  std::string tmp_folder_;
-  std::mutex mutex_;
-  std::vector<JobPointer> free_;
 };
 
 class CorpusParser {
@@ -117,24 +90,13 @@ class CorpusParser {
   }
 
   void run_pipeline() {
-    JobPool pool(options_, resources_.tmp_folder);
-    const auto read = [&](tbb::flow_control& control) {
-      JobPointer job = pool.take();
-      if (!reader_.next(job->batch)) control.stop();
-      return job;
-    };
-    const auto build = [&](JobPointer job) {
-      build_in_memory(*job);
-      return job;
-    };
-    const auto write = [&](JobPointer job) {
-      add(*job);
-      pool.give_back(std::move(job));
-    };
-    tbb::parallel_pipeline(jobs_in_flight(),
-                           tbb::make_filter<void, JobPointer>(tbb::filter_mode::serial_in_order, read) &
-                               tbb::make_filter<JobPointer, JobPointer>(tbb::filter_mode::parallel, build) &
-                               tbb::make_filter<JobPointer, void>(tbb::filter_mode::serial_in_order, write));
+    run_jobs(
+        jobs_in_flight(), [&] { return std::make_unique<Job>(options_, resources_.tmp_folder); },
+        [&](Job& job) { return reader_.next(job.batch); }, [&](Job& job) { build_in_memory(job); },
+        [&](Job& job) {
+          add(job);
+          job.forget_chunks();
+        });
   }
 
   /// Builds a batch's chunks to wait in memory for their turn. A batch of large documents may make more of them than

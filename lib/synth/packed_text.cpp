@@ -1,7 +1,5 @@
 #include "quern/synth/packed_text.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
 #include <zlib.h>
 
 #include <memory>
@@ -9,6 +7,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/io/zstd_frame.hpp"
 
 namespace quern {
@@ -36,37 +35,41 @@ Bytes gzip_member(std::string& text) {
   return out;
 }
 
+/// A chunk on its way to the file.
+struct TextJob {
+  std::uint64_t chunk = 0;
+  std::string text;
+  Bytes packed;
+  ZstdCompressor compressor{3};
+};
+
 }  // namespace
 
 void write_packed_text(std::uint64_t chunks,
                        const std::function<void(std::uint64_t chunk, std::string& text)>& put_chunk,
                        const std::string& name, const Resources& resources, File& out) {
   const bool gzip = ends_with(name, ".gz"), zstd = ends_with(name, ".zst");
-  tbb::enumerable_thread_specific<std::unique_ptr<ZstdCompressor>> compressors(
-      [] { return std::make_unique<ZstdCompressor>(3); });
   FileAppender appender(out);
   std::uint64_t next_chunk = 0;
-  const auto next = [&](tbb::flow_control& control) -> std::uint64_t {
-    if (next_chunk == chunks) control.stop();
-    return next_chunk++;
+  const auto next = [&](TextJob& job) {
+    job.chunk = next_chunk++;
+    return job.chunk < chunks;
   };
-  const auto make = [&](std::uint64_t chunk) {
-    std::string text;
-    put_chunk(chunk, text);
-    if (gzip) return gzip_member(text);
-    Bytes packed;
-    if (zstd) {
-      compressors.local()->append(as_bytes(text), packed);
+  const auto make = [&](TextJob& job) {
+    job.text.clear();
+    put_chunk(job.chunk, job.text);
+    job.packed.clear();
+    if (gzip) {
+      job.packed = gzip_member(job.text);
+    } else if (zstd) {
+      job.compressor.append(as_bytes(job.text), job.packed);
     } else {
-      put_bytes(packed, text);
+      put_bytes(job.packed, job.text);
     }
-    return packed;
   };
-  const auto write = [&](const Bytes& bytes) { appender.write(bytes); };
-  tbb::parallel_pipeline(resources.threads * 2,
-                         tbb::make_filter<void, std::uint64_t>(tbb::filter_mode::serial_in_order, next) &
-                             tbb::make_filter<std::uint64_t, Bytes>(tbb::filter_mode::parallel, make) &
-                             tbb::make_filter<Bytes, void>(tbb::filter_mode::serial_in_order, write));
+  run_jobs(
+      resources.threads * 2, [] { return std::make_unique<TextJob>(); }, next, make,
+      [&](const TextJob& job) { appender.write(job.packed); });
   appender.flush();
 }
 
