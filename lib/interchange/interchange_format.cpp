@@ -19,7 +19,29 @@ namespace quern {
 
 namespace {
 
-void export_list(const IndexReader& index, std::string_view term, const PostingList& list, InvertedSink& sink) {
+/// Gives the pages of an index that is read from front to back to the system again, some MiB at a time.
+class PassedPages {
+ public:
+  explicit PassedPages(const IndexReader& index) : container_(index.container()) {}
+  /// So many bytes, about, were read.
+  void note(std::uint64_t bytes) {
+    constexpr std::uint64_t bytes_per_release = 4 << 20;
+    passed_ += bytes;
+    if (passed_ < bytes_per_release) return;
+    container_.release();
+    passed_ = 0;
+  }
+
+ private:
+  const ContainerReader& container_;
+  std::uint64_t passed_ = 0;
+};
+
+/// About what an index has of a list besides its term and postings, and of a document besides its docno.
+constexpr std::uint64_t list_row_bytes = 32, document_row_bytes = 8;
+
+void export_list(const IndexReader& index, std::string_view term, const PostingList& list, PassedPages& pages,
+                 InvertedSink& sink) {
   PostingCheck check(index.num_documents());
   BlockReader reader(index, list);
   std::uint64_t postings = 0;
@@ -33,7 +55,9 @@ void export_list(const IndexReader& index, std::string_view term, const PostingL
       sink.add_posting(docids[i], freqs[i]);
     }
     postings += docids.size();
+    pages.note(docids.size_bytes() + freqs.size_bytes());
   }
+  pages.note(term.size() + list_row_bytes);
   if (postings != list.df) index.container().fail("postings", fmt::format("the list of '{}' has another df", term));
   sink.end_list(term);
 }
@@ -44,15 +68,19 @@ void export_index(const IndexReader& index, InvertedSink& sink, Progress& progre
   const IndexManifest& manifest = index.manifest();
   sink.begin({manifest.terms, manifest.documents, manifest.statistics.documents, manifest.statistics.tokens});
   progress.start("export lists", manifest.postings, "postings");
+  PassedPages pages(index);
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
     index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
-      export_list(index, term, list, sink);
+      export_list(index, term, list, pages, sink);
       progress.add(list.df);
     });
   }
   progress.finish();
-  for (docid_t docid = 0; docid < index.num_documents(); ++docid)
-    sink.add_document(index.docno(docid), index.length(docid));
+  for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
+    const std::string_view docno = index.docno(docid);
+    sink.add_document(docno, index.length(docid));
+    pages.note(docno.size() + document_row_bytes);
+  }
   sink.end();
 }
 
