@@ -218,6 +218,11 @@ class CollectionReader {
   /// Documents that begin in one chunk and end in a later one, in their order.
   const std::vector<SplitDocument>& split_documents() const { return split_documents_; }
 
+  /// What the reader's own tables take in memory.
+  std::uint64_t table_bytes() const;
+  /// What forward() takes in memory.
+  std::uint64_t forward_bytes(std::size_t chunk) const;
+
   /// The documents that end in the chunk; views into the buffers, valid until these are used again.
   std::span<const DocumentRow> documents(std::size_t chunk, ChunkBuffers& buffers) const;
   /// The streams of the chunk's rows, and in buffers.terms the lexicon number of each chunk term.

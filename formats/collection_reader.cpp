@@ -26,6 +26,11 @@ ChunkRow get_row(ByteReader& reader) {
   return row;
 }
 
+/// Bytes of a row's streams.
+struct ForwardSizes {
+  std::uint32_t title, body, url;
+};
+
 bool fits(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
   return offset <= whole && size <= whole - offset;
 }
@@ -63,6 +68,8 @@ void CollectionReader::read_rows() {
   Bytes bytes(section.size);
   container_.file().read_at(section.offset, bytes);
   ByteReader reader(bytes, container_.name());
+  rows_.reserve(section.size / chunk_row_bytes);
+  first_documents_.reserve(rows_.capacity());
   std::uint64_t documents = 0;
   while (!reader.done()) {
     const ChunkRow row = get_row(reader);
@@ -85,6 +92,19 @@ void CollectionReader::read_rows() {
   if (documents != manifest_.documents)
     container_.fail("chunks", "holds another number of documents than the manifest says");
   if (!rows_.empty() && rows_.back().unfinished) container_.fail("chunks", "the last document has no end");
+}
+
+std::uint64_t CollectionReader::table_bytes() const {
+  return rows_.capacity() * sizeof rows_[0] + first_documents_.capacity() * sizeof first_documents_[0] +
+         split_documents_.capacity() * sizeof split_documents_[0];
+}
+
+std::uint64_t CollectionReader::forward_bytes(std::size_t chunk) const {
+  const ChunkRow& row = rows_[chunk];
+  const auto piece = static_cast<std::size_t>(ChunkPiece::forward);
+  return std::uint64_t{row.sizes[piece]} + row.raw_sizes[piece] + row.terms_size +
+         std::uint64_t{row.terms} * 2 * sizeof(term_t) +
+         std::uint64_t{num_rows(chunk)} * (sizeof(ForwardRow) + sizeof(ForwardSizes));
 }
 
 std::string CollectionReader::place(std::size_t chunk, std::string_view what) const {
@@ -135,14 +155,11 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
   load_piece(chunk, ChunkPiece::forward, buffers);
   const std::string what = place(chunk, "the forward lists");
   ByteReader reader(buffers.raw, what);
-  struct Sizes {
-    std::uint32_t title, body, url;
-  };
-  std::vector<Sizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
+  std::vector<ForwardSizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
   if (sizes.size() != num_rows(chunk)) reader.fail("ends too early");
-  for (Sizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
+  for (ForwardSizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
   buffers.forward.clear();
-  for (const Sizes& size : sizes) {
+  for (const ForwardSizes& size : sizes) {
     ForwardRow row;
     row.title = reader.take(size.title);
     row.body = reader.take(size.body);

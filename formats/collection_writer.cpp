@@ -97,7 +97,7 @@ CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)
     : out_(file, FileKind::collection, collection_version),
       zstd_(1),
       lengths_(tmp_folder),
-      dictionary_([this](ByteView bytes) { out_.write(bytes); }) {
+      dictionary_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder) {
   out_.begin_section("chunk_data");
 }
 
@@ -122,11 +122,9 @@ void CollectionWriter::add_term(std::string_view term, std::uint64_t df, std::ui
 }
 
 void CollectionWriter::begin_chunk_terms() {
-  const auto offsets = dictionary_.finish();
+  const Spool& offsets = dictionary_.finish();
   out_.end_section();
-  out_.begin_section("lexicon_blocks");
-  out_.write_array(offsets);
-  out_.end_section();
+  out_.add_section("lexicon_blocks", offsets);
   out_.begin_section("chunk_terms");
 }
 

@@ -328,6 +328,16 @@ bool fits(ByteView bytes, const Bytes& sums, std::uint64_t chunk) {
                       info.offset + to - 1));
 }
 
+/// Reads a chunk of a section from the file, and compares it with its sum; returns the chunk's size.
+std::uint64_t check_chunk(const File& file, const SectionInfo& info, const Bytes& sums, std::uint64_t chunk) {
+  const std::uint64_t at = chunk * container_chunk_bytes, size = std::min(container_chunk_bytes, info.size - at);
+  const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+  const std::span<std::uint8_t> bytes(buffer.get(), size);
+  file.read_at(info.offset + at, bytes);
+  if (!fits(bytes, sums, chunk)) fail_at(file.name(), info, chunk);
+  return size;
+}
+
 }  // namespace
 
 void ContainerReader::fail(std::string_view section, std::string_view why) const { fail_in(name(), section, why); }
@@ -338,31 +348,29 @@ void ContainerReader::check_sums(const SectionInfo& info, ByteView bytes) const 
     if (!fits(chunk_of(bytes, chunk), sums, chunk)) fail_at(name(), info, chunk);
 }
 
-void ContainerReader::check_section(std::string_view section) const { check_sums(find(section), view(section)); }
+void ContainerReader::check_section(std::string_view section) const {
+  const SectionInfo& info = find(section);
+  const Bytes sums = chunk_sums(info);
+  for (std::uint64_t chunk = 0; chunk < chunks_of(info.size); ++chunk) check_chunk(*file_, info, sums, chunk);
+}
 
 CheckedSection::CheckedSection(const ContainerReader& container, std::string_view section)
     : bytes_(container.view(section)), state_(std::make_shared<State>()) {
-  state_->file = container.name();
+  state_->file = container.file_;
   state_->info = container.find(section);
   state_->sums = container.chunk_sums(state_->info);
   state_->sound = std::make_unique<std::atomic<bool>[]>(chunks_of(bytes_.size()));
 }
 
 void CheckedSection::check(std::uint64_t chunk) const {
-  if (!fits(chunk_of(bytes_, chunk), state_->sums, chunk)) fail_at(state_->file, state_->info, chunk);
+  check_chunk(*state_->file, state_->info, state_->sums, chunk);
   state_->sound[chunk].store(true, std::memory_order_release);
 }
 
 void ContainerReader::verify_section(const SectionInfo& info, const Resources& resources) const {
   const Bytes sums = chunk_sums(info);
-  tbb::parallel_for(std::uint64_t{0}, chunks_of(info.size), [&](std::uint64_t chunk) {
-    thread_local Bytes buffer;
-    const std::uint64_t at = chunk * container_chunk_bytes;
-    buffer.resize(std::min(container_chunk_bytes, info.size - at));
-    file_->read_at(info.offset + at, buffer);
-    if (!fits(buffer, sums, chunk)) fail_at(name(), info, chunk);
-    resources.progress->add(buffer.size());
-  });
+  tbb::parallel_for(std::uint64_t{0}, chunks_of(info.size),
+                    [&](std::uint64_t chunk) { resources.progress->add(check_chunk(*file_, info, sums, chunk)); });
 }
 
 void ContainerReader::verify_padding() const {

@@ -131,8 +131,8 @@ class ContainerReader {
   /// Checks every byte: padding, sums, table; for stages that read the whole file, and pass on what they read. Throws
   /// CorruptFile that names file, section and place.
   void verify(const Resources& resources) const;
-  /// Compares a section's bytes with its checksums, in parallel: for sections that are read whole. Throws CorruptFile
-  /// like verify().
+  /// Compares a section's bytes with its checksums: for sections that are read whole. Nothing is mapped for that.
+  /// Throws CorruptFile like verify().
   void check_section(std::string_view section) const;
 
   /// Gives back the memory of all mapped pages: the system reads them again when they are touched.
@@ -158,9 +158,10 @@ class ContainerReader {
   friend class CheckedSection;
 };
 
-/// A section, mapped, whose bytes are compared with their checksums a chunk at a time, before they are first read:
-/// damage is an error then, whatever the bytes are used for. Copies share what has been compared. Many threads may read
-/// at once. The reader that it is made of must outlive it, but may move.
+/// A section, mapped, whose bytes are compared with their checksums a chunk at a time, before they are first used:
+/// damage is an error then, whatever the bytes are used for. The comparison reads the file, so that the pages in memory
+/// are those in use. Copies share what has been compared. Many threads may read at once. The reader that it is made of
+/// must outlive it, but may move.
 class CheckedSection {
  public:
   CheckedSection() = default;
@@ -173,6 +174,8 @@ class CheckedSection {
       if (!state_->sound[chunk].load(std::memory_order_acquire)) check(chunk);
     return bytes_.subspan(from, to - from);
   }
+  /// Gives back the memory of its pages: the system reads them again when they are touched.
+  void release() const { release_pages(bytes_); }
   /// A number of an array: its i-th, which must be there. Throws CorruptFile.
   template <class Number>
   Number number(std::uint64_t i) const {
@@ -181,7 +184,7 @@ class CheckedSection {
 
  private:
   struct State {
-    std::string file;
+    std::shared_ptr<const File> file;
     SectionInfo info;
     Bytes sums;
     std::unique_ptr<std::atomic<bool>[]> sound;  ///< of each chunk

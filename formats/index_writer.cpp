@@ -33,21 +33,25 @@ struct IndexWriting::State {
         block_max(tmp_folder),
         impact_start(tmp_folder),
         impact_width(tmp_folder),
+        docno_offsets(tmp_folder),
         texts(tmp_folder),
-        dictionary([this](ByteView bytes) { lexicon.append(bytes); }) {}
+        text_offsets(tmp_folder),
+        dictionary([this](ByteView bytes) { lexicon.append(bytes); }, tmp_folder) {}
 
   void put_text_block();
 
   bool with_impacts;
   ContainerWriter out;
-  Spool lexicon, block_last, block_offset, block_max, impact_start, impact_width, texts;
+  Spool lexicon, block_last, block_offset, block_max, impact_start, impact_width;
+  RecordSpool<std::uint64_t> docno_offsets;
+  Spool texts;
+  RecordSpool<std::uint64_t> text_offsets;
   DictionaryWriter dictionary;
   Bytes payload;
-  std::uint64_t postings_offset = 0;
+  IndexImpactWriter::ListSections list_sections;
   std::uint64_t words = 0, rows = 0, long_lists = 0;
   std::uint64_t short_lists = 0, short_list_bytes = 0, list_bound_bytes = 0;
   std::uint64_t documents = 0;
-  std::vector<std::uint64_t> docno_offsets, text_offsets;
   Bytes text_block;
   ZstdCompressor zstd{3};
 };
@@ -55,7 +59,7 @@ struct IndexWriting::State {
 void IndexWriting::State::put_text_block() {
   Bytes frame;
   zstd.append(text_block, frame);
-  text_offsets.push_back(texts.size());
+  text_offsets.add(texts.size());
   Bytes size;
   put_varint(size, text_block.size());
   texts.append(size);
@@ -70,10 +74,11 @@ IndexWriting::~IndexWriting() = default;
 IndexListWriter::IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts)
     : IndexWriting(std::make_unique<State>(file, tmp_folder, with_impacts)) {
   state_->out.begin_section("postings");
-  state_->postings_offset = state_->out.position();
+  state_->list_sections.postings = state_->out.position();
 }
 
-void IndexListWriter::add_list(std::string_view term, const EncodedList& list) {
+void IndexListWriter::add_head(std::string_view term, const EncodedList& list, std::uint64_t words,
+                               std::uint64_t rows) {
   State& to = *state_;
   Bytes& payload = to.payload;
   payload.clear();
@@ -89,49 +94,64 @@ void IndexListWriter::add_list(std::string_view term, const EncodedList& list) {
     ++to.short_lists;
     to.short_list_bytes += list.short_list.size();
   } else {
-    put_varint(payload, list.words.size());
+    put_varint(payload, words);
     const std::size_t before = payload.size();
     put_le(payload, list.max_impact);
     for (std::size_t i = 1; i < stored_ranks.size(); ++i)
       if (list.df >= stored_ranks[i]) put_le(payload, quantize_down(list.kth_impact[i]));
     to.list_bound_bytes += payload.size() - before;
-    to.out.write_array(list.words);
-    to.block_last.append_array(list.block_last);
-    to.block_offset.append_array(list.block_offset);
-    to.block_max.append_array(list.block_max);
     ++to.long_lists;
   }
-  to.words += list.words.size();
-  to.rows += list.block_last.size();
+  to.words += words;
+  to.rows += rows;
   to.dictionary.add(term, payload);
+}
+
+void IndexListWriter::add_list(std::string_view term, const EncodedList& list) {
+  State& to = *state_;
+  to.out.write_array(list.words);
+  to.block_last.append_array(list.block_last);
+  to.block_offset.append_array(list.block_offset);
+  to.block_max.append_array(list.block_max);
+  add_head(term, list, list.words.size(), list.block_last.size());
+}
+
+void IndexListWriter::add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts) {
+  State& to = *state_;
+  parts.words.bytes().for_each_piece([&](ByteView piece) { to.out.write(piece); });
+  parts.block_last.bytes().for_each_piece([&](ByteView piece) { to.block_last.append(piece); });
+  parts.block_offset.bytes().for_each_piece([&](ByteView piece) { to.block_offset.append(piece); });
+  parts.block_max.bytes().for_each_piece([&](ByteView piece) { to.block_max.append(piece); });
+  add_head(term, list, parts.words.count(), parts.block_last.count());
 }
 
 IndexImpactWriter IndexListWriter::end() && {
   ContainerWriter& out = state_->out;
   out.write(Bytes(over_read_bytes, 0));
   out.end_section();
-  const auto offsets = state_->dictionary.finish();
+  const Spool& lexicon_offsets = state_->dictionary.finish();
   out.add_section("lexicon", state_->lexicon);
-  out.begin_section("lexicon_blocks");
-  out.write_array(offsets);
-  out.end_section();
+  out.add_section("lexicon_blocks", lexicon_offsets);
   out.add_section("block_last", state_->block_last);
+  state_->list_sections.block_last = out.position() - state_->block_last.size();
   out.add_section("block_offset", state_->block_offset);
+  state_->list_sections.block_offset = out.position() - state_->block_offset.size();
   out.add_section("block_max", state_->block_max);
   out.flush();
   if (state_->with_impacts) out.begin_section("impacts");
   return IndexImpactWriter(std::move(state_));
 }
 
-std::uint64_t IndexImpactWriter::postings_offset() const { return state_->postings_offset; }
+IndexImpactWriter::ListSections IndexImpactWriter::list_sections() const { return state_->list_sections; }
 
-void IndexImpactWriter::add_impacts(unsigned width, WordView words) {
+void IndexImpactWriter::begin_list(unsigned width) {
   const std::uint64_t start = state_->out.section_size() / sizeof(std::uint32_t);
   const auto stored_width = static_cast<std::uint8_t>(width);
   state_->impact_start.append_array(std::span(&start, 1));
   state_->impact_width.append_array(std::span(&stored_width, 1));
-  state_->out.write_array(words);
 }
+
+void IndexImpactWriter::add_impacts(WordView words) { state_->out.write_array(words); }
 
 IndexDocumentWriter IndexImpactWriter::end() && {
   ContainerWriter& out = state_->out;
@@ -147,7 +167,7 @@ IndexDocumentWriter IndexImpactWriter::end() && {
 
 void IndexDocumentWriter::add_document(std::string_view docno, std::string_view url, std::string_view title) {
   State& to = *state_;
-  if (to.documents % docnos_per_block == 0) to.docno_offsets.push_back(to.out.section_size());
+  if (to.documents % docnos_per_block == 0) to.docno_offsets.add(to.out.section_size());
   to.payload.clear();
   put_string(to.payload, docno);
   to.out.write(to.payload);
@@ -158,13 +178,13 @@ void IndexDocumentWriter::add_document(std::string_view docno, std::string_view 
 
 IndexDocnoWriter IndexDocumentWriter::end(std::span<const std::uint32_t> lengths) && {
   State& to = *state_;
-  to.docno_offsets.push_back(to.out.section_size());
+  to.docno_offsets.add(to.out.section_size());
   to.out.end_section();
-  to.out.add_array("docno_offsets", to.docno_offsets);
+  to.out.add_section("docno_offsets", to.docno_offsets.bytes());
   if (to.documents % texts_per_block != 0) to.put_text_block();
-  to.text_offsets.push_back(to.texts.size());
+  to.text_offsets.add(to.texts.size());
   to.out.add_section("texts", to.texts);
-  to.out.add_array("text_offsets", to.text_offsets);
+  to.out.add_section("text_offsets", to.text_offsets.bytes());
   to.out.begin_section("lengths");
   to.out.write_array(lengths);
   to.out.end_section();

@@ -7,6 +7,7 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
 
 /// Writes an index in stages. Each stage is a type of its own, and ending it gives the next one, so that sections can
 /// only come in the order of index.md: lists, quantized impacts, documents, docno look-up, scores and manifest.
@@ -22,6 +23,24 @@ struct EncodedList {
   std::span<const std::uint16_t> block_max;
   float max_impact = 0;
   std::array<float, 4> kth_impact = {};  ///< at stored_ranks
+};
+
+/// Words and rows of a list that is too long for memory, in work files: what EncodedList has of shorter ones.
+struct SpooledListParts {
+  explicit SpooledListParts(const std::string& tmp_folder)
+      : words(tmp_folder), block_last(tmp_folder), block_offset(tmp_folder), block_max(tmp_folder) {}
+
+  RecordSpool<std::uint32_t> words;
+  RecordSpool<docid_t> block_last;
+  RecordSpool<std::uint32_t> block_offset;
+  RecordSpool<std::uint16_t> block_max;
+
+  void clear() {
+    words.clear();
+    block_last.clear();
+    block_offset.clear();
+    block_max.clear();
+  }
 };
 
 /// What the stages hand on: the file, the spools of sections to come, and counts.
@@ -73,10 +92,15 @@ class IndexDocumentWriter : IndexWriting {
 /// them goes through this stage without adding any.
 class IndexImpactWriter : IndexWriting {
  public:
-  /// Where the section with the postings begins. All lists can be read from the file now.
-  std::uint64_t postings_offset() const;
-  /// A list's impacts, packed by put_impacts(). The index must have been begun `with_impacts`.
-  void add_impacts(unsigned width, WordView words);
+  /// Where the sections with the lists' words and rows begin in the file, from which they can be read now.
+  struct ListSections {
+    std::uint64_t postings = 0, block_last = 0, block_offset = 0;
+  };
+  ListSections list_sections() const;
+  /// The next list, whose impacts have `width` bits. The index must have been begun `with_impacts`.
+  void begin_list(unsigned width);
+  /// The next blocks of the list at hand, packed by put_impacts().
+  void add_impacts(WordView words);
   IndexDocumentWriter end() &&;
 
  private:
@@ -90,7 +114,13 @@ class IndexListWriter : IndexWriting {
   /// `with_impacts`: the lists' quantized impacts will follow.
   IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts);
   void add_list(std::string_view term, const EncodedList& list);
+  /// The same for a long list: its words and rows are in `parts`, those in `list` are empty.
+  void add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts);
   IndexImpactWriter end() &&;
+
+ private:
+  /// Adds to the lexicon what it has of a list with so many words and block rows.
+  void add_head(std::string_view term, const EncodedList& list, std::uint64_t words, std::uint64_t rows);
 };
 
 }  // namespace quern

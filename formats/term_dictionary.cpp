@@ -50,7 +50,7 @@ void DictionaryWriter::add(std::string_view term, ByteView payload) {
   if (count_ > 0 && term <= last_) throw Error("term dictionary: terms out of order");
   std::size_t shared = 0;
   if (at_block_start()) {
-    offsets_.push_back(written_ + buffer_.size());
+    put_offset(written_ + buffer_.size());
   } else {
     shared = shared_prefix(last_, term);
   }
@@ -67,11 +67,11 @@ void DictionaryWriter::add(std::string_view term, ByteView payload) {
   }
 }
 
-std::span<const std::uint64_t> DictionaryWriter::finish() {
+const Spool& DictionaryWriter::finish() {
   sink_(buffer_);
   written_ += buffer_.size();
   buffer_.clear();
-  offsets_.push_back(written_);
+  put_offset(written_);
   return offsets_;
 }
 
@@ -102,9 +102,13 @@ TermDictionary::TermDictionary(const ContainerReader& container, std::string_vie
 }
 
 void TermDictionary::make_guides() {
+  // Each guide maps some pages, and those of all guides may be more than there is memory for.
+  constexpr std::size_t guides_per_release = 64;
   guide_stride_ = num_blocks() / max_guides + 1;
-  for (std::uint64_t block = 0; block < num_blocks(); block += guide_stride_)
+  for (std::uint64_t block = 0; block < num_blocks(); block += guide_stride_) {
     guides_.push_back(leading_bytes(first_term(block)));
+    if (guide_stride_ > 1 && guides_.size() % guides_per_release == 0) bytes_.release();
+  }
 }
 
 std::string_view TermDictionary::first_term(std::uint64_t i) const {

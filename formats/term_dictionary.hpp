@@ -7,31 +7,34 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/io/spool.hpp"
 
 /// Terms in byte order, front-coded in blocks, each with a payload of its owner's. See term_dictionary.md.
 namespace quern {
 
 inline constexpr std::uint32_t terms_per_block = 32;
 
-/// Writes the bytes of a dictionary to `sink` as terms come, in byte order; block offsets are kept till the end.
+/// Writes the bytes of a dictionary to `sink` as terms come, in byte order; block offsets wait in a spool.
 class DictionaryWriter {
  public:
   using Sink = std::function<void(ByteView)>;
-  explicit DictionaryWriter(Sink sink) : sink_(std::move(sink)) {}
+  DictionaryWriter(Sink sink, const std::string& tmp_folder) : sink_(std::move(sink)), offsets_(tmp_folder) {}
 
   /// True if the next term opens a block: its payload then begins with what the owner stores once per block.
   bool at_block_start() const { return count_ % terms_per_block == 0; }
   /// Throws Error unless `term` is greater than the one before.
   void add(std::string_view term, ByteView payload);
   std::uint64_t size() const { return count_; }
-  /// Sends what is buffered and returns the byte offset of each block, and of the end.
-  std::span<const std::uint64_t> finish();
+  /// Sends what is buffered and returns the byte offset of each block, and of the end: 64-bit numbers.
+  const Spool& finish();
 
  private:
+  void put_offset(std::uint64_t offset) { offsets_.append_array(std::span(&offset, 1)); }
+
   Sink sink_;
   Bytes buffer_;
   std::string last_;
-  std::vector<std::uint64_t> offsets_;
+  Spool offsets_;
   std::uint64_t written_ = 0;
   std::uint64_t count_ = 0;
 };

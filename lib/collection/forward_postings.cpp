@@ -1,6 +1,7 @@
 #include "quern/collection/forward_postings.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "quern/core/error.hpp"
 
@@ -26,16 +27,40 @@ void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const Coll
   }
 }
 
-template <class DocidOf>
-std::vector<Posting> ForwardPostings::read_with(const CollectionReader& collection, std::size_t chunk,
-                                                const DocidOf& docid_of) {
-  const auto rows = collection.forward(chunk, buffers_);
+void ForwardPostings::begin_chunk(const CollectionReader& collection, std::size_t chunk) {
+  collection_ = &collection;
+  collection.forward(chunk, buffers_);
   counts_.assign(buffers_.terms.size(), 0);
+  first_document_ = collection.first_document(chunk);
+  next_document_ = collection.is_continued(chunk) ? 1 : 0;
+  documents_ended_ = collection.chunk(chunk).documents;
+}
+
+template <class DocidOf>
+bool ForwardPostings::next_with(const DocidOf& docid_of, std::size_t enough, std::vector<Posting>& postings) {
+  postings.clear();
+  if (next_document_ >= documents_ended_) return false;
+  // A posting takes a byte at least: memory is scarce, and an array that doubles would take twice as much.
+  if (enough < buffers_.raw.size()) postings.reserve(enough + buffers_.terms.size());
+  for (; next_document_ < documents_ended_ && postings.size() < enough; ++next_document_)
+    count_row(buffers_.forward[next_document_], docid_of(first_document_ + next_document_), *collection_, postings);
+  return true;
+}
+
+bool ForwardPostings::next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings) {
+  return next_with([&](docid_t document) { return docids[document]; }, enough, postings);
+}
+
+std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk) {
   std::vector<Posting> postings;
-  const docid_t first = collection.first_document(chunk);
-  for (std::uint32_t i = collection.is_continued(chunk) ? 1 : 0; i < collection.chunk(chunk).documents; ++i)
-    count_row(rows[i], docid_of(first + i), collection, postings);
+  begin_chunk(collection, chunk);
+  next_with([](docid_t document) { return document; }, std::numeric_limits<std::size_t>::max(), postings);
   return postings;
+}
+
+std::uint64_t ForwardPostings::memory_bytes(const CollectionReader& collection, std::size_t chunk) {
+  const std::uint64_t terms = collection.chunk(chunk).terms;
+  return collection.forward_bytes(chunk) + terms * (sizeof(freq_t) + sizeof(std::uint32_t)) + terms * sizeof(Posting);
 }
 
 namespace {
@@ -78,15 +103,6 @@ void ForwardPostings::read_split(const CollectionReader& collection, const Split
     }
     visit(batch);
   }
-}
-
-std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk,
-                                           std::span<const docid_t> docids) {
-  return read_with(collection, chunk, [&](docid_t document) { return docids[document]; });
-}
-
-std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk) {
-  return read_with(collection, chunk, [](docid_t document) { return document; });
 }
 
 }  // namespace quern

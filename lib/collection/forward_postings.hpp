@@ -7,14 +7,21 @@
 
 namespace quern {
 
-/// Counts the terms of a collection's documents, in title and body together. One per thread.
+/// Counts the terms of a collection's documents, in title and body together. For one thread at a time.
 class ForwardPostings {
  public:
-  /// Postings of the documents that begin and end in the chunk, document after document; docids[d] is the docID of the
-  /// collection's document d.
-  std::vector<Posting> read(const CollectionReader& collection, std::size_t chunk, std::span<const docid_t> docids);
-  /// The same with the documents' numbers in the collection as docIDs.
+  /// Postings of the documents that begin and end in the chunk, document after document, with the documents' numbers in
+  /// the collection as docIDs.
   std::vector<Posting> read(const CollectionReader& collection, std::size_t chunk);
+
+  /// Goes to the front of a chunk, whose documents begin_chunk() is followed by: some with each call of next().
+  void begin_chunk(const CollectionReader& collection, std::size_t chunk);
+  /// Replaces `postings` by those of the next documents that begin and end in the chunk, of so many that these are at
+  /// least `enough`, or of all that are left; docids[d] is the docID of the collection's document d. False if no
+  /// document is left. The collection must still be there.
+  bool next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings);
+  /// What begin_chunk() takes in memory, and what next() takes for postings besides `enough`.
+  static std::uint64_t memory_bytes(const CollectionReader& collection, std::size_t chunk);
 
   /// How many postings of a split document are in memory at a time; as many again before they are sorted.
   static constexpr std::size_t split_batch_postings = 1 << 18;
@@ -26,12 +33,15 @@ class ForwardPostings {
 
  private:
   template <class DocidOf>
-  std::vector<Posting> read_with(const CollectionReader& collection, std::size_t chunk, const DocidOf& docid_of);
+  bool next_with(const DocidOf& docid_of, std::size_t enough, std::vector<Posting>& postings);
   void count(ByteView stream, const CollectionReader& collection);
   /// Appends the row's postings to `postings` and sets its counts to zero again.
   void count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
                  std::vector<Posting>& postings);
 
+  const CollectionReader* collection_ = nullptr;
+  docid_t first_document_ = 0;                             ///< of the chunk
+  std::uint32_t next_document_ = 0, documents_ended_ = 0;  ///< of the chunk's documents
   ChunkBuffers buffers_;
   std::vector<freq_t> counts_;          ///< of each chunk term, in the document at hand
   std::vector<std::uint32_t> counted_;  ///< chunk terms of the document at hand, in the order in which they first occur

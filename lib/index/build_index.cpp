@@ -1,10 +1,11 @@
 #include "quern/index/build_index.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
+#include <algorithm>
+#include <memory>
 
 #include "quern/collection/forward_postings.hpp"
 #include "quern/core/check_range.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"
@@ -12,6 +13,40 @@
 
 namespace quern {
 namespace {
+
+IndexTables tables_of(const CollectionReader& collection, unsigned scores) {
+  return {collection.num_documents(), scores, collection.table_bytes()};
+}
+
+/// Scores of each document.
+unsigned num_scores(const DocumentOrder& order) {
+  return unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
+}
+
+/// A chunk on its way to the inverter.
+struct InvertJob {
+  std::size_t chunk = 0;
+  ForwardPostings reader;
+  std::vector<Posting> postings;
+};
+
+/// How chunks share the memory that the inverter leaves.
+struct InvertPlan {
+  std::size_t jobs_in_flight;
+  std::size_t postings_per_job;
+
+  InvertPlan(const CollectionReader& collection, std::uint64_t memory_bytes, unsigned threads) {
+    // Fewer would be read again and again by a single thread.
+    constexpr std::uint64_t least_postings = 64 << 10;
+    std::uint64_t chunk_bytes = 0;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
+      chunk_bytes = std::max(chunk_bytes, ForwardPostings::memory_bytes(collection, chunk));
+    const std::uint64_t job_bytes = chunk_bytes + least_postings * sizeof(Posting);
+    jobs_in_flight = std::clamp<std::uint64_t>(memory_bytes / job_bytes, 1, threads * 2);
+    const std::uint64_t bytes = std::max(memory_bytes / jobs_in_flight, job_bytes);
+    postings_per_job = (bytes - chunk_bytes) / sizeof(Posting);
+  }
+};
 
 class IndexBuilder {
  public:
@@ -21,7 +56,7 @@ class IndexBuilder {
         order_(order),
         order_options_(order_options),
         resources_(resources),
-        assembly_({collection.num_documents(), options, resources, out}) {}
+        assembly_({tables_of(collection, num_scores(order)), options, resources, out}) {}
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
@@ -57,7 +92,7 @@ class IndexBuilder {
   AssembledLists write_lists(std::vector<std::uint32_t> lengths) {
     Inverter inverter(resources_.tmp_folder, assembly_.working_bytes() / 2, resources_.threads);
     invert(inverter);
-    const auto lists = inverter.finish();
+    const auto lists = inverter.finish(assembly_.jobs_in_flight());
     spilled_runs_ = inverter.num_runs();
     LexiconScan lexicon = collection_.lexicon();
     LexiconEntry entry;
@@ -73,27 +108,31 @@ class IndexBuilder {
 
   void invert(Inverter& inverter) {
     resources_.progress->start("invert", collection_.manifest().postings, "postings");
-    tbb::enumerable_thread_specific<ForwardPostings> readers;
-    std::size_t next_chunk = 0;
-    const auto next = [&](tbb::flow_control& control) -> std::size_t {
-      if (next_chunk == collection_.num_chunks()) control.stop();
-      return next_chunk++;
-    };
-    const auto read = [&](std::size_t chunk) { return readers.local().read(collection_, chunk, docids_); };
-    const auto add = [&](const std::vector<Posting>& postings) {
+    const auto add = [&](std::span<const Posting> postings) {
       inverter.add(postings);
       resources_.progress->add(postings.size());
     };
-    tbb::parallel_pipeline(assembly_.jobs_in_flight(),
-                           tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order, next) &
-                               tbb::make_filter<std::size_t, std::vector<Posting>>(tbb::filter_mode::parallel, read) &
-                               tbb::make_filter<std::vector<Posting>, void>(tbb::filter_mode::serial_in_order, add));
+    const InvertPlan plan(collection_, assembly_.working_bytes() / 2, resources_.threads);
+    std::size_t next_chunk = 0;
+    const auto next = [&](InvertJob& job) {
+      job.chunk = next_chunk++;
+      return job.chunk < collection_.num_chunks();
+    };
+    const auto read = [&](InvertJob& job) {
+      job.reader.begin_chunk(collection_, job.chunk);
+      job.reader.next(docids_, plan.postings_per_job, job.postings);
+    };
+    const auto put = [&](InvertJob& job) {
+      // Most often the first ones are all.
+      do {
+        add(job.postings);
+      } while (job.reader.next(docids_, plan.postings_per_job, job.postings));
+    };
+    run_jobs(
+        plan.jobs_in_flight, [] { return std::make_unique<InvertJob>(); }, next, read, put);
     ForwardPostings reader;
     for (const SplitDocument& split : collection_.split_documents())
-      reader.read_split(collection_, split, docids_[split.document], [&](std::span<const Posting> postings) {
-        inverter.add(postings);
-        resources_.progress->add(postings.size());
-      });
+      reader.read_split(collection_, split, docids_[split.document], add);
     resources_.progress->finish();
   }
 
@@ -146,6 +185,10 @@ void check_build_options(const BuildOptions& options) {
   check_bm25(options.bm25);
   if (options.quantize_bits != 0)
     check_range("bits of quantized impacts", options.quantize_bits, min_quantize_bits, max_quantize_bits);
+}
+
+void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources) {
+  tables_of(collection, scores).check(resources);
 }
 
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,

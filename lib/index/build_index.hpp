@@ -26,9 +26,12 @@ struct BuildReport {
   std::size_t spilled_runs = 0;
 };
 
+/// Throws InvalidArgument if the budget can't hold the tables that must be in memory for an index of `collection`: 16
+/// bytes per document, 4 for each of its `scores` (PageRank, global score), those of the collection, and 16 MB.
+void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources);
+
 /// Inverts a collection into an index file: in docID order, within the memory budget, in parallel. The bytes written
-/// depend on collection, order and options alone. Throws InvalidArgument if the budget can't hold the tables that
-/// must be in memory (16 bytes per document and 16 MB).
+/// depend on collection, order and options alone. Throws InvalidArgument as check_build_memory() does.
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
                         File& out);

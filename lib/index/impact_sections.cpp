@@ -1,53 +1,114 @@
 #include "quern/index/impact_sections.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
-
 #include <algorithm>
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/index/list_scan.hpp"
 
 namespace quern {
+namespace {
+
+/// Fills `numbers` from the place `first` of an array in a file on, which begins at `offset`.
+template <class Number>
+void read_numbers(const File& file, std::uint64_t offset, std::uint64_t first, std::span<Number> numbers) {
+  file.read_at(offset + first * sizeof(Number),
+               {reinterpret_cast<std::uint8_t*>(numbers.data()), numbers.size_bytes()});
+}
+
+}  // namespace
 
 ImpactSections::ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
                                const Resources& resources)
     : bits_(bits), statistics_(statistics), bm25_(bm25), resources_(resources), rows_(resources.tmp_folder) {}
 
-void ImpactSections::note(const EncodedList& list) {
+void ImpactSections::note(const EncodedList& list, std::uint64_t words) {
   top_ = std::max(top_, quantized_weight(list.df, statistics_, bm25_) * list.max_impact);
   if (list.df <= max_short_list) return;
-  rows_.add({list.words.size(), static_cast<std::uint32_t>(list.df), list.max_impact});
+  rows_.add({words, static_cast<std::uint32_t>(list.df), list.max_impact});
   postings_ += list.df;
 }
 
-/// Hands out the noted lists: short ones together, so that one read fetches many.
-class ImpactSections::Jobs {
- public:
-  explicit Jobs(const RecordSpool<Row>& rows) : rows_(rows) {}
+/// Consecutive blocks of a list: all, or some of a long one.
+struct ImpactSections::Part {
+  Row list;
+  std::uint64_t list_word = 0;  ///< of all lists' words
+  bool is_first = true;
+  std::uint64_t postings = 0;
+  std::uint64_t first_word = 0, words = 0;  ///< of the list; the header's are among those of the first part
+  docid_t before = end_docid;               ///< the last docID before the part
+};
 
-  bool next(Job& job) {
-    job.first_word = next_word_;
+/// Hands out the noted lists: short ones together, so that one job has enough to do, and long ones in parts.
+class ImpactSections::Parts {
+ public:
+  Parts(const RecordSpool<Row>& rows, unsigned block_size, const File& index,
+        const IndexImpactWriter::ListSections& sections)
+      : rows_(rows),
+        block_size_(block_size),
+        blocks_per_part_(std::max<std::uint64_t>(1, postings_per_job / block_size)),
+        index_(index),
+        sections_(sections) {}
+
+  /// Replaces `parts`. False at the end.
+  bool next(std::vector<Part>& parts) {
+    parts.clear();
     std::uint64_t postings = 0;
-    for (; const Row* row = rows_.peek(); rows_.pop()) {
-      if (!job.lists.empty() && postings + row->df > postings_per_job) break;
-      postings += row->df;
-      job.words += row->words;
-      job.lists.push_back(*row);
+    for (const Row* row = rows_.peek(); row; row = rows_.peek()) {
+      if (!parts.empty() && postings + row->df > postings_per_job) break;
+      parts.push_back(next_part(*row));
+      postings += parts.back().postings;
+      if (next_block_ != 0) break;
     }
-    next_word_ += job.words;
-    return !job.lists.empty();
+    return !parts.empty();
   }
 
  private:
   static constexpr std::uint64_t postings_per_job = 1 << 17;
 
+  Part next_part(const Row& list) {
+    const std::uint64_t blocks = (std::uint64_t{list.df} + block_size_ - 1) / block_size_;
+    const std::uint64_t end_block = std::min(blocks, next_block_ + blocks_per_part_);
+    Part part;
+    part.list = list;
+    part.list_word = list_word_;
+    part.is_first = next_block_ == 0;
+    part.postings = std::min<std::uint64_t>(list.df, end_block * block_size_) - next_block_ * block_size_;
+    if (!part.is_first) {
+      part.first_word = block_offset(next_block_);
+      read_numbers(index_, sections_.block_last, list_row_ + next_block_ - 1, std::span(&part.before, 1));
+    }
+    const bool is_last = end_block == blocks;
+    part.words = (is_last ? list.words : block_offset(end_block)) - part.first_word;
+    next_block_ = end_block;
+    if (is_last) end_list(list, blocks);
+    return part;
+  }
+
+  void end_list(const Row& list, std::uint64_t blocks) {
+    list_word_ += list.words;
+    if (blocks > 1) list_row_ += blocks;
+    next_block_ = 0;
+    rows_.pop();
+  }
+
+  std::uint32_t block_offset(std::uint64_t block) const {
+    std::uint32_t offset = 0;
+    read_numbers(index_, sections_.block_offset, list_row_ + block, std::span(&offset, 1));
+    return offset;
+  }
+
   RecordSpool<Row>::Reader rows_;
-  std::uint64_t next_word_ = 0;
+  unsigned block_size_;
+  std::uint64_t blocks_per_part_;
+  const File& index_;
+  IndexImpactWriter::ListSections sections_;
+  std::uint64_t list_word_ = 0, list_row_ = 0;  ///< where the list at hand begins in all lists' words and rows
+  std::uint64_t next_block_ = 0;                ///< of the list at hand
 };
 
-/// Computes the impacts of a job's lists. One per thread.
+/// Computes the impacts of a job's parts.
 class ImpactSections::Work {
  public:
   Work(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
@@ -55,30 +116,37 @@ class ImpactSections::Work {
         context_(context),
         index_(index),
         postings_offset_(postings_offset),
+        header_words_(context.codec->header_words(context.options)),
         quantize_(sections.quantizer()),
         scan_(*context.codec, context.options),
         impacts_(context.options.block_size) {}
 
-  void run(const Job& job, Done& done) {
-    words_.assign(job.words + over_read_bytes / sizeof(std::uint32_t), 0);
-    index_.read_at(postings_offset_ + job.first_word * sizeof(std::uint32_t),
-                   {reinterpret_cast<std::uint8_t*>(words_.data()), job.words * sizeof(std::uint32_t)});
-    WordView words(words_.data(), job.words);
-    for (const Row& list : job.lists) {
-      const std::size_t before = done.impacts.size();
-      const unsigned width = add_list(list, words.first(list.words), done.impacts);
-      done.lists.emplace_back(width, done.impacts.size() - before);
-      done.postings += list.df;
-      words = words.subspan(list.words);
-    }
-  }
+  void run(Job& job);
 
  private:
-  /// Appends the list's impacts; returns their width in bits.
-  unsigned add_list(const Row& list, WordView words, Words& out) {
-    const float weight = quantized_weight(list.df, sections_.statistics_, sections_.bm25_);
-    const auto width = impact_width_of(quantize_(weight * list.max_impact));
-    scan_.start(words, list.df);
+  /// The words of a part and those of the list's header.
+  std::uint64_t words_of(const Part& part) const { return part.words + (part.is_first ? 0 : header_words_); }
+
+  /// Reads the parts' words, each after its list's header.
+  void read_words(const std::vector<Part>& parts) {
+    std::uint64_t size = 0;
+    for (const Part& part : parts) size += words_of(part);
+    words_.assign(size + over_read_bytes / sizeof(std::uint32_t), 0);
+    std::span<std::uint32_t> to(words_.data(), size);
+    const auto read = [&](std::uint64_t first, std::uint64_t count) {
+      read_numbers(index_, postings_offset_, first, to.first(count));
+      to = to.subspan(count);
+    };
+    if (!parts.front().is_first) read(parts.front().list_word, header_words_);
+    // All that follows lies one after the other.
+    read(parts.front().list_word + parts.front().first_word, to.size());
+  }
+
+  /// Appends the part's impacts; returns their width in bits.
+  unsigned add_impacts(const Part& part, WordView words, Words& out) {
+    const float weight = quantized_weight(part.list.df, sections_.statistics_, sections_.bm25_);
+    const auto width = impact_width_of(quantize_(weight * part.list.max_impact));
+    scan_.start(words, part.postings, part.before);
     while (scan_.next()) {
       const auto docids = scan_.docids();
       const auto freqs = scan_.freqs();
@@ -93,41 +161,62 @@ class ImpactSections::Work {
   const EncodingContext& context_;
   const File& index_;
   std::uint64_t postings_offset_;
+  std::size_t header_words_;
   ImpactQuantizer quantize_;
   Words words_;
   BlockScan scan_;
   std::vector<std::uint32_t> impacts_;
 };
 
+/// Parts that are read together, and what becomes of them.
+struct ImpactSections::Job {
+  Job(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
+      : work(sections, context, index, postings_offset) {}
+
+  struct Done {
+    unsigned width = 0;
+    std::size_t words = 0;  ///< of `impacts`
+  };
+  Work work;
+  std::vector<Part> parts;
+  std::vector<Done> done;  ///< for each part
+  Words impacts;
+  std::uint64_t postings = 0;
+};
+
+void ImpactSections::Work::run(Job& job) {
+  job.done.clear();
+  job.impacts.clear();
+  job.postings = 0;
+  read_words(job.parts);
+  WordView words = words_;
+  for (const Part& part : job.parts) {
+    const std::size_t before = job.impacts.size();
+    const std::uint64_t size = words_of(part);
+    const unsigned width = add_impacts(part, words.first(size), job.impacts);
+    job.done.push_back({width, job.impacts.size() - before});
+    job.postings += part.postings;
+    words = words.subspan(size);
+  }
+}
+
 void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
                            IndexImpactWriter& writer) {
   resources_.progress->start("impacts", postings_, "postings");
-  Jobs jobs(rows_);
-  tbb::enumerable_thread_specific<Work> works([&] { return Work(*this, context, index, writer.postings_offset()); });
-  using JobPointer = std::shared_ptr<Job>;
-  using DonePointer = std::shared_ptr<Done>;
-  const auto next = [&](tbb::flow_control& control) {
-    auto job = std::make_shared<Job>();
-    if (!jobs.next(*job)) control.stop();
-    return job;
-  };
-  const auto make = [&](const JobPointer& job) {
-    auto done = std::make_shared<Done>();
-    works.local().run(*job, *done);
-    return done;
-  };
-  const auto put = [&](const DonePointer& done) {
-    std::size_t from = 0;
-    for (const auto& [width, words] : done->lists) {
-      writer.add_impacts(width, WordView(done->impacts).subspan(from, words));
-      from += words;
-    }
-    resources_.progress->add(done->postings);
-  };
-  tbb::parallel_pipeline(jobs_in_flight,
-                         tbb::make_filter<void, JobPointer>(tbb::filter_mode::serial_in_order, next) &
-                             tbb::make_filter<JobPointer, DonePointer>(tbb::filter_mode::parallel, make) &
-                             tbb::make_filter<DonePointer, void>(tbb::filter_mode::serial_in_order, put));
+  const IndexImpactWriter::ListSections sections = writer.list_sections();
+  Parts parts(rows_, context.options.block_size, index, sections);
+  run_jobs(
+      jobs_in_flight, [&] { return std::make_unique<Job>(*this, context, index, sections.postings); },
+      [&](Job& job) { return parts.next(job.parts); }, [](Job& job) { job.work.run(job); },
+      [&](Job& job) {
+        WordView impacts = job.impacts;
+        for (std::size_t i = 0; i < job.parts.size(); ++i) {
+          if (job.parts[i].is_first) writer.begin_list(job.done[i].width);
+          writer.add_impacts(impacts.first(job.done[i].words));
+          impacts = impacts.subspan(job.done[i].words);
+        }
+        resources_.progress->add(job.postings);
+      });
   resources_.progress->finish();
 }
 

@@ -12,10 +12,10 @@ class ImpactSections {
   ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
                  const Resources& resources);
 
-  /// Notes a list; to be called for each, in the order of the terms.
-  void note(const EncodedList& list);
-  /// Reads the noted lists back from the file `index` and writes their impacts: in parallel, some lists at a time. To
-  /// be called once.
+  /// Notes a list of so many words; to be called for each, in the order of the terms.
+  void note(const EncodedList& list, std::uint64_t words);
+  /// Reads the noted lists back from the file `index` and writes their impacts: in parallel, some lists or a part of
+  /// one at a time. To be called once.
   void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexImpactWriter& writer);
   /// Valid when all lists are noted.
   ImpactQuantizer quantizer() const { return {top_, bits_}; }
@@ -27,18 +27,9 @@ class ImpactSections {
     std::uint32_t df = 0;
     float max_impact = 0;
   };
-  /// Lists that are read together.
-  struct Job {
-    std::vector<Row> lists;
-    std::uint64_t first_word = 0, words = 0;  ///< relative to the first list's
-  };
-  /// A job's impacts, list after list.
-  struct Done {
-    std::vector<std::pair<unsigned, std::size_t>> lists;  ///< width and number of words
-    Words impacts;
-    std::uint64_t postings = 0;
-  };
-  class Jobs;
+  struct Part;
+  struct Job;
+  class Parts;
   class Work;
 
   unsigned bits_;

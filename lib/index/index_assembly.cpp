@@ -1,27 +1,42 @@
 #include "quern/index/index_assembly.hpp"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/zstd_frame.hpp"
 
 namespace quern {
+namespace {
+
+/// A batch of lists on its way, with all that its encoding needs.
+struct EncodingJob {
+  EncodingJob(const EncodingContext& context, const std::string& tmp_folder) : encoding(context), encoded(tmp_folder) {}
+
+  ListBatch batch;
+  ListEncoding encoding;
+  EncodedBatch encoded;
+};
+
+}  // namespace
+
+void IndexTables::check(const Resources& resources) const {
+  const std::uint64_t needed = bytes() + (16 << 20);
+  if (needed > resources.memory_bytes) {
+    throw InvalidArgument(fmt::format("an index of {} documents needs {} of memory, but --memory allows {}; raise it",
+                                      documents, size_text(needed), size_text(resources.memory_bytes)));
+  }
+}
 
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan), writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0) {
-  const std::uint64_t needed = plan.table_bytes() + (16 << 20);
-  if (needed > plan.resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("an index of {} documents needs {} of memory, but --memory allows {}; raise it",
-                                      plan.documents, size_text(needed), size_text(plan.resources.memory_bytes)));
-  }
+  plan.tables.check(plan.resources);
 }
 
 std::size_t IndexAssembly::jobs_in_flight() const {
@@ -46,41 +61,33 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
   progress.start("lists", expected_postings, "postings");
   const std::vector<float> constants = this->constants(lengths, statistics);
   const EncodingContext context{&codec_named(options.codec), options.codec_options,
-                                static_cast<docid_t>(plan_.documents), constants};
+                                static_cast<docid_t>(plan_.tables.documents), constants};
   IndexManifest counts;
   counts.statistics = statistics;
   std::optional<ImpactSections> impacts;
   if (options.quantize_bits > 0) impacts.emplace(options.quantize_bits, statistics, options.bm25, plan_.resources);
 
-  tbb::enumerable_thread_specific<ListEncoding> encodings(context);
-  using BatchPointer = std::shared_ptr<ListBatch>;
-  using EncodedPointer = std::shared_ptr<EncodedBatch>;
-  const auto next = [&](tbb::flow_control& control) {
-    auto batch = std::make_shared<ListBatch>();
-    if (!lists.next(*batch)) control.stop();
-    return batch;
-  };
-  const auto encode = [&](const BatchPointer& batch) {
-    auto encoded = std::make_shared<EncodedBatch>();
-    encodings.local().encode(lists_of(std::move(*batch)), *encoded);
-    return encoded;
-  };
-  const auto write = [&](const EncodedPointer& batch) {
-    for (const EncodedBatch::Item& item : batch->items) {
-      const EncodedList list = batch->list(item);
-      writer_.add_list(term_at(item.term), list);
-      if (impacts) impacts->note(list);
+  const auto write = [&](const EncodedBatch& batch) {
+    for (const EncodedBatch::Item& item : batch.items) {
+      const EncodedList list = batch.list(item);
+      if (batch.is_spooled) {
+        writer_.add_list(term_at(item.term), list, batch.parts);
+      } else {
+        writer_.add_list(term_at(item.term), list);
+      }
+      if (impacts) impacts->note(list, item.words);
       counts.tokens += item.cf;
     }
-    counts.coded.docid_bits += batch->bits.docid_bits;
-    counts.coded.freq_bits += batch->bits.freq_bits;
-    counts.postings += batch->postings;
-    progress.add(batch->postings);
+    counts.coded.docid_bits += batch.bits.docid_bits;
+    counts.coded.freq_bits += batch.bits.freq_bits;
+    counts.postings += batch.postings;
+    progress.add(batch.postings);
   };
-  tbb::parallel_pipeline(jobs_in_flight(),
-                         tbb::make_filter<void, BatchPointer>(tbb::filter_mode::serial_in_order, next) &
-                             tbb::make_filter<BatchPointer, EncodedPointer>(tbb::filter_mode::parallel, encode) &
-                             tbb::make_filter<EncodedPointer, void>(tbb::filter_mode::serial_in_order, write));
+  run_jobs(
+      jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
+      [&](EncodingJob& job) { return lists.next(job.batch); },
+      [](EncodingJob& job) { job.encoding.encode(lists_of(std::move(job.batch)), job.encoded); },
+      [&](EncodingJob& job) { write(job.encoded); });
   IndexImpactWriter impact_writer = std::move(writer_).end();
   progress.finish();
   if (impacts) {
@@ -132,7 +139,7 @@ AssembledDocuments AssembledLists::write_documents(DocumentSort documents) && {
 
 AssembledDocuments AssembledLists::write_documents(const std::function<IndexedDocument(docid_t)>& document_at) && {
   return write([&](const auto& add) {
-    for (docid_t docid = 0; docid < plan_.documents; ++docid) {
+    for (docid_t docid = 0; docid < plan_.tables.documents; ++docid) {
       const IndexedDocument document = document_at(docid);
       add(docid, document.docno, document.url, document.title);
     }
@@ -145,7 +152,7 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.codec_options = plan_.options.codec_options;
   manifest.bm25 = plan_.options.bm25;
   manifest.quantize_bits = plan_.options.quantize_bits;
-  manifest.documents = plan_.documents;
+  manifest.documents = plan_.tables.documents;
   manifest.quantize_top = counts_.quantize_top;
   manifest.statistics = counts_.statistics;
   manifest.empty_documents = counts_.empty_documents;
@@ -154,10 +161,10 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.coded = counts_.coded;
   manifest.libraries.zstd = zstd_version();  // of the texts, which this program compressed
   std::move(writer_).finish(std::move(manifest), pagerank, global_scores);
-  const IndexReader written(
-      ContainerReader(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index, index_version));
+  // Not an IndexReader, which reads the whole lexicon once.
+  const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index, index_version);
   BuildReport report;
-  report.manifest = written.manifest();
+  report.manifest = IndexManifest::from_json(written.manifest(), written.name());
   report.index_bytes = plan_.out.size();
   return report;
 }

@@ -14,17 +14,27 @@
 /// AssembledLists the documents, AssembledDocuments the scores and the manifest.
 namespace quern {
 
+/// The tables that must be in memory while an index is made.
+struct IndexTables {
+  std::uint64_t documents = 0;
+  unsigned scores = 0;            ///< of each document, which the caller holds: PageRank, global score
+  std::uint64_t other_bytes = 0;  ///< what the caller holds besides
+
+  /// Of each document its place in the order, its docID, length, constant and scores.
+  std::uint64_t bytes() const { return documents * 4 * (4 + std::uint64_t{scores}) + other_bytes; }
+  /// Throws InvalidArgument if the budget does not hold them, and 16 MB for work.
+  void check(const Resources& resources) const;
+};
+
 /// What is made, with what, and where. Options, resources and `out` must outlive all stages.
 struct AssemblyPlan {
-  std::uint64_t documents;
+  IndexTables tables;
   const BuildOptions& options;
   const Resources& resources;
   File& out;
 
-  /// What the tables that must be in memory take.
-  std::uint64_t table_bytes() const { return documents * 16; }
   /// What is left of the budget for sorting, merging and encoding.
-  std::uint64_t working_bytes() const { return resources.memory_bytes - table_bytes(); }
+  std::uint64_t working_bytes() const { return resources.memory_bytes - tables.bytes(); }
 };
 
 /// What an index holds of a document besides its postings.
@@ -92,8 +102,7 @@ class AssembledLists {
 /// An index of which nothing is written yet.
 class IndexAssembly {
  public:
-  /// Throws InvalidArgument if the budget can't hold the tables that must be in memory (16 bytes per document and
-  /// 16 MB).
+  /// Throws InvalidArgument as IndexTables::check() does.
   explicit IndexAssembly(const AssemblyPlan& plan);
 
   const AssemblyPlan& plan() const { return plan_; }

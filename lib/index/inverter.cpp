@@ -8,7 +8,6 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t batch_postings = 64 << 10;
 constexpr std::size_t read_buffer_bytes = 64 << 10;
 
 /// Writes a run: for each term a varint of (term + 1), the number of postings, then docID gap and frequency of each;
@@ -158,7 +157,7 @@ class SortedSource : public ListSource {
 
   bool next(ListBatch& batch) override {
     if (left_.empty()) return false;
-    std::size_t end = std::min(batch_postings, left_.size());
+    std::size_t end = std::min(list_batch_postings, left_.size());
     const term_t last_term = left_[end - 1].term;
     const auto after = std::upper_bound(left_.begin() + static_cast<std::ptrdiff_t>(end), left_.end(), last_term,
                                         [](term_t term, const Posting& posting) { return term < posting.term; });
@@ -192,7 +191,7 @@ class MergedSource : public ListSource {
 
  private:
   UnsortedLists take_lists() {
-    const std::size_t limit = std::min(batch_postings, max_list_postings_);
+    const std::size_t limit = std::min(list_batch_postings, max_list_postings_);
     UnsortedLists lists;
     while (more_ && merge_.count() <= max_list_postings_ && lists.postings.size() < limit) {
       merge_.append_unsorted(lists.postings);
@@ -267,7 +266,7 @@ void Inverter::merge_surplus_runs() {
   });
 }
 
-std::unique_ptr<ListSource> Inverter::finish() {
+std::unique_ptr<ListSource> Inverter::finish(std::size_t batches_in_flight) {
   if (runs_.runs.empty()) {
     sort_postings(postings_, scratch_, threads_);
     scratch_ = {};
@@ -277,8 +276,11 @@ std::unique_ptr<ListSource> Inverter::finish() {
   postings_ = {};
   scratch_ = {};
   merge_surplus_runs();
-  // Several batches are in flight at once.
-  const std::size_t max_list_postings = std::max<std::size_t>(memory_bytes_ / 16 / sizeof(Posting), 1024);
+  // A posting in flight lies in an array that grows, in another one for sorting, and is coded; half of the budget is
+  // for read buffers.
+  constexpr std::size_t posting_bytes = 3 * sizeof(Posting) + 8;
+  const std::size_t max_list_postings =
+      std::max<std::size_t>(memory_bytes_ / 2 / batches_in_flight / posting_bytes, 1024);
   return std::make_unique<MergedSource>(runs_, max_list_postings);
 }
 

@@ -17,8 +17,8 @@ class Inverter {
   Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, unsigned threads);
   /// Some postings, in any order. Each term and document is added once.
   void add(std::span<const Posting> postings);
-  /// Ends the input. The inverter must outlive the source.
-  std::unique_ptr<ListSource> finish();
+  /// Ends the input. So many batches of the source may be in use at once. The inverter must outlive the source.
+  std::unique_ptr<ListSource> finish(std::size_t batches_in_flight = 1);
   /// Runs that were spilled, before any merging.
   std::size_t num_runs() const { return num_runs_; }
 

@@ -12,6 +12,8 @@ namespace {
 
 /// Lists of at most this many postings keep their values between the two passes of codecs that need statistics.
 constexpr std::uint64_t max_kept_postings = 1 << 16;
+/// Words of a long list that gather before they go to its work file, and rows.
+constexpr std::size_t min_spooled_values = 1 << 14;
 
 /// Computes eight maxima side by side, since the steps of a single one would wait for each other.
 float max_of(std::span<const float> values) {
@@ -27,14 +29,34 @@ float max_of(std::span<const float> values) {
 }  // namespace
 
 void EncodedBatch::clear() {
+  // What a few very long lists took goes back.
+  constexpr std::size_t max_kept_bytes = 1 << 20;
+  const auto empty = [](auto& array) {
+    array.clear();
+    if (array.capacity() * sizeof array[0] > max_kept_bytes) array.shrink_to_fit();
+  };
   items.clear();
-  words.clear();
-  block_last.clear();
-  block_offset.clear();
-  block_max.clear();
-  short_lists.clear();
+  empty(words);
+  empty(block_last);
+  empty(block_offset);
+  empty(block_max);
+  empty(short_lists);
+  parts.clear();
+  is_spooled = false;
   bits = {};
   postings = 0;
+}
+
+void EncodedBatch::spool_parts(std::size_t least) {
+  const auto move = [&](auto& from, auto& to) {
+    if (from.size() < least) return;
+    to.add_all(from);
+    from.clear();
+  };
+  move(words, parts.words);
+  move(block_last, parts.block_last);
+  move(block_offset, parts.block_offset);
+  move(block_max, parts.block_max);
 }
 
 EncodedList EncodedBatch::list(const Item& item) const {
@@ -42,12 +64,13 @@ EncodedList EncodedBatch::list(const Item& item) const {
   list.df = item.df;
   list.cf = item.cf;
   list.short_list = ByteView(short_lists).subspan(item.first_byte, item.bytes);
+  list.kth_impact = item.kth_impact;
+  list.max_impact = item.kth_impact[0];
+  if (is_spooled) return list;
   list.words = WordView(words).subspan(item.first_word, item.words);
   list.block_last = std::span<const docid_t>(block_last).subspan(item.first_row, item.rows);
   list.block_offset = std::span<const std::uint32_t>(block_offset).subspan(item.first_row, item.rows);
   list.block_max = std::span<const std::uint16_t>(block_max).subspan(item.first_row, item.rows);
-  list.kth_impact = item.kth_impact;
-  list.max_impact = item.kth_impact[0];
   return list;
 }
 
@@ -102,10 +125,19 @@ void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedB
 }
 
 void ListEncoding::put_block(const CodedValues& values, EncodedBatch::Item& item, bool has_rows, EncodedBatch& out) {
-  const std::size_t offset = out.words.size() - item.first_word;
+  const std::size_t offset = out.num_words() - item.first_word;
   if (offset > 0xffffffffu) throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards");
   if (has_rows) out.block_offset.push_back(static_cast<std::uint32_t>(offset));
   encoder_->put_block(values.gaps, values.freqs_less_one, out.words);
+  if (out.is_spooled) out.spool_parts(min_spooled_values);
+}
+
+void ListEncoding::put_kept_blocks(EncodedBatch::Item& item, bool has_rows, EncodedBatch& out) {
+  const std::size_t block_size = context_.options.block_size;
+  for (std::size_t from = 0; from < item.df; from += block_size) {
+    const std::size_t n = std::min<std::size_t>(block_size, item.df - from);
+    put_block({{gaps_.data() + from, n}, {freqs_less_one_.data() + from, n}}, item, has_rows, out);
+  }
 }
 
 /// Goes over the blocks once if the codec needs no statistics, or if their values can be kept in memory; else twice.
@@ -135,6 +167,7 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
     }
     if (observe) {
       encoder_->observe(values.gaps, values.freqs_less_one);
+      if (out.is_spooled) out.spool_parts(min_spooled_values);
     } else {
       put_block(values, item, has_rows, out);
     }
@@ -143,11 +176,7 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
 
   if (observe) encoder_->put_header(out.words);
   if (keep) {
-    const std::size_t block_size = context_.options.block_size;
-    for (std::size_t from = 0; from < df; from += block_size) {
-      const std::size_t n = std::min<std::size_t>(block_size, df - from);
-      put_block({{gaps_.data() + from, n}, {freqs_less_one_.data() + from, n}}, item, has_rows, out);
-    }
+    put_kept_blocks(item, has_rows, out);
   } else if (observe) {
     before = end_docid;
     for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
@@ -159,8 +188,8 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
   const CodedBits bits = encoder_->bits();
   out.bits.docid_bits += bits.docid_bits;
   out.bits.freq_bits += bits.freq_bits;
-  item.words = out.words.size() - item.first_word;
-  item.rows = out.block_last.size() - item.first_row;
+  item.words = out.num_words() - item.first_word;
+  item.rows = out.num_rows() - item.first_row;
   out.items.push_back(item);
 }
 
@@ -223,7 +252,9 @@ void ListEncoding::encode(Lists&& lists, EncodedBatch& out) {
   out.clear();
   if (const auto* list = std::get_if<LongList>(&lists)) {
     out.postings = list->size;
+    out.is_spooled = true;
     encode_long_list(*list, out);
+    out.spool_parts(0);
     return;
   }
   if (auto* unsorted = std::get_if<UnsortedLists>(&lists)) {

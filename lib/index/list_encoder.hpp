@@ -10,8 +10,11 @@
 
 namespace quern {
 
-/// The encoded lists of a batch, in the order of their terms. Words and rows of all lists are in common arrays.
+/// The encoded lists of a batch, in the order of their terms. Words and rows of all lists are in common arrays, but for
+/// a LongList, which is alone in its batch: those of its words and rows that the arrays don't hold are in work files.
 struct EncodedBatch {
+  explicit EncodedBatch(const std::string& tmp_folder) : parts(tmp_folder) {}
+
   struct Item {
     term_t term = 0;  ///< its number in the collection's lexicon
     std::uint64_t df = 0, cf = 0;
@@ -26,11 +29,17 @@ struct EncodedBatch {
   std::vector<std::uint32_t> block_offset;
   std::vector<std::uint16_t> block_max;
   Bytes short_lists;
+  SpooledListParts parts;
+  bool is_spooled = false;
   CodedBits bits;
   std::uint64_t postings = 0;
 
   void clear();
-  /// An item as the writer takes it: views of this batch.
+  std::size_t num_words() const { return words.size() + parts.words.count(); }
+  std::size_t num_rows() const { return block_last.size() + parts.block_last.count(); }
+  /// Moves the words and rows of a LongList to the work files, those arrays that have `least` values.
+  void spool_parts(std::size_t least);
+  /// An item as the writer takes it: views of this batch, without words and rows if these are spooled.
   EncodedList list(const Item& item) const;
 };
 
@@ -42,7 +51,7 @@ struct EncodingContext {
   std::span<const float> constants;  ///< K_d of each docID
 };
 
-/// Encodes lists: postings by the codec, block rows, upper bounds. One per thread.
+/// Encodes lists: postings by the codec, block rows, upper bounds. For one thread at a time.
 class ListEncoding {
  public:
   explicit ListEncoding(const EncodingContext& context);
@@ -61,6 +70,8 @@ class ListEncoding {
   void encode_lists(std::span<const Posting> postings, EncodedBatch& out);
   void encode_short_list(std::span<const Posting> postings, EncodedBatch& out);
   void encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out);
+  /// Puts blocks whose values were kept.
+  void put_kept_blocks(EncodedBatch::Item& item, bool has_rows, EncodedBatch& out);
   void encode_long_list(const LongList& list, EncodedBatch& out);
   /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);

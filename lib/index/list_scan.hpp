@@ -18,13 +18,13 @@ class BlockScan {
   BlockScan(const Codec& codec, const CodecOptions& options)
       : codec_(codec), options_(options), docids_(options.block_size + over_write_values), freqs_(docids_.size()) {}
 
-  /// Goes before the first block of a list of `df` postings; `words` is its header and blocks. Throws CorruptFile for a
-  /// bad header.
-  void start(WordView words, std::uint64_t df) {
+  /// Goes before the first block of a list of `df` postings; `words` is its header and blocks. A list may lack blocks
+  /// at its front: `before` is the last docID of those. Throws CorruptFile for a bad header.
+  void start(WordView words, std::uint64_t df, docid_t before = end_docid) {
     decoder_ = codec_.make_decoder(options_, words);
     words_ = words.subspan(codec_.header_words(options_));
     left_ = df;
-    before_ = last_ = end_docid;
+    before_ = last_ = before;
     size_ = 0;
     block_words_ = 0;
   }

@@ -42,6 +42,10 @@ using DeferredLists = std::function<Lists()>;
 /// Lists with consecutive terms, to be encoded together.
 using ListBatch = std::variant<Lists, DeferredLists>;
 
+/// Postings with which a batch of several lists is large enough. Few, since a list takes memory of its own besides, and
+/// each may have a single posting.
+inline constexpr std::size_t list_batch_postings = 16 << 10;
+
 /// The lists of a batch; makes those that are deferred.
 inline Lists lists_of(ListBatch&& batch) {
   if (const auto* make = std::get_if<DeferredLists>(&batch)) return (*make)();

@@ -19,7 +19,7 @@ class ListStore::Source : public ListSource {
       return true;
     }
     OwnedLists lists;
-    while (row && row->postings <= store_.max_list_postings_ && lists.postings.size() < store_.max_list_postings_) {
+    while (row && row->postings <= store_.max_list_postings_ && lists.postings.size() < list_batch_postings) {
       take_list(*row, lists.postings);
       rows_.pop();
       row = rows_.peek();

@@ -115,6 +115,10 @@ class RecordSpool {
   void add(const Record& record) { bytes_.append_array(std::span<const Record, 1>(&record, 1)); }
   void add_all(std::span<const Record> records) { bytes_.append_array(records); }
   std::uint64_t count() const { return bytes_.size() / sizeof(Record); }
+  /// Empties the spool; see Spool::clear().
+  void clear() { bytes_.clear(); }
+  /// All records as they lie in memory.
+  const Spool& bytes() const { return bytes_; }
   /// Fills `to` with the records from number `first` on.
   void read(std::uint64_t first, std::span<Record> to) const { bytes_.read_array(first * sizeof(Record), to); }
 

@@ -60,7 +60,7 @@ class IndexSynthesis {
   IndexSynthesis(const SynthOptions& options, const Resources& resources, File& out)
       : options_(options),
         resources_(resources),
-        assembly_({options.table.documents, options.build, resources, out}),
+        assembly_({{options.table.documents, num_scores(options)}, options.build, resources, out}),
         tree_(tree_options(options)),
         fields_(term_fields(options.table, options.clustering, options.seed, options.queries)) {}
 
@@ -144,6 +144,11 @@ class IndexSynthesis {
       hash = xxh3(bytes);
     }
     return hash;
+  }
+
+  /// Of each document.
+  static unsigned num_scores(const SynthOptions& options) {
+    return unsigned{options.pagerank || options.order_by_score} + unsigned{options.order_by_score};
   }
 
   const SynthOptions& options_;

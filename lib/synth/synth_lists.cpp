@@ -5,7 +5,8 @@
 namespace quern {
 namespace {
 
-constexpr std::uint64_t batch_postings = 64 << 10;
+/// Lists of up to so many postings are drawn in memory, whatever the budget is.
+constexpr std::uint64_t drawn_in_memory = 64 << 10;
 
 }  // namespace
 
@@ -25,9 +26,9 @@ bool SynthLists::next(ListBatch& batch) {
   if (next_ == fields_.size()) return false;
   const std::size_t from = next_;
   std::uint64_t postings = 0;
-  while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= batch_postings))
+  while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= list_batch_postings))
     postings += fields_[next_++].df;
-  if (postings > std::max(batch_postings, max_postings())) {
+  if (postings > std::max(drawn_in_memory, max_postings())) {
     batch = DeferredLists([this, from] { return make_long_list(from); });
   } else {
     batch = DeferredLists([this, from, end = next_] { return make_lists(from, end); });
@@ -57,7 +58,7 @@ Lists SynthLists::make_long_list(std::size_t term) {
   const TermField& field = fields_[term];
   auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);
   std::vector<SpooledPosting> piece;
-  const std::uint64_t passes = docids_.empty() ? 1 : field.df / std::max(batch_postings, max_postings()) + 1;
+  const std::uint64_t passes = docids_.empty() ? 1 : field.df / std::max(drawn_in_memory, max_postings()) + 1;
   const docid_t width = static_cast<docid_t>(documents_ / passes + 1);
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
     const std::uint64_t first = pass * width;

@@ -99,12 +99,12 @@ TEST_CASE("The worked example of the container's page holds", "[format]") {
 TEST_CASE("The worked example of the term dictionary's page holds", "[format]") {
   auto example = example_of("term_dictionary.md");
   Bytes bytes;
-  DictionaryWriter writer([&](ByteView some) { bytes.insert(bytes.end(), some.begin(), some.end()); });
+  DictionaryWriter writer([&](ByteView some) { bytes.insert(bytes.end(), some.begin(), some.end()); }, ".");
   writer.add("mill", Bytes{1});
   writer.add("miller", Bytes{2, 3});
   writer.add("stone", {});
   Bytes offsets;
-  for (const std::uint64_t offset : writer.finish()) put_le(offsets, offset);
+  writer.finish().for_each_piece([&](ByteView some) { offsets.insert(offsets.end(), some.begin(), some.end()); });
   CHECK(bytes_text(bytes) == example["terms"]);
   CHECK(bytes_text(offsets) == example["terms_blocks"]);
 }

@@ -6,6 +6,7 @@
 #include "quern/core/random.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
+#include "quern/io/mapped_file.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
@@ -22,11 +23,11 @@ using Terms = std::map<std::string, std::string>;
 /// The sections of a dictionary.
 Sections sections_of_terms(const Terms& terms) {
   Bytes bytes;
-  DictionaryWriter writer([&](ByteView some) { bytes.insert(bytes.end(), some.begin(), some.end()); });
+  DictionaryWriter writer([&](ByteView some) { bytes.insert(bytes.end(), some.begin(), some.end()); }, ".");
   for (const auto& [term, payload] : terms) writer.add(term, as_bytes(payload));
   REQUIRE(writer.size() == terms.size());
   Bytes offsets;
-  for (const std::uint64_t offset : writer.finish()) put_le(offsets, offset);
+  writer.finish().for_each_piece([&](ByteView some) { offsets.insert(offsets.end(), some.begin(), some.end()); });
   return {{"terms", bytes}, {"terms_blocks", offsets}};
 }
 
@@ -120,8 +121,30 @@ TEST_CASE("Terms with much in common are stored once", "[format]") {
   check_dictionary(terms, {stem, stem + "A", stem + "aa"});
 }
 
+TEST_CASE("Opening a large dictionary does not bring it into memory", "[format][memory]") {
+  const TemporaryFolder folder;
+  File file = File::create(folder.path("dictionary"));
+  ContainerWriter out(file, FileKind::order, order_version);
+  constexpr std::uint64_t terms = 64000;
+  const Bytes payload(1000, 1);
+  out.begin_section("terms");
+  DictionaryWriter writer([&](ByteView some) { out.write(some); }, folder.path(""));
+  for (std::uint64_t i = 0; i < terms; ++i) writer.add(std::to_string(1000000 + i), payload);
+  const Spool& offsets = writer.finish();
+  out.end_section();
+  out.add_section("terms_blocks", offsets);
+  out.finish();
+
+  const ContainerReader container(testing::shared(std::move(file)), FileKind::order, order_version);
+  const std::uint64_t before = resident_file_bytes();
+  const TermDictionary dictionary(container, "terms", terms);
+  CHECK(resident_file_bytes() < before + (16 << 20));
+  CHECK(look_up(dictionary, "1063999")->first == terms - 1);
+  CHECK(resident_file_bytes() < before + (16 << 20));
+}
+
 TEST_CASE("Terms out of order and twice are refused by the writer", "[format]") {
-  DictionaryWriter writer([](ByteView) {});
+  DictionaryWriter writer([](ByteView) {}, ".");
   writer.add("b", {});
   CHECK_THROWS_AS(writer.add("b", {}), Error);
   CHECK_THROWS_AS(writer.add("a", {}), Error);

@@ -66,6 +66,32 @@ TEST_CASE("an index written from lists in any order returns them in the order of
   }
 }
 
+TEST_CASE("quantized impacts of a very long list are made in parts", "[interchange][quantized]") {
+  Pipeline pipeline;
+  constexpr docid_t documents = 300000;  // more than two parts
+  InvertedModel model;
+  model.counts = {3, documents, documents, 0};
+  for (docid_t docid = 0; docid < documents; ++docid) model.documents.emplace_back(std::to_string(docid), 0);
+  for (const docid_t step : {7u, 1u, 90u}) {
+    InvertedModel::List& list = model.lists.emplace_back();
+    list.term = "every" + std::to_string(step);
+    for (docid_t docid = 0; docid < documents; docid += step) {
+      list.postings.emplace_back(docid, 1 + docid % 5 * docid % 7);
+      model.documents[docid].second += list.postings.back().second;
+    }
+  }
+  for (const auto& document : model.documents) model.counts.total_tokens += document.second;
+  for (const Codec* codec : all_codecs()) {
+    BuildOptions build;
+    build.codec = codec->name();
+    build.quantize_bits = 6;
+    const IndexReader index = Pipeline::open_index(import_model(pipeline, model, build));
+    INFO(codec->name());
+    CHECK_NOTHROW(verify_index(index, pipeline.resources));  // compares all impacts with the frequencies
+    CHECK(index.find("every1")->df == documents);
+  }
+}
+
 TEST_CASE("lists longer than memory holds at once are imported from disk", "[interchange]") {
   Pipeline pipeline;
   pipeline.resources.memory_bytes = 33 << 20;

@@ -18,16 +18,20 @@ struct BuildArguments {
 void run(const BuildArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
-  collection.container().verify(resources);
   OrderOptions order_options;
   DocumentOrder order;
   if (arguments.order.empty()) {
+    check_build_memory(collection, 0, resources);
+    collection.container().verify(resources);
     order = make_order(collection, order_options, {}, resources);
   } else {
     const OrderReader reader = OrderReader::open(arguments.order);
+    const OrderManifest& manifest = reader.manifest();
+    check_build_memory(collection, unsigned{manifest.has_pagerank} + unsigned{manifest.has_global_scores}, resources);
+    collection.container().verify(resources);
     reader.container().verify(resources);
     reader.check_belongs_to(collection);
-    order_options = reader.manifest().options;
+    order_options = manifest.options;
     order = reader.load();
   }
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);

@@ -1,0 +1,42 @@
+#include "quern/index/index_assembly.hpp"
+
+#include "catch.hpp"
+#include "pipeline/pipeline.hpp"
+
+using namespace quern;
+using quern::testing::Pipeline;
+
+TEST_CASE("The tables of an index count each score of a document and what the caller holds", "[index][memory]") {
+  Resources resources;
+  resources.memory_bytes = (16 << 20) + 16 * 1000000;
+  CHECK_NOTHROW(IndexTables{1000000}.check(resources));
+  CHECK_THROWS_AS(IndexTables{1000001}.check(resources), InvalidArgument);
+  CHECK_THROWS_AS((IndexTables{1000000, 0, 1}.check(resources)), InvalidArgument);
+  CHECK_THROWS_AS((IndexTables{1000000, 1}.check(resources)), InvalidArgument);
+  resources.memory_bytes += 2 * 4 * 1000000 + 100;
+  CHECK_NOTHROW(IndexTables{1000000, 2, 100}.check(resources));
+  CHECK_THROWS_AS((IndexTables{1000000, 2, 101}.check(resources)), InvalidArgument);
+}
+
+TEST_CASE("An index whose tables exceed the budget is refused with nothing written", "[index][memory]") {
+  Pipeline pipeline;
+  std::string corpus;
+  for (int i = 0; i < 100; ++i)
+    corpus += "<DOC>\n<DOCNO>" + std::to_string(i) + "</DOCNO>\n<TEXT>\nmill\n</TEXT>\n</DOC>\n";
+  const CollectionReader collection(pipeline.parse(corpus));
+  DocumentOrder order = pipeline.order(collection);
+  order.pagerank.assign(100, 0.5f);
+  order.global_scores.assign(100, 0.5f);
+  const std::uint64_t enough = (16 << 20) + 100 * 24 + collection.table_bytes();
+  for (const std::uint64_t bytes : {enough - 1, enough}) {
+    pipeline.resources.memory_bytes = bytes;
+    testing::StageFile file = pipeline.new_file();
+    const auto build = [&] { build_index(collection, order, {}, {}, pipeline.resources, *file); };
+    if (bytes == enough) {
+      CHECK_NOTHROW(build());
+    } else {
+      CHECK_THROWS_WITH(build(), Catch::Contains("an index of 100 documents needs"));
+      CHECK(file->size() == 0);
+    }
+  }
+}
