@@ -38,7 +38,7 @@ enum class RecordKind {
 
 struct ParsedRecord {
   RecordKind kind = RecordKind::document;
-  std::string reason;  ///< of bad and skipped ones
+  std::string reason;       ///< of bad and skipped ones
   std::string remark = {};  ///< of a document: what the user may miss in it
 };
 

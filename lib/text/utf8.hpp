@@ -29,7 +29,7 @@ class Utf8Repair {
   std::size_t replaced() const { return replaced_; }
 
  private:
-  void append_whole(std::string_view characters, std::string& out);
+  void append_whole(std::string_view in, std::string& out);
 
   std::string held_;  ///< the first bytes of a character
   bool at_start_ = true;

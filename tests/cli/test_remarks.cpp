@@ -63,7 +63,7 @@ TEST_CASE("what is not read in queries, and what auto decides, is said once on s
   CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--queries-format", "lines"}).err, "log.txt: read as"));
 }
 
-TEST_CASE("--include and --exclude choose the files of folders", "[cli][remarks]") {
+TEST_CASE("the options --include and --exclude choose the files of folders", "[cli][remarks]") {
   const TemporaryFolder folder;
   folder.write("corpus/a.jsonl", "{\"id\":\"a\",\"contents\":\"mill\"}\n");
   folder.write("corpus/b.txt", "{\"id\":\"b\",\"contents\":\"mill\"}\n");
