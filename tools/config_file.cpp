@@ -81,6 +81,7 @@ std::string score_settings(const DocumentScoreSettings& scores) {
   std::string text = fmt::format("alpha = {}\npagerank-scale = {}\n", scores.alpha,
                                  name_of_value(pagerank_scales, scores.pagerank_scale));
   const PagerankSource source = scores.origin.source;
+  if (source == PagerankSource::links || source == PagerankSource::uniform) text += "pagerank = links\n";
   const bool links = source == PagerankSource::link_file;
   if (links || source == PagerankSource::score_file)
     text += fmt::format("# and the {} with hash {}: {} = FILE\n", name_of_value(pagerank_sources, source),

@@ -69,17 +69,40 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   return options;
 }
 
-void add_pagerank_file_options(CLI::App& command, PagerankFiles& files) {
+void add_pagerank_options(CLI::App& command, PagerankArguments& arguments) {
   const std::string names = "; documents by docno or URL; plain, gzip or zstd";
-  CLI::Option* links =
-      command
-          .add_option(
-              "--links", files.links,
-              "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names)
-          ->type_name("FILE");
-  command.add_option("--pagerank", files.scores, "Take PageRank from this file: lines \"document score\"" + names)
-      ->type_name("FILE")
-      ->excludes(links);
+  command
+      .add_option("--pagerank", arguments.pagerank,
+                  "The documents' PageRank, for the order score and queries by bm25+pagerank (default: none, but links "
+                  "for the order score):\n"
+                  "  links: computed from the pages' links\n"
+                  "  none: the index has none\n"
+                  "  a file: lines \"document score\"" +
+                      names + "; ./none if it is called none")
+      ->type_name("links|none|FILE");
+  command
+      .add_option("--links", arguments.links,
+                  "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names)
+      ->type_name("FILE");
+}
+
+PagerankInput pagerank_input(const PagerankArguments& arguments, const std::vector<OrderBy>& orders) {
+  const std::string& pagerank = arguments.pagerank;
+  if (!arguments.links.empty()) {
+    if (!pagerank.empty() && pagerank != "links")
+      throw CLI::ValidationError("--links", "implies --pagerank links; give it without --pagerank " + pagerank);
+    return {PagerankFrom::link_file, arguments.links};
+  }
+  if (pagerank.empty()) return {};
+  if (pagerank == "none") {
+    for (const OrderBy by : orders)
+      if (order_method(by).needs_pagerank())
+        throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; take links, or a file",
+                                                             order_method(by).name()));
+    return {PagerankFrom::nothing, {}};
+  }
+  if (pagerank == "links") return {PagerankFrom::links, {}};
+  return {PagerankFrom::score_file, pagerank};
 }
 
 void add_pagerank_scale_option(CLI::App& command, PagerankScale& scale) {
@@ -154,7 +177,7 @@ Json to_json(const LinkCounts& counts) {
 
 Json to_json(const PagerankReport& report) {
   const PagerankSource source = report.origin.source;
-  if (source == PagerankSource::unknown) return {{"from", nullptr}, {"links", to_json(report.links)}};
+  if (source == PagerankSource::unknown) return {{"from", nullptr}};
   Json json = {{"from", name_of_value(pagerank_sources, source)}, {"all_the_same", report.all_the_same}};
   if (!report.origin.file_hash.empty()) json["file_hash"] = report.origin.file_hash;
   if (source == PagerankSource::score_file) {

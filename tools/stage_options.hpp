@@ -33,8 +33,14 @@ ParseOptions parse_options(const ParseArguments& arguments);
 
 /// --seed, --alpha, --pagerank-scale; the order's name, k1 and b are the commands' own options.
 void add_order_options(CLI::App& command, OrderOptions& options);
-/// --links and --pagerank, of which one may be given.
-void add_pagerank_file_options(CLI::App& command, PagerankFiles& files);
+/// What PageRank comes from, as it is written.
+struct PagerankArguments {
+  std::string pagerank, links;
+};
+/// --pagerank and --links.
+void add_pagerank_options(CLI::App& command, PagerankArguments& arguments);
+/// Throws wrong usage if the options contradict each other, or one of these orders needs PageRank and is to have none.
+PagerankInput pagerank_input(const PagerankArguments& arguments, const std::vector<OrderBy>& orders);
 void add_pagerank_scale_option(CLI::App& command, PagerankScale& scale);
 /// --k1 and --b, for `purpose`.
 void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose);

@@ -11,20 +11,13 @@
 namespace quern {
 namespace {
 
-/// The order; computes PageRank only if the order depends on it, although it would be stored with any order.
-DocumentOrder make(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
-                   const Resources& resources) {
-  const OrderMethod& method = order_method(options.by);
-  if (method.needs_pagerank()) return make_order(collection, options, files, resources);
-  return method.compute({collection, options, {}, resources});
-}
-
-/// The same; sets time and memory in `figures`.
-DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
-                            const Resources& resources, OrderFigures& figures) {
+/// The order; sets time and memory in `figures`. Computes PageRank only if the order depends on it.
+DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options,
+                            const PagerankInput& pagerank, const Resources& resources, OrderFigures& figures) {
   const bool is_measured = reset_peak_memory();
   const auto start = WallClock::now();
-  DocumentOrder order = make(collection, options, files, resources);
+  const bool is_needed = order_method(options.by).needs_pagerank();
+  DocumentOrder order = make_order(collection, options, is_needed ? pagerank : PagerankInput{}, resources);
   figures.seconds = seconds_since(start);
   if (is_measured) figures.peak_bytes = peak_memory_bytes();
   return order;
@@ -58,11 +51,11 @@ CodecBits bits_of(const IndexReader& index) {
 
 }  // namespace
 
-OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
-                           unsigned block_size, const Resources& resources) {
+OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options,
+                           const PagerankInput& pagerank, unsigned block_size, const Resources& resources) {
   OrderFigures figures;
   figures.by = name_of_value(order_names, options.by);
-  const DocumentOrder order = make_measured(collection, options, files, resources, figures);
+  const DocumentOrder order = make_measured(collection, options, pagerank, resources, figures);
   for (const Codec* codec : all_codecs()) {
     BuildOptions build;
     build.codec = codec->name();

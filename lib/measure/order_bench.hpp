@@ -28,8 +28,8 @@ struct OrderFigures {
 };
 
 /// Makes the order and, with each codec, an index in that order, as unnamed work files. Throws what these throw.
-OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
-                           unsigned block_size, const Resources& resources);
+OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options,
+                           const PagerankInput& pagerank, unsigned block_size, const Resources& resources);
 
 struct PagerankFigures {
   unsigned iterations = 0;

@@ -31,14 +31,17 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source,
   return pagerank;
 }
 
-/// PageRank from the collection's own links; empty if no link is between two documents.
+/// PageRank from the collection's own links; the same for all documents if no link is between two of them.
 DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
-  if (collection.manifest().links == 0) return {};
-  const ReadGraph read = graph_of_collection(collection, resources);
-  if (read.graph.edges() > 0) return pagerank_of_graph(read, PagerankSource::links, resources);
-  DocumentPagerank none;
-  none.report.links = read.counts;
-  return none;
+  DocumentPagerank uniform;
+  if (collection.manifest().links > 0) {
+    const ReadGraph read = graph_of_collection(collection, resources);
+    if (read.graph.edges() > 0) return pagerank_of_graph(read, PagerankSource::links, resources);
+    uniform.report.links = read.counts;
+  }
+  uniform.report.origin.source = PagerankSource::uniform;
+  uniform.ranks.assign(collection.num_documents(), 1.0f);
+  return uniform;
 }
 
 DocumentPagerank pagerank_of_score_file(const std::string& path, const CollectionReader& collection,
@@ -67,26 +70,29 @@ DocumentPagerank pagerank_of_score_file(const std::string& path, const Collectio
   return pagerank;
 }
 
-DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankFiles& files,
+DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankInput& input,
                              const Resources& resources) {
-  if (!files.scores.empty()) return pagerank_of_score_file(files.scores, collection, resources);
-  if (files.links.empty()) return pagerank_of_links(collection, resources);
-  return pagerank_of_graph(graph_of_link_file(files.links, collection, resources), PagerankSource::link_file,
-                           resources);
+  switch (input.from) {
+    case PagerankFrom::if_needed:
+    case PagerankFrom::nothing:
+      return {};
+    case PagerankFrom::links:
+      return pagerank_of_links(collection, resources);
+    case PagerankFrom::link_file:
+      return pagerank_of_graph(graph_of_link_file(input.file, collection, resources), PagerankSource::link_file,
+                               resources);
+    case PagerankFrom::score_file:
+      return pagerank_of_score_file(input.file, collection, resources);
+  }
+  return {};
 }
 
 }  // namespace
 
-DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankFiles& files, bool needed,
+DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,
                                    const Resources& resources) {
   return run_stage(resources, [&]() -> DocumentPagerank {
-    if (!files.links.empty() && !files.scores.empty())
-      throw InvalidArgument("PageRank comes either from links or from scores: give one file, not both");
-    DocumentPagerank pagerank = pagerank_of(collection, files, resources);
-    if (pagerank.ranks.empty() && needed) {
-      pagerank.ranks.assign(collection.num_documents(), 1.0f);
-      pagerank.report.origin.source = PagerankSource::uniform;
-    }
+    DocumentPagerank pagerank = pagerank_of(collection, input, resources);
     const auto differ = std::adjacent_find(pagerank.ranks.begin(), pagerank.ranks.end(), std::not_equal_to<>());
     pagerank.report.all_the_same = !pagerank.ranks.empty() && differ == pagerank.ranks.end();
     return pagerank;

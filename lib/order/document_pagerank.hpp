@@ -9,10 +9,18 @@
 
 namespace quern {
 
-/// Files that replace the collection's own links as the source of PageRank. At most one of them is given.
-struct PagerankFiles {
-  std::string links;   ///< one link per line: formats/tables/link_file.md
-  std::string scores;  ///< one document's score per line: formats/tables/score_file.md
+/// What PageRank is made from.
+enum class PagerankFrom {
+  if_needed,   ///< links, for an order that needs PageRank; else nothing
+  nothing,     ///< no PageRank
+  links,       ///< the links between the collection's pages
+  link_file,   ///< one link per line: formats/tables/link_file.md
+  score_file,  ///< one document's score per line: formats/tables/score_file.md
+};
+
+struct PagerankInput {
+  PagerankFrom from = PagerankFrom::if_needed;
+  std::string file;  ///< of link_file and score_file
 };
 
 /// What documents' PageRank was computed from: for people and for manifests.
@@ -36,10 +44,9 @@ struct DocumentPagerank {
   PagerankReport report;
 };
 
-/// The documents' PageRank: from the given file, else from the links between the collection's pages. Without links and
-/// without a file, all documents get the same PageRank if it is `needed`, else none.
-/// Throws CorruptFile for bad files; InvalidArgument if both are given or the memory budget is too small.
-DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankFiles& files, bool needed,
+/// The documents' PageRank; empty for PagerankFrom::nothing and `if_needed`. If no pages link to each other, all
+/// documents get the same. Throws CorruptFile for bad files; InvalidArgument if the memory budget is too small.
+DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,
                                    const Resources& resources);
 
 }  // namespace quern

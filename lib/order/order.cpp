@@ -123,12 +123,24 @@ void check_order_memory(const std::string& what, std::uint64_t needed_bytes, con
   }
 }
 
-DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
+namespace {
+
+/// `input` for this order.
+PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input) {
+  if (!method.needs_pagerank()) return input;
+  if (input.from == PagerankFrom::nothing)
+    throw InvalidArgument(fmt::format("the order {} needs PageRank: take --pagerank links, or a file", method.name()));
+  return input.from == PagerankFrom::if_needed ? PagerankInput{PagerankFrom::links, {}} : input;
+}
+
+}  // namespace
+
+DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& input,
                          const Resources& resources, PagerankReport* report) {
   return run_stage(resources, [&] {
     check_score_settings(options.scores);
     const OrderMethod& method = order_method(options.by);
-    DocumentPagerank pagerank = document_pagerank(collection, files, method.needs_pagerank(), resources);
+    DocumentPagerank pagerank = document_pagerank(collection, pagerank_for(method, input), resources);
     if (!pagerank.ranks.empty()) apply_scale(options.scores.pagerank_scale, pagerank.ranks, resources);
     if (report != nullptr) *report = pagerank.report;
     DocumentOrder order = method.compute({collection, options, pagerank.ranks, resources});

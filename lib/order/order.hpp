@@ -30,7 +30,7 @@ class OrderMethod {
   std::string_view name() const { return name_of_value(order_names, by()); }
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether it needs PageRank. Without links and without a file, all documents then have the same.
+  /// Whether it needs PageRank.
   virtual bool needs_pagerank() const { return false; }
   /// The order of the collection's documents. The same for any number of threads and any memory.
   virtual DocumentOrder compute(const OrderInput& input) const = 0;
@@ -64,9 +64,10 @@ const OrderMethod& bisection_order();
 /// A random permutation from a seed, for comparison.
 const OrderMethod& random_order();
 
-/// Computes the order that `options` name, with the documents' PageRank by docID if links between the collection's
-/// pages or a file give it, or the order needs it. Fills `report` with where PageRank came from.
-DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankFiles& files,
+/// Computes the order that `options` name, with the documents' PageRank by docID where `pagerank` asks for it or the
+/// order needs it. Fills `report` with where PageRank came from. Throws InvalidArgument if an order that needs PageRank
+/// is to have none.
+DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& pagerank,
                          const Resources& resources, PagerankReport* report = nullptr);
 
 }  // namespace quern

@@ -131,7 +131,10 @@ TEST_CASE("inspect shows quantized impacts if an index has them", "[cli][inspect
 TEST_CASE("inspect --docs prints docID, docno, URL, length, PageRank and global score in docID order",
           "[cli][inspect]") {
   const MillFiles mill;
-  const RunOutcome documents = run_quern({"inspect", mill.index, "--docs"});
+  const std::string order = mill.folder.path("ranked.order"), index = mill.folder.path("ranked");
+  REQUIRE(run_quern({"order", mill.collection, "--by", "url", "--pagerank", "links", "-o", order}).exit_status == 0);
+  REQUIRE(run_quern({"build", mill.collection, "--order", order, "-o", index}).exit_status == 0);
+  const RunOutcome documents = run_quern({"inspect", index, "--docs"});
   CHECK(lines_of(documents.out) == CommandLine{"0\tM-2\thttp://a.example/wind\t9\t0.75\t0",
                                                "1\tM-4\thttp://www.mill.example/empty\t0\t0.75\t0",
                                                "2\tM-3\thttp://www.mill.example/stone\t9\t1\t0",

@@ -52,7 +52,8 @@ bool is_one_of(const std::string& text, const CommandLine& words) {
 
 TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers]") {
   const CommandLine numbers = {"N", "N,...", "X", "A", "C", "L", "L,...", "MS", "S", "SIZE", "SIZE|P%", "SIZE|P%,..."};
-  const CommandLine others = {"NAME", "NAME,...", "NAME|FILE", "FILE", "FILE|INDEX", "FOLDER", "INDEX", "TEXT", "GLOB"};
+  const CommandLine others = {"NAME",   "NAME,...", "NAME|FILE", "FILE", "FILE|INDEX", "links|none|FILE",
+                              "FOLDER", "INDEX",    "TEXT",      "GLOB"};
   std::size_t tried = 0;
   for (const CommandLine& command : all_commands()) {
     for (const ShownOption& option : options_with_value(command)) {

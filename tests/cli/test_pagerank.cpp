@@ -56,9 +56,9 @@ TEST_CASE("inspect --links prints a collection's links, with --json their counts
   CHECK(run_quern({"inspect", files.index, "--links"}).exit_status == 1);
 }
 
-TEST_CASE("an index stores its pages' PageRank and its origin", "[cli][pagerank]") {
+TEST_CASE("an index stores its pages' PageRank and its origin if asked for it", "[cli][pagerank]") {
   const Files files;
-  const RunOutcome made = files.make_index({"--pagerank-scale", "linear", "--json"});
+  const RunOutcome made = files.make_index({"--pagerank", "links", "--pagerank-scale", "linear", "--json"});
   REQUIRE(made.exit_status == 0);
   CHECK(contains(made.err, "1 link: 1 distinct between documents"));
   CHECK(made.json()["pagerank"]["from"] == "links");
@@ -103,7 +103,70 @@ TEST_CASE("bad link and score files are named with the line, and nothing is writ
     CHECK_FALSE(std::filesystem::exists(files.order));
     CHECK(files.make_order({option, files.folder.path("nowhere")}).exit_status == 1);
   }
-  CHECK(files.make_order({"--links", links, "--pagerank", scores}).exit_status == 2);
+}
+
+TEST_CASE("PageRank is computed only where something asks for it", "[cli][pagerank]") {
+  const Files files;
+  const auto has_pagerank = [&](const RunOutcome& made) {
+    INFO(made.err);
+    REQUIRE(made.exit_status == 0);
+    return run_quern({"inspect", files.order, "--json"}).json().contains("scores");
+  };
+  const RunOutcome plain = files.make_order({"--by", "url", "--json"});
+  CHECK_FALSE(has_pagerank(plain));
+  CHECK(plain.json()["pagerank"]["from"].is_null());
+  CHECK_FALSE(contains(plain.err, "link"));
+  CHECK_FALSE(has_pagerank(files.make_order({"--by", "url", "--pagerank", "none"})));
+  CHECK(has_pagerank(files.make_order({"--by", "url", "--pagerank", "links"})));
+  CHECK(has_pagerank(files.make_order({"--by", "score"})));
+  CHECK(has_pagerank(files.make_order({"--by", "score", "--pagerank", "links"})));
+}
+
+TEST_CASE("an option that contradicts --pagerank is wrong usage", "[cli][pagerank]") {
+  const Files files;
+  const std::string links = files.folder.write("links", "M-1\tM-2\n");
+  CHECK(files.make_order({"--links", links, "--pagerank", "links"}).exit_status == 0);
+  for (const CommandLine& options : {CommandLine{"--links", links, "--pagerank", "none"},
+                                     CommandLine{"--links", links, "--pagerank", files.folder.write("scores", "")}}) {
+    for (const RunOutcome& outcome : {files.make_order(options), files.make_index(options)}) {
+      CHECK(outcome.exit_status == 2);
+      CHECK(contains(outcome.err, "implies --pagerank links"));
+    }
+  }
+  const RunOutcome ordered = files.make_order({"--by", "score", "--pagerank", "none"});
+  CHECK(ordered.exit_status == 2);
+  CHECK(contains(ordered.err, "the order score needs PageRank"));
+  CHECK(files.make_index({"--order", "score", "--pagerank", "none"}).exit_status == 2);
+  CHECK_FALSE(std::filesystem::exists(files.index));
+}
+
+TEST_CASE("a score file with the name none or links is written ./none or ./links", "[cli][pagerank]") {
+  const Files files;
+  Surroundings in_folder;
+  in_folder.working_folder = files.folder.path("");
+  const auto source = [&](const std::string& pagerank) {
+    const RunOutcome made =
+        run_quern({"order", "collection", "-o", "order", "--force", "--pagerank", pagerank, "--json"}, in_folder);
+    INFO(made.err);
+    REQUIRE(made.exit_status == 0);
+    return made.json()["pagerank"]["from"];
+  };
+  for (const char* name : {"none", "links"}) files.folder.write(name, "M-1 1\n");
+  CHECK(source("none").is_null());
+  CHECK(source("links") == "links");
+  CHECK(source("./none") == "score file");
+  CHECK(source("./links") == "score file");
+}
+
+TEST_CASE("bm25+pagerank on an index without PageRank names the option that makes it", "[cli][pagerank]") {
+  const Files files;
+  REQUIRE(files.make_index({}).exit_status == 0);
+  const CommandLine query = {"query", files.index, "--query", "wheel", "--scorer", "bm25+pagerank"};
+  const RunOutcome refused = run_quern(query);
+  CHECK(refused.exit_status == 1);
+  CHECK(contains(refused.err, "--pagerank"));
+  REQUIRE(files.make_index({"--pagerank", "links"}).exit_status == 0);
+  CHECK(run_quern(query).exit_status == 0);
 }
 
 TEST_CASE("without links all pages have the same PageRank, and a message says so", "[cli][pagerank]") {
@@ -115,15 +178,19 @@ TEST_CASE("without links all pages have the same PageRank, and a message says so
   for (const auto& [docno, rank] : files.pageranks()) CHECK(rank == 1);
 }
 
-TEST_CASE("the printed configuration of an index in score order reproduces the same index", "[cli][pagerank][config]") {
+TEST_CASE("the printed configuration of an index with PageRank reproduces the same index", "[cli][pagerank][config]") {
   const Files files;
-  REQUIRE(files.make_index({"--order", "score", "--alpha", "0.625", "--pagerank-scale", "log", "--k1", "0.9"})
-              .exit_status == 0);
-  const std::string bytes = read_file(files.index + "/index.quern");
-  const std::string config = run_quern({"inspect", files.index, "--config"}).out;
-  CHECK(contains(config, "alpha = 0.625\n"));
-  REQUIRE(files.make_index({"--config", files.folder.write("again.conf", config)}).exit_status == 0);
-  CHECK(read_file(files.index + "/index.quern") == bytes);
+  for (const CommandLine& order : {CommandLine{"--order", "score"}, CommandLine{"--pagerank", "links"}}) {
+    CommandLine options = {"--alpha", "0.625", "--pagerank-scale", "log", "--k1", "0.9"};
+    options.insert(options.end(), order.begin(), order.end());
+    REQUIRE(files.make_index(options).exit_status == 0);
+    const std::string bytes = read_file(files.index + "/index.quern");
+    const std::string config = run_quern({"inspect", files.index, "--config"}).out;
+    CHECK(contains(config, "alpha = 0.625\n"));
+    CHECK(contains(config, "pagerank = links\n"));
+    REQUIRE(files.make_index({"--config", files.folder.write("again.conf", config)}).exit_status == 0);
+    CHECK(read_file(files.index + "/index.quern") == bytes);
+  }
 }
 
 TEST_CASE("bench pagerank measures a link file's graph or a collection's", "[cli][measure][pagerank]") {

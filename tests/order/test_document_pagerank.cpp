@@ -22,24 +22,24 @@ struct Made {
 };
 
 Made make(const CollectionReader& collection, const TemporaryFolder& folder, OrderBy by,
-          const PagerankFiles& files = {}, PagerankScale scale = PagerankScale::linear) {
+          const PagerankInput& pagerank = {}, PagerankScale scale = PagerankScale::linear) {
   OrderOptions options;
   options.by = by;
   options.scores.pagerank_scale = scale;
   Made made;
-  made.order = make_order(collection, options, files, testing::small_resources(folder), &made.report);
+  made.order = make_order(collection, options, pagerank, testing::small_resources(folder), &made.report);
   return made;
 }
 
 }  // namespace
 
-TEST_CASE("Every order has PageRank by docID if pages link to each other", "[order][pagerank]") {
+TEST_CASE("Every order has PageRank by docID of links if asked for it", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   // a = c = x, b = x + 1.7 x.
   const float low = static_cast<float>(1 / 2.7);
   for (const OrderMethod* method : all_orders()) {
-    const Made made = make(collection, folder, method->by());
+    const Made made = make(collection, folder, method->by(), {PagerankFrom::links, {}});
     INFO(method->name());
     REQUIRE(made.order.pagerank.size() == 3);
     for (docid_t docid = 0; docid < 3; ++docid)
@@ -51,30 +51,50 @@ TEST_CASE("Every order has PageRank by docID if pages link to each other", "[ord
   }
 }
 
-TEST_CASE("Without links only the order that needs PageRank has any, the same for all", "[order][pagerank]") {
+TEST_CASE("Unless asked only the order that needs PageRank has any, of links", "[order][pagerank]") {
   const TemporaryFolder folder;
-  const CollectionReader collection = testing::linked_collection(folder, three_pages(false));
+  const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   for (const OrderMethod* method : all_orders()) {
     const Made made = make(collection, folder, method->by());
     INFO(method->name());
-    CHECK(made.order.pagerank == std::vector<float>(method->needs_pagerank() ? 3 : 0, 1.0f));
+    CHECK(made.order.pagerank.size() == (method->needs_pagerank() ? 3 : 0));
     CHECK(made.order.pagerank_origin.source ==
-          (method->needs_pagerank() ? PagerankSource::uniform : PagerankSource::unknown));
-    CHECK(made.report.all_the_same == method->needs_pagerank());
+          (method->needs_pagerank() ? PagerankSource::links : PagerankSource::unknown));
+    CHECK(made.report.links.links == (method->needs_pagerank() ? 2 : 0));
+    const PagerankInput nothing{PagerankFrom::nothing, {}};
+    if (method->needs_pagerank()) {
+      CHECK_THROWS_WITH(make(collection, folder, method->by(), nothing), Catch::Contains("needs PageRank"));
+    } else {
+      CHECK(make(collection, folder, method->by(), nothing).order.documents == made.order.documents);
+    }
+  }
+}
+
+TEST_CASE("PageRank of pages without links is the same for all", "[order][pagerank]") {
+  const TemporaryFolder folder;
+  const CollectionReader collection = testing::linked_collection(folder, three_pages(false));
+  for (const OrderMethod* method : all_orders()) {
+    const Made made = make(collection, folder, method->by(), {PagerankFrom::links, {}});
+    INFO(method->name());
+    CHECK(made.order.pagerank == std::vector<float>(3, 1.0f));
+    CHECK(made.order.pagerank_origin.source == PagerankSource::uniform);
+    CHECK(made.report.all_the_same);
   }
 }
 
 TEST_CASE("A link file replaces the pages' own links", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
-  const Made made = make(collection, folder, OrderBy::natural, {folder.write("links", "b\ta\nb\tc\nb\tx\n"), ""});
+  const Made made = make(collection, folder, OrderBy::natural,
+                         {PagerankFrom::link_file, folder.write("links", "b\ta\nb\tc\nb\tx\n")});
   CHECK(made.order.pagerank[0] == 1);
   CHECK(made.order.pagerank[2] == 1);
   CHECK(made.order.pagerank[1] < 1);
   CHECK(made.order.pagerank_origin.source == PagerankSource::link_file);
   CHECK(made.order.pagerank_origin.file_hash.size() == 16);
   CHECK(made.report.links.unknown == 1);
-  const Made none = make(collection, folder, OrderBy::natural, {folder.write("no_links", "\n"), ""});
+  const Made none =
+      make(collection, folder, OrderBy::natural, {PagerankFrom::link_file, folder.write("no_links", "\n")});
   CHECK(none.order.pagerank == std::vector<float>(3, 1.0f));
   CHECK(none.report.all_the_same);
 }
@@ -82,15 +102,15 @@ TEST_CASE("A link file replaces the pages' own links", "[order][pagerank]") {
 TEST_CASE("Scores in a file are used unchanged, missing ones as 0", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
-  const std::string file = folder.write("scores", "http://h.example/b\t8\nnobody 3\na 2\n");
-  const Made made = make(collection, folder, OrderBy::natural, {"", file});
+  const PagerankInput input{PagerankFrom::score_file, folder.write("scores", "http://h.example/b\t8\nnobody 3\na 2\n")};
+  const Made made = make(collection, folder, OrderBy::natural, input);
   CHECK(made.order.pagerank == std::vector<float>{0.25f, 1.0f, 0.0f});
   CHECK(made.order.pagerank_origin.source == PagerankSource::score_file);
   CHECK(made.report.scores == 2);
   CHECK(made.report.unknown == 1);
   CHECK(made.report.missing == 1);
   for (const auto& scale : pagerank_scales) {
-    const Made scaled = make(collection, folder, OrderBy::score, {"", file}, scale.value);
+    const Made scaled = make(collection, folder, OrderBy::score, input, scale.value);
     CHECK(*std::max_element(scaled.order.pagerank.begin(), scaled.order.pagerank.end()) == 1);
   }
 }
@@ -99,6 +119,6 @@ TEST_CASE("A score file that names a document twice is refused with the line", "
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   const std::string file = folder.write("scores", "a 2\n\nnobody 1\nnobody 1\nhttp://h.example/c 2\n");
-  CHECK_THROWS_WITH(make(collection, folder, OrderBy::natural, {"", file}), Catch::Contains("scores, line 5: "));
-  CHECK_THROWS_AS(make(collection, folder, OrderBy::natural, {file, file}), InvalidArgument);
+  CHECK_THROWS_WITH(make(collection, folder, OrderBy::natural, {PagerankFrom::score_file, file}),
+                    Catch::Contains("scores, line 5: "));
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "quern/formats/collection.hpp"
 #include "quern/io/atomic_output.hpp"
@@ -19,7 +20,7 @@ struct IndexArguments {
   CommonOptions common;
   ParseArguments parse;
   OrderOptions order;
-  PagerankFiles pagerank;
+  PagerankArguments pagerank;
   BuildOptions build;
   std::string order_name = fitting_order, output;
 };
@@ -29,6 +30,9 @@ void run(const IndexArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const ParseOptions options = parse_options(arguments.parse);
   check_build_options(arguments.build);
+  std::optional<OrderBy> by;
+  if (arguments.order_name != fitting_order) by = find_named(order_names, arguments.order_name, "docID order").value;
+  const PagerankInput input = pagerank_input(arguments.pagerank, {by.value_or(OrderBy::natural)});
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
 
   auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
@@ -37,11 +41,9 @@ void run(const IndexArguments& arguments) {
   const CollectionReader collection(file);
   OrderOptions order_options = arguments.order;
   order_options.scores.bm25 = arguments.build.bm25;
-  order_options.by = arguments.order_name == fitting_order
-                         ? automatic_order(collection.manifest())
-                         : find_named(order_names, arguments.order_name, "docID order").value;
+  order_options.by = by.value_or(automatic_order(collection.manifest()));
   PagerankReport pagerank;
-  const DocumentOrder order = make_order(collection, order_options, arguments.pagerank, resources, &pagerank);
+  const DocumentOrder order = make_order(collection, order_options, input, resources, &pagerank);
   say_report(arguments.common, pagerank);
   const BuildReport built = build_index(collection, order, order_options, arguments.build, resources, out.file());
   out.commit();
@@ -66,7 +68,7 @@ void add_index_command(CLI::App& program) {
       ->check(name_validator(orders))
       ->capture_default_str();
   add_order_options(*command, arguments->order);
-  add_pagerank_file_options(*command, arguments->pagerank);
+  add_pagerank_options(*command, arguments->pagerank);
   add_build_options(*command, arguments->build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);

@@ -23,17 +23,18 @@ struct OrderArguments {
   OrderOptions order;
   OrderReportArguments report;
   std::vector<OrderBy> by;
-  PagerankFiles pagerank;
+  PagerankArguments pagerank;
   std::string collection, output;
 };
 
 void run(const OrderArguments& arguments) {
+  const PagerankInput input = pagerank_input(arguments.pagerank, {arguments.order.by});
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
   collection.container().verify(resources);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   PagerankReport pagerank;
-  const DocumentOrder order = make_order(collection, arguments.order, arguments.pagerank, resources, &pagerank);
+  const DocumentOrder order = make_order(collection, arguments.order, input, resources, &pagerank);
   write_order(out.file(), order, arguments.order, collection);
   out.commit();
   say_report(arguments.common, pagerank);
@@ -87,33 +88,40 @@ void add_order_report_options(CLI::App& command, OrderReportArguments& arguments
   add_block_size_option(command, arguments.block_size, "Postings per block, for the report")->needs(report);
 }
 
-/// Measures each of these orders, all if none is named, and prints a table, or JSON with --json. `options` has what
-/// they share.
-void run_order_report(const std::string& collection_path, std::vector<OrderBy> orders, OrderOptions options,
-                      const PagerankFiles& files, const OrderReportArguments& arguments, const CommonOptions& common) {
+std::vector<OrderBy> every_order() {
+  std::vector<OrderBy> orders;
+  for (const OrderMethod* order : all_orders()) orders.push_back(order->by());
+  return orders;
+}
+
+/// Measures the orders of --by, all if none is named, and prints a table, or JSON with --json.
+void run_report(const OrderArguments& arguments) {
+  const std::vector<OrderBy> orders = arguments.by.empty() ? every_order() : arguments.by;
+  const PagerankInput pagerank = pagerank_input(arguments.pagerank, orders);
+  const CommonOptions& common = arguments.common;
+  const unsigned block_size = arguments.report.block_size;
   const Resources resources = make_resources(common);
-  const CollectionReader collection = CollectionReader::open(collection_path);
+  const CollectionReader collection = CollectionReader::open(arguments.collection);
   const CollectionManifest& manifest = collection.manifest();
   Json json = {{"bench", "order"},
                {"environment", environment_json()},
-               {"collection", collection_path},
+               {"collection", arguments.collection},
                {"documents", manifest.documents},
                {"terms", manifest.terms},
                {"postings", manifest.postings},
-               {"block_size", arguments.block_size},
+               {"block_size", block_size},
                {"threads", resources.threads},
                {"orders", Json::array()}};
   if (!common.json) {
     print(environment_line());
     print(fmt::format("{} documents, {} postings, blocks of {}; bits per posting\n", manifest.documents,
-                      manifest.postings, arguments.block_size));
+                      manifest.postings, block_size));
     print_columns();
   }
-  if (orders.empty())
-    for (const OrderMethod* order : all_orders()) orders.push_back(order->by());
+  OrderOptions options = arguments.order;
   for (const OrderBy by : orders) {
     options.by = by;
-    const OrderFigures figures = measure_order(collection, options, files, arguments.block_size, resources);
+    const OrderFigures figures = measure_order(collection, options, pagerank, block_size, resources);
     json["orders"].push_back(figures_json(figures));
     if (!common.json) print_figures(figures);
   }
@@ -131,25 +139,22 @@ void add_order_command(CLI::App& program) {
       ->allow_extra_args(false);
   add_order_options(*command, arguments->order);
   add_order_report_options(*command, arguments->report);
-  add_pagerank_file_options(*command, arguments->pagerank);
+  add_pagerank_options(*command, arguments->pagerank);
   add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
   add_output_options(*command, arguments->common, arguments->output, "order");
   command->get_option("--output")->required(false)->excludes("--report");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"An order carries the PageRank of the documents if pages link to each other, or if --links or --pagerank "
-             "gives it."},
+            {"An order carries the documents' PageRank with --pagerank links or a file, with --links, and by score."},
             {{"quern order my.collection --by url -o my.order"},
              {"quern order my.collection --by score --alpha 0.6 --pagerank-scale log -o my.order"},
              {"quern order my.collection --by score --links links.tsv.gz -o my.order"},
              {"quern order my.collection --by score --pagerank scores.txt -o my.order"},
+             {"quern order my.collection --by url --pagerank links -o my.order",
+              "For queries by bm25+pagerank in the order of URLs"},
              {"quern order my.collection --report --by url,bisection", "Compare two orders"}});
   command->callback([arguments] {
-    if (arguments->report.is_wanted) {
-      run_order_report(arguments->collection, arguments->by, arguments->order, arguments->pagerank, arguments->report,
-                       arguments->common);
-      return;
-    }
+    if (arguments->report.is_wanted) return run_report(*arguments);
     if (arguments->output.empty()) throw CLI::RequiredError("--output or --report");
     if (arguments->by.size() > 1) throw CLI::ValidationError("--by", "takes one order, unless --report is given");
     if (!arguments->by.empty()) arguments->order.by = arguments->by.front();
