@@ -51,7 +51,7 @@ QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
 }
 
 QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources)
-    : text_(source.text), max_group_bytes_(resources.memory_bytes / 8) {
+    : text_(source.text), max_group_bytes_(resources.memory_bytes / 16) {
   QueryRemarks remarks(options);
   if (source.file.empty()) {
     remarks.look_at(text_);

@@ -1,11 +1,13 @@
 #include "quern/formats/queries/query_file.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/formats/queries/topic_markup.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
@@ -257,6 +259,13 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
   refuse_zero_byte(name, static_cast<std::uint64_t>(line));
 }
 
+/// `number`: from 1, in the file.
+void check_size(std::string_view name, std::uint64_t number, std::string_view id, std::string_view text) {
+  if (text.size() <= max_query_bytes && id.size() <= max_query_bytes) return;
+  throw CorruptFile(fmt::format("{}: query {}, with the id \"{}\", is longer than {}; is this a file of queries?", name,
+                                number, id.substr(0, 40), size_text(max_query_bytes)));
+}
+
 }  // namespace
 
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
@@ -270,9 +279,9 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
     if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
 
     const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
-    bool any = false;
+    std::uint64_t queries = 0;
     const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
-      any = true;
+      check_size(name, ++queries, id, query);
       visit(id, query);
     };
     if (markup != nullptr) {
@@ -280,7 +289,7 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
     } else {
       for_each_line(text, *line_format, name, visit_query, release);
     }
-    if (!any) {
+    if (queries == 0) {
       throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
                             std::string(name_of_value(query_formats, found)) +
                             "); name another format with --queries-format");
@@ -327,6 +336,7 @@ std::optional<Query> QueryLineParser::next(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (trim(line).empty()) return std::nullopt;
   const LineParts query = state_->queries.read(line, state_->lines);
+  check_size(state_->name, state_->lines, query.id, query.text);
   return Query{std::string(query.id), std::string(query.text)};
 }
 

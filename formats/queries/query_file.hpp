@@ -32,6 +32,9 @@ struct QueryFile {
   QueryFormat format = QueryFormat::automatic;  ///< the file's format; never `automatic` once a file is read
 };
 
+/// Longer texts are not queries: what is made of them could take any amount of memory.
+inline constexpr std::uint64_t max_query_bytes = std::uint64_t{1} << 20;
+
 /// Takes a query: its id and its text, as Query says. They are valid during the call.
 using QueryVisitor = std::function<void(std::string_view id, std::string_view text)>;
 
@@ -42,7 +45,8 @@ using TextRelease = std::function<void(std::string_view piece)>;
 /// and returns the file's format. Memory does not grow with the number of queries. If `format` is `automatic`, all
 /// lines together decide it, before the first call. Messages call the file `name`. `release`, if given, lets the caller
 /// free the text's memory. Throws InvalidArgument for a file without queries and for one whose format can't be decided;
-/// CorruptFile, with the line, if the file contradicts its format, after visiting the queries before that line.
+/// CorruptFile, with the line, if the file contradicts its format, and with the query's id and number, if its text has
+/// more than max_query_bytes, after visiting the queries before that line.
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
                            const TextRelease& release = {});
 
@@ -59,7 +63,7 @@ class QueryLineParser {
   ~QueryLineParser();
 
   /// The query of the next line, which comes without its LF; none if it is blank. Throws CorruptFile, with the
-  /// line's number, if the line contradicts the format.
+  /// line's number, if the line contradicts the format or the query has more than max_query_bytes.
   std::optional<Query> next(std::string_view line);
 
  private:

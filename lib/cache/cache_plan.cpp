@@ -63,7 +63,8 @@ SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, Lo
                              const Resources& resources) {
   return run_stage(resources, [&]() -> SimulatedCache {
     const PlanManifest& manifest = plan.manifest;
-    const QueryEngine engine(index, scoring_of(manifest), resources.threads);
+    const QueryEngine engine(index, scoring_of(manifest), resources.threads,
+                             QueryMemory(resources.memory_bytes / 4, resources.threads));
     const CacheBlocks blocks(index, manifest.block, resources.threads);
     const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
     std::map<term_t, std::uint64_t> cached;

@@ -10,6 +10,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/query/index_pages.hpp"
 
 namespace quern {
 namespace {
@@ -56,7 +57,8 @@ class ListSet {
 /// The lists that queries ask for most recently: to find one takes longer than what is asked of it.
 class CacheTrace::Lists {
  public:
-  explicit Lists(const CacheTrace& trace) : index_(trace.index_), max_(trace.max_lists_) {}
+  explicit Lists(const CacheTrace& trace)
+      : index_(trace.index_), max_(std::max<std::uint64_t>(1, trace.memory_bytes_ / 16 / bytes_per_list)) {}
 
   /// Valid until the next call.
   const PostingList& operator[](term_t term) {
@@ -67,6 +69,9 @@ class CacheTrace::Lists {
   const IndexReader& index() const { return index_; }
 
  private:
+  /// With what the table adds.
+  static constexpr std::uint64_t bytes_per_list = sizeof(PostingList) + 64;
+
   const IndexReader& index_;
   std::uint64_t max_;
   std::unordered_map<term_t, PostingList> lists_;
@@ -81,7 +86,7 @@ CacheTrace::CacheTrace(const QueryEngine& engine, LogQueries& log, std::size_t k
                        const Resources& resources) try
     : index_(engine.index()),
       threads_(resources.threads),
-      max_lists_(std::max<std::uint64_t>(1, resources.memory_bytes / 16 / (sizeof(PostingList) + 64))),
+      memory_bytes_(resources.memory_bytes),
       traced_(resources.tmp_folder) {
   ExternalSort in_log_order(resources.tmp_folder, resources.memory_bytes / 8);
   Bytes bytes;
@@ -159,6 +164,7 @@ CacheFigures CacheTrace::simulate(const CacheBlocks& blocks, const CachedBlocks&
     CacheFigures figures = left_out_;
     Lists lists(*this);
     ListSet in_batch(index_.manifest().terms);
+    IndexPages pages(index_, memory_bytes_ / 4);
     SpoolReader reader(traced_, 0, traced_.size());
     TracedQuery query;
     while (figures.queries < queries_) {
@@ -173,6 +179,7 @@ CacheFigures CacheTrace::simulate(const CacheBlocks& blocks, const CachedBlocks&
           const PostingList& list = lists[request.term];
           figures.batch_transfer_bytes += blocks.bytes(list, blocks.count(list));
         }
+      pages.note_query();
     }
     return figures;
   });

@@ -73,8 +73,8 @@ class CacheTrace {
 
   const IndexReader& index_;
   unsigned threads_;
-  std::uint64_t max_lists_;  ///< that are held at once
-  CacheFigures left_out_;    ///< the queries without results, counted
+  std::uint64_t memory_bytes_;
+  CacheFigures left_out_;  ///< the queries without results, counted
   std::uint64_t queries_ = 0;
   Spool traced_;  ///< the queries with results, in the order of the log
 };

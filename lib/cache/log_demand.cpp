@@ -5,6 +5,7 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/query/index_pages.hpp"
 
 namespace quern {
 namespace {
@@ -47,8 +48,8 @@ void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const
 LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources) try
     : analyzer_(analyzer),
       threads_(resources.threads),
-      max_group_bytes_(resources.memory_bytes / 8),
-      sorted_(resources.tmp_folder, resources.memory_bytes / 2) {
+      max_group_bytes_(resources.memory_bytes / 16),
+      sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {
 } catch (...) {
   throw_own_error();
 }
@@ -103,14 +104,16 @@ std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t 
                         const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
                         const Resources& resources) {
   return run_stage(resources, [&] {
+    IndexPages pages(engine.index(), resources.memory_bytes / 8);
     resources.progress->start("visits", log.queries(), "queries");
     const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
       answer_in_batches<std::vector<ListVisit>>(
-          queries.size(), resources.threads, resources.memory_bytes / 8,
+          queries.size(), resources.threads, resources.memory_bytes / 16,
           [&](std::size_t i, std::vector<ListVisit>& visits) { visits = engine.visits(queries[i].terms, k, round); },
           visit_bytes,
           [&](std::size_t i, const std::vector<ListVisit>& visits) {
             take(queries[i], visits);
+            pages.note_query();
             resources.progress->add(queries[i].places.size());
           });
     });

@@ -33,8 +33,8 @@ class LogQueries {
   void add(std::string_view text);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
-  /// Calls visit(queries) for all distinct queries that have a term, ordered by their terms, as many at a time as an
-  /// eighth of the memory budget holds, some thousand at most. One that occurs too often for that is there again in
+  /// Calls visit(queries) for all distinct queries that have a term, ordered by their terms, as many at a time as a
+  /// sixteenth of the memory budget holds, some thousand at most. One that occurs too often for that is there again in
   /// the next call, with the rest of its places. May be called once. Returns how many distinct queries there are.
   std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
 

@@ -38,6 +38,7 @@ bool Intersection::find_lists(std::string_view text, WorkSpace& space) const {
 
 void Intersection::decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const {
   docids.clear();
+  docids.reserve(list.df);
   const auto append = [&](const BlockReader& block) {
     docids.insert(docids.end(), block.docids().begin(), block.docids().end());
   };
@@ -49,7 +50,11 @@ void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionA
     answer.documents.clear();
     IntersectionStatistics& statistics = answer.statistics = {};
     const ScopedTimer whole(statistics.time_us);
+    QueryMemory::Claim claim(memory_);
+    claim.raise_to_words_of(text);
     if (!find_lists(text, space)) return;
+    const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
+    claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
     QueryStatistics read;
     {
       const ScopedTimer timer(statistics.decode_us);
@@ -75,6 +80,7 @@ void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionA
       statistics.counts.blocks += list.num_blocks(index_.block_size());
     }
     statistics.counts.blocks_decoded = read.blocks_decoded;
+    if (claim.is_alone()) space.decoded = {};
   });
 }
 

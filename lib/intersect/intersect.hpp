@@ -7,6 +7,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/intersect/method.hpp"
+#include "quern/query/query_memory.hpp"
 #include "quern/query/query_statistics.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -37,8 +38,10 @@ class Intersection {
   };
 
   /// Throws InvalidArgument for a segment of no docIDs. The index must outlive the object.
-  Intersection(const IndexReader& index, const IntersectionMethod& method, const IntersectionOptions& options)
-      : index_(index), method_(method), options_(options) {
+  /// `memory`: for queries while they run.
+  Intersection(const IndexReader& index, const IntersectionMethod& method, const IntersectionOptions& options,
+               QueryMemory memory = {})
+      : index_(index), method_(method), options_(options), memory_(std::move(memory)) {
     check_range("segment", options.segment, 1, 1u << 30);
   }
 
@@ -51,7 +54,8 @@ class Intersection {
   bool find_lists(std::string_view text, WorkSpace& space) const;
 
   /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms. Each
-  /// distinct term counts once. Reads lists by ascending df, and stops once no document is left.
+  /// distinct term counts once. Reads lists by ascending df, and stops once no document is left. Throws InvalidArgument
+  /// if the memory for queries is too small.
   void answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
@@ -60,6 +64,7 @@ class Intersection {
   const IndexReader& index_;
   const IntersectionMethod& method_;
   IntersectionOptions options_;
+  QueryMemory memory_;
 };
 
 /// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.

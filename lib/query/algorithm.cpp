@@ -11,6 +11,8 @@ namespace {
 constexpr docid_t min_or_window = 4096;
 
 /// Adds the term scores of all lists to the documents of a block of the first, and keeps those that are in all lists.
+static_assert(sizeof(WeightedList) + sizeof(ListWindow) + 1024 <= query_list_bytes, "a decoder takes less than 1 KiB");
+
 void intersect_block(const ScoringContext& context, std::vector<ListWindow>& lists,
                      std::vector<ScoredDocument>& documents) {
   context.visit(0, documents);

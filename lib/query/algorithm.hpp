@@ -20,6 +20,9 @@ struct WeightedList {
   std::uint32_t count = 1;  ///< n_t: occurrences of the term in the query
 };
 
+/// What an algorithm takes in memory for each of a query's lists while it runs, at most: buffers for a block, mostly.
+inline constexpr std::uint64_t query_list_bytes = 12 << 10;
+
 /// The order in which term scores are summed: ascending df, ties by lexicon number.
 inline bool summed_before(const PostingList& a, const PostingList& b) {
   return a.df != b.df ? a.df < b.df : a.number < b.number;

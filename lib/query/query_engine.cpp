@@ -35,8 +35,8 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
 
 }  // namespace
 
-QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads)
-    : index_(index), options_(options) {
+QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads, QueryMemory memory)
+    : index_(index), options_(options), memory_(std::move(memory)) {
   with_own_errors([&] { on_threads(threads, [&] { prepare(); }); });
 }
 
@@ -158,9 +158,12 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
                                                 Analyzer& analyzer, QueryStatistics* statistics) const {
   return with_own_errors([&]() -> std::vector<ScoredDocument> {
     check_range("k", k, 1, end_docid);
+    QueryMemory::Claim claim(memory_);
+    claim.raise_to_words_of(text);
     bool all_found = false;
     const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
     if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
+    claim.raise_to(lists.size() * query_list_bytes);
     TopK top(k);
     run(algorithm, lists, all_found, nullptr, top, statistics);
     return top.take();
@@ -177,6 +180,8 @@ std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::
     bool all_found = false;
     const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
     if (lists.empty() || !all_found) return {};
+    QueryMemory::Claim claim(memory_);
+    claim.raise_to(lists.size() * query_list_bytes);
     VisitCount visits{round, {}};
     for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
     TopK top(k);

@@ -9,6 +9,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/query/algorithm.hpp"
+#include "quern/query/query_memory.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {
@@ -51,8 +52,8 @@ class QueryEngine {
   /// Throws InvalidArgument for quantized scores if the index has no quantized impacts, or has them for another k1, b
   /// or IDF; for PageRank if the index has none, or with quantized scores; and for a k1, b or alpha out of range.
   /// Throws CorruptFile if the index's PageRank or global scores are invalid. The index must outlive the object.
-  /// Prepares its tables on `threads` threads.
-  QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads = 1);
+  /// Prepares its tables on `threads` threads. `memory`: for queries while they run.
+  QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads = 1, QueryMemory memory = {});
 
   /// What the tables of an engine take: numbers of every document.
   static std::uint64_t table_bytes(const IndexReader& index, Scorer scorer);
@@ -60,12 +61,12 @@ class QueryEngine {
   Analyzer make_analyzer() const { return Analyzer(index_.manifest().analyzer); }
   /// The k best documents for a query's text, best first. Adds to *statistics, unless it is null. Throws
   /// InvalidArgument if the query has so many terms that a sum of quantized impacts could reach 2^24, where float32
-  /// stops being exact.
+  /// stops being exact, or that the memory for queries is too small.
   std::vector<ScoredDocument> search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                      Analyzer& analyzer, QueryStatistics* statistics = nullptr) const;
   /// Runs a query with `and` and returns its visits of its lists, in the order of summation; nothing if the query has
   /// no terms or one that is not in the index. `round` as in VisitCount: throws InvalidArgument if it is not a multiple
-  /// of the block size.
+  /// of the block size; and as search() does.
   std::vector<ListVisit> visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
                                 QueryStatistics* statistics = nullptr) const;
   /// A query's lists in the order of summation, with their weights. Sets `all_found` to whether all its terms are in
@@ -98,6 +99,7 @@ class QueryEngine {
 
   const IndexReader& index_;
   ScoringOptions options_;
+  QueryMemory memory_;
   std::optional<ImpactQuantizer> quantizer_;  ///< for quantized scores
   std::vector<float> constants_;
   std::vector<float> static_scores_, static_score_bounds_;  ///< as in ScoringContext

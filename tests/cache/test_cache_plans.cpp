@@ -139,7 +139,7 @@ TEST_CASE("a log's distinct queries are those with different terms, with any amo
   LogQueries log({}, pipeline.resources);
   log.add("");
   for (std::uint64_t place = 1; place <= 20000; ++place) {
-    // One query is so frequent that its places are more than an eighth of the memory.
+    // One query is so frequent that its places are more than a sixteenth of the memory.
     std::vector<std::string> terms;
     for (std::uint64_t size = random.below(4); terms.size() < size;)
       terms.push_back("w" + std::to_string(random.below(60)));
@@ -152,7 +152,7 @@ TEST_CASE("a log's distinct queries are those with different terms, with any amo
   std::map<std::vector<std::string>, std::vector<std::uint64_t>> found;
   std::size_t calls_with_frequent = 0;
   const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
-    CHECK(queries.size() < 200);  // an eighth of the memory, with some 60 bytes per term
+    CHECK(queries.size() < 200);  // a sixteenth of the memory, with some 60 bytes per term
     for (const LogQuery& query : queries) {
       CHECK(query.places.size() < 1000);
       std::vector<std::uint64_t>& places = found[query.terms];

@@ -28,6 +28,31 @@ std::vector<std::pair<std::string, std::string>> ranking(const std::string& run)
 
 }  // namespace
 
+TEST_CASE("queries of thousands of terms keep within the memory, or are refused by name", "[cli][query]") {
+  const TemporaryFolder folder;
+  std::string words;
+  for (int i = 0; i < 1800; ++i) words += "mill" + std::to_string(i) + " ";
+  const std::string corpus = folder.write("corpus", web_page("M-1", words) + web_page("M-2", words));
+  REQUIRE(run_quern({"index", corpus, "-o", folder.path("index")}).exit_status == 0);
+  std::string queries, longer_queries;
+  for (int i = 1; i <= 200; ++i) {
+    queries += std::to_string(i) + ":" + words.substr(0, 10000) + "\n";
+    longer_queries += std::to_string(i) + ":" + words + words + "\n";
+  }
+  const std::string log = folder.write("log", queries), longer_log = folder.write("longer", longer_queries);
+  const auto peak = [&](const std::string& queries_file, const char* memory) {
+    RunningQuern run({"query", folder.path("index"), "-q", queries_file, "-a", "or", "--memory", memory, "-j", "64"});
+    CHECK(run.finish() == 0);
+    return run.peak_memory_bytes();
+  };
+  // Sixty-four at once would take 850 MB, and 1.3 GB.
+  CHECK(peak(log, "64M") < (sanitized ? 1 << 29 : 128 << 20));
+  CHECK(peak(longer_log, "80M") < (sanitized ? 1 << 29 : 144 << 20));
+  const RunOutcome refused = run_quern({"query", folder.path("index"), "-q", longer_log, "--memory", "64M"});
+  CHECK(refused.exit_status == 1);
+  CHECK(contains(refused.err, "a query needs 21.1M of memory and may have 18.0M; shorten it, or raise --memory"));
+}
+
 TEST_CASE("results are written as TREC, MS MARCO, JSON lines or a table", "[cli][query]") {
   const MillIndex mill;
   const RunOutcome trec = mill.query({"--query", "mill", "--tag", "my tag"});

@@ -177,6 +177,18 @@ TEST_CASE("A file without queries or without text is refused", "[format][query_f
   CHECK_THROWS_AS(automatic(utf16), CorruptFile);
 }
 
+TEST_CASE("A query of more than 1 MiB is refused, with its number", "[format][query_file]") {
+  const std::string most(quern::max_query_bytes, 'x');
+  CHECK(automatic("1:mill\n2:" + most + "\n").queries[1].text == most);
+  CHECK(complaint("1:mill\n2:" + most + "x\n") ==
+        "test.queries: query 2, with the id \"2\", is longer than 1M; is this a file of queries?");
+  CHECK(complaint("<num>7<title>" + most + "x<num>8<title>mill") != "");
+  CHECK(complaint(most + "x:mill\n", QueryFormat::colon).size() < 200);
+  quern::QueryLineParser lines(QueryFormat::lines, "test.queries");
+  CHECK(lines.next(most));
+  CHECK_THROWS_AS(lines.next(most + "x"), CorruptFile);
+}
+
 TEST_CASE("Queries are visited one by one, up to a damaged line", "[format][query_file]") {
   const auto visited = [](std::string_view bytes, QueryFormat format) {
     Queries queries;

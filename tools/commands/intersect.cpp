@@ -129,7 +129,8 @@ void run(const IntersectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   const QueryGroups queries(arguments.queries, arguments.common, resources);
   TextOutput out(arguments.output, arguments.common.force);
-  const Intersection intersection(index, cpu_method(arguments), arguments.options);
+  const Intersection intersection(index, cpu_method(arguments), arguments.options,
+                                  QueryMemory(resources.memory_bytes / 8 * 3, resources.threads));
   FailoverIntersection intersections(intersection, arguments.device, arguments.method, arguments.gpu,
                                      *resources.progress,
                                      [&](const std::string& what) { say(arguments.common, "quern: " + what); });
@@ -153,7 +154,7 @@ void run(const IntersectArguments& arguments) {
   steps.count_gpu = [&](const GpuIntersectionStatistics& counted, double time_us) { statistics.add(counted, time_us); };
   queries.for_each([&](const std::vector<Query>& some) {
     group = &some;
-    intersections.run(texts_of(some), resources.threads, steps, resources.memory_bytes / 8);
+    intersections.run(texts_of(some), resources.threads, steps, resources.memory_bytes / 16);
   });
   const double seconds = seconds_since(begun);
   out.finish();

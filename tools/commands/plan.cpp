@@ -35,7 +35,8 @@ void say_plan(const CommonOptions& common, const PlanManifest& manifest, const s
 void run(PlanArguments arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads);
+  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
+                           QueryMemory(resources.memory_bytes / 4, resources.threads));
   const CacheBlocks blocks(index, block_size(arguments.cache, index), resources.threads);
   arguments.plan.demand = demand_options(arguments.cache);
   arguments.plan.budget_bytes = parse_budget(arguments.budget, blocks.index_bytes());

@@ -184,7 +184,7 @@ class QueryRun {
       resources_.progress->add(1);
     };
     GpuStatistics of_gpus;
-    engine_.run(texts, algorithm_, arguments_.k, resources_.threads, steps, of_gpus, resources_.memory_bytes / 8);
+    engine_.run(texts, algorithm_, arguments_.k, resources_.threads, steps, of_gpus, resources_.memory_bytes / 16);
     statistics_.add(of_gpus);
   }
 
@@ -223,8 +223,10 @@ void write_statistics(const QueryArguments& arguments, const RunStatistics& stat
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
-/// Refuses what can't work with the memory budget before any query is read.
-void check_memory(const QueryArguments& arguments, const IndexReader& index, const Resources& resources) {
+/// What is left for the queries besides an engine's tables and the results. Refuses what can't work with the memory
+/// budget before any query is read.
+std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexReader& index,
+                                 const Resources& resources) {
   const std::uint64_t documents = index.num_documents();
   const std::uint64_t tables = QueryEngine::table_bytes(index, arguments.scoring.scorer);
   const std::uint64_t results = std::min<std::uint64_t>(arguments.k, documents) * sizeof(ScoredDocument) * 2;
@@ -236,13 +238,14 @@ void check_memory(const QueryArguments& arguments, const IndexReader& index, con
         index.name(), size_text(needed), size_text(tables), documents, size_text(results),
         std::min<std::uint64_t>(arguments.k, documents), count_text(resources.threads, "thread"),
         size_text(resources.memory_bytes)));
+  return resources.memory_bytes - needed;
 }
 
 void run(const QueryArguments& arguments) {
-  const Resources resources = make_resources(arguments.common, arguments.output);
+  Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   check_plan(arguments, index);
-  check_memory(arguments, index, resources);
+  resources.memory_bytes = memory_for_queries(arguments, index, resources);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams && arguments.queries.file.empty())
     throw InvalidArgument("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
@@ -250,7 +253,8 @@ void run(const QueryArguments& arguments) {
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
   TextOutput out(arguments.output, arguments.common.force);
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads);
+  const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads,
+                           QueryMemory(resources.memory_bytes / 8 * 3, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);

@@ -134,7 +134,8 @@ void run(const SimulateCacheArguments& arguments) {
     if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}) : print_table({simulated});
   }
-  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads);
+  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
+                           QueryMemory(resources.memory_bytes / 4, resources.threads));
   warn_of_full_visits(arguments.common, engine);
   Log log(arguments, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);

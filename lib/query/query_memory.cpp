@@ -1,0 +1,25 @@
+#include "quern/query/query_memory.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+
+namespace quern {
+
+QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
+  check_range("threads", threads, 1u, std::numeric_limits<unsigned>::max());
+  // A quarter for those that run beside each other.
+  max_share_ = bytes / 4 / threads;
+  max_alone_ = bytes - bytes / 4;
+}
+
+void QueryMemory::Claim::raise_to(std::uint64_t bytes) {
+  if (bytes > memory_.max_alone_)
+    throw InvalidArgument(fmt::format("a query needs {} of memory and may have {}; shorten it, or raise --memory",
+                                      size_text(bytes), size_text(memory_.max_alone_)));
+  if (bytes > memory_.max_share_ && !alone_.owns_lock()) alone_ = std::unique_lock(*memory_.large_);
+}
+
+}  // namespace quern
