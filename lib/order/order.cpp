@@ -135,20 +135,20 @@ PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input
 
 }  // namespace
 
-DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& input,
+DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& pagerank,
                          const Resources& resources, PagerankReport* report) {
   return run_stage(resources, [&] {
     check_score_settings(options.scores);
     const OrderMethod& method = order_method(options.by);
-    DocumentPagerank pagerank = document_pagerank(collection, pagerank_for(method, input), resources);
-    if (!pagerank.ranks.empty()) apply_scale(options.scores.pagerank_scale, pagerank.ranks, resources);
-    if (report != nullptr) *report = pagerank.report;
-    DocumentOrder order = method.compute({collection, options, pagerank.ranks, resources});
-    order.pagerank_origin = pagerank.report.origin;
-    order.pagerank.resize(pagerank.ranks.size());
-    if (!pagerank.ranks.empty())
+    DocumentPagerank found = document_pagerank(collection, pagerank_for(method, pagerank), resources);
+    if (!found.ranks.empty()) apply_scale(options.scores.pagerank_scale, found.ranks, resources);
+    if (report != nullptr) *report = found.report;
+    DocumentOrder order = method.compute({collection, options, found.ranks, resources});
+    order.pagerank_origin = found.report.origin;
+    order.pagerank.resize(found.ranks.size());
+    if (!found.ranks.empty())
       std::transform(order.documents.begin(), order.documents.end(), order.pagerank.begin(),
-                     [&](docid_t document) { return pagerank.ranks[document]; });
+                     [&](docid_t document) { return found.ranks[document]; });
     return order;
   });
 }

@@ -72,7 +72,9 @@ void QueryEngine::use_pagerank() {
   if (quantizer_) throw InvalidArgument("quantized scores cannot include PageRank; use --scores exact");
   if (pagerank.empty() && index_.num_documents() > 0)
     throw InvalidArgument(fmt::format(
-        "{}: has no PageRank; index a corpus with links, or make its order with --pagerank or --links", index_.name()));
+        "{}: has no PageRank; make the index with 'quern index --pagerank links' (or a file of scores), or of an order "
+        "by 'quern order --pagerank links'",
+        index_.name()));
   index_.check_document_scores();
   const auto alpha = static_cast<float>(options_.alpha);
   const Windows windows(index_.num_documents());

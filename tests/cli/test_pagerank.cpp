@@ -164,7 +164,7 @@ TEST_CASE("bm25+pagerank on an index without PageRank names the option that make
   const CommandLine query = {"query", files.index, "--query", "wheel", "--scorer", "bm25+pagerank"};
   const RunOutcome refused = run_quern(query);
   CHECK(refused.exit_status == 1);
-  CHECK(contains(refused.err, "--pagerank"));
+  CHECK(contains(refused.err, "quern index --pagerank links"));
   REQUIRE(files.make_index({"--pagerank", "links"}).exit_status == 0);
   CHECK(run_quern(query).exit_status == 0);
 }
