@@ -1,7 +1,6 @@
 #include "quern/collection/forward_postings.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "quern/core/error.hpp"
 
@@ -36,26 +35,14 @@ void ForwardPostings::begin_chunk(const CollectionReader& collection, std::size_
   documents_ended_ = collection.chunk(chunk).documents;
 }
 
-template <class DocidOf>
-bool ForwardPostings::next_with(const DocidOf& docid_of, std::size_t enough, std::vector<Posting>& postings) {
+bool ForwardPostings::next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings) {
   postings.clear();
   if (next_document_ >= documents_ended_) return false;
   // A posting takes a byte at least: memory is scarce, and an array that doubles would take twice as much.
   if (enough < buffers_.raw.size()) postings.reserve(enough + buffers_.terms.size());
   for (; next_document_ < documents_ended_ && postings.size() < enough; ++next_document_)
-    count_row(buffers_.forward[next_document_], docid_of(first_document_ + next_document_), *collection_, postings);
+    count_row(buffers_.forward[next_document_], docids[first_document_ + next_document_], *collection_, postings);
   return true;
-}
-
-bool ForwardPostings::next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings) {
-  return next_with([&](docid_t document) { return docids[document]; }, enough, postings);
-}
-
-std::vector<Posting> ForwardPostings::read(const CollectionReader& collection, std::size_t chunk) {
-  std::vector<Posting> postings;
-  begin_chunk(collection, chunk);
-  next_with([](docid_t document) { return document; }, std::numeric_limits<std::size_t>::max(), postings);
-  return postings;
 }
 
 std::uint64_t ForwardPostings::memory_bytes(const CollectionReader& collection, std::size_t chunk) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "quern/collection/posting.hpp"
@@ -10,16 +11,24 @@ namespace quern {
 /// Counts the terms of a collection's documents, in title and body together. For one thread at a time.
 class ForwardPostings {
  public:
-  /// Postings of the documents that begin and end in the chunk, document after document, with the documents' numbers in
-  /// the collection as docIDs.
-  std::vector<Posting> read(const CollectionReader& collection, std::size_t chunk);
-
   /// Goes to the front of a chunk, whose documents begin_chunk() is followed by: some with each call of next().
   void begin_chunk(const CollectionReader& collection, std::size_t chunk);
   /// Replaces `postings` by those of the next documents that begin and end in the chunk, of so many that these are at
   /// least `enough`, or of all that are left; docids[d] is the docID of the collection's document d. False if no
   /// document is left. The collection must still be there.
   bool next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings);
+  /// Calls visit(document, postings) for the documents that begin and end in the chunk, in order; the postings have the
+  /// document's number in the collection as docID, and are valid during the call.
+  template <class Visit>
+  void for_each_document(const CollectionReader& collection, std::size_t chunk, Visit&& visit) {
+    begin_chunk(collection, chunk);
+    for (; next_document_ < documents_ended_; ++next_document_) {
+      const docid_t document = first_document_ + next_document_;
+      of_document_.clear();
+      count_row(buffers_.forward[next_document_], document, collection, of_document_);
+      visit(document, std::span<const Posting>(of_document_));
+    }
+  }
   /// What begin_chunk() takes in memory, and what next() takes for postings besides `enough`.
   static std::uint64_t memory_bytes(const CollectionReader& collection, std::size_t chunk);
 
@@ -32,8 +41,6 @@ class ForwardPostings {
                   std::size_t batch_postings = split_batch_postings);
 
  private:
-  template <class DocidOf>
-  bool next_with(const DocidOf& docid_of, std::size_t enough, std::vector<Posting>& postings);
   void count(ByteView stream, const CollectionReader& collection);
   /// Appends the row's postings to `postings` and sets its counts to zero again.
   void count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
@@ -43,7 +50,8 @@ class ForwardPostings {
   docid_t first_document_ = 0;                             ///< of the chunk
   std::uint32_t next_document_ = 0, documents_ended_ = 0;  ///< of the chunk's documents
   ChunkBuffers buffers_;
-  std::vector<freq_t> counts_;          ///< of each chunk term, in the document at hand
+  std::vector<freq_t> counts_;  ///< of each chunk term, in the document at hand
+  std::vector<Posting> of_document_;
   std::vector<std::uint32_t> counted_;  ///< chunk terms of the document at hand, in the order in which they first occur
 };
 

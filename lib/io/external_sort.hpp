@@ -39,6 +39,15 @@ class ExternalSort {
   SpooledRuns runs_;
 };
 
+/// The number at byte `at` of a SortKey.
+template <class Number>
+Number number_in_key(std::string_view key, std::size_t at) {
+  Number number = 0;
+  for (const char byte : key.substr(at, sizeof number))
+    number = static_cast<Number>(number << 8 | static_cast<std::uint8_t>(byte));
+  return number;
+}
+
 /// Numbers as bytes that sort as the numbers do (big-endian): keys for ExternalSort.
 template <class... Numbers>
 class SortKey {

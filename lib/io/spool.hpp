@@ -122,10 +122,13 @@ class RecordSpool {
   /// Fills `to` with the records from number `first` on.
   void read(std::uint64_t first, std::span<Record> to) const { bytes_.read_array(first * sizeof(Record), to); }
 
-  /// Hands out the records in the order in which they were added. The spool must outlive it and stay as it is.
+  /// Hands out the records in the order in which they were added, all or those of a range. The spool must outlive it
+  /// and stay as it is.
   class Reader {
    public:
-    explicit Reader(const RecordSpool& spool) : spool_(&spool), left_(spool.count()) {}
+    explicit Reader(const RecordSpool& spool) : Reader(spool, 0, spool.count()) {}
+    Reader(const RecordSpool& spool, std::uint64_t begin, std::uint64_t end)
+        : spool_(&spool), next_(begin), end_(end) {}
     /// The record at hand; null after the last one.
     const Record* peek() {
       if (at_ < records_.size()) [[likely]]
@@ -139,16 +142,16 @@ class RecordSpool {
     bool read() {
       constexpr std::uint64_t records_per_read =
           std::max<std::uint64_t>(1, Spool::default_buffer_bytes / sizeof(Record));
-      if (left_ == 0) return false;
-      records_.resize(std::min(records_per_read, left_));
-      spool_->read(spool_->count() - left_, records_);
-      left_ -= records_.size();
+      if (next_ == end_) return false;
+      records_.resize(std::min(records_per_read, end_ - next_));
+      spool_->read(next_, records_);
+      next_ += records_.size();
       at_ = 0;
       return true;
     }
 
     const RecordSpool* spool_;
-    std::uint64_t left_;  ///< records that are not read yet
+    std::uint64_t next_, end_;  ///< records that are not read yet
     std::vector<Record> records_;
     std::size_t at_ = 0;
   };

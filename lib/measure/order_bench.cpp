@@ -70,7 +70,7 @@ OrderFigures measure_order(const CollectionReader& collection, const OrderOption
   return figures;
 }
 
-PagerankFigures measure_pagerank(const InLinks& graph, const PagerankOptions& options, unsigned repeats,
+PagerankFigures measure_pagerank(const PageGraph& graph, const PagerankOptions& options, unsigned repeats,
                                  const Resources& resources) {
   PagerankFigures figures;
   std::vector<double> seconds;

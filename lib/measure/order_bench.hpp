@@ -41,7 +41,7 @@ struct PagerankFigures {
 };
 
 /// Computes the graph's PageRank `repeats` times.
-PagerankFigures measure_pagerank(const InLinks& graph, const PagerankOptions& options, unsigned repeats,
+PagerankFigures measure_pagerank(const PageGraph& graph, const PagerankOptions& options, unsigned repeats,
                                  const Resources& resources);
 
 }  // namespace quern

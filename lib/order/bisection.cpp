@@ -1,10 +1,10 @@
 #include "quern/order/bisection.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -100,14 +100,20 @@ namespace {
 /// saves a quarter of that.
 constexpr unsigned rounds = 2;
 
-void check_memory(const OrderInput& input) {
+/// What does not depend on the number of threads: the documents' sets of terms, and their orders.
+std::uint64_t table_bytes(const CollectionManifest& collection) {
+  return collection.documents * (permutation_bytes + sizeof(TermSet)) + DocumentTerms::needed_bytes(collection);
+}
+
+/// As many threads as have memory.
+Resources with_fitting_threads(const OrderInput& input) {
   const CollectionManifest& collection = input.collection.manifest();
-  const std::uint64_t needed_bytes = collection.documents * (permutation_bytes + sizeof(TermSet)) +
-                                     DocumentTerms::needed_bytes(collection) +
-                                     bisection_bytes(collection.documents, collection.terms, input.resources.threads);
-  check_order_memory(
-      fmt::format("bisection of {} documents with {} postings", collection.documents, collection.postings),
-      needed_bytes, input.resources);
+  const std::uint64_t free_bytes = input.free_bytes(0) - std::min(table_bytes(collection), input.free_bytes(0));
+  Resources resources = input.resources;
+  while (resources.threads > 1 &&
+         bisection_bytes(collection.documents, collection.terms, resources.threads) > free_bytes)
+    --resources.threads;
+  return resources;
 }
 
 class BisectionOrder : public OrderMethod {
@@ -117,15 +123,22 @@ class BisectionOrder : public OrderMethod {
     return "recursive graph bisection, starting from the URL order: documents that share terms get nearby docIDs";
   }
 
+  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
+    return table_bytes(collection) + bisection_bytes(collection.documents, collection.terms, 1);
+  }
+
   DocumentOrder compute(const OrderInput& input) const override {
-    check_memory(input);
+    const CollectionManifest& collection = input.collection.manifest();
+    const Resources resources = with_fitting_threads(input);
+    // While the terms are read, what bisection takes is free.
+    const std::uint64_t reading_bytes = bisection_bytes(collection.documents, collection.terms, resources.threads);
     DocumentOrder order = url_order().compute(input);
     for (unsigned round = 0; round < rounds; ++round) {
-      DocumentTerms terms(input.collection, input.resources);
+      DocumentTerms terms(input.collection, reading_bytes, input.resources);
       std::vector<TermSet> documents;
       documents.reserve(order.documents.size());
       for (const docid_t document : order.documents) documents.push_back(terms.documents()[document]);
-      bisect(documents, terms.num_terms(), {}, input.resources);
+      bisect(documents, terms.num_terms(), {}, resources);
       for (std::size_t i = 0; i < documents.size(); ++i) order.documents[i] = documents[i].document;
     }
     return order;

@@ -3,18 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <variant>
 
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/order/order.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/order/named_join.hpp"
+#include "quern/order/order_memory.hpp"
 #include "quern/order/page_graph.hpp"
 #include "quern/order/page_names.hpp"
 #include "quern/order/pagerank.hpp"
 
 namespace quern {
 namespace {
+
+const std::vector<std::uint32_t>& out_degrees(const PageGraph& graph) {
+  return std::visit([](const auto& kind) -> const std::vector<std::uint32_t>& { return kind.out_degrees; }, graph);
+}
 
 DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source, const Resources& resources) {
   const Pagerank computed = compute_pagerank(read.graph, {}, resources);
@@ -23,8 +32,8 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source,
   PagerankReport& report = pagerank.report;
   report.origin = {source, read.file_hash};
   report.links = read.counts;
-  report.dangling =
-      static_cast<std::uint64_t>(std::count(read.graph.out_degrees.begin(), read.graph.out_degrees.end(), 0u));
+  const std::vector<std::uint32_t>& degrees = out_degrees(read.graph);
+  report.dangling = static_cast<std::uint64_t>(std::count(degrees.begin(), degrees.end(), 0u));
   report.iterations = computed.iterations;
   report.last_change = computed.last_change;
   report.converged = computed.converged;
@@ -36,7 +45,7 @@ DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Res
   DocumentPagerank uniform;
   if (collection.manifest().links > 0) {
     const ReadGraph read = graph_of_collection(collection, resources);
-    if (read.graph.edges() > 0) return pagerank_of_graph(read, PagerankSource::links, resources);
+    if (read.counts.edges > 0) return pagerank_of_graph(read, PagerankSource::links, resources);
     uniform.report.links = read.counts;
   }
   uniform.report.origin.source = PagerankSource::uniform;
@@ -44,28 +53,77 @@ DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Res
   return uniform;
 }
 
-DocumentPagerank pagerank_of_score_file(const std::string& path, const CollectionReader& collection,
-                                        const Resources& resources) {
-  constexpr float no_score = -1;
-  const NamedDocuments names(collection, resources);
-  HashingSource source(ByteSource::open(path));
-  DocumentPagerank pagerank;
-  PagerankReport& report = pagerank.report;
-  pagerank.ranks.assign(collection.num_documents(), no_score);
+constexpr float no_score = -1;
+
+[[noreturn]] void fail_at_second_score(const ByteSource& source, std::uint64_t line) {
+  fail_at_line(source.name(), line, "its document already has a score; leave one line per document");
+}
+
+/// Fills `ranks` with the scores of a file; returns the number of lines whose document is not in the collection.
+std::uint64_t look_up_scores(ByteSource& source, const CollectionReader& collection, std::vector<float>& ranks) {
+  const NamedDocuments names(collection);
+  std::uint64_t unknown = 0;
   read_scores(source, [&](const ScoreLine& line) {
     const docid_t document = names.find(line.document);
     if (document == end_docid) {
-      ++report.unknown;
-    } else if (pagerank.ranks[document] != no_score) {
-      fail_at_line(source.name(), line.number,
-                   fmt::format("the document '{}' already has a score; leave one line per document", line.document));
+      ++unknown;
+    } else if (ranks[document] != no_score) {
+      fail_at_second_score(source, line.number);
     } else {
-      ++report.scores;
-      pagerank.ranks[document] = line.score;
+      ranks[document] = line.score;
     }
   });
-  report.missing = pagerank.ranks.size() - report.scores;
-  std::replace(pagerank.ranks.begin(), pagerank.ranks.end(), no_score, 0.0f);
+  return unknown;
+}
+
+/// The same by sorting, of documents whose names do not fit in memory: first the lines' documents are found, then the
+/// scores of each document.
+std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection, const Resources& resources,
+                          std::vector<float>& ranks) {
+  struct AskedLine {
+    std::uint64_t number;
+    std::uint64_t score_bits;
+  };
+  NamedJoin<AskedLine> lines(collection, resources, resources.memory_bytes / 2);
+  read_scores(source, [&](const ScoreLine& line) {
+    lines.ask(NameHashes::of(line.document), {line.number, std::bit_cast<std::uint32_t>(line.score)});
+  });
+  std::uint64_t unknown = 0;
+  ExternalSort found(resources.tmp_folder, resources.memory_bytes / 2);
+  lines.answer([&](docid_t document, const AskedLine& line) {
+    if (document == end_docid) {
+      ++unknown;
+    } else {
+      found.add(SortKey(document, line.number, static_cast<std::uint32_t>(line.score_bits)).view(), {});
+    }
+  });
+  std::optional<std::uint64_t> repeated_line;
+  found.merge([&](std::string_view row, ByteView) {
+    float& rank = ranks[number_in_key<docid_t>(row, 0)];
+    const auto line = number_in_key<std::uint64_t>(row, sizeof(docid_t));
+    const auto bits = number_in_key<std::uint32_t>(row, sizeof(docid_t) + sizeof line);
+    if (rank == no_score) {
+      rank = std::bit_cast<float>(bits);
+    } else {
+      repeated_line = std::min(repeated_line.value_or(line), line);
+    }
+  });
+  if (repeated_line) fail_at_second_score(source, *repeated_line);
+  return unknown;
+}
+
+DocumentPagerank pagerank_of_score_file(const std::string& path, const CollectionReader& collection,
+                                        const Resources& resources) {
+  HashingSource source(ByteSource::open(path));
+  DocumentPagerank pagerank;
+  std::vector<float>& ranks = pagerank.ranks;
+  PagerankReport& report = pagerank.report;
+  ranks.assign(collection.num_documents(), no_score);
+  const bool fits = NamedDocuments::table_bytes(collection) + ranks.size() * sizeof(float) <= resources.memory_bytes;
+  report.unknown = fits ? look_up_scores(source, collection, ranks) : join_scores(source, collection, resources, ranks);
+  report.missing = static_cast<std::uint64_t>(std::count(ranks.begin(), ranks.end(), no_score));
+  report.scores = ranks.size() - report.missing;
+  std::replace(ranks.begin(), ranks.end(), no_score, 0.0f);
   report.origin = {PagerankSource::score_file, hash_text(source.hash())};
   return pagerank;
 }
@@ -88,6 +146,12 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankI
 }
 
 }  // namespace
+
+void check_pagerank_input_memory(const CollectionManifest& collection, const PagerankInput& input,
+                                 const Resources& resources) {
+  if (input.from == PagerankFrom::links || input.from == PagerankFrom::link_file)
+    check_pagerank_memory(collection.documents, resources);
+}
 
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,
                                    const Resources& resources) {

@@ -44,6 +44,10 @@ struct DocumentPagerank {
   PagerankReport report;
 };
 
+/// Throws InvalidArgument if the memory budget can't hold what PageRank of this collection needs.
+void check_pagerank_input_memory(const CollectionManifest& collection, const PagerankInput& input,
+                                 const Resources& resources);
+
 /// The documents' PageRank; empty for PagerankFrom::nothing and `if_needed`. If no pages link to each other, all
 /// documents get the same. Throws CorruptFile for bad files; InvalidArgument if the memory budget is too small.
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,

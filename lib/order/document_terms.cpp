@@ -1,13 +1,10 @@
 #include "quern/order/document_terms.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "quern/collection/forward_postings.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/order/for_each_chunk.hpp"
 
 namespace quern {
 namespace {
@@ -16,17 +13,15 @@ constexpr term_t left_out = std::numeric_limits<term_t>::max();
 
 }  // namespace
 
-DocumentTerms::DocumentTerms(const CollectionReader& collection, const Resources& resources) {
+DocumentTerms::DocumentTerms(const CollectionReader& collection, std::uint64_t reading_bytes,
+                             const Resources& resources) {
   number_terms(collection);
   terms_.resize(collection.num_chunks());
   documents_.resize(collection.num_documents());
-  tbb::enumerable_thread_specific<ForwardPostings> readers;
   resources.progress->start("read postings", collection.num_documents(), "documents");
-  const auto read = [&](std::size_t chunk) {
-    read_chunk(collection, chunk, readers.local().read(collection, chunk));
-    resources.progress->add(collection.chunk(chunk).documents);
-  };
-  on_threads(resources.threads, [&] { tbb::parallel_for(std::size_t{0}, collection.num_chunks(), read); });
+  for_each_chunk<ForwardPostings>(
+      collection, posting_reading_bytes(collection), reading_bytes, resources,
+      [&](ForwardPostings& forward, std::size_t chunk) { read_chunk(collection, chunk, forward); });
   for (const SplitDocument& split : collection.split_documents()) read_split(collection, split);
   resources.progress->finish();
   numbers_ = {};
@@ -54,19 +49,21 @@ void DocumentTerms::read_split(const CollectionReader& collection, const SplitDo
   documents_[split.document] = {terms.data(), static_cast<std::uint32_t>(terms.size()), split.document};
 }
 
-void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t chunk,
-                               std::span<const Posting> postings) {
-  const auto is_kept = [&](const Posting& posting) { return numbers_[posting.term] != left_out; };
-  std::vector<std::uint32_t>& terms = terms_[chunk];
-  terms.reserve(static_cast<std::size_t>(std::count_if(postings.begin(), postings.end(), is_kept)));
-  std::size_t i = 0;
-  docid_t document = collection.first_document(chunk);
-  const docid_t end = document + collection.chunk(chunk).documents;
-  for (; document < end; ++document) {
-    const std::size_t first = terms.size();
-    for (; i < postings.size() && postings[i].docid == document; ++i)
-      if (is_kept(postings[i])) terms.push_back(numbers_[postings[i].term]);
-    documents_[document] = {terms.data() + first, static_cast<std::uint32_t>(terms.size() - first), document};
+void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t chunk, ForwardPostings& forward) {
+  std::vector<std::uint32_t> terms;
+  forward.for_each_document(collection, chunk, [&](docid_t document, std::span<const Posting> postings) {
+    const std::size_t before = terms.size();
+    for (const Posting& posting : postings)
+      if (numbers_[posting.term] != left_out) terms.push_back(numbers_[posting.term]);
+    documents_[document] = {nullptr, static_cast<std::uint32_t>(terms.size() - before), document};
+  });
+  // No larger than needed, unlike what grew.
+  terms_[chunk].assign(terms.begin(), terms.end());
+  std::uint32_t* at = terms_[chunk].data();
+  const docid_t first = collection.first_document(chunk), end = first + collection.chunk(chunk).documents;
+  for (docid_t document = first + (collection.is_continued(chunk) ? 1 : 0); document < end; ++document) {
+    documents_[document].terms = at;
+    at += documents_[document].size;
   }
 }
 

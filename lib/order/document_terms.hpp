@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "quern/collection/forward_postings.hpp"
 #include "quern/collection/posting.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
@@ -26,7 +27,8 @@ class DocumentTerms {
   static std::uint64_t needed_bytes(const CollectionManifest& collection);
 
   /// Throws CorruptFile if the collection's parts contradict each other.
-  DocumentTerms(const CollectionReader& collection, const Resources& resources);
+  /// Threads read chunks within `reading_bytes`, as many as fit.
+  DocumentTerms(const CollectionReader& collection, std::uint64_t reading_bytes, const Resources& resources);
 
   /// By their number in the collection; terms in the order of their first occurrence, or of the lexicon in a document
   /// that lies in several chunks.
@@ -35,7 +37,7 @@ class DocumentTerms {
 
  private:
   void number_terms(const CollectionReader& collection);
-  void read_chunk(const CollectionReader& collection, std::size_t chunk, std::span<const Posting> postings);
+  void read_chunk(const CollectionReader& collection, std::size_t chunk, ForwardPostings& forward);
   void read_split(const CollectionReader& collection, const SplitDocument& split);
 
   std::vector<term_t> numbers_;  ///< of each term of the lexicon

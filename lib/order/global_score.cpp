@@ -1,8 +1,5 @@
 #include "quern/order/global_score.hpp"
 
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,6 +9,7 @@
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/order/for_each_chunk.hpp"
 #include "quern/order/order.hpp"
 #include "quern/text/url.hpp"
 
@@ -25,8 +23,8 @@ float global_score_bound(float pagerank, float best_impact, std::uint32_t terms,
 
 namespace {
 
-/// Bytes per document: its number, its length, and its global score twice.
-constexpr std::uint64_t sorting_bytes = 16;
+/// Bytes per document: its number, and its global score twice, or its length and its global score.
+constexpr std::uint64_t sorting_bytes = 12;
 
 /// Computes GS+ of a document from its postings, which may come in several batches.
 class BestImpact {
@@ -55,24 +53,19 @@ std::vector<float> global_scores(const OrderInput& input) {
     return BestImpact(document_constant(lengths[document], average, input.options.scores.bm25));
   };
   std::vector<float> scores(collection.num_documents());
-  tbb::enumerable_thread_specific<ForwardPostings> readers;
-  tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
-    const std::vector<Posting> postings = readers.local().read(collection, chunk);
-    const docid_t first = collection.first_document(chunk), end = first + collection.chunk(chunk).documents;
-    std::size_t from = 0;
-    for (docid_t document = first; document < end; ++document) {
-      std::size_t to = from;
-      while (to < postings.size() && postings[to].docid == document) ++to;
+  const auto read_chunk = [&](ForwardPostings& forward, std::size_t chunk) {
+    forward.for_each_document(collection, chunk, [&](docid_t document, std::span<const Posting> postings) {
       BestImpact best = best_of(document);
-      best.add(std::span(postings).subspan(from, to - from));
+      best.add(postings);
       scores[document] = best.bound(input.pagerank[document], alpha);
-      from = to;
-    }
-    input.resources.progress->add(collection.chunk(chunk).documents);
-  });
+    });
+  };
+  for_each_chunk<ForwardPostings>(collection, posting_reading_bytes(collection), input.free_bytes(sorting_bytes),
+                                  input.resources, read_chunk);
+  ForwardPostings forward;
   for (const SplitDocument& split : collection.split_documents()) {
     BestImpact best = best_of(split.document);
-    readers.local().read_split(collection, split, split.document, [&](auto postings) { best.add(postings); });
+    forward.read_split(collection, split, split.document, [&](auto postings) { best.add(postings); });
     scores[split.document] = best.bound(input.pagerank[split.document], alpha);
   }
   return scores;
@@ -99,15 +92,17 @@ class ScoreOrder : public OrderMethod {
     return "by decreasing global score: lets queries scored by bm25+pagerank stop early";
   }
   bool needs_pagerank() const override { return true; }
+  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
+    return collection.documents * sorting_bytes;
+  }
 
   DocumentOrder compute(const OrderInput& input) const override {
     const CollectionReader& collection = input.collection;
     const Resources& resources = input.resources;
-    check_order_memory(collection.num_documents(), sorting_bytes, resources);
     resources.progress->start("global scores", collection.num_documents(), "documents");
     const std::vector<float> scores = global_scores(input);
     resources.progress->finish();
-    ExternalSort keys(resources.tmp_folder, resources.memory_bytes / 2);
+    ExternalSort keys(resources.tmp_folder, input.free_bytes(sorting_bytes));
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
       docid_t document = collection.first_document(chunk);

@@ -10,8 +10,8 @@
 #include "quern/core/named.hpp"
 #include "quern/core/random.hpp"
 #include "quern/core/run_stage.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/io/spool.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/text/url.hpp"
 
@@ -23,8 +23,10 @@ class NaturalOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::natural; }
   std::string_view description() const override { return "in the order of the corpus"; }
+  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
+    return collection.documents * permutation_bytes;
+  }
   DocumentOrder compute(const OrderInput& input) const override {
-    check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
     DocumentOrder order;
     order.documents.resize(input.collection.num_documents());
     std::iota(order.documents.begin(), order.documents.end(), docid_t{0});
@@ -36,6 +38,9 @@ class RandomOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::random; }
   std::string_view description() const override { return "a random permutation from --seed, for comparison"; }
+  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
+    return collection.documents * permutation_bytes;
+  }
   DocumentOrder compute(const OrderInput& input) const override {
     DocumentOrder order = natural_order().compute(input);
     RandomBits random(input.options.seed);
@@ -49,21 +54,23 @@ class UrlOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::url; }
   std::string_view description() const override { return "by reversed host, then path; documents without a URL last"; }
+  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
+    return collection.documents * permutation_bytes;
+  }
 
   /// Silvestri: Sorting Out the Document Identifier Assignment Problem (ECIR 2007).
   DocumentOrder compute(const OrderInput& input) const override {
-    check_order_memory(input.collection.num_documents(), permutation_bytes, input.resources);
     const CollectionReader& collection = input.collection;
     const Resources& resources = input.resources;
     resources.progress->start("order by URL", collection.num_documents(), "documents");
-    ExternalSort keys(resources.tmp_folder, resources.memory_bytes / 2);
-    std::vector<docid_t> without_url;
+    ExternalSort keys(resources.tmp_folder, input.free_bytes(permutation_bytes));
+    RecordSpool<docid_t> without_url(resources.tmp_folder);
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
       docid_t document = collection.first_document(chunk);
       for (const DocumentRow& row : collection.documents(chunk, buffers)) {
         if (row.url.empty()) {
-          without_url.push_back(document);
+          without_url.add(document);
         } else {
           keys.add(url_order_key(row.url), {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
         }
@@ -75,7 +82,7 @@ class UrlOrder : public OrderMethod {
     order.documents.reserve(collection.num_documents());
     keys.merge(
         [&](std::string_view, ByteView payload) { order.documents.push_back(load_le<docid_t>(payload.data())); });
-    order.documents.insert(order.documents.end(), without_url.begin(), without_url.end());
+    without_url.for_each([&](docid_t document) { order.documents.push_back(document); });
     resources.progress->finish();
     return order;
   }
@@ -112,15 +119,9 @@ OrderBy automatic_order(const CollectionManifest& collection) {
   return collection.documents_without_url == 0 ? OrderBy::url : OrderBy::natural;
 }
 
-void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources) {
-  check_order_memory(fmt::format("an order of {} documents", num_documents), num_documents * document_bytes, resources);
-}
-
-void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources) {
-  if (needed_bytes > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("{} needs {} of memory, but --memory allows {}; raise it", what,
-                                      size_text(needed_bytes), size_text(resources.memory_bytes)));
-  }
+std::uint64_t OrderInput::free_bytes(std::uint64_t document_bytes) const {
+  const std::uint64_t taken = collection.num_documents() * (document_bytes + (pagerank.empty() ? 0 : ranks_bytes));
+  return resources.memory_bytes - std::min(taken, resources.memory_bytes);
 }
 
 namespace {
@@ -135,10 +136,22 @@ PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input
 
 }  // namespace
 
+void check_order(const CollectionManifest& collection, const OrderOptions& options, const PagerankInput& pagerank,
+                 const Resources& resources) {
+  const OrderMethod& method = order_method(options.by);
+  const PagerankInput input = pagerank_for(method, pagerank);
+  const bool has_ranks = input.from != PagerankFrom::if_needed && input.from != PagerankFrom::nothing;
+  check_order_memory(fmt::format("the order {} of {} documents{}", method.name(), collection.documents,
+                                 has_ranks ? " with PageRank" : ""),
+                     method.needed_bytes(collection) + (has_ranks ? collection.documents * ranks_bytes : 0), resources);
+  check_pagerank_input_memory(collection, input, resources);
+}
+
 DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& pagerank,
                          const Resources& resources, PagerankReport* report) {
   return run_stage(resources, [&] {
     check_score_settings(options.scores);
+    check_order(collection.manifest(), options, pagerank, resources);
     const OrderMethod& method = order_method(options.by);
     DocumentPagerank found = document_pagerank(collection, pagerank_for(method, pagerank), resources);
     if (!found.ranks.empty()) apply_scale(options.scores.pagerank_scale, found.ranks, resources);

@@ -9,6 +9,7 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/order/document_pagerank.hpp"
+#include "quern/order/order_memory.hpp"
 
 /// docID orders: which document of a collection gets which docID.
 namespace quern {
@@ -19,6 +20,9 @@ struct OrderInput {
   const OrderOptions& options;
   std::span<const float> pagerank;  ///< of each document, in [0, 1]; empty if there is none
   const Resources& resources;
+
+  /// What the memory budget has besides PageRank and `document_bytes` per document.
+  std::uint64_t free_bytes(std::uint64_t document_bytes) const;
 };
 
 class OrderMethod {
@@ -32,6 +36,8 @@ class OrderMethod {
   virtual std::string_view description() const = 0;
   /// Whether it needs PageRank.
   virtual bool needs_pagerank() const { return false; }
+  /// What it can't do without in memory, besides PageRank.
+  virtual std::uint64_t needed_bytes(const CollectionManifest& collection) const = 0;
   /// The order of the collection's documents. The same for any number of threads and any memory.
   virtual DocumentOrder compute(const OrderInput& input) const = 0;
 };
@@ -45,14 +51,6 @@ const OrderMethod& order_method(OrderBy by);
 /// The default order of a collection: `url` if all documents have a URL, else `natural`.
 OrderBy automatic_order(const CollectionManifest& collection);
 
-/// Bytes per document of a permutation, and of a second one while it is computed or inverted.
-inline constexpr std::uint64_t permutation_bytes = 2 * sizeof(docid_t);
-
-/// Throws InvalidArgument if the memory budget can't hold `document_bytes` per document.
-void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources);
-/// Throws InvalidArgument if the memory budget can't hold the `needed_bytes` of `what`.
-void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources);
-
 /// The order of the corpus.
 const OrderMethod& natural_order();
 /// Lexicographic by reversed host, then path; documents without a URL last, in the order of the corpus.
@@ -64,9 +62,13 @@ const OrderMethod& bisection_order();
 /// A random permutation from a seed, for comparison.
 const OrderMethod& random_order();
 
+/// Throws InvalidArgument, with the size, if the memory budget can't hold what the order that make_order() would
+/// compute needs, PageRank included; and if an order that needs PageRank is to have none.
+void check_order(const CollectionManifest& collection, const OrderOptions& options, const PagerankInput& pagerank,
+                 const Resources& resources);
+
 /// Computes the order that `options` name, with the documents' PageRank by docID where `pagerank` asks for it or the
-/// order needs it. Fills `report` with where PageRank came from. Throws InvalidArgument if an order that needs PageRank
-/// is to have none.
+/// order needs it. Fills `report` with where PageRank came from. Throws as check_order() does.
 DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& pagerank,
                          const Resources& resources, PagerankReport* report = nullptr);
 

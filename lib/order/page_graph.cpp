@@ -1,141 +1,106 @@
 #include "quern/order/page_graph.hpp"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "quern/core/error.hpp"
 #include "quern/core/run_stage.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/order/named_join.hpp"
+#include "quern/order/page_names.hpp"
 
 namespace quern {
-
-namespace {
-
-/// Bytes per document: of the graph (begin, degree, length of the row) and of PageRank (rank, share).
-constexpr std::uint64_t ranking_bytes = 8 + 4 + 4 + 8 + 8;
-
-void check_memory(std::uint64_t edges, docid_t documents, const Resources& resources) {
-  const std::uint64_t needed = edges * sizeof(docid_t) + (documents + std::uint64_t{1}) * ranking_bytes;
-  if (needed > resources.memory_bytes)
-    throw InvalidArgument(
-        fmt::format("PageRank of {} documents with {} links needs {} of memory, but --memory allows "
-                    "{}; raise it",
-                    documents, edges, size_text(needed), size_text(resources.memory_bytes)));
-}
-
-/// Puts each edge's source into its target's row, in the order of the edges.
-void scatter(const EdgeSpool& edges, InLinks& graph) {
-  std::vector<std::uint64_t>& begins = graph.begins;
-  edges.for_each([&](LinkEdge edge) { ++begins[edge.to + std::size_t{1}]; });
-  for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
-  graph.sources.resize(edges.count());
-  edges.for_each([&](LinkEdge edge) { graph.sources[begins[edge.to]++] = edge.from; });
-  // Each begin has moved to the end of its row, where the next row begins.
-  std::copy_backward(begins.begin(), begins.end() - 1, begins.end());
-  begins[0] = 0;
-}
-
-/// Sorts each row and moves its distinct sources to its front; returns their numbers.
-std::vector<std::uint32_t> sort_rows(InLinks& graph) {
-  std::vector<std::uint32_t> lengths(graph.documents());
-  const std::vector<docid_t> runs = row_runs(graph);
-  tbb::parallel_for(std::size_t{0}, runs.size() - 1, [&](std::size_t run) {
-    for (docid_t document = runs[run]; document < runs[run + 1]; ++document) {
-      const auto begin = graph.sources.begin() + static_cast<std::ptrdiff_t>(graph.begins[document]);
-      const auto end = graph.sources.begin() + static_cast<std::ptrdiff_t>(graph.begins[document + std::size_t{1}]);
-      if (!std::is_sorted(begin, end)) std::sort(begin, end);
-      lengths[document] = static_cast<std::uint32_t>(std::unique(begin, end) - begin);
-    }
-  });
-  return lengths;
-}
-
-/// Removes the gaps between the rows' fronts.
-void close_gaps(std::span<const std::uint32_t> lengths, InLinks& graph) {
-  std::uint64_t to = 0;
-  for (docid_t document = 0; document < graph.documents(); ++document) {
-    const std::uint64_t from = graph.begins[document];
-    if (from != to)
-      std::copy_n(graph.sources.begin() + static_cast<std::ptrdiff_t>(from), lengths[document],
-                  graph.sources.begin() + static_cast<std::ptrdiff_t>(to));
-    graph.begins[document] = to;
-    to += lengths[document];
-  }
-  graph.begins[graph.documents()] = to;
-  graph.sources.resize(to);
-}
-
-}  // namespace
-
-InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
-  return run_stage(resources, [&]() -> InLinks {
-    check_memory(edges.count(), documents, resources);
-    InLinks graph;
-    graph.begins.resize(documents + std::size_t{1});
-    graph.out_degrees.resize(documents);
-    scatter(edges, graph);
-    close_gaps(sort_rows(graph), graph);
-    for (const docid_t source : graph.sources) ++graph.out_degrees[source];
-    return graph;
-  });
-}
-
-std::vector<docid_t> row_runs(const InLinks& graph) {
-  constexpr std::uint64_t run_cost = 1 << 15;
-  std::vector<docid_t> runs = {0};
-  std::uint64_t cost = 0;
-  for (docid_t document = 0; document < graph.documents(); ++document) {
-    cost += 1 + graph.begins[document + std::size_t{1}] - graph.begins[document];
-    if (cost < run_cost) continue;
-    runs.push_back(document + 1);
-    cost = 0;
-  }
-  if (runs.back() != graph.documents()) runs.push_back(graph.documents());
-  return runs;
-}
 
 namespace {
 
 /// A page's links are distinct already, those of a file need not be.
 ReadGraph make_graph(const EdgeSpool& edges, docid_t documents, LinkCounts counts, std::string file_hash,
                      const Resources& resources) {
-  ReadGraph read{make_in_links(edges, documents, resources), counts, std::move(file_hash)};
-  read.counts.edges = read.graph.edges();
-  read.counts.duplicates += edges.count() - read.graph.edges();
+  ReadGraph read{make_page_graph(edges, documents, resources), documents, counts, std::move(file_hash)};
+  read.counts.edges = std::visit([](const auto& graph) { return graph.edges(); }, read.graph);
+  read.counts.duplicates += edges.count() - read.counts.edges;
   return read;
 }
 
-/// Spools the edges of a link file. number(name) is the document with that name, end_docid if there is none.
-template <class Number>
-LinkCounts spool_links(ByteSource& source, Number&& number, EdgeSpool& edges, const Resources& resources) {
+/// Calls visit(from, to) with the names in each line of a link file; returns the number of lines.
+template <class Visit>
+std::uint64_t for_each_line(ByteSource& source, const Resources& resources, Visit&& visit) {
   constexpr std::uint64_t progress_lines = 1 << 16;
-  LinkCounts counts;
-  std::string last_name;
-  docid_t last = end_docid;
+  std::uint64_t lines = 0;
   resources.progress->start("links", 0, "links");
-  read_links(source, [&](std::string_view from_name, std::string_view to_name) {
-    // Most files list a page's links one after another.
-    if (counts.links == 0 || from_name != last_name) {
-      last_name = from_name;
-      last = number(from_name);
-    }
-    if (++counts.links % progress_lines == 0) resources.progress->add(progress_lines);
-    const docid_t to = number(to_name);
-    if (last == end_docid || to == end_docid) {
-      ++counts.unknown;
-    } else if (last == to) {
-      ++counts.self;
-    } else {
-      edges.add({last, to});
-    }
+  read_links(source, [&](std::string_view from, std::string_view to) {
+    visit(from, to);
+    if (++lines % progress_lines == 0) resources.progress->add(progress_lines);
   });
   resources.progress->finish();
+  return lines;
+}
+
+/// Counts a line of a link file, and spools its edge if it is one.
+void take_line(docid_t from, docid_t to, LinkCounts& counts, EdgeSpool& edges) {
+  if (from == end_docid || to == end_docid) {
+    ++counts.unknown;
+  } else if (from == to) {
+    ++counts.self;
+  } else {
+    edges.add({from, to});
+  }
+}
+
+/// Most files list a page's links one after another: keeps what was found for the last name.
+template <class Found>
+class LastName {
+ public:
+  /// find(name) finds what is kept.
+  template <class Find>
+  const Found& operator()(std::string_view name, Find&& find) {
+    if (!is_set_ || name != name_) {
+      name_ = name;
+      found_ = find(name);
+      is_set_ = true;
+    }
+    return found_;
+  }
+
+ private:
+  bool is_set_ = false;
+  std::string name_;
+  Found found_;
+};
+
+/// Spools the edges of a link file. number(name) is the document with that name, end_docid if there is none.
+template <class Number>
+LinkCounts look_up_links(ByteSource& source, Number&& number, EdgeSpool& edges, const Resources& resources) {
+  LinkCounts counts;
+  LastName<docid_t> last;
+  counts.links = for_each_line(source, resources, [&](std::string_view from_name, std::string_view to_name) {
+    const docid_t from = last(from_name, number);
+    take_line(from, number(to_name), counts, edges);
+  });
+  return counts;
+}
+
+/// The same by sorting, of documents whose names do not fit in memory: first the lines' sources are found, then their
+/// targets.
+LinkCounts join_links(ByteSource& source, const CollectionReader& collection, EdgeSpool& edges,
+                      const Resources& resources) {
+  LinkCounts counts;
+  NamedJoin<std::uint64_t> targets(collection, resources, resources.memory_bytes / 2);
+  NamedJoin<NameHashes> sources(collection, resources, resources.memory_bytes / 2);
+  LastName<NameHashes> last;
+  counts.links = for_each_line(source, resources, [&](std::string_view from, std::string_view to) {
+    sources.ask(last(from, NameHashes::of), NameHashes::of(to));
+  });
+  sources.answer([&](docid_t from, const NameHashes& to) {
+    if (from == end_docid) {
+      ++counts.unknown;
+    } else {
+      targets.ask(to, from);
+    }
+  });
+  targets.answer([&](docid_t to, std::uint64_t from) { take_line(static_cast<docid_t>(from), to, counts, edges); });
   return counts;
 }
 
@@ -143,27 +108,8 @@ LinkCounts spool_links(ByteSource& source, Number&& number, EdgeSpool& edges, co
 
 ReadGraph graph_of_collection(const CollectionReader& collection, const Resources& resources) {
   return run_stage(resources, [&]() -> ReadGraph {
-    check_free_space(resources.tmp_folder, collection.manifest().links * sizeof(LinkEdge), "the collection's links");
     EdgeSpool edges(resources.tmp_folder);
-    LinkCounts counts;
-    resources.progress->start("links", collection.num_documents(), "documents");
-    {
-      const PageUrls urls(collection, resources);
-      std::mutex spooling;
-      tbb::enumerable_thread_specific<ChunkBuffers> buffers;
-      tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
-        std::vector<LinkEdge> of_chunk;
-        const auto keep = [&](docid_t document, std::span<const docid_t> targets) {
-          for (const docid_t target : targets) of_chunk.push_back({document, target});
-        };
-        const LinkCounts met = for_each_page_links(collection, chunk, urls, buffers.local(), keep);
-        const std::lock_guard lock(spooling);
-        for (const LinkEdge edge : of_chunk) edges.add(edge);
-        counts += met;
-        resources.progress->add(collection.chunk(chunk).documents);
-      });
-    }
-    resources.progress->finish();
+    const LinkCounts counts = spool_page_links(collection, resources, edges);
     return make_graph(edges, collection.num_documents(), counts, {}, resources);
   });
 }
@@ -173,10 +119,12 @@ ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& co
     EdgeSpool edges(resources.tmp_folder);
     HashingSource source(ByteSource::open(path));
     LinkCounts counts;
-    {
-      const NamedDocuments names(collection, resources);
-      counts = spool_links(
+    if (NamedDocuments::table_bytes(collection) <= resources.memory_bytes) {
+      const NamedDocuments names(collection);
+      counts = look_up_links(
           source, [&](std::string_view name) { return names.find(name); }, edges, resources);
+    } else {
+      counts = join_links(source, collection, edges, resources);
     }
     return make_graph(edges, collection.num_documents(), counts, hash_text(source.hash()), resources);
   });
@@ -197,7 +145,7 @@ ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const R
                                             source.name(), max_names));
         return names.add(name, static_cast<docid_t>(names.size()));
       };
-      counts = spool_links(source, number, edges, resources);
+      counts = look_up_links(source, number, edges, resources);
       documents = std::max(documents, static_cast<docid_t>(names.size()));
     }
     return make_graph(edges, documents, counts, hash_text(source.hash()), resources);

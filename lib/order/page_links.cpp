@@ -1,14 +1,27 @@
 #include "quern/order/page_links.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
 
 #include "quern/core/run_stage.hpp"
-#include "quern/core/size_text.hpp"
+#include "quern/order/for_each_chunk.hpp"
+#include "quern/order/page_names.hpp"
 #include "quern/text/url.hpp"
 
 namespace quern {
+
+LinkCounts& LinkCounts::operator+=(const LinkCounts& other) {
+  links += other.links;
+  edges += other.edges;
+  self += other.self;
+  leaving += other.leaving;
+  unknown += other.unknown;
+  duplicates += other.duplicates;
+  return *this;
+}
 
 namespace {
 
@@ -62,18 +75,8 @@ class OnePage {
   LinkCounts counts_;
 };
 
-}  // namespace
-
-LinkCounts& LinkCounts::operator+=(const LinkCounts& other) {
-  links += other.links;
-  edges += other.edges;
-  self += other.self;
-  leaving += other.leaving;
-  unknown += other.unknown;
-  duplicates += other.duplicates;
-  return *this;
-}
-
+/// Calls visit(document, targets) for each document that begins in the chunk and links to others: in order, with its
+/// distinct targets, rising.
 LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t chunk, const PageUrls& urls,
                                ChunkBuffers& buffers,
                                const std::function<void(docid_t, std::span<const docid_t>)>& visit) {
@@ -105,53 +108,58 @@ LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t c
   return page.counts();
 }
 
-namespace {
-
-/// The names of documents in a list of links.
-class LinkNames {
- public:
-  LinkNames(const CollectionReader& collection, const Resources& resources) {
-    ChunkBuffers buffers;
-    ends_.reserve(collection.num_documents());
-    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
-      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
-        bytes_ += row.url.empty() ? row.docno : row.url;
-        ends_.push_back(bytes_.size());
-      }
-      check(collection, resources);
-    }
+/// What a thread needs at most for the links of a page: hashes of 16 bytes, in a table that doubles as it grows, where
+/// a link takes a dozen bytes in the collection.
+std::uint64_t page_bytes(const CollectionReader& collection) {
+  const auto links = static_cast<std::size_t>(ChunkPiece::links);
+  std::uint64_t most = 0;
+  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
+    most = std::max<std::uint64_t>(most, collection.chunk(chunk).raw_sizes[links]);
+  for (const SplitDocument& split : collection.split_documents()) {
+    std::uint64_t bytes = 0;
+    for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk)
+      bytes += collection.chunk(chunk).raw_sizes[links];
+    most = std::max(most, bytes);
   }
+  return 4 * most;
+}
 
-  std::string_view operator[](docid_t document) const {
-    const std::uint64_t begin = document == 0 ? 0 : ends_[document - 1];
-    return std::string_view(bytes_).substr(begin, ends_[document] - begin);
-  }
-
- private:
-  void check(const CollectionReader& collection, const Resources& resources) const {
-    if (bytes_.capacity() + ends_.capacity() * sizeof(std::uint64_t) <= resources.memory_bytes) return;
-    throw InvalidArgument(fmt::format("{}: its URLs do not fit in {}; raise the memory budget", collection.name(),
-                                      size_text(resources.memory_bytes)));
-  }
-
-  std::string bytes_;
-  std::vector<std::uint64_t> ends_;
-};
+/// Whether the table of URLs fits in the memory budget, and beside it what a thread needs.
+bool table_fits(const CollectionReader& collection, const Resources& resources) {
+  return PageUrls::table_bytes(collection) + page_bytes(collection) + link_reading_bytes(collection) <=
+         resources.memory_bytes;
+}
 
 }  // namespace
 
-LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
-                      const std::function<void(std::string_view, std::string_view)>& visit) {
-  return run_stage(resources, [&]() -> LinkCounts {
-    const PageUrls urls(collection, resources);
-    const LinkNames names(collection, resources);
-    LinkCounts counts;
-    ChunkBuffers buffers;
-    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
-      counts += for_each_page_links(collection, chunk, urls, buffers,
-                                    [&](docid_t document, std::span<const docid_t> targets) {
-                                      for (const docid_t target : targets) visit(names[document], names[target]);
-                                    });
+LinkCounts look_up_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges) {
+  const PageUrls urls(collection);
+  LinkCounts counts;
+  std::mutex spooling;
+  const std::uint64_t left =
+      resources.memory_bytes - std::min(PageUrls::table_bytes(collection), resources.memory_bytes);
+  const std::uint64_t reading_bytes = page_bytes(collection) + link_reading_bytes(collection);
+  const auto read_chunk = [&](ChunkBuffers& buffers, std::size_t chunk) {
+    std::vector<LinkEdge> of_chunk;
+    const auto keep = [&](docid_t document, std::span<const docid_t> targets) {
+      for (const docid_t target : targets) of_chunk.push_back({document, target});
+    };
+    const LinkCounts met = for_each_page_links(collection, chunk, urls, buffers, keep);
+    const std::lock_guard lock(spooling);
+    edges.add_all(of_chunk);
+    counts += met;
+  };
+  for_each_chunk<ChunkBuffers>(collection, reading_bytes, left, resources, read_chunk);
+  return counts;
+}
+
+LinkCounts spool_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges) {
+  return run_stage(resources, [&] {
+    check_free_space(resources.tmp_folder, collection.manifest().links * sizeof(LinkEdge), "the collection's links");
+    resources.progress->start("links", collection.num_documents(), "documents");
+    const LinkCounts counts = table_fits(collection, resources) ? look_up_page_links(collection, resources, edges)
+                                                                : join_page_links(collection, resources, edges);
+    resources.progress->finish();
     return counts;
   });
 }

@@ -1,14 +1,20 @@
 #pragma once
 #include <cstdint>
-#include <functional>
-#include <span>
-#include <string_view>
 
 #include "quern/core/resources.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/order/page_names.hpp"
+#include "quern/io/spool.hpp"
 
+/// The links between a collection's documents.
 namespace quern {
+
+struct LinkEdge {
+  docid_t from, to;
+};
+
+/// Edges on their way into a graph: on disk, since memory has space for them only once.
+using EdgeSpool = RecordSpool<LinkEdge>;
 
 /// Links by kind: each of `links` is counted in one of the other counters.
 struct LinkCounts {
@@ -20,19 +26,16 @@ struct LinkCounts {
   std::uint64_t duplicates = 0;
 
   LinkCounts& operator+=(const LinkCounts& other);
+  bool operator==(const LinkCounts&) const = default;
 };
 
-/// Calls visit(document, targets) for each document that begins in the chunk and links to others: in order, with its
-/// distinct targets, rising, without itself and documents with the same URL. URLs are compared as page_url() normalizes
-/// them.
-LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t chunk, const PageUrls& urls,
-                               ChunkBuffers& buffers,
-                               const std::function<void(docid_t, std::span<const docid_t>)>& visit);
+/// Adds the distinct links between the collection's documents to `edges`, in any order, without those of a document to
+/// itself or to its own URL. URLs are compared as page_url() normalizes them; of documents that share one the first has
+/// it. The documents are looked up in a table if it fits in the memory budget, else links and documents are sorted.
+LinkCounts spool_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
 
-/// Calls visit(from, to) for each distinct link between the collection's documents, in their order, with their URLs as
-/// the collection stores them, or the docno of a page without a URL. Returns the counts. Keeps all URLs in memory:
-/// throws InvalidArgument if the budget is too small.
-LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
-                      const std::function<void(std::string_view, std::string_view)>& visit);
+/// The same in one of its two ways, whatever the memory budget is.
+LinkCounts look_up_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
+LinkCounts join_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
 
 }  // namespace quern

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "quern/core/bytes.hpp"
-#include "quern/order/order.hpp"
 #include "quern/text/url.hpp"
 
 namespace quern {
@@ -65,23 +64,29 @@ void for_each_document(const CollectionReader& collection, Visit&& visit) {
   }
 }
 
-/// Throws InvalidArgument if tables with `names` names per document do not fit; returns the number of documents.
-std::size_t checked_names(const CollectionReader& collection, std::uint64_t names, const Resources& resources) {
-  check_order_memory(collection.num_documents(), names * NameTable::name_bytes + sizeof(docid_t), resources);
-  return collection.num_documents();
-}
-
 }  // namespace
 
-PageUrls::PageUrls(const CollectionReader& collection, const Resources& resources)
-    : urls_(checked_names(collection, 1, resources)), firsts_(collection.num_documents()) {
+std::uint64_t PageUrls::table_bytes(const CollectionReader& collection) {
+  return collection.num_documents() * (NameTable::name_bytes + sizeof(docid_t));
+}
+
+PageUrls::PageUrls(const CollectionReader& collection)
+    : urls_(collection.num_documents()), firsts_(collection.num_documents()) {
   for_each_document(collection, [&](docid_t document, const DocumentRow& row) {
     firsts_[document] = row.url.empty() ? document : urls_.add(page_url(row.url), document);
   });
 }
 
-NamedDocuments::NamedDocuments(const CollectionReader& collection, const Resources& resources)
-    : docnos_(checked_names(collection, 2, resources)), urls_(collection, resources) {
+NameHashes NameHashes::of(std::string_view name) {
+  return {NameTable::hash_of(name), NameTable::hash_of(page_url(name))};
+}
+
+std::uint64_t NamedDocuments::table_bytes(const CollectionReader& collection) {
+  return collection.num_documents() * NameTable::name_bytes + PageUrls::table_bytes(collection);
+}
+
+NamedDocuments::NamedDocuments(const CollectionReader& collection)
+    : docnos_(collection.num_documents()), urls_(collection) {
   for_each_document(collection, [&](docid_t document, const DocumentRow& row) { docnos_.add(row.docno, document); });
 }
 

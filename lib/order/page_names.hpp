@@ -3,7 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/checksum.hpp"
@@ -43,8 +42,9 @@ class NameTable {
 /// Finds a collection's documents by their URLs. If several share a URL, it belongs to the first.
 class PageUrls {
  public:
-  /// Throws InvalidArgument if the memory budget is too small.
-  PageUrls(const CollectionReader& collection, const Resources& resources);
+  explicit PageUrls(const CollectionReader& collection);
+  /// What the table of this collection takes.
+  static std::uint64_t table_bytes(const CollectionReader& collection);
 
   /// The document whose page_url() has this hash (NameTable::hash_of()); end_docid if there is none.
   docid_t find(const Hash128& page_url_hash) const { return urls_.find(page_url_hash); }
@@ -56,12 +56,21 @@ class PageUrls {
   std::vector<docid_t> firsts_;
 };
 
+/// The documents that a name may mean: by the hashes (NameTable::hash_of()) of the name as a docno, and as a
+/// page_url().
+struct NameHashes {
+  Hash128 docno, url;
+
+  static NameHashes of(std::string_view name);
+};
+
 /// Finds a collection's documents by docno or URL. A name that is the docno of one document and the URL of another is
 /// taken as the docno.
 class NamedDocuments {
  public:
-  /// Throws InvalidArgument if the memory budget is too small.
-  NamedDocuments(const CollectionReader& collection, const Resources& resources);
+  explicit NamedDocuments(const CollectionReader& collection);
+  /// What the tables of this collection take.
+  static std::uint64_t table_bytes(const CollectionReader& collection);
 
   /// end_docid if no document has this name.
   docid_t find(std::string_view name) const;

@@ -13,11 +13,54 @@ namespace quern {
 
 namespace {
 
+/// Adds up what the documents that link to one have as shares, row after row of a run.
+class RowsInMemory {
+ public:
+  RowsInMemory(const InLinks& graph, docid_t first, std::size_t) : graph_(graph), document_(first) {}
+  double next_sum(std::span<const double> shares) {
+    double sum = 0;
+    for (const docid_t source : graph_.row(document_)) sum += shares[source];
+    ++document_;
+    return sum;
+  }
+
+ private:
+  const InLinks& graph_;
+  docid_t document_;
+};
+
+class RowsInFile {
+ public:
+  RowsInFile(const SpooledInLinks& graph, docid_t, std::size_t run)
+      : sources_(graph.rows, graph.run_begins[run], graph.run_begins[run + 1]) {}
+  double next_sum(std::span<const double> shares) {
+    double sum = 0;
+    for (docid_t source = next(); source != end_docid; source = next()) sum += shares[source];
+    return sum;
+  }
+
+ private:
+  docid_t next() {
+    const docid_t* source = sources_.peek();
+    if (source == nullptr) return end_docid;
+    sources_.pop();
+    return *source;
+  }
+
+  RecordSpool<docid_t>::Reader sources_;
+};
+
+RowsInMemory rows_of_run(const InLinks& graph, docid_t first, std::size_t run) { return {graph, first, run}; }
+RowsInFile rows_of_run(const SpooledInLinks& graph, docid_t first, std::size_t run) { return {graph, first, run}; }
+
+const std::vector<docid_t>& row_runs(const SpooledInLinks& graph) { return graph.runs; }
+
 /// Power iteration by pulling: each document sums up the shares of the documents that link to it. Threads take runs of
 /// documents; sums over all documents add up those of the runs, in their order.
+template <class Graph>
 class PowerIteration {
  public:
-  PowerIteration(const InLinks& graph, double damping)
+  PowerIteration(const Graph& graph, double damping)
       : graph_(graph),
         damping_(damping),
         runs_(row_runs(graph)),
@@ -27,9 +70,9 @@ class PowerIteration {
 
   /// Returns the sum of the absolute changes.
   double step() {
-    const double idle = over_runs([this](docid_t begin, docid_t end) { return set_shares(begin, end); });
+    const double idle = over_runs([this](std::size_t run) { return set_shares(runs_[run], runs_[run + 1]); });
     const double base = ((1 - damping_) + damping_ * idle) / graph_.documents();
-    return over_runs([this, base](docid_t begin, docid_t end) { return pull(begin, end, base); });
+    return over_runs([this, base](std::size_t run) { return pull(run, base); });
   }
 
   std::vector<double> take_ranks() { return std::move(ranks_); }
@@ -37,8 +80,7 @@ class PowerIteration {
  private:
   template <class Work>
   double over_runs(Work&& work) {
-    tbb::parallel_for(std::size_t{0}, run_sums_.size(),
-                      [&](std::size_t i) { run_sums_[i] = work(runs_[i], runs_[i + 1]); });
+    tbb::parallel_for(std::size_t{0}, run_sums_.size(), [&](std::size_t run) { run_sums_[run] = work(run); });
     return std::accumulate(run_sums_.begin(), run_sums_.end(), 0.0);
   }
 
@@ -54,28 +96,26 @@ class PowerIteration {
   }
 
   /// Computes the new ranks from the shares; returns the sum of the absolute changes.
-  double pull(docid_t begin, docid_t end, double base) {
+  double pull(std::size_t run, double base) {
     double change = 0;
-    for (docid_t document = begin; document < end; ++document) {
-      double sum = 0;
-      for (const docid_t source : graph_.row(document)) sum += shares_[source];
-      const double rank = base + damping_ * sum;
+    auto rows = rows_of_run(graph_, runs_[run], run);
+    for (docid_t document = runs_[run]; document < runs_[run + 1]; ++document) {
+      const double rank = base + damping_ * rows.next_sum(shares_);
       change += std::abs(rank - ranks_[document]);
       ranks_[document] = rank;
     }
     return change;
   }
 
-  const InLinks& graph_;
+  const Graph& graph_;
   double damping_;
   std::vector<docid_t> runs_;
   std::vector<double> run_sums_;
   std::vector<double> ranks_, shares_;
 };
 
-}  // namespace
-
-Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources) {
+template <class Graph>
+Pagerank compute(const Graph& graph, const PagerankOptions& options, const Resources& resources) {
   return run_stage(resources, [&] {
     check_range("damping", options.damping, 0, 1);
     check_range("tolerance", options.tolerance, 0, 1);
@@ -83,7 +123,7 @@ Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, 
     result.converged = graph.documents() == 0;
     if (result.converged) return result;
     resources.progress->start("PageRank", 0, "iterations");
-    PowerIteration iteration(graph, options.damping);
+    PowerIteration<Graph> iteration(graph, options.damping);
     while (!result.converged && result.iterations < options.max_iterations) {
       result.last_change = iteration.step();
       ++result.iterations;
@@ -94,6 +134,20 @@ Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, 
     result.ranks = iteration.take_ranks();
     return result;
   });
+}
+
+}  // namespace
+
+Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources) {
+  return compute(graph, options, resources);
+}
+
+Pagerank compute_pagerank(const SpooledInLinks& graph, const PagerankOptions& options, const Resources& resources) {
+  return compute(graph, options, resources);
+}
+
+Pagerank compute_pagerank(const PageGraph& graph, const PagerankOptions& options, const Resources& resources) {
+  return std::visit([&](const auto& kind) { return compute(kind, options, resources); }, graph);
 }
 
 namespace {

@@ -1,3 +1,4 @@
+#include "quern/core/random.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 
@@ -115,10 +116,71 @@ TEST_CASE("Scores in a file are used unchanged, missing ones as 0", "[order][pag
   }
 }
 
+TEST_CASE("PageRank is the same if names and links do not fit in memory", "[order][pagerank][property]") {
+  const TemporaryFolder folder;
+  RandomBits random(7);
+  constexpr docid_t count = 300;
+  std::vector<LinkedPage> pages;
+  std::string link_lines, score_lines;
+  const auto url = [](std::uint64_t page) { return "http://h.example/p" + std::to_string(page); };
+  // A name of one page is the URL of another; some pages share a URL or a docno.
+  const auto name = [&](std::uint64_t page) { return random.below(2) == 0 ? url(page) : "d" + std::to_string(page); };
+  for (docid_t i = 0; i < count; ++i) {
+    std::string body;
+    for (std::uint64_t links = random.below(9); links > 0; --links)
+      body += "<a href='" + url(random.below(count)) + "'>x</a>";
+    const std::uint64_t docno = i % 40 == 7 ? i - 1 : i;
+    pages.push_back({i % 50 == 3 ? url(i + 1) : "d" + std::to_string(docno), i % 30 == 5 ? url(i - 1) : url(i), body});
+    for (std::uint64_t links = random.below(4); links > 0; --links)
+      link_lines += name(i) + "\t" + name(random.below(count + 20)) + "\n";
+    if (i % 3 == 0 && i % 40 != 6 && i % 30 != 5 && i % 50 != 3)
+      score_lines += "d" + std::to_string(i) + " " + std::to_string(random.below(1000)) + "\n";
+  }
+  score_lines += "nobody 1\n";
+  const CollectionReader collection = testing::linked_collection(folder, pages);
+  for (const PagerankInput& input :
+       {PagerankInput{PagerankFrom::links, {}},
+        PagerankInput{PagerankFrom::link_file, folder.write("links.tsv", link_lines)},
+        PagerankInput{PagerankFrom::score_file, folder.write("scores.txt", score_lines)}}) {
+    const auto make_in = [&](std::uint64_t memory_bytes) {
+      return document_pagerank(collection, input, testing::small_resources(folder, 2, memory_bytes));
+    };
+    // 20 bytes per document, where tables of names and links take more than twice of that.
+    const DocumentPagerank large = make_in(64 << 20), small = make_in(count * 20);
+    CHECK(small.ranks == large.ranks);
+    CHECK(small.report.links == large.report.links);
+    CHECK(small.report.origin == large.report.origin);
+    CHECK(small.report.dangling == large.report.dangling);
+    CHECK(small.report.scores == large.report.scores);
+    CHECK(small.report.unknown == large.report.unknown);
+    CHECK(small.report.missing == large.report.missing);
+    CHECK_FALSE(large.report.all_the_same);
+  }
+}
+
+TEST_CASE("What PageRank needs is refused before anything is read", "[order][pagerank]") {
+  const TemporaryFolder folder;
+  const Resources resources = testing::small_resources(folder, 16, 64 << 20);
+  OrderOptions url;
+  url.by = OrderBy::url;
+  CollectionManifest manifest;
+  manifest.documents = 2'000'000;
+  CHECK_NOTHROW(check_order(manifest, url, {}, resources));
+  CHECK_NOTHROW(check_order(manifest, url, {PagerankFrom::links, {}}, resources));
+  manifest.documents = 4'000'000;
+  CHECK_NOTHROW(check_order(manifest, url, {}, resources));
+  CHECK_THROWS_WITH(check_order(manifest, url, {PagerankFrom::links, {}}, resources),
+                    Catch::Contains("PageRank of 4000000 documents needs"));
+  manifest.documents = 9'000'000;
+  CHECK_THROWS_WITH(check_order(manifest, url, {}, resources), Catch::Contains("the order url of 9000000 documents"));
+}
+
 TEST_CASE("A score file that names a document twice is refused with the line", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   const std::string file = folder.write("scores", "a 2\n\nnobody 1\nnobody 1\nhttp://h.example/c 2\n");
-  CHECK_THROWS_WITH(make(collection, folder, OrderBy::natural, {PagerankFrom::score_file, file}),
-                    Catch::Contains("scores, line 5: "));
+  for (const std::uint64_t memory_bytes : {100, 1 << 20})
+    CHECK_THROWS_WITH(document_pagerank(collection, {PagerankFrom::score_file, file},
+                                        testing::small_resources(folder, 2, memory_bytes)),
+                      Catch::Contains("scores, line 5: "));
 }

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "quern/core/random.hpp"
+#include "quern/order/link_list.hpp"
 #include "quern/order/page_graph.hpp"
-#include "quern/order/page_links.hpp"
 
 #include "catch.hpp"
 #include "order/linked_pages.hpp"
@@ -23,6 +23,8 @@ Edges edges_of(const InLinks& graph) {
   CHECK(edges.size() == graph.edges());
   return edges;
 }
+
+const InLinks& in_memory(const ReadGraph& read) { return std::get<InLinks>(read.graph); }
 
 std::vector<std::string> list_of(const CollectionReader& collection, const TemporaryFolder& folder) {
   std::vector<std::string> lines;
@@ -50,8 +52,8 @@ TEST_CASE("Links lead to the pages whose URL is the same when it is normalised",
                 "<a href='gone#2'>x</a>"}});
   const ReadGraph read = graph_of_collection(collection, testing::small_resources(folder));
   // "/%42?" has an empty query, which is not the same as none.
-  CHECK(edges_of(read.graph) == Edges{{0, 1}, {0, 2}, {1, 0}, {2, 3}});
-  CHECK(read.graph.out_degrees == std::vector<std::uint32_t>{2, 1, 1, 0});
+  CHECK(edges_of(in_memory(read)) == Edges{{0, 1}, {0, 2}, {1, 0}, {2, 3}});
+  CHECK(in_memory(read).out_degrees == std::vector<std::uint32_t>{2, 1, 1, 0});
   CHECK(read.counts.links == 11);
   CHECK(read.counts.edges == 4);
   CHECK(read.counts.self == 1);
@@ -71,7 +73,7 @@ TEST_CASE("Of documents that share a URL the first gets the links, without links
                                           {"b", "http://h.example/a", "<a href='/a#1'>x</a><a href='/c'>x</a>"},
                                           {"c", "http://h.example/c", "<a href='/a'>x</a>"}});
   const ReadGraph read = graph_of_collection(collection, testing::small_resources(folder));
-  CHECK(edges_of(read.graph) == Edges{{1, 2}, {2, 0}});
+  CHECK(edges_of(in_memory(read)) == Edges{{1, 2}, {2, 0}});
   CHECK(read.counts.self == 2);
   check_sum(read.counts);
 }
@@ -96,13 +98,13 @@ TEST_CASE("Links that random pages draw are those of a model, for any number of 
   const CollectionReader collection = testing::linked_collection(folder, pages);
   REQUIRE(collection.num_chunks() > 3);
   const ReadGraph read = graph_of_collection(collection, testing::small_resources(folder));
-  CHECK(edges_of(read.graph) == want);
+  CHECK(edges_of(in_memory(read)) == want);
   std::size_t leaving_links = 0;
   for (const auto& [from, targets] : leaving) leaving_links += targets.size();
   CHECK(read.counts.leaving == leaving_links);
   check_sum(read.counts);
   for (docid_t to = 0; to < count; ++to) {
-    const auto row = read.graph.row(to);
+    const auto row = in_memory(read).row(to);
     CHECK(std::is_sorted(row.begin(), row.end()));
   }
 
@@ -112,9 +114,9 @@ TEST_CASE("Links that random pages draw are those of a model, for any number of 
              [&](std::string_view from, std::string_view to) { lines.append(from).append("\t").append(to) += '\n'; });
   const std::string file = folder.write("links.tsv", lines);
   const ReadGraph again = graph_of_link_file(file, collection, testing::small_resources(folder));
-  CHECK(again.graph.sources == read.graph.sources);
-  CHECK(again.graph.begins == read.graph.begins);
-  CHECK(again.graph.out_degrees == read.graph.out_degrees);
+  CHECK(in_memory(again).sources == in_memory(read).sources);
+  CHECK(in_memory(again).begins == in_memory(read).begins);
+  CHECK(in_memory(again).out_degrees == in_memory(read).out_degrees);
 }
 
 TEST_CASE("A link file's lines are edges once, to themselves, or to nowhere", "[order][links]") {
@@ -125,7 +127,7 @@ TEST_CASE("A link file's lines are edges once, to themselves, or to nowhere", "[
       "a\tb\nhttp://h.example/a\tb\nb\tHTTP://H.EXAMPLE/c#x\nb\tc\na\thttp://h.example/a\nnobody\ta\nc\tnowhere\n";
   const ReadGraph read =
       graph_of_link_file(folder.write("links.tsv", lines), collection, testing::small_resources(folder));
-  CHECK(edges_of(read.graph) == Edges{{0, 1}, {1, 2}});
+  CHECK(edges_of(in_memory(read)) == Edges{{0, 1}, {1, 2}});
   CHECK(read.counts.links == 7);
   CHECK(read.counts.duplicates == 2);
   CHECK(read.counts.self == 1);
@@ -139,15 +141,53 @@ TEST_CASE("Without a collection a link file's names are documents as they come",
   const std::string file = folder.write("links.tsv", "x\ty\nx\tz\ny\tx\nx\ty\n");
   const Resources resources = testing::small_resources(folder);
   const ReadGraph read = graph_of_link_file(file, 0, resources);
-  CHECK(edges_of(read.graph) == Edges{{0, 1}, {0, 2}, {1, 0}});
-  CHECK(graph_of_link_file(file, 2, resources).graph.documents() == 3);
-  CHECK(graph_of_link_file(file, 5, resources).graph.documents() == 5);
+  CHECK(edges_of(in_memory(read)) == Edges{{0, 1}, {0, 2}, {1, 0}});
+  CHECK(graph_of_link_file(file, 2, resources).documents == 3);
+  CHECK(graph_of_link_file(file, 5, resources).documents == 5);
 }
 
-TEST_CASE("A graph that does not fit in the memory budget says how much it needs", "[order][links]") {
+TEST_CASE("A graph that does not fit in the memory budget lies in a file", "[order][links]") {
   const TemporaryFolder folder;
   EdgeSpool edges(folder.path(""));
   for (docid_t i = 0; i < 100; ++i) edges.add({i, i + 1});
-  CHECK_THROWS_WITH(make_in_links(edges, 1000, testing::small_resources(folder, 2, 30000)),
-                    Catch::Contains("1000 documents with 100 links needs"));
+  const auto is_in_memory = [&](std::uint64_t memory_bytes) {
+    const PageGraph graph = make_page_graph(edges, 1000, testing::small_resources(folder, 2, memory_bytes));
+    return std::holds_alternative<InLinks>(graph);
+  };
+  CHECK(is_in_memory(40000));
+  CHECK_FALSE(is_in_memory(30000));
+  CHECK_THROWS_WITH(is_in_memory(19000), Catch::Contains("PageRank of 1000 documents needs"));
+}
+
+TEST_CASE("Links are the same whether documents are looked up in memory or by sorting", "[order][links][property]") {
+  RandomBits random(41);
+  const TemporaryFolder folder;
+  std::vector<LinkedPage> pages;
+  constexpr std::uint64_t urls = 150;
+  for (std::size_t i = 0; i < 200; ++i) {
+    std::string body;
+    for (std::uint64_t links = random.below(15); links > 0; --links)
+      body += "<a href='http://h.example/p" + std::to_string(random.below(urls + 30)) + "'>x</a> ";
+    // Some URLs belong to several pages, some pages have none.
+    const bool has_url = random.below(8) != 0;
+    pages.push_back(
+        {"d" + std::to_string(i), has_url ? "http://h.example/p" + std::to_string(random.below(urls)) : "", body});
+  }
+  const CollectionReader collection = testing::linked_collection(folder, pages);
+  for (const unsigned threads : {1u, 4u}) {
+    const Resources resources = testing::small_resources(folder, threads);
+    EdgeSpool looked_up(folder.path("")), joined(folder.path(""));
+    const LinkCounts counts = look_up_page_links(collection, resources, looked_up);
+    CHECK(counts.self > 0);
+    CHECK(counts.leaving > 0);
+    CHECK(counts.duplicates > 0);
+    CHECK(join_page_links(collection, resources, joined) == counts);
+    CHECK(joined.count() == counts.edges);
+    const auto edges_in = [](const EdgeSpool& spool) {
+      Edges edges;
+      spool.for_each([&](LinkEdge edge) { edges.insert({edge.from, edge.to}); });
+      return edges;
+    };
+    CHECK(edges_in(joined) == edges_in(looked_up));
+  }
 }

@@ -94,6 +94,27 @@ TEST_CASE("PageRank of random graphs is that of a dense power iteration", "[orde
     }
 }
 
+TEST_CASE("PageRank of a graph in a file has the bits of one in memory", "[order][pagerank][property]") {
+  const TemporaryFolder folder;
+  // More than one run of rows, a document with many links to it, documents without any.
+  const docid_t documents = 40000;
+  std::vector<LinkEdge> edges = random_edges(documents / 2, 90000, 8);
+  for (docid_t i = 1; i < documents; ++i) edges.push_back({i, 0});
+  edges.push_back({1, documents - 2});
+  EdgeSpool spool(folder.path(""));
+  for (const LinkEdge edge : edges) spool.add(edge);
+  const InLinks in_memory = make_in_links(spool, documents, testing::small_resources(folder));
+  const std::vector<double> want = ranks_of(folder, in_memory);
+  for (const unsigned threads : {1u, 3u}) {
+    const Resources resources = testing::small_resources(folder, threads, 1 << 20);
+    const SpooledInLinks in_file = spool_in_links(spool, documents, resources);
+    CHECK(in_file.runs == row_runs(in_memory));
+    CHECK(in_file.edges() == in_memory.edges());
+    CHECK(in_file.out_degrees == in_memory.out_degrees);
+    CHECK(compute_pagerank(in_file, {}, resources).ranks == want);
+  }
+}
+
 TEST_CASE("PageRank has the same bits for any number of threads and any order of the links",
           "[order][pagerank][property]") {
   const TemporaryFolder folder;

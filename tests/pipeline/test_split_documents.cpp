@@ -2,6 +2,7 @@
 
 #include "quern/collection/forward_postings.hpp"
 #include "quern/core/random.hpp"
+#include "quern/order/link_list.hpp"
 #include "quern/order/page_graph.hpp"
 #include "quern/order/page_links.hpp"
 #include "quern/order/pagerank.hpp"
@@ -117,8 +118,12 @@ void check_same_links(const CollectionReader& split, const CollectionReader& who
   CHECK(split_counts.duplicates == whole_counts.duplicates);
   const ReadGraph from_split = graph_of_collection(split, resources),
                   from_whole = graph_of_collection(whole, resources);
-  CHECK(from_split.graph.begins == from_whole.graph.begins);
-  CHECK(from_split.graph.sources == from_whole.graph.sources);
+  const auto &split_graph = std::get<InLinks>(from_split.graph), &whole_graph = std::get<InLinks>(from_whole.graph);
+  CHECK(split_graph.begins == whole_graph.begins);
+  CHECK(split_graph.sources == whole_graph.sources);
+  EdgeSpool joined(resources.tmp_folder), looked_up(resources.tmp_folder);
+  CHECK(join_page_links(split, resources, joined) == look_up_page_links(split, resources, looked_up));
+  CHECK(std::get<InLinks>(make_page_graph(joined, split.num_documents(), resources)).sources == whole_graph.sources);
 }
 
 }  // namespace
@@ -177,7 +182,9 @@ TEST_CASE("The postings of a split document come in batches of any size", "[coll
   ForwardPostings reader;
   std::map<docid_t, std::map<term_t, freq_t>> wanted;
   for (std::size_t chunk = 0; chunk < whole.num_chunks(); ++chunk)
-    for (const Posting& posting : reader.read(whole, chunk)) wanted[posting.docid][posting.term] = posting.freq;
+    reader.for_each_document(whole, chunk, [&](docid_t document, std::span<const Posting> postings) {
+      for (const Posting& posting : postings) wanted[document][posting.term] = posting.freq;
+    });
   REQUIRE(!split.split_documents().empty());
   for (const SplitDocument& document : split.split_documents()) {
     for (const std::size_t batch : {std::size_t{1}, std::size_t{2}, std::size_t{17}, std::size_t{100000}}) {

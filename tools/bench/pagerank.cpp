@@ -27,8 +27,8 @@ ReadGraph read_graph(const BenchPagerankArguments& arguments, const Resources& r
 }
 
 Json figures_json(const ReadGraph& read, const PagerankFigures& figures) {
-  const auto edges = static_cast<double>(read.graph.edges());
-  return {{"documents", read.graph.documents()},
+  const auto edges = static_cast<double>(read.counts.edges);
+  return {{"documents", read.documents},
           {"links", to_json(read.counts)},
           {"iterations", figures.iterations},
           {"last_change", figures.last_change},

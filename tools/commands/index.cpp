@@ -39,6 +39,7 @@ void run(const IndexArguments& arguments) {
   const ParseReport parsed = parse_corpus(options, resources, *file);
   say_report(arguments.common, parsed);
   const CollectionReader collection(file);
+  check_build_memory(collection, 0, resources);
   OrderOptions order_options = arguments.order;
   order_options.scores.bm25 = arguments.build.bm25;
   order_options.by = by.value_or(automatic_order(collection.manifest()));

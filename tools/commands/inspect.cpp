@@ -11,7 +11,7 @@
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_figures.hpp"
 #include "quern/index/list_scan.hpp"
-#include "quern/order/page_links.hpp"
+#include "quern/order/link_list.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"
