@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t max_reported_bad = 100;
 /// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames.
-constexpr std::uint64_t batch_growth = 6;
+constexpr std::uint64_t batch_growth = 8;
 
 /// A batch on its way through the pipeline, with all that its parsing needs: there is one for each batch in flight,
 /// however many threads take turns.
