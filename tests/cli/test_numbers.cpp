@@ -8,6 +8,7 @@
 #include "quern/cache/throughput_model.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/order/in_links.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/synth/synth_corpus.hpp"
@@ -120,8 +121,8 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
     tree.clustering = 0;
     tree.mean_length = wrong;
     CHECK_THROWS_WITH(DocumentTree(tree), StartsWith("mean length must be"));
-    CHECK_THROWS_WITH(compute_pagerank({}, {wrong}, default_resources()), StartsWith("damping must be"));
-    CHECK_THROWS_WITH(compute_pagerank({}, {0.5, wrong}, default_resources()), StartsWith("tolerance must be"));
+    CHECK_THROWS_WITH(compute_pagerank(InLinks{}, {wrong}, default_resources()), StartsWith("damping must be"));
+    CHECK_THROWS_WITH(compute_pagerank(InLinks{}, {0.5, wrong}, default_resources()), StartsWith("tolerance must be"));
   }
   BuildOptions build;
   for (const unsigned bits : {1u, 3u, 17u, ~0u}) {
@@ -131,7 +132,7 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
   Resources resources;
   for (const unsigned threads : {0u, max_threads + 1, ~0u}) {
     resources.threads = threads;
-    CHECK_THROWS_WITH(compute_pagerank({}, {}, resources), StartsWith("threads must be from 1 to 1024"));
+    CHECK_THROWS_WITH(compute_pagerank(InLinks{}, {}, resources), StartsWith("threads must be from 1 to 1024"));
   }
 }
 
