@@ -12,6 +12,7 @@
 #include "collection/small_collection.hpp"
 #include "formats/container_writing.hpp"
 #include "formats/small_plan.hpp"
+#include "fuzz/collection_fuzzing.hpp"
 #include "fuzz/container_fuzzing.hpp"
 
 /// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
@@ -60,6 +61,14 @@ std::vector<Page> pages(std::size_t count) {
   return pages;
 }
 
+/// Pages that link to each other; the second is large.
+constexpr std::string_view linked_pages =
+    "<DOC>\n<DOCNO>a</DOCNO>\n<DOCHDR>\nhttp://h.example/a\n</DOCHDR>\n"
+    "<title>Mill</title>mill <a href=\"b\">flour</a>\n</DOC>\n"
+    "<DOC>\n<DOCNO>b</DOCNO>\n<DOCHDR>\nhttp://h.example/b\n</DOCHDR>\n"
+    "one two three four five six seven eight nine ten mill mill <a href=\"a\">back</a> <a href=\"c\">on</a>\n</DOC>\n"
+    "<DOC>\n<DOCNO>c</DOCNO>\n<DOCHDR>\nhttp://i.example/\n</DOCHDR>\n<p>flour.</p>\n</DOC>\n";
+
 struct Built {
   CollectionReader collection;
   ContainerReader order;
@@ -67,11 +76,11 @@ struct Built {
 };
 
 Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::string& codec, bool scores,
-            unsigned quantize_bits = 0) {
+            unsigned quantize_bits = 0, OrderBy by = OrderBy::random) {
   CollectionReader collection = testing::collection_of(folder, pages(num_pages), 1500);
   const Resources resources = testing::small_resources(folder);
   OrderOptions order_options;
-  order_options.by = OrderBy::random;
+  order_options.by = by;
   DocumentOrder order = make_order(collection, order_options, {}, resources);
   if (scores) {
     order.pagerank.assign(num_pages, 0.5f);
@@ -87,6 +96,63 @@ Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::str
   return {std::move(collection),
           ContainerReader(testing::shared(std::move(order_file)), FileKind::order, order_version),
           ContainerReader(testing::shared(std::move(index_file)), FileKind::index, index_version)};
+}
+
+/// A stage's two choices, the size of an order that follows, and a collection.
+Bytes build_seed(std::uint8_t order_choice, std::uint8_t build_choice, const Bytes& order,
+                 const CollectionReader& collection) {
+  Bytes seed = {order_choice, build_choice};
+  put_le(seed, static_cast<std::uint16_t>(order.size()));
+  for (const Bytes& part : {order, fuzz::parts_of_collection(collection)})
+    seed.insert(seed.end(), part.begin(), part.end());
+  return seed;
+}
+
+void write_build_seeds(const TemporaryFolder& folder, const Built& small) {
+  const Bytes order = fuzz::seed_of(small.order, fuzz::order_sections);
+  write_seed("build", "order_file", build_seed(0, 0, order, small.collection));
+  for (std::uint8_t by = 0; by < all_orders().size(); ++by)
+    write_seed("build", "order_" + std::string(all_orders()[by]->name()),
+               build_seed(by, static_cast<std::uint8_t>(0x40 * (by % 2) + by), {}, small.collection));
+  // Pages with links, of which one is split over chunks.
+  ParseOptions options;
+  options.corpus = {folder.write("linked.trecweb", linked_pages)};
+  options.chunk_limits = {.terms = 3, .bytes = 64};
+  const Resources resources = testing::small_resources(folder);
+  File file = File::anonymous(folder.path(""));
+  parse_corpus(options, resources, file);
+  write_seed("build", "split_and_linked", build_seed(2, 1, {}, CollectionReader(testing::shared(std::move(file)))));
+}
+
+/// For the target's own index.
+void write_simulate_seeds() {
+  constexpr std::array<std::string_view, 5> sections = {"terms", "blocks", "bytes", "manifest", "log"};
+  constexpr std::string_view log = "mill flour\nflour s1 s2\ns3\nmill unknown\n\nflour mill mill";
+  const TemporaryFolder folder;
+  CachePlan plan;
+  plan.manifest.policy = "vfb";
+  plan.manifest.budget_bytes = 1000;
+  plan.lists = {{1, 1, 8}, {3, 1, 16}};
+  for (const char* scorer : {"bm25", "bm25+pagerank"}) {
+    plan.manifest.scorer = scorer;
+    testing::Sections with_log = testing::sections_of(testing::plan_reader(folder.path(""), plan).container());
+    with_log.emplace_back("log", Bytes(log.begin(), log.end()));
+    File file = testing::container_file(folder.path(""), FileKind::plan, plan_version, with_log);
+    const ContainerReader container(testing::shared(std::move(file)), FileKind::plan, plan_version);
+    write_seed("simulate", scorer, fuzz::seed_of(container, sections));
+  }
+}
+
+/// Small corpora in all formats, with a choice of options before each.
+void write_corpus_seeds() {
+  std::uint8_t choice = 0;
+  for (const CorpusFormat* format : all_corpus_formats()) {
+    for_each_seed(std::string(format->name()), [&](ByteView corpus) {
+      Bytes seed = {static_cast<std::uint8_t>(16 * choice + 7), choice, choice};
+      seed.insert(seed.end(), corpus.begin(), corpus.end());
+      write_seed("corpus", std::string(format->name()) + std::to_string(choice++), seed);
+    });
+  }
 }
 
 }  // namespace
@@ -138,6 +204,11 @@ TEST_CASE("make the fuzzers' seeds", "[.seeds]") {
   }
   const Built impacts = build(folder, 80, "newpfd", false, 8);
   write_seed("index", "impacts", fuzz::seed_of(impacts.index, fuzz::index_sections));
+  const Built all_sections = build(folder, 150, "newpfd", false, 8, OrderBy::score);
+  write_seed("index", "all_sections", fuzz::seed_of(all_sections.index, fuzz::index_sections));
+  write_build_seeds(folder, small);
+  write_simulate_seeds();
+  write_corpus_seeds();
   const Built chunks = build(folder, 40, "newpfd", false);
   write_seed("collection", "chunks", fuzz::seed_of(chunks.collection.container(), fuzz::collection_sections));
   write_seed("order", "plain", fuzz::seed_of(chunks.order, fuzz::order_sections));

@@ -6,19 +6,21 @@
 
 #include "../pipeline/use_index.hpp"
 #include "container_fuzzing.hpp"
+#include "work_folder.hpp"
 
 /// Whatever an index's sections hold, queries by every algorithm, intersections by every method, and cache plans by
-/// every policy find documents of the index, or throw one of the library's errors.
+/// every policy find documents of the index, or throw one of the library's errors. The last byte chooses what is done.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   // Terms of the seeds: in all documents, in some, in one.
   static constexpr std::array<std::string_view, 5> queries = {"mill flour", "flour mill s0 s1", "s2", "mill 7 http",
                                                               "h1 h2 mill flour s3 s4 unknown"};
+  if (size == 0) return 0;
   try {
     const IndexReader index(
         ContainerReader(fuzz::container_around({data, size}, FileKind::index, index_version, fuzz::index_sections),
                         FileKind::index, index_version));
-    testing::use_index(index, queries, default_resources());
+    testing::use_index_one_way(index, queries, fuzz::fuzz_resources(), data[size - 1] % testing::ways_to_use_index);
   } catch (const Error&) {
   }
   return 0;

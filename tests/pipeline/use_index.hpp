@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdlib>
 #include <span>
 #include <string_view>
@@ -86,17 +87,35 @@ inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scorin
   });
 }
 
-/// All of the above, with each kind of scores.
-inline void use_index(const IndexReader& index, std::span<const std::string_view> queries, const Resources& resources) {
+/// The kinds of scores.
+inline std::array<ScoringOptions, 5> all_scoring_options() {
   ScoringOptions exact, quantized, other_bm25, pagerank, complete;
   quantized.scores = Scores::quantized;
   other_bm25.bm25.k1 = 0.9f;
   pagerank.scorer = complete.scorer = Scorer::bm25_pagerank;
   complete.early_termination = false;
-  for (const ScoringOptions& options : {exact, quantized, other_bm25, pagerank, complete})
-    search_all_ways(index, options, queries);
-  intersect_all_ways(index, queries);
-  for (const ScoringOptions& options : {exact, pagerank}) plan_all_ways(index, options, queries, resources);
+  return {exact, quantized, other_bm25, pagerank, complete};
+}
+
+/// One of the above, for fuzzers; use_index() does all that `way` may choose.
+inline void use_index_one_way(const IndexReader& index, std::span<const std::string_view> queries,
+                              const Resources& resources, std::size_t way) {
+  const auto options = all_scoring_options();
+  switch (way) {
+    case 5:
+      return intersect_all_ways(index, queries);
+    case 6:
+      return plan_all_ways(index, options[0], queries, resources);
+    case 7:
+      return plan_all_ways(index, options[3], queries, resources);
+    default:
+      return search_all_ways(index, options.at(way), queries);
+  }
+}
+inline constexpr std::size_t ways_to_use_index = 8;
+
+inline void use_index(const IndexReader& index, std::span<const std::string_view> queries, const Resources& resources) {
+  for (std::size_t way = 0; way < ways_to_use_index; ++way) use_index_one_way(index, queries, resources, way);
 }
 
 }  // namespace quern::testing

@@ -1,0 +1,37 @@
+#include <array>
+#include <string>
+
+#include "quern/core/error.hpp"
+#include "quern/index/verify_index.hpp"
+#include "quern/interchange/import_index.hpp"
+#include "quern/interchange/interchange_format.hpp"
+
+#include "../corpus/temporary_folder.hpp"
+#include "../pipeline/use_index.hpp"
+#include "container_fuzzing.hpp"
+#include "work_folder.hpp"
+
+/// Whatever an index's sections hold, it is exported to every format or refused with one of the library's errors; what
+/// was exported is imported into a sound index, or refused because a term has two lists.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern;
+  static const testing::TemporaryFolder folder;
+  const Resources resources = fuzz::fuzz_resources();
+  const std::string path = folder.path("exported");
+  testing::allow_errors([&] {
+    const IndexReader index(
+        ContainerReader(fuzz::container_around({data, size}, FileKind::index, index_version, fuzz::index_sections),
+                        FileKind::index, index_version));
+    for (const InterchangeFormat* format : all_interchange_formats())
+      testing::allow_errors([&] {
+        format->write(index, path, true, resources);
+        File file = File::anonymous(resources.tmp_folder);
+        const ImportOptions options{path, std::string(format->name()), {}, {}};
+        import_index([&](InvertedSink& sink) { format->read(path, sink); }, options, resources, file);
+        verify_index(
+            IndexReader(ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::index, index_version)),
+            resources);
+      });
+  });
+  return 0;
+}

@@ -1,0 +1,20 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "quern/core/resources.hpp"
+
+namespace quern::fuzz {
+
+/// Where work files of fuzzers go: $TMPDIR, which should be in memory.
+inline std::string work_folder() { return std::filesystem::temp_directory_path().string(); }
+
+/// What a stage may use in a fuzzer: one thread, so that the same input takes the same steps.
+inline Resources fuzz_resources() {
+  Resources resources;
+  resources.memory_bytes = std::uint64_t{64} << 20;
+  resources.tmp_folder = work_folder();
+  return resources;
+}
+
+}  // namespace quern::fuzz
