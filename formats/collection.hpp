@@ -196,6 +196,16 @@ class LexiconScan {
   std::string what_;
 };
 
+/// What of a manifest's counts the documents show.
+struct CollectionCounts {
+  std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0;
+  bool operator==(const CollectionCounts&) const = default;
+  CollectionCounts operator+(const CollectionCounts& other) const {
+    return {tokens + other.tokens, empty_documents + other.empty_documents,
+            documents_without_url + other.documents_without_url, links + other.links};
+  }
+};
+
 /// Reads a collection piece by piece: nothing is mapped, so it takes no memory but the buffers. Thread-safe where each
 /// thread brings its own buffers. All throw CorruptFile if the pieces contradict each other.
 class CollectionReader {
@@ -244,7 +254,8 @@ class CollectionReader {
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Tokens of title and body.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
-  void verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// Returns what of the manifest's counts is in the chunk.
+  CollectionCounts verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
   void verify_split(const SplitDocument& split, ChunkBuffers& buffers) const;
 
   ContainerReader container_;

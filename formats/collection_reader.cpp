@@ -2,6 +2,9 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
@@ -51,13 +54,15 @@ CollectionReader CollectionReader::open(const std::string& path) {
   return with_own_errors([&] { return CollectionReader(std::make_shared<const File>(File::open_regular(path))); });
 }
 
-CollectionReader::CollectionReader(std::shared_ptr<const File> file)
+CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
     : container_(std::move(file), FileKind::collection, collection_version),
       manifest_(CollectionManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
     container_.fail("manifest", "impossible counts");
   container_.check_count(container_.find("lengths"), manifest_.documents, 4);
   read_rows();
+} catch (...) {
+  throw_own_error();
 }
 
 void CollectionReader::read_rows() {
@@ -134,59 +139,67 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
 }
 
 std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, ChunkBuffers& buffers) const {
-  load_piece(chunk, ChunkPiece::documents, buffers);
-  const std::string what = place(chunk, "the documents");
-  ByteReader reader(buffers.raw, what);
-  buffers.documents.clear();
-  for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
-    DocumentRow row;
-    row.docno = reader.string();
-    row.url = reader.string();
-    row.title = reader.string();
-    row.tokens = reader.varint32();
-    buffers.documents.push_back(row);
-  }
-  if (!reader.done()) reader.fail("has bytes after its end");
-  return buffers.documents;
+  return with_own_errors([&]() -> std::span<const DocumentRow> {
+    load_piece(chunk, ChunkPiece::documents, buffers);
+    const std::string what = place(chunk, "the documents");
+    ByteReader reader(buffers.raw, what);
+    buffers.documents.clear();
+    for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
+      DocumentRow row;
+      row.docno = reader.string();
+      row.url = reader.string();
+      row.title = reader.string();
+      row.tokens = reader.varint32();
+      buffers.documents.push_back(row);
+    }
+    if (!reader.done()) reader.fail("has bytes after its end");
+    return buffers.documents;
+  });
 }
 
 std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBuffers& buffers) const {
-  load_terms(chunk, buffers);
-  load_piece(chunk, ChunkPiece::forward, buffers);
-  const std::string what = place(chunk, "the forward lists");
-  ByteReader reader(buffers.raw, what);
-  std::vector<ForwardSizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
-  if (sizes.size() != num_rows(chunk)) reader.fail("ends too early");
-  for (ForwardSizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
-  buffers.forward.clear();
-  for (const ForwardSizes& size : sizes) {
-    ForwardRow row;
-    row.title = reader.take(size.title);
-    row.body = reader.take(size.body);
-    row.url = reader.take(size.url);
-    buffers.forward.push_back(row);
-  }
-  if (!reader.done()) reader.fail("has bytes after its end");
-  return buffers.forward;
+  return with_own_errors([&]() -> std::span<const ForwardRow> {
+    load_terms(chunk, buffers);
+    load_piece(chunk, ChunkPiece::forward, buffers);
+    const std::string what = place(chunk, "the forward lists");
+    ByteReader reader(buffers.raw, what);
+    std::vector<ForwardSizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
+    if (sizes.size() != num_rows(chunk)) reader.fail("ends too early");
+    for (ForwardSizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
+    buffers.forward.clear();
+    for (const ForwardSizes& size : sizes) {
+      ForwardRow row;
+      row.title = reader.take(size.title);
+      row.body = reader.take(size.body);
+      row.url = reader.take(size.url);
+      buffers.forward.push_back(row);
+    }
+    if (!reader.done()) reader.fail("has bytes after its end");
+    return buffers.forward;
+  });
 }
 
 void CollectionReader::links(
     std::size_t chunk, ChunkBuffers& buffers,
     const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const {
-  load_piece(chunk, ChunkPiece::links, buffers);
-  const std::string what = place(chunk, "the links");
-  ByteReader reader(buffers.raw, what);
-  for (std::uint32_t i = 0; i < num_rows(chunk); ++i) {
-    for (std::uint64_t count = reader.varint(); count > 0; --count) {
-      const std::string_view url = reader.string();
-      visit(i, url, reader.string());
+  with_own_errors([&] {
+    load_piece(chunk, ChunkPiece::links, buffers);
+    const std::string what = place(chunk, "the links");
+    ByteReader reader(buffers.raw, what);
+    for (std::uint32_t i = 0; i < num_rows(chunk); ++i) {
+      for (std::uint64_t count = reader.varint(); count > 0; --count) {
+        const std::string_view url = reader.string();
+        visit(i, url, reader.string());
+      }
     }
-  }
-  if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has bytes after its end");
+  });
 }
 
 std::vector<std::uint32_t> CollectionReader::lengths() const {
-  return container_.load_array<std::uint32_t>("lengths", manifest_.documents);
+  return with_own_errors([&]() -> std::vector<std::uint32_t> {
+    return container_.load_array<std::uint32_t>("lengths", manifest_.documents);
+  });
 }
 
 std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow& row) const {
@@ -203,19 +216,28 @@ std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow
   return tokens_in(row.title) + tokens_in(row.body);
 }
 
-void CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
+CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
   const SectionInfo& lengths_section = container_.find("lengths");
   std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
   container_.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk)} * 4,
                             {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
+  CollectionCounts counts;
   const auto rows = documents(chunk, buffers);
-  for (std::size_t i = 0; i < rows.size(); ++i)
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].tokens != chunk_lengths[i]) throw CorruptFile(place(chunk, "the documents") + ": lengths differ");
+    counts.tokens += rows[i].tokens;
+    counts.empty_documents += rows[i].tokens == 0;
+    counts.documents_without_url += rows[i].url.empty();
+  }
   const auto streams = forward(chunk, buffers);
   for (std::size_t i = is_continued(chunk) ? 1 : 0; i < chunk_lengths.size(); ++i)
     if (count_tokens(chunk, streams[i]) != chunk_lengths[i])
       throw CorruptFile(place(chunk, "the forward lists") + ": lengths differ");
-  links(chunk, buffers, [](std::uint32_t, std::string_view, std::string_view) {});
+  std::sort(buffers.terms.begin(), buffers.terms.end());
+  if (std::adjacent_find(buffers.terms.begin(), buffers.terms.end()) != buffers.terms.end())
+    container_.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk));
+  links(chunk, buffers, [&](std::uint32_t, std::string_view, std::string_view) { ++counts.links; });
+  return counts;
 }
 
 void CollectionReader::verify_split(const SplitDocument& split, ChunkBuffers& buffers) const {
@@ -231,11 +253,16 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     tbb::enumerable_thread_specific<ChunkBuffers> buffers;
     tbb::parallel_for(std::size_t{0}, split_documents_.size(),
                       [&](std::size_t i) { verify_split(split_documents_[i], buffers.local()); });
+    tbb::enumerable_thread_specific<CollectionCounts> counts;
     tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
-      verify_chunk(chunk, buffers.local());
+      counts.local() = counts.local() + verify_chunk(chunk, buffers.local());
       const ChunkRow& row = rows_[chunk];
       resources.progress->add(std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]);
     });
+    const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
+                                    manifest_.links};
+    if (counts.combine(std::plus<>()) != expected)
+      container_.fail("manifest", "has other counts of tokens, links, empty documents or URLs than the documents");
     LexiconScan scan = lexicon();
     LexiconEntry entry;
     std::string last;

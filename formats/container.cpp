@@ -150,10 +150,12 @@ ContainerReader ContainerReader::open(const std::string& path, FileKind kind, Fo
       [&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind, versions); });
 }
 
-ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions)
+ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions) try
     : file_(std::move(file)), file_size_(file_->size()) {
   read_header(kind, versions);
   mapped_ = MappedFile(*file_);
+} catch (...) {
+  throw_own_error();
 }
 
 namespace {
@@ -180,16 +182,20 @@ Bytes checked_header(const File& file) {
 }  // namespace
 
 std::string quern_file(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored)) return path;
-  std::string file = path + "/" + index_member;
-  if (std::filesystem::exists(file, ignored)) return file;
-  throw InvalidArgument(path + ": is a folder without " + index_member + " in it, so it is no Quern index");
+  return with_own_errors([&]() -> std::string {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(path, ignored)) return path;
+    std::string file = path + "/" + index_member;
+    if (std::filesystem::exists(file, ignored)) return file;
+    throw InvalidArgument(path + ": is a folder without " + index_member + " in it, so it is no Quern index");
+  });
 }
 
 FileKind kind_of_file(const std::string& path) {
-  const Bytes header = checked_header(File::open_regular(quern_file(path)));
-  return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
+  return with_own_errors([&]() -> FileKind {
+    const Bytes header = checked_header(File::open_regular(quern_file(path)));
+    return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
+  });
 }
 
 void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
@@ -281,12 +287,14 @@ void ContainerReader::check_count(const SectionInfo& info, std::uint64_t count, 
 }
 
 std::string ContainerReader::manifest() const {
-  const SectionInfo& info = find("manifest");
-  if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large to be one");
-  Bytes bytes(info.size);
-  file_->read_at(info.offset, bytes);
-  check_sums(info, bytes);
-  return std::string(as_text(bytes));
+  return with_own_errors([&]() -> std::string {
+    const SectionInfo& info = find("manifest");
+    if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large to be one");
+    Bytes bytes(info.size);
+    file_->read_at(info.offset, bytes);
+    check_sums(info, bytes);
+    return std::string(as_text(bytes));
+  });
 }
 
 std::uint64_t ContainerReader::content_hash() const {

@@ -6,6 +6,7 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
@@ -123,13 +124,15 @@ class IndexReader {
   /// Calls visit(term, list) for all lists of a block of the lexicon; blocks are 0 to num_lexicon_blocks() - 1.
   template <class Visit>
   void for_each_list(std::uint64_t lexicon_block, Visit&& visit) const {
-    DictionaryBlock block = lexicon_.block(lexicon_block);
-    ListPlace place = block_start(lexicon_block);
-    DictionaryEntry entry;
-    while (block.next(entry)) {
-      const PostingList list = read_list(entry.payload, place);
-      visit(entry.term, list);
-    }
+    with_own_errors([&] {
+      DictionaryBlock block = lexicon_.block(lexicon_block);
+      ListPlace place = block_start(lexicon_block);
+      DictionaryEntry entry;
+      while (block.next(entry)) {
+        const PostingList list = read_list(entry.payload, place);
+        visit(entry.term, list);
+      }
+    });
   }
   /// The list with this number, which must exist.
   PostingList list(term_t number) const;

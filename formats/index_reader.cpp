@@ -34,7 +34,7 @@ std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + 
 
 }  // namespace
 
-IndexReader::IndexReader(ContainerReader container)
+IndexReader::IndexReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
     container_.fail("manifest", "has impossible counts");
@@ -66,32 +66,40 @@ IndexReader::IndexReader(ContainerReader container)
   if (container_.has("pagerank")) pagerank_ = array_of<float>(container_, "pagerank", manifest_.documents);
   if (container_.has("global_scores"))
     global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
+} catch (...) {
+  throw_own_error();
 }
 
 PostingList IndexReader::list(term_t number) const {
-  PostingList found;
-  for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
-    if (list.number == number) found = list;
+  return with_own_errors([&]() -> PostingList {
+    PostingList found;
+    for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
+      if (list.number == number) found = list;
+    });
+    return found;
   });
-  return found;
 }
 
 std::string IndexReader::term(term_t number) const {
-  std::string found;
-  for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
-    if (list.number == number) found = term;
+  return with_own_errors([&]() -> std::string {
+    std::string found;
+    for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
+      if (list.number == number) found = term;
+    });
+    return found;
   });
-  return found;
 }
 
 void IndexReader::check_document_scores() const {
-  for (const char* section : {"pagerank", "global_scores"})
-    if (container_.has(section)) container_.check_section(section);
-  for (const float rank : pagerank_)
-    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
-  for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
-    if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
-      container_.fail("global_scores", "do not fall");
+  with_own_errors([&] {
+    for (const char* section : {"pagerank", "global_scores"})
+      if (container_.has(section)) container_.check_section(section);
+    for (const float rank : pagerank_)
+      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+    for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
+      if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
+        container_.fail("global_scores", "do not fall");
+  });
 }
 
 void IndexReader::open_impacts() {
@@ -180,66 +188,74 @@ PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
 }
 
 std::optional<PostingList> IndexReader::find(std::string_view term) const {
-  const auto block_number = lexicon_.block_of(term);
-  if (!block_number) return std::nullopt;
-  DictionaryBlock block = lexicon_.block(*block_number);
-  ListPlace place = block_start(*block_number);
-  const auto payload = block.find(term, [&](ByteView before) {
-    ByteReader reader(before, lexicon_.what());
-    read_head(reader, place);
+  return with_own_errors([&]() -> std::optional<PostingList> {
+    const auto block_number = lexicon_.block_of(term);
+    if (!block_number) return std::nullopt;
+    DictionaryBlock block = lexicon_.block(*block_number);
+    ListPlace place = block_start(*block_number);
+    const auto payload = block.find(term, [&](ByteView before) {
+      ByteReader reader(before, lexicon_.what());
+      read_head(reader, place);
+    });
+    if (!payload) return std::nullopt;
+    return read_list(*payload, place);
   });
-  if (!payload) return std::nullopt;
-  return read_list(*payload, place);
 }
 
 std::string_view IndexReader::docno(docid_t docid) const {
-  const docid_t group = docid / docnos_per_block;
-  const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
-  if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not rise");
-  ByteReader reader(docnos_.bytes(from, to), name());
-  for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
-  return reader.string();
+  return with_own_errors([&]() -> std::string_view {
+    const docid_t group = docid / docnos_per_block;
+    const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
+    if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not rise");
+    ByteReader reader(docnos_.bytes(from, to), name());
+    for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
+    return reader.string();
+  });
 }
 
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
-  const std::uint64_t hash = docno_hash(wanted);
-  const auto hash_at = [&](std::size_t place) {
-    if (docno_lookup(place) >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
-    return docno_hash(docno(docno_lookup(place)));
-  };
-  std::size_t low = 0, high = manifest_.documents;
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (hash_at(middle) < hash) {
-      low = middle + 1;
-    } else {
-      high = middle;
+  return with_own_errors([&]() -> std::optional<docid_t> {
+    const std::uint64_t hash = docno_hash(wanted);
+    const auto hash_at = [&](std::size_t place) {
+      if (docno_lookup(place) >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
+      return docno_hash(docno(docno_lookup(place)));
+    };
+    std::size_t low = 0, high = manifest_.documents;
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (hash_at(middle) < hash) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
-  }
-  for (; low < manifest_.documents && hash_at(low) == hash; ++low)
-    if (docno(docno_lookup(low)) == wanted) return docno_lookup(low);
-  return std::nullopt;
+    for (; low < manifest_.documents && hash_at(low) == hash; ++low)
+      if (docno(docno_lookup(low)) == wanted) return docno_lookup(low);
+    return std::nullopt;
+  });
 }
 
 IndexReader::DocumentText IndexReader::text(docid_t docid) const {
-  const docid_t group = docid / texts_per_block;
-  const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
-  if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
-  const std::string what = name() + ": section 'texts'";
-  ByteReader header(texts_.bytes(from, to), what);
-  const std::uint64_t size = header.varint();
-  ZstdDecompressor zstd;
-  Bytes raw;
-  zstd.decompress(header.take(header.left()), size, raw, what);
-  ByteReader reader(raw, what);
-  for (docid_t i = docid % texts_per_block; i > 0; --i) {
-    reader.string();
-    reader.string();
-  }
-  DocumentText text;
-  text.url = reader.string();
-  text.title = reader.string();
-  return text;
+  return with_own_errors([&]() -> DocumentText {
+    const docid_t group = docid / texts_per_block;
+    const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
+    if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
+    const std::string what = name() + ": section 'texts'";
+    ByteReader header(texts_.bytes(from, to), what);
+    const std::uint64_t size = header.varint();
+    ZstdDecompressor zstd;
+    Bytes raw;
+    zstd.decompress(header.take(header.left()), size, raw, what);
+    ByteReader reader(raw, what);
+    for (docid_t i = docid % texts_per_block; i > 0; --i) {
+      reader.string();
+      reader.string();
+    }
+    DocumentText text;
+    text.url = reader.string();
+    text.title = reader.string();
+    return text;
+  });
 }
 
 }  // namespace quern

@@ -60,9 +60,11 @@ OrderReader OrderReader::open(const std::string& path) {
   return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order, order_version)); });
 }
 
-OrderReader::OrderReader(ContainerReader container)
+OrderReader::OrderReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(OrderManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
+} catch (...) {
+  throw_own_error();
 }
 
 void OrderReader::check_belongs_to(const CollectionReader& collection) const {

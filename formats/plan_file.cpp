@@ -101,8 +101,11 @@ PlanReader PlanReader::open(const std::string& path) {
   return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan, plan_version)); });
 }
 
-PlanReader::PlanReader(ContainerReader container)
-    : container_(std::move(container)), manifest_(PlanManifest::from_json(container_.manifest(), container_.name())) {}
+PlanReader::PlanReader(ContainerReader container) try
+    : container_(std::move(container)), manifest_(PlanManifest::from_json(container_.manifest(), container_.name())) {
+} catch (...) {
+  throw_own_error();
+}
 
 void PlanReader::check_belongs_to(const IndexReader& index) const {
   if (manifest_.index_hash != hash_text(index.container().content_hash())) {
@@ -113,26 +116,28 @@ void PlanReader::check_belongs_to(const IndexReader& index) const {
 }
 
 CachePlan PlanReader::load() const {
-  const auto terms = container_.load_array<term_t>("terms", manifest_.lists);
-  const auto blocks = container_.load_array<std::uint32_t>("blocks", manifest_.lists);
-  const auto bytes = container_.load_array<std::uint64_t>("bytes", manifest_.lists);
-  CachePlan plan;
-  plan.manifest = manifest_;
-  plan.lists.reserve(terms.size());
-  // Terms rise, so that there are fewer than 2^32 lists and the sum of their blocks stays below 2^64; that of the bytes
-  // need not.
-  std::uint64_t sum_of_blocks = 0, bytes_left = manifest_.cached_bytes;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not rise");
-    if (blocks[i] == 0) container_.fail("blocks", "holds a list without blocks");
-    if (bytes[i] > bytes_left) container_.fail("bytes", "has another sum than the manifest says");
-    sum_of_blocks += blocks[i];
-    bytes_left -= bytes[i];
-    plan.lists.push_back({terms[i], blocks[i], bytes[i]});
-  }
-  if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "has another sum than the manifest says");
-  if (bytes_left > 0) container_.fail("bytes", "has another sum than the manifest says");
-  return plan;
+  return with_own_errors([&]() -> CachePlan {
+    const auto terms = container_.load_array<term_t>("terms", manifest_.lists);
+    const auto blocks = container_.load_array<std::uint32_t>("blocks", manifest_.lists);
+    const auto bytes = container_.load_array<std::uint64_t>("bytes", manifest_.lists);
+    CachePlan plan;
+    plan.manifest = manifest_;
+    plan.lists.reserve(terms.size());
+    // Terms rise, so that there are fewer than 2^32 lists and the sum of their blocks stays below 2^64; that of the
+    // bytes need not.
+    std::uint64_t sum_of_blocks = 0, bytes_left = manifest_.cached_bytes;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not rise");
+      if (blocks[i] == 0) container_.fail("blocks", "holds a list without blocks");
+      if (bytes[i] > bytes_left) container_.fail("bytes", "has another sum than the manifest says");
+      sum_of_blocks += blocks[i];
+      bytes_left -= bytes[i];
+      plan.lists.push_back({terms[i], blocks[i], bytes[i]});
+    }
+    if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "has another sum than the manifest says");
+    if (bytes_left > 0) container_.fail("bytes", "has another sum than the manifest says");
+    return plan;
+  });
 }
 
 CachePlan PlanReader::load_for(const IndexReader& index) const {

@@ -7,6 +7,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
@@ -159,22 +160,24 @@ const RunFormat& run_format_named(std::string_view name) {
 }
 
 std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name) {
-  std::vector<RunLine> run;
-  LineReader lines(without_byte_order_mark(bytes));
-  for (std::string_view line; lines.next(line);) {
-    RunLine& entry = run.emplace_back();
-    entry.qid = next_word(line);
-    next_word(line);
-    entry.docno = next_word(line);
-    const std::string_view rank = next_word(line), score = next_word(line);
-    entry.tag = next_word(line);
-    if (entry.tag.empty()) fail_at_line(name, lines.number(), "is not \"qid Q0 docno rank score tag\"");
-    if (!read_number(rank, entry.rank))
-      fail_at_line(name, lines.number(), "the fourth column, the rank, is not a number");
-    if (!read_score(score, entry.score))
-      fail_at_line(name, lines.number(), "the fifth column, the score, is not a number");
-  }
-  return run;
+  return with_own_errors([&]() -> std::vector<RunLine> {
+    std::vector<RunLine> run;
+    LineReader lines(without_byte_order_mark(bytes));
+    for (std::string_view line; lines.next(line);) {
+      RunLine& entry = run.emplace_back();
+      entry.qid = next_word(line);
+      next_word(line);
+      entry.docno = next_word(line);
+      const std::string_view rank = next_word(line), score = next_word(line);
+      entry.tag = next_word(line);
+      if (entry.tag.empty()) fail_at_line(name, lines.number(), "is not \"qid Q0 docno rank score tag\"");
+      if (!read_number(rank, entry.rank))
+        fail_at_line(name, lines.number(), "the fourth column, the rank, is not a number");
+      if (!read_score(score, entry.score))
+        fail_at_line(name, lines.number(), "the fifth column, the score, is not a number");
+    }
+    return run;
+  });
 }
 
 }  // namespace quern

@@ -56,7 +56,7 @@ class IndexBuilder {
         order_(order),
         order_options_(order_options),
         resources_(resources),
-        assembly_({tables_of(collection, num_scores(order)), options, resources, out}) {}
+        assembly_({tables_of(collection, num_scores(order)), options, resources, out, collection.name()}) {}
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");

@@ -61,7 +61,7 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
   progress.start("lists", expected_postings, "postings");
   const std::vector<float> constants = this->constants(lengths, statistics);
   const EncodingContext context{&codec_named(options.codec), options.codec_options,
-                                static_cast<docid_t>(plan_.tables.documents), constants};
+                                static_cast<docid_t>(plan_.tables.documents), constants, plan_.source};
   IndexManifest counts;
   counts.statistics = statistics;
   std::optional<ImpactSections> impacts;

@@ -32,6 +32,7 @@ struct AssemblyPlan {
   const BuildOptions& options;
   const Resources& resources;
   File& out;
+  std::string source = {};  ///< what the lists come from, for messages
 
   /// What is left of the budget for sorting, merging and encoding.
   std::uint64_t working_bytes() const { return resources.memory_bytes - tables.bytes(); }

@@ -1,11 +1,14 @@
 #include "quern/index/list_encoder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {
@@ -77,15 +80,24 @@ EncodedList EncodedBatch::list(const Item& item) const {
 ListEncoding::ListEncoding(const EncodingContext& context)
     : context_(context), encoder_(context.codec->make_encoder(context.options)) {}
 
-ListEncoding::CodedValues ListEncoding::add_values(std::span<const docid_t> docids, std::span<const freq_t> freqs,
-                                                   docid_t before) {
+void ListEncoding::fail_to_rise(term_t term) const {
+  throw CorruptFile(fmt::format("{}: a document comes twice in the list of term {}", context_.source, term));
+}
+
+ListEncoding::CodedValues ListEncoding::add_values(term_t term, std::span<const docid_t> docids,
+                                                   std::span<const freq_t> freqs, docid_t before) {
   const std::size_t first = gaps_.size(), n = docids.size();
   gaps_.resize(first + n);
   freqs_less_one_.resize(first + n);
   std::uint32_t* const gaps = gaps_.data() + first;
   std::uint32_t* const less_one = freqs_less_one_.data() + first;
   gaps[0] = docids[0] - before - 1;
-  for (std::size_t i = 1; i < n; ++i) gaps[i] = docids[i] - docids[i - 1] - 1;
+  std::uint32_t falls = before != end_docid && docids[0] <= before;
+  for (std::size_t i = 1; i < n; ++i) {
+    gaps[i] = docids[i] - docids[i - 1] - 1;
+    falls |= docids[i] <= docids[i - 1];
+  }
+  if (falls != 0) fail_to_rise(term);
   for (std::size_t i = 0; i < n; ++i) less_one[i] = freqs[i] - 1;
   return {{gaps, n}, {less_one, n}};
 }
@@ -112,6 +124,7 @@ void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedB
   docids_.clear();
   freqs_.clear();
   for (const Posting& posting : postings) {
+    if (!docids_.empty() && posting.docid <= docids_.back()) fail_to_rise(posting.term);
     docids_.push_back(posting.docid);
     freqs_.push_back(posting.freq);
     item.cf += posting.freq;
@@ -157,7 +170,7 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
   docid_t before = end_docid;  // -1
   for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
     if (!keep) forget_values();
-    const CodedValues values = add_values(docids, freqs, before);
+    const CodedValues values = add_values(term, docids, freqs, before);
     before = docids.back();
     item.cf = std::accumulate(freqs.begin(), freqs.end(), item.cf);
     const float max_impact = add_impacts(docids, freqs);
@@ -181,7 +194,7 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
     before = end_docid;
     for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
       forget_values();
-      put_block(add_values(docids, freqs, before), item, has_rows, out);
+      put_block(add_values(term, docids, freqs, before), item, has_rows, out);
       before = docids.back();
     });
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "quern/codec/codec.hpp"
@@ -49,9 +50,11 @@ struct EncodingContext {
   CodecOptions options;
   docid_t num_documents = 0;
   std::span<const float> constants;  ///< K_d of each docID
+  std::string_view source = {};      ///< what the lists come from, for messages
 };
 
-/// Encodes lists: postings by the codec, block rows, upper bounds. For one thread at a time.
+/// Encodes lists: postings by the codec, block rows, upper bounds. Throws CorruptFile unless the docIDs of each list
+/// rise. For one thread at a time.
 class ListEncoding {
  public:
   explicit ListEncoding(const EncodingContext& context);
@@ -75,8 +78,9 @@ class ListEncoding {
   void encode_long_list(const LongList& list, EncodedBatch& out);
   /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
+  [[noreturn]] void fail_to_rise(term_t term) const;
   /// Appends the block's values to the kept ones. `before` is the last docID of the block before.
-  CodedValues add_values(std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t before);
+  CodedValues add_values(term_t term, std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t before);
   void forget_values();
   void put_block(const CodedValues& values, EncodedBatch::Item& item, bool has_rows, EncodedBatch& out);
 

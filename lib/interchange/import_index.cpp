@@ -49,7 +49,8 @@ class IndexImport : public InvertedSink {
 
   void begin(const InvertedCounts& counts) override {
     counts_ = counts;
-    assembly_ = std::make_unique<IndexAssembly>(AssemblyPlan{{counts.documents}, options_.build, resources_, out_});
+    assembly_ = std::make_unique<IndexAssembly>(
+        AssemblyPlan{{counts.documents}, options_.build, resources_, out_, options_.source});
     documents_.emplace(assembly_->plan());
     lists_.emplace(options_.source, resources_.tmp_folder, assembly_->working_bytes() / 4);
     sums_.resize(counts.documents);

@@ -164,6 +164,14 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+AtomicOutput AtomicOutput::file(const std::string& path, bool force) {
+  return with_own_errors([&] { return AtomicOutput(path, {}, force); });
+}
+
+AtomicOutput AtomicOutput::folder(const std::string& path, const std::string& member, bool force) {
+  return with_own_errors([&] { return AtomicOutput(path, member, force); });
+}
+
 AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
     : path_(std::move(path)), member_(std::move(member)), force_(force) {
   with_own_errors([&] {

@@ -17,11 +17,9 @@ class AtomicOutput {
  public:
   /// Throws InvalidArgument if `path` is a folder, or exists and `force` is not set; IoError if its folder can't be
   /// written.
-  static AtomicOutput file(const std::string& path, bool force) { return AtomicOutput(path, {}, force); }
+  static AtomicOutput file(const std::string& path, bool force);
   /// A folder that contains `member`. With `force` it replaces a folder that contains nothing else, never any other.
-  static AtomicOutput folder(const std::string& path, const std::string& member, bool force) {
-    return AtomicOutput(path, member, force);
-  }
+  static AtomicOutput folder(const std::string& path, const std::string& member, bool force);
   ~AtomicOutput();
   AtomicOutput(const AtomicOutput&) = delete;
   AtomicOutput& operator=(const AtomicOutput&) = delete;

@@ -24,7 +24,11 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/query_file.hpp"
+#include "quern/formats/queries/run_file.hpp"
+#include "quern/formats/tables/document_tables.hpp"
+#include "quern/formats/tables/measured_points.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/interchange/import_index.hpp"
@@ -135,6 +139,8 @@ class EntryPoints {
             {"order by url", [this] { write_order_by(OrderBy::url); }},
             {"build", [this] { build(); }},
             {"verify", [this] { verify(); }},
+            {"read a collection", [this] { read_collection(); }},
+            {"look up in an index", [this] { look_up(); }},
             {"query engine", [this] { search(); }},
             {"intersect", [this] { intersect(); }},
             {"plan", [this] { plan(); }},
@@ -142,6 +148,8 @@ class EntryPoints {
             {"export and import ciff", [this] { exchange("ciff"); }},
             {"export and import ds2i", [this] { exchange("ds2i"); }},
             {"read queries", [] { parse_queries("1\tmill\n2\twater wheel\n", QueryFormat::automatic, "log"); }},
+            {"read tables", [this] { read_tables(); }},
+            {"output of a long name", [this] { write_long_name(); }},
             {"synth index", [this] { synthesize(); }},
             {"synth corpus", [this] { synthesize_corpus(); }}};
   }
@@ -200,6 +208,51 @@ class EntryPoints {
     const IndexReader reader = index();
     reader.container().verify(resources_);
     verify_index(reader, resources_);
+  }
+
+  void read_collection() {
+    const CollectionReader from = collection();
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < from.num_chunks(); ++chunk) {
+      from.documents(chunk, buffers);
+      from.forward(chunk, buffers);
+      from.links(chunk, buffers, [](std::uint32_t, std::string_view, std::string_view) {});
+    }
+    from.lengths();
+  }
+
+  void look_up() {
+    const IndexReader reader = index();
+    for (std::uint64_t block = 0; block < reader.num_lexicon_blocks(); ++block)
+      reader.for_each_list(block, [](std::string_view, const PostingList&) {});
+    for (const std::string_view term : {"mill", "unknown"}) reader.find(term);
+    for (term_t number = 0; number < reader.manifest().terms; ++number) {
+      reader.list(number);
+      reader.term(number);
+    }
+    for (docid_t docid = 0; docid < reader.num_documents(); ++docid) {
+      reader.find_docno(reader.docno(docid));
+      reader.text(docid);
+    }
+    reader.check_document_scores();
+    kind_of_file("index");
+  }
+
+  void read_tables() const {
+    const auto source = [this](const char* text) {
+      const OwnWork own;
+      return ByteSource::of_memory(long_name_, text);
+    };
+    read_links(*source("http://a.example/first\thttp://a.example/second\n"), [](std::string_view, std::string_view) {});
+    read_scores(*source("http://a.example/first 0.5\n"), [](const ScoreLine&) {});
+    parse_measured_points("c,1,2\nt,1,2\ndq,1,2\n", long_name_);
+    parse_run("1 Q0 a-docno-that-is-too-long-for-a-small-text 1 2.5 tag\n", long_name_);
+    parse_qrels("1 0 a-docno-that-is-too-long-for-a-small-text 1\n", long_name_);
+  }
+
+  void write_long_name() const {
+    AtomicOutput out = AtomicOutput::file(long_name_, true);
+    out.commit();
   }
 
   void search() {
@@ -268,6 +321,7 @@ class EntryPoints {
 
   TemporaryFolder folder_;
   Resources resources_;
+  const std::string long_name_ = "a name that is too long for a text without an allocation";
   const std::string corpus_ = folder_.write("corpus.trecweb", small_trecweb);
 };
 
