@@ -69,7 +69,7 @@ ResultTransfer transfer_named(const std::string& name) {
 void add_gpu_option(CLI::App& command, unsigned& gpu) {
   command.add_option("--gpu", gpu, "Number of the (first) GPU, counted from 0 in the list of quern --version")
       ->type_name("N")
-      ->check(range_validator(0u, 1023u))
+      ->check(range_validator(0u, gpu::max_gpus))
       ->capture_default_str();
 }
 
@@ -93,7 +93,7 @@ void add_gpus_option(CLI::App& command, unsigned& gpus) {
 void add_batch_option(CLI::App& command, std::size_t& queries) {
   command.add_option("--batch", queries, "Largest batch of queries that a GPU answers together")
       ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
       ->capture_default_str();
 }
 

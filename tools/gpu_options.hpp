@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/intersection/gpu_intersection.hpp"

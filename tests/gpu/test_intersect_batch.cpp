@@ -118,12 +118,12 @@ TEST_CASE("GPU methods are found by name, and refuse transfers that they do not 
   for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
     CHECK(&gpu_intersection_method_named(method.name) == &method);
     GpuIntersectionOptions options;
-    CHECK_NOTHROW(check_transfer(method, options));
+    CHECK_NOTHROW(check_intersection_options(method, options));
     options.transfer = ResultTransfer::single;
     if (method.any_transfer)
-      CHECK_NOTHROW(check_transfer(method, options));
+      CHECK_NOTHROW(check_intersection_options(method, options));
     else
-      CHECK_THROWS_AS(check_transfer(method, options), InvalidArgument);
+      CHECK_THROWS_AS(check_intersection_options(method, options), InvalidArgument);
   }
   CHECK_THROWS_WITH(gpu_intersection_method_named("galloping"), Catch::Contains("adaptive, block-skipping"));
 }

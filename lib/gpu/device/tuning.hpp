@@ -5,6 +5,9 @@
 /// Constants that affect speed, and the trade-off of each.
 namespace quern::gpu {
 
+/// Limits of options: queries of a batch, and numbers of GPUs.
+inline constexpr std::size_t max_batch_queries = 65535;
+inline constexpr unsigned max_gpus = 1023;
 /// DocIDs per range, whose sums of units (2 bytes each) are in shared memory. With larger ranges there are fewer of
 /// them; with smaller ones, more thread blocks run on a multiprocessor. At most 65,536.
 inline constexpr std::uint32_t range_documents = 16384;

@@ -1,10 +1,13 @@
 #include "quern/gpu/engine/gpu_engine.hpp"
 
+#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "quern/core/check_range.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
@@ -21,20 +24,50 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
+const GpuOptions& checked(const GpuOptions& options) {
+  check_gpu_options(options);
+  return options;
+}
+
+void check_batch(std::size_t queries) { check_range("queries per batch", queries, 1, gpu::max_batch_queries); }
+
+void check_partitions(const gpu::StrategyOptions& options) {
+  if (!gpu::are_partitions(options.partitions))
+    throw InvalidArgument(fmt::format("partitions must be a multiple of {} from {} to {}, not {}", gpu::min_partitions,
+                                      gpu::min_partitions, gpu::max_partitions, options.partitions));
+}
+
 }  // namespace
 
-GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress)
+void check_gpu_options(const GpuOptions& options) {
+  check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
+  check_range("GPUs", options.gpus, 0, gpu::max_gpus);
+  check_batch(options.batch_queries);
+  check_partitions(options.strategy_options);
+}
+
+GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress) try
     : engine_(engine),
-      options_(options),
+      options_(checked(options)),
       analyzers_([&engine] { return engine.make_analyzer(); }),
       shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
               [&](unsigned gpu, Progress& all) {
                 return std::make_unique<RankingShare>(engine, gpu, *options.strategy, options.strategy_options, all);
               }),
-      used_(shares_.size()) {}
+      used_(shares_.size()) {
+} catch (...) {
+  throw_own_error();
+}
+
+void GpuEngine::set_batch_queries(std::size_t queries) {
+  check_batch(queries);
+  options_.batch_queries = queries;
+}
 
 void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
-  shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); });
+  check_partitions(options);
+  with_own_errors(
+      [&] { shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); }); });
 }
 
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
@@ -55,31 +88,34 @@ std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts
 std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::string_view> texts,
                                                            const QueryAlgorithm& algorithm, std::size_t k,
                                                            GpuStatistics* statistics) {
-  GpuStatistics counted;
-  counted.queries = texts.size();
-  const auto started = WallClock::now();
-  std::vector<GpuQuery> queries = prepare(texts, algorithm, k);
-  counted.prepare_us += us_since(started);
+  check_range("k", k, 1, end_docid);
+  return with_own_errors([&]() -> std::vector<std::vector<ScoredDocument>> {
+    GpuStatistics counted;
+    counted.queries = texts.size();
+    const auto started = WallClock::now();
+    std::vector<GpuQuery> queries = prepare(texts, algorithm, k);
+    counted.prepare_us += us_since(started);
 
-  if (algorithm.matching == Matching::all_else_any) {
-    answer(queries, {true, gpu::Pruning::none, k}, counted);
-    for (GpuQuery& query : queries)
-      if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
-    answer(queries, {false, pruning_of(algorithm, engine_), k}, counted);
-  } else {
-    const bool intersect = algorithm.matching == Matching::all;
-    answer(queries, {intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_), k}, counted);
-  }
+    if (algorithm.matching == Matching::all_else_any) {
+      answer(queries, {true, gpu::Pruning::none, k}, counted);
+      for (GpuQuery& query : queries)
+        if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
+      answer(queries, {false, pruning_of(algorithm, engine_), k}, counted);
+    } else {
+      const bool intersect = algorithm.matching == Matching::all;
+      answer(queries, {intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_), k}, counted);
+    }
 
-  answer_on_cpu(texts, queries, algorithm, k);
-  for (const GpuQuery& query : queries) counted.on_cpu += query.on_cpu;
-  std::vector<std::vector<ScoredDocument>> results(texts.size());
-  gpu::in_parallel(queries.size(), [&](std::size_t i) {
-    results[i] = std::move(queries[i].documents);
-    queries[i] = {};  // freed here, in parallel: that takes as long as finding the lists
+    answer_on_cpu(texts, queries, algorithm, k);
+    for (const GpuQuery& query : queries) counted.on_cpu += query.on_cpu;
+    std::vector<std::vector<ScoredDocument>> results(texts.size());
+    gpu::in_parallel(queries.size(), [&](std::size_t i) {
+      results[i] = std::move(queries[i].documents);
+      queries[i] = {};  // freed here, in parallel: that takes as long as finding the lists
+    });
+    if (statistics) *statistics = std::move(counted);
+    return results;
   });
-  if (statistics) *statistics = std::move(counted);
-  return results;
 }
 
 void GpuEngine::answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,

@@ -20,22 +20,26 @@ struct GpuOptions {
   gpu::StrategyOptions strategy_options = {};
 };
 
+/// Throws InvalidArgument if a number is out of its range.
+void check_gpu_options(const GpuOptions& options);
+
 /// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU has the whole
 /// index and a host thread that takes batches from a common queue. A GPU that fails is not used again, and the others
 /// answer its queries; if it was the last one, search() throws its error. Not thread-safe.
 class GpuEngine {
  public:
   /// Copies the index to all GPUs at the same time. Throws CudaError if there is no GPU or one has too little memory;
-  /// InvalidArgument if there are fewer GPUs than asked for, or if GPUs can't decode the index's codec.
+  /// InvalidArgument if there are fewer GPUs than asked for, if an option is out of its range, or if GPUs can't decode
+  /// the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
 
   /// The k best documents of each query, best first. Throws CudaError if no GPU is left, CorruptFile if lists don't
-  /// decode.
+  /// decode, InvalidArgument if k is 0.
   std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,
                                                   const QueryAlgorithm& algorithm, std::size_t k,
                                                   GpuStatistics* statistics = nullptr);
   /// Sets the maximum queries per batch.
-  void set_batch_queries(std::size_t queries) { options_.batch_queries = queries; }
+  void set_batch_queries(std::size_t queries);
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
   /// be set.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);

@@ -4,23 +4,27 @@
 #include <memory>
 #include <thread>
 
+#include "quern/core/own_errors.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern {
 namespace {
 
 const GpuIntersectionMethod& checked(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
-  check_transfer(method, options);
+  check_intersection_options(method, options);
   return method;
 }
 
 }  // namespace
 
 GpuIntersection::GpuIntersection(const IndexReader& index, const GpuIntersectionMethod& method,
-                                 const GpuIntersectionOptions& options, Progress& progress)
+                                 const GpuIntersectionOptions& options, Progress& progress) try
     : context_(index, checked(method, options), options),
       shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
-              [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectShare>(context_, gpu, all); }) {}
+              [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectShare>(context_, gpu, all); }) {
+} catch (...) {
+  throw_own_error();
+}
 
 void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options,
                           bool keep_unpacked) {
@@ -32,21 +36,23 @@ void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersec
 
 void GpuIntersection::run(std::span<const std::string_view> texts, const Take& take,
                           GpuIntersectionStatistics* statistics) {
-  GpuIntersectionStatistics counted;
-  counted.queries = texts.size();
-  const std::vector<IntersectionQuery*> queries = in_order(texts, counted.prepare_us);
-  const std::size_t gpus =
-      context_.options.gpus == 0 ? shares_.size() : std::min<std::size_t>(context_.options.gpus, shares_.size());
-  std::size_t batch = context_.options.batch_queries;
-  if (const std::size_t batches = gpus * gpu::batches_per_gpu; gpus > 1)
-    batch = std::min(batch, (queries.size() + batches - 1) / batches);
-  Queue queue(queries, {batch});
-  const std::size_t busy = batch == 0 ? 0 : std::min(gpus, (queries.size() + batch - 1) / batch);
-  if (busy > 1)
-    run_in_threads(queue, queries, busy, take, counted);
-  else
-    run_here(queue, take, counted);
-  if (statistics) *statistics = std::move(counted);
+  with_own_errors([&] {
+    GpuIntersectionStatistics counted;
+    counted.queries = texts.size();
+    const std::vector<IntersectionQuery*> queries = in_order(texts, counted.prepare_us);
+    const std::size_t gpus =
+        context_.options.gpus == 0 ? shares_.size() : std::min<std::size_t>(context_.options.gpus, shares_.size());
+    std::size_t batch = context_.options.batch_queries;
+    if (const std::size_t batches = gpus * gpu::batches_per_gpu; gpus > 1)
+      batch = std::min(batch, (queries.size() + batches - 1) / batches);
+    Queue queue(queries, {batch});
+    const std::size_t busy = batch == 0 ? 0 : std::min(gpus, (queries.size() + batch - 1) / batch);
+    if (busy > 1)
+      run_in_threads(queue, queries, busy, take, counted);
+    else
+      run_here(queue, take, counted);
+    if (statistics) *statistics = std::move(counted);
+  });
 }
 
 std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const std::string_view> texts, double& prepare_us) {

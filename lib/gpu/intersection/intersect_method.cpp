@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/named.hpp"
+#include "quern/gpu/device/tuning.hpp"
 
 namespace quern {
 
@@ -32,7 +34,11 @@ const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name
   return find_named(all_gpu_intersection_methods(), name, "GPU method of intersection");
 }
 
-void check_transfer(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
+void check_intersection_options(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
+  check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
+  check_range("GPUs", options.gpus, 0, gpu::max_gpus);
+  check_range("queries per batch", options.batch_queries, 1, gpu::max_batch_queries);
+  check_range("levels", options.levels, 0, gpu::max_merge_find_levels);
   if (!method.any_transfer && options.transfer.value_or(ResultTransfer::packed) != ResultTransfer::packed)
     throw InvalidArgument(std::string(method.name) + " packs its results on the GPU, and transfers them no other way");
 }

@@ -64,8 +64,8 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods();
 /// Throws InvalidArgument, with all names, if no method has this name.
 const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name);
 
-/// Throws InvalidArgument if the method can't transfer results that way.
-void check_transfer(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options);
+/// Throws InvalidArgument if a number is out of its range, or if the method can't transfer results that way.
+void check_intersection_options(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options);
 
 /// The bucket of a query (Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection, ISPAN 2009,
 /// section IV) by the length of its shortest list: ten buckets of 1,000, then ten of 10,000; longer ones are in the

@@ -179,6 +179,7 @@ class GroupBench {
 
 std::vector<DecodeFigures> measure_decoding(const IndexReader& index, const DecodeBenchOptions& options,
                                             Progress& progress) {
+  check_decode_options(options);
   const QueryEngine engine(index, {});
   const DeviceIndex device_index(engine, options.gpu, progress);
   std::vector<DecodeFigures> figures;

@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/gpu/device/tuning.hpp"
 
 /// Measures how fast a GPU decodes posting lists to its memory. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
@@ -19,6 +21,13 @@ struct DecodeBenchOptions {
   std::uint64_t max_postings = std::uint64_t{1} << 31;  ///< per group; further lists are left out
   unsigned repeats = 7;
 };
+
+/// Throws InvalidArgument if a number is out of its range.
+inline void check_decode_options(const DecodeBenchOptions& options) {
+  check_range("the number of the GPU", options.gpu, 0, max_gpus);
+  check_range("postings", options.max_postings, 1, std::uint64_t{1} << 40);
+  check_range("repeats", options.repeats, 1, 1000);
+}
 
 struct DecodeFigures {
   ListLengths lengths;

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/measure/gpu/energy_meter.hpp"
 #include "quern/measure/measurement.hpp"
 #include "quern/measure/query_bench.hpp"
@@ -171,10 +175,24 @@ class GpuBench {
 
 }  // namespace
 
+void check_gpu_bench_options(const GpuBenchOptions& options) {
+  GpuOptions gpu;
+  gpu.gpu = options.gpu;
+  gpu.strategy_options = options.strategy_options;
+  check_gpu_options(gpu);
+  for (const std::size_t gpus : options.gpus) check_range("GPUs", gpus, 0, gpu::max_gpus);
+  for (const std::size_t k : options.ks) check_range("k", k, 1, end_docid);
+  for (const std::size_t batch : options.batches) check_range("queries per batch", batch, 1, gpu::max_batch_queries);
+  check_range("threads", options.threads, 1, max_threads);
+  check_range("repeats", options.repeats, 1, 1000);
+}
+
 std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress) {
+  check_gpu_bench_options(options);
+  if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
   GpuBench bench(engine, texts, options, progress);
   std::vector<GpuBenchFigures> all;
   for (const QueryAlgorithm* algorithm : algorithms) {

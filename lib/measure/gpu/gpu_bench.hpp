@@ -22,6 +22,9 @@ struct GpuBenchOptions {
   bool cpu = true;  ///< measure the CPU too; results are compared in any case
 };
 
+/// Throws InvalidArgument if a number is out of its range.
+void check_gpu_bench_options(const GpuBenchOptions& options);
+
 /// Maximum number of queries for batches of 1.
 inline constexpr std::size_t max_single_queries = 2000;
 

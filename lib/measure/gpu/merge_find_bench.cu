@@ -88,6 +88,7 @@ class Lists {
 
 std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures> lengths,
                                                  const MergeFindBenchOptions& options, Progress& progress) {
+  check_merge_find_options(options);
   CUDA_CHECK(cudaSetDevice(static_cast<int>(options.gpu)));
   std::vector<MergeFindFigures> all(lengths.begin(), lengths.end());
   progress.start("find", all.size(), "pairs of lists");

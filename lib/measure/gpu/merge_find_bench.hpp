@@ -3,7 +3,9 @@
 #include <span>
 #include <vector>
 
+#include "quern/core/check_range.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/gpu/device/tuning.hpp"
 
 /// Measures how fast a GPU finds the elements of a rising list in another, both decoded: figure 6 of Ding, He, Yan,
 /// Suel: Using Graphics Processors for High Performance IR Query Processing (WWW 2009). Declared without CUDA, as
@@ -15,6 +17,12 @@ struct MergeFindBenchOptions {
   unsigned repeats = 7;
   std::uint64_t seed = 1;
 };
+
+/// Throws InvalidArgument if a number is out of its range.
+inline void check_merge_find_options(const MergeFindBenchOptions& options) {
+  check_range("the number of the GPU", options.gpu, 0, max_gpus);
+  check_range("repeats", options.repeats, 1, 1000);
+}
 
 /// The lengths of two lists, the one whose elements are looked up first, and the times.
 struct MergeFindFigures {

@@ -5,8 +5,11 @@
 #include <thread>
 #include <vector>
 
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/query/batch_collector.hpp"
 
 namespace quern {
@@ -58,8 +61,17 @@ class Sender {
 
 }  // namespace
 
+void check_stream_options(const StreamOptions& options) {
+  check_range("queries per second", options.queries_per_second, 1e-3, 1e9);
+  check_range("queries per batch", options.max_queries, 1, gpu::max_batch_queries);
+  check_range("the longest wait in us", static_cast<double>(options.wait.count()), 0, 1e12);
+  check_range("seconds", options.seconds, 0, 1e4);
+}
+
 StreamFigures measure_stream(GpuEngine& gpu, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                              std::size_t k, const StreamOptions& options) {
+  check_stream_options(options);
+  if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
   gpu.set_batch_queries(options.max_queries);
   gpu.search(texts.first(std::min(texts.size(), options.max_queries)), algorithm, k);
   StreamFigures figures;

@@ -13,7 +13,7 @@ struct StreamOptions {
   double queries_per_second = 10000;     ///< on average: a Poisson stream
   std::size_t max_queries = 1024;        ///< per batch
   std::chrono::microseconds wait{1000};  ///< maximum waiting time of a batch's first query
-  double seconds = 2;                    ///< length of the stream
+  double seconds = 2;                    ///< length of the stream, at most 10,000
   std::uint64_t seed = 1;
 };
 
@@ -23,8 +23,12 @@ struct StreamFigures {
   LatencySummary response_us;     ///< from a query's arrival in the stream to the answer of its batch
 };
 
+/// Throws InvalidArgument if a number is out of its range or none.
+void check_stream_options(const StreamOptions& options);
+
 /// Sends a Poisson stream of the queries, repeated as needed, through a BatchCollector to GPUs. If the stream is faster
-/// than the GPUs, response times grow with its length. Throws as GpuEngine::search() does.
+/// than the GPUs, response times grow with its length. Throws as GpuEngine::search() does, and
+/// InvalidArgument without queries or for an option out of its range.
 StreamFigures measure_stream(GpuEngine& gpu, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                              std::size_t k, const StreamOptions& options);
 

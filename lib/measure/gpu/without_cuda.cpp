@@ -13,9 +13,13 @@ namespace {
 
 namespace gpu {
 
-std::vector<DecodeFigures> measure_decoding(const IndexReader&, const DecodeBenchOptions&, Progress&) { fail(); }
-std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures>, const MergeFindBenchOptions&,
-                                                 Progress&) {
+std::vector<DecodeFigures> measure_decoding(const IndexReader&, const DecodeBenchOptions& options, Progress&) {
+  check_decode_options(options);
+  fail();
+}
+std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigures>,
+                                                 const MergeFindBenchOptions& options, Progress&) {
+  check_merge_find_options(options);
   fail();
 }
 
