@@ -82,6 +82,15 @@ CLI::Validator budget_validator() {
           ""};
 }
 
+CLI::Validator max_admission_validator() {
+  return {[](std::string& text) -> std::string {
+            double share = 0;
+            if (read_number(text, share) && share > 0 && share <= 1) return {};
+            return fmt::format("'{}' is not a number above 0, and at most 1", text);
+          },
+          ""};
+}
+
 std::uint64_t parse_budget(const std::string& text, std::uint64_t whole) {
   const auto percent = percentage(text);
   if (!percent) return parse_size(text);

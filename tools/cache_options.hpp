@@ -31,6 +31,8 @@ void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine)
 
 /// A size such as 64M or a share such as 10%: anything else is a usage error.
 CLI::Validator budget_validator();
+/// A share of a list, above 0 and at most 1: anything else is a usage error.
+CLI::Validator max_admission_validator();
 /// In bytes; `whole` is 100%.
 std::uint64_t parse_budget(const std::string& text, std::uint64_t whole);
 

@@ -37,8 +37,7 @@ po::variables_map environment() {
                                     }),
               values);
   } catch (const po::error& error) {
-    throw InvalidArgument(
-        fmt::format("environment variables QUERN_THREADS, QUERN_MEMORY and QUERN_TMP: {}", error.what()));
+    throw usage_error(fmt::format("environment variables QUERN_THREADS, QUERN_MEMORY and QUERN_TMP: {}", error.what()));
   }
   return values;
 }
@@ -91,12 +90,15 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   const po::variables_map values = environment();
   Resources resources = default_resources();
   const unsigned threads = setting(values, "threads", options.threads, 0u);
-  if (threads > max_threads) throw InvalidArgument(fmt::format("QUERN_THREADS must be at most {}", max_threads));
+  if (threads > max_threads) throw usage_error(fmt::format("QUERN_THREADS must be at most {}", max_threads));
   if (threads > 0) resources.threads = threads;
   const std::string memory = setting(values, "memory", options.memory, std::string());
-  if (!memory.empty()) resources.memory_bytes = parse_size(memory);
+  if (!memory.empty()) {
+    if (const std::string wrong = size_validator()(memory); !wrong.empty()) throw usage_error("QUERN_MEMORY: " + wrong);
+    resources.memory_bytes = parse_size(memory);
+  }
   constexpr std::uint64_t min_memory = 32 << 20;
-  if (resources.memory_bytes < min_memory) throw InvalidArgument("--memory must be at least 32M");
+  if (resources.memory_bytes < min_memory) throw usage_error("--memory must be at least 32M");
   resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
   if (resources.tmp_folder.empty())
     resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);

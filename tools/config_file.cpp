@@ -59,14 +59,13 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   try {
     return po::parse_config_file(in, description);
   } catch (const po::unknown_option& error) {
-    throw InvalidArgument(
-        fmt::format("{}: line {}: unknown setting '{}'; quern index --help lists the names of options", path,
-                    line_of(text, error.get_option_name()), error.get_option_name()));
+    throw usage_error(fmt::format("{}: line {}: unknown setting '{}'; quern index --help lists the names of options",
+                                  path, line_of(text, error.get_option_name()), error.get_option_name()));
   } catch (const po::invalid_config_file_syntax& error) {
-    throw InvalidArgument(fmt::format("{}: line {}: '{}' is not a setting; write lines such as: codec = rice", path,
-                                      line_of(text, error.tokens()), error.tokens()));
+    throw usage_error(fmt::format("{}: line {}: '{}' is not a setting; write lines such as: codec = rice", path,
+                                  line_of(text, error.tokens()), error.tokens()));
   } catch (const po::error& error) {
-    throw InvalidArgument(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
+    throw usage_error(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
   }
 }
 
@@ -105,7 +104,7 @@ void apply_config_file(CLI::App& command) {
   std::set<std::string> seen;
   for (const po::option& setting : parse(path, text, description).options) {
     if (!seen.insert(setting.string_key).second) {
-      throw InvalidArgument(
+      throw usage_error(
           fmt::format("{}: line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key));
     }
     CLI::Option* option = command.get_option("--" + setting.string_key);
@@ -114,7 +113,7 @@ void apply_config_file(CLI::App& command) {
       for (const std::string& value : setting.value) option->add_result(value);
       option->run_callback();
     } catch (const CLI::ParseError& error) {
-      throw InvalidArgument(fmt::format("{}: line {}: {}", path, line_of(text, setting.string_key), error.what()));
+      throw usage_error(fmt::format("{}: line {}: {}", path, line_of(text, setting.string_key), error.what()));
     }
   }
 }

@@ -26,13 +26,18 @@ void add_query_format_option(CLI::App& command, QueryFormat& format, const std::
 
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-std::vector<Query> read_query_file(const std::string& path, QueryFormat format) {
-  return parse_queries(read_whole(path, max_query_file_bytes), format, source_name(path)).queries;
+std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options) {
+  QueryFile file = parse_queries(read_whole(path, max_query_file_bytes), format, source_name(path));
+  QueryRemarks remarks(options);
+  for (const Query& query : file.queries) remarks.look_at(query.text);
+  say_format(options, path, format, file.format);
+  return std::move(file.queries);
 }
 
-std::vector<Query> read_queries(const QuerySource& source) {
-  if (source.file.empty()) return {{"1", source.text}};
-  return read_query_file(source.file, source.format);
+std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options) {
+  if (!source.file.empty()) return read_query_file(source.file, source.format, options);
+  QueryRemarks(options).look_at(source.text);
+  return {{"1", source.text}};
 }
 
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {

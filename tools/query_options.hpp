@@ -27,9 +27,10 @@ struct QuerySource {
 void add_query_source_options(CLI::App& command, QuerySource& source);
 /// --queries-format alone.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help);
-std::vector<Query> read_queries(const QuerySource& source);
-/// All queries of a file, "-" for standard input.
-std::vector<Query> read_query_file(const std::string& path, QueryFormat format = QueryFormat::automatic);
+/// All queries, with remarks as QueryGroups makes them.
+std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options);
+/// The same of a file, "-" for standard input.
+std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options);
 /// Views of the queries' texts.
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
 /// What messages call a file that may be standard input.

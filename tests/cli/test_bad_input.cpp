@@ -241,7 +241,6 @@ TEST_CASE("files that are not an index, or of another kind, are distinguished", 
   check_failure(run_quern({"query", index, "-q", folder.path("no_topics")}), folder.path("no_topics"));
   check_failure(run_quern({"index", corpus, "-o", folder.path("none/here")}), folder.path("none"));
   check_failure(run_quern({"index", corpus, "-o", folder.path("x"), "--stopwords", folder.path("words")}), "words");
-  check_failure(run_quern({"index", corpus, "-o", folder.path("x"), "--memory", "1M"}), "--memory");
   CHECK_FALSE(std::filesystem::exists(folder.path("x")));
 
   std::string newer = read_file(collection);

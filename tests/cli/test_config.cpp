@@ -60,7 +60,7 @@ TEST_CASE("mistakes in a configuration file are named with their line", "[cli][c
     const std::string config = corpus.folder.write("my.conf", wrong.text);
     const RunOutcome outcome = corpus.make({"--config", config});
     INFO(outcome.err);
-    CHECK(outcome.exit_status == 1);
+    CHECK(outcome.exit_status == 2);
     CHECK(outcome.err.starts_with("quern: error: " + config + ": " + wrong.said));
     CHECK_FALSE(std::filesystem::exists(corpus.index));
   }
@@ -83,10 +83,14 @@ TEST_CASE("the environment sets threads, memory and temporary folder unless file
       corpus.make({"--config", corpus.folder.write("b.conf", "tmp = " + nowhere + "\n"), "--tmp", here}).exit_status ==
       0);
   CHECK(contains(corpus.make({}, with("QUERN_MEMORY", "1M")).err, "32M"));
-  CHECK(corpus.make({}, with("QUERN_MEMORY", "lots")).exit_status == 1);
+  for (const char* wrong : {"lots", "1M", "-1", "nan"})
+    CHECK(corpus.make({}, with("QUERN_MEMORY", wrong)).exit_status == 2);
+  CHECK(contains(corpus.make({}, with("QUERN_MEMORY", "lots")).err, "QUERN_MEMORY"));
+  CHECK(corpus.make({"--memory", "1M"}).exit_status == 2);
   CHECK(corpus.make({"--memory", "64M"}, with("QUERN_MEMORY", "1M")).exit_status == 0);
   CHECK(contains(corpus.make({}, with("QUERN_THREADS", "many")).err, "QUERN_"));
-  CHECK(corpus.make({}, with("QUERN_THREADS", "100000")).exit_status == 1);
+  for (const char* wrong : {"100000", "many", "-1"})
+    CHECK(corpus.make({}, with("QUERN_THREADS", wrong)).exit_status == 2);
   CHECK(corpus.make({"-j", "1"}, with("QUERN_THREADS", "100000")).exit_status == 0);
 }
 

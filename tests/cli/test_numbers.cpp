@@ -7,7 +7,11 @@
 
 #include "quern/cache/throughput_model.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/gpu/intersection/intersect_method.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/measure/gpu/gpu_bench.hpp"
+#include "quern/measure/gpu/merge_find_bench.hpp"
+#include "quern/measure/gpu/stream_bench.hpp"
 #include "quern/order/in_links.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
@@ -85,13 +89,18 @@ TEST_CASE("a configuration file is refused if it is no file, or too large, or ha
   REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
   std::ofstream(folder.path("large")) << "";
   std::filesystem::resize_file(folder.path("large"), std::uintmax_t{2} << 30);
-  for (const std::string& config :
-       {std::string("/dev/zero"), folder.path("fifo"), folder.path("large"), folder.path(""), folder.path("missing"),
-        folder.write("negative.conf", "max-errors = -1\n"), folder.write("nan.conf", "k1 = nan\n"),
-        folder.write("seed.conf", "seed = 18446744073709551616\n")}) {
+  struct Case {
+    std::string config;
+    int exit_status;  ///< what a file holds is part of the usage
+  };
+  for (const auto& [config, exit_status] :
+       {Case{"/dev/zero", 1}, Case{folder.path("fifo"), 1}, Case{folder.path("large"), 1}, Case{folder.path(""), 1},
+        Case{folder.path("missing"), 1}, Case{folder.write("negative.conf", "max-errors = -1\n"), 2},
+        Case{folder.write("nan.conf", "k1 = nan\n"), 2},
+        Case{folder.write("seed.conf", "seed = 18446744073709551616\n"), 2}}) {
     const RunOutcome outcome = run_quern({"index", corpus, "-o", output, "--config", config});
     INFO(outcome.err);
-    CHECK(outcome.exit_status == 1);
+    CHECK(outcome.exit_status == exit_status);
     CHECK(outcome.err.starts_with("quern: error: "));
     CHECK(contains(outcome.err, config));
     CHECK(outcome.seconds < 5);
@@ -128,6 +137,43 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
   for (const unsigned bits : {1u, 3u, 17u, ~0u}) {
     build.quantize_bits = bits;
     CHECK_THROWS_WITH(check_build_options(build), StartsWith("bits of quantized impacts must be from 4 to 16"));
+  }
+  for (const double wrong : {none, most, 0.0, -1.0}) {
+    StreamOptions stream;
+    stream.queries_per_second = wrong;
+    CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("queries per second must be"));
+  }
+  StreamOptions stream;
+  stream.seconds = none;
+  CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("seconds must be from 0 to 10000"));
+  for (const std::size_t batch : {std::size_t{0}, std::size_t{65536}, ~std::size_t{0}}) {
+    GpuOptions gpu;
+    gpu.batch_queries = batch;
+    CHECK_THROWS_WITH(check_gpu_options(gpu), StartsWith("queries per batch must be from 1 to 65535"));
+    GpuIntersectionOptions intersection;
+    intersection.batch_queries = batch;
+    CHECK_THROWS_WITH(check_intersection_options(all_gpu_intersection_methods().front(), intersection),
+                      StartsWith("queries per batch must be from 1 to 65535"));
+    GpuBenchOptions bench;
+    bench.batches.push_back(batch);
+    CHECK_THROWS_WITH(check_gpu_bench_options(bench), StartsWith("queries per batch must be from 1 to 65535"));
+    stream = {};
+    stream.max_queries = batch;
+    CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("queries per batch must be from 1 to 65535"));
+  }
+  for (const unsigned partitions : {0u, 31u, 33u, 544u, ~0u}) {
+    GpuOptions gpu;
+    gpu.strategy_options.partitions = partitions;
+    CHECK_THROWS_WITH(check_gpu_options(gpu), StartsWith("partitions must be a multiple of 32 from 32 to 512"));
+  }
+  // Refused before a GPU is looked for.
+  for (const unsigned repeats : {0u, 1001u}) {
+    NoProgress progress;
+    CHECK_THROWS_WITH(gpu::measure_merge_find({}, {0, repeats}, progress),
+                      StartsWith("repeats must be from 1 to 1000"));
+    GpuBenchOptions bench;
+    bench.repeats = repeats;
+    CHECK_THROWS_WITH(check_gpu_bench_options(bench), StartsWith("repeats must be from 1 to 1000"));
   }
   Resources resources;
   for (const unsigned threads : {0u, max_threads + 1, ~0u}) {

@@ -95,7 +95,7 @@ TEST_CASE("bad logs, budgets and lambdas are refused with different messages", "
   CHECK(tiny.exit_status == 1);
   CHECK(contains(tiny.err, "a share such as 20%"));
   CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "1.5"}).exit_status == 2);
-  CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "0"}).exit_status == 1);
+  CHECK(pages.plan("p", {"--budget", "1M", "--max-admission", "0"}).exit_status == 2);
   CHECK(pages.plan("p", {"--budget", "1M", "--block", "100"}).exit_status == 1);
   CHECK(pages.plan("p", {"--budget", "1M", "--round", "100"}).exit_status == 1);
   const std::string unknown = pages.folder.write("unknown", "1:zzz\n2:yyy xxx\n");

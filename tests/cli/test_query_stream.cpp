@@ -73,7 +73,7 @@ TEST_CASE("a stream must name its format, and errors in it come after the previo
   CHECK(damaged.exit_status == 1);
   CHECK(contains(damaged.out, "7\tM-2\t1"));
   CHECK(contains(damaged.err, "standard input, line 3"));
-  CHECK(run_quern({"query", mill.index, "--query", "mill", "--batch-wait", "1"}).exit_status == 1);
+  CHECK(run_quern({"query", mill.index, "--query", "mill", "--batch-wait", "1"}).exit_status == 2);
   CHECK(mill.stream({"--batch-wait", "-1"}, "").exit_status == 2);
   CHECK(mill.stream({"--gpus", "some"}, "mill\n").exit_status == 2);
 }

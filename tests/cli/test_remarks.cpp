@@ -50,7 +50,11 @@ TEST_CASE("what is not read in queries, and what auto decides, is said once on s
   for (const CommandLine& command :
        {CommandLine{"query", index, "-q", log}, CommandLine{"intersect", index, "-q", log},
         CommandLine{"plan", index, "-q", log, "--budget", "50%", "-o", folder.path("plan")},
-        CommandLine{"simulate", "cache", index, "-q", log, "--plan", folder.path("plan")}}) {
+        CommandLine{"simulate", "cache", index, "-q", log, "--plan", folder.path("plan")},
+        CommandLine{"bench", "query", index, "-q", log, "--repeats", "1"},
+        CommandLine{"bench", "intersect", index, "-q", log, "--repeats", "1"},
+        CommandLine{"bench", "lists", index, "-q", log},
+        CommandLine{"synth", "--df", index, "--docs", "20", "-q", log, "-o", folder.path("synthetic")}}) {
     const RunOutcome outcome = run_quern(command);
     INFO(command.front() << ": " << outcome.err);
     CHECK(outcome.exit_status == 0);
@@ -60,6 +64,7 @@ TEST_CASE("what is not read in queries, and what auto decides, is said once on s
     CHECK(times(outcome.err, "log.txt: read as lines") == 1);
   }
   CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--quiet"}).err, "note"));
+  CHECK_FALSE(contains(run_quern({"bench", "lists", index, "-q", log, "--quiet"}).err, "note"));
   CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--queries-format", "lines"}).err, "log.txt: read as"));
 }
 

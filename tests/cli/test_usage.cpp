@@ -94,6 +94,7 @@ TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
       {{"index", corpus, "-o", "x", "--block-size", "100"}, "block-size"},
       {{"index", corpus, "-o", "x", "--recursion", "5"}, "recursion"},
       {{"index", corpus, "-o", "x", "--memory", "lots"}, "memory"},
+      {{"index", corpus, "-o", "x", "--memory", "1M"}, "--memory must be at least 32M"},
       {{"index", corpus, "-o", "x", "--threads", "0"}, "threads"},
       {{"index", corpus, "-o", "x", "--order", "alphabet"}, "natural"},
       {{"index", corpus, "-o", "x", "--b", "1.5"}, "--b"},

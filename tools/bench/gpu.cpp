@@ -96,7 +96,7 @@ void print_table(const Json& json) {
 void run(const BenchGpuArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
-  const std::vector<Query> queries = read_queries(arguments.queries);
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> texts = texts_of(queries);
   std::vector<const QueryAlgorithm*> algorithms;
   for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
@@ -139,7 +139,7 @@ void add_gpu_bench(CLI::App& bench) {
                    "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times")
       ->type_name("N")
       ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->bench.gpu);

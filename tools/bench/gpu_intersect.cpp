@@ -117,7 +117,7 @@ void run(const BenchGpuIntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   require_gpu(arguments.gpu);
   Json json = {{"bench", "gpu-intersect"}, {"environment", environment_json()}};  // its load is that before the work
-  const std::vector<Query> queries = read_queries(arguments.queries);
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   std::vector<std::string_view> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -156,7 +156,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   command->add_option("--batches", arguments->batches, "Sizes of batches; a row for each")
       ->type_name("N")
       ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
       ->capture_default_str();
   command->add_option("--levels", arguments->levels, "For merge-find: levels of splitters; a row for each")
       ->type_name("N")

@@ -6,6 +6,7 @@
 
 #include "bench/bench.hpp"
 #include "figures.hpp"
+#include "gpu_options.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {
@@ -38,7 +39,7 @@ void print_streams(const Json& json) {
 void run(const BenchGpuStreamArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
-  const std::vector<Query> queries = read_queries(arguments.queries);
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> texts = texts_of(queries);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   const QueryAlgorithm& algorithm = algorithm_named(arguments.algorithm);

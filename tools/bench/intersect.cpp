@@ -77,7 +77,7 @@ void run(BenchIntersectArguments arguments) {
   const Resources resources = make_resources(arguments.common);
   if (arguments.methods.empty()) arguments.methods = names_of(all_intersection_methods());
   Json json = {{"bench", "intersect"}, {"environment", environment_json()}};  // its load is that before the work
-  const std::vector<Query> queries = read_queries(arguments.queries);
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> texts = texts_of(queries);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Intersection> chosen = intersections(arguments, index);

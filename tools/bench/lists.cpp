@@ -15,12 +15,14 @@ namespace {
 struct BenchListsArguments {
   CommonOptions common;
   std::string index, queries;
+  QueryFormat format = QueryFormat::automatic;
 };
 
-std::vector<std::string> query_texts(const std::string& path) {
+std::vector<std::string> query_texts(const BenchListsArguments& arguments) {
   std::vector<std::string> texts;
-  if (path.empty()) return texts;
-  for (Query& query : read_query_file(path)) texts.push_back(std::move(query.text));
+  if (arguments.queries.empty()) return texts;
+  for (Query& query : read_query_file(arguments.queries, arguments.format, arguments.common))
+    texts.push_back(std::move(query.text));
   return texts;
 }
 
@@ -82,7 +84,7 @@ void print_profile(const ListProfile& profile) {
 
 void run(const BenchListsArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
-  const std::vector<std::string> texts = query_texts(arguments.queries);
+  const std::vector<std::string> texts = query_texts(arguments);
   const IndexReader index = IndexReader::open(arguments.index);
   const ListProfile profile = profile_lists(index, texts, resources);
   if (arguments.common.json) return print(profile_json(index, profile).dump(1) + "\n");
@@ -98,6 +100,7 @@ void add_lists_bench(CLI::App& bench) {
   add_index_argument(*command, arguments->index);
   command->add_option("-q,--queries", arguments->queries, "Queries, to measure how often their terms co-occur")
       ->type_name("FILE");
+  add_query_format_option(*command, arguments->format, "Format of the queries");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},

@@ -212,7 +212,7 @@ void run(BenchQueryArguments arguments) {
   if (arguments.algorithms.empty()) arguments.algorithms = names_of(all_algorithms());
   Json json = {{"bench", "query"}, {"environment", environment_json()}};  // its load is that before the work
   if (!arguments.common.json) print(environment_line());
-  std::vector<Query> queries = read_queries(arguments.queries);
+  std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   if (arguments.queries_limit != 0 && queries.size() > arguments.queries_limit) queries.resize(arguments.queries_limit);
   const std::vector<std::string_view> texts = texts_of(queries);
   const Subjects subjects(arguments);

@@ -66,7 +66,7 @@ ScoringOptions scoring_of(const IndexReader& index) {
 void run(const BenchTerminationArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "termination"}, {"environment", environment_json()}};
-  const std::vector<Query> queries = read_queries(arguments.queries);
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> texts = texts_of(queries);
   json["queries"] = {{"file", arguments.queries.file}, {"count", queries.size()}};
   if (!arguments.common.json) print_head();

@@ -38,7 +38,7 @@ using Documents = std::span<const docid_t>;
 const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
   if (arguments.device == QueryDevice::cpu && !arguments.method.empty() &&
       !has_named(all_intersection_methods(), arguments.method))
-    throw InvalidArgument("--method " + arguments.method + " needs --device gpu");
+    throw usage_error("--method " + arguments.method + " needs --device gpu");
   const bool its_own = arguments.method.empty() || (arguments.device != QueryDevice::cpu &&
                                                     !has_named(all_intersection_methods(), arguments.method));
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);

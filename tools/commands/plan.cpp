@@ -86,7 +86,7 @@ void add_plan_command(CLI::App& program) {
       ->add_option("--max-admission", arguments->plan.max_admission,
                    "Largest share of a list to keep; at least one block is kept")
       ->type_name("L")
-      ->check(range_validator(0.0, 1.0))
+      ->check(max_admission_validator())
       ->capture_default_str();
   add_cache_options(*command, arguments->cache);
   add_output_options(*command, arguments->common, arguments->output, "plan");

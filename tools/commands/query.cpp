@@ -248,7 +248,7 @@ void run(const QueryArguments& arguments) {
   resources.memory_bytes = memory_for_queries(arguments, index, resources);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams && arguments.queries.file.empty())
-    throw InvalidArgument("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
+    throw usage_error("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 

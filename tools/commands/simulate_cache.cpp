@@ -175,7 +175,7 @@ void add_cache_simulation(CLI::App& simulate) {
       ->add_option("--max-admission", arguments->max_admissions,
                    "Largest shares of a list to keep (lambda), for a sweep (default: 1)")
       ->type_name("L")
-      ->check(range_validator(0.0, 1.0))
+      ->check(max_admission_validator())
       ->delimiter(',');
   command->add_option("--batch", arguments->batch, "Queries per batch, whose lists are transferred together")
       ->type_name("N")

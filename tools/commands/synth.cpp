@@ -20,6 +20,7 @@ struct SynthArguments {
   AnalyzerArguments analyzer;
   SynthOptions synth;
   std::string df, queries, output, links, corpus;
+  QueryFormat format = QueryFormat::automatic;
   std::uint64_t documents = 0, df_documents = 0;
   double mean_links = 20;
 };
@@ -51,14 +52,15 @@ void load_table(const SynthArguments& arguments, SynthOptions& options) {
   }
   const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
   if (documents == 0)
-    throw InvalidArgument("the number of documents is unknown; give --docs, or --df-docs if the table counts as many");
+    throw usage_error("the number of documents is unknown; give --docs, or --df-docs if the table counts as many");
   options.table = scaled_to(std::move(options.table), documents);
 }
 
 void load_queries(const SynthArguments& arguments, SynthOptions& options) {
   if (arguments.queries.empty()) return;
   Analyzer analyzer(options.analyzer);
-  for (const Query& query : read_query_file(arguments.queries)) options.queries.push_back(analyzer.terms(query.text));
+  for (const Query& query : read_query_file(arguments.queries, arguments.format, arguments.common))
+    options.queries.push_back(analyzer.terms(query.text));
 }
 
 void make_index(const SynthArguments& arguments) {
@@ -148,6 +150,7 @@ void add_synth_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("-q,--queries", arguments->queries, "Queries whose terms occur together in documents")
       ->type_name("FILE");
+  add_query_format_option(*command, arguments->format, "Format of the queries");
   command->add_option("--mean-length", synth.mean_length, "Mean tokens per document (default: estimated from --df)")
       ->type_name("X")
       ->check(range_validator(1.0, 1e6));
