@@ -202,7 +202,7 @@ TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
     const RunOutcome outcome = run({}, input);
     CHECK(outcome.exit_status == 1);
     CHECK(outcome.out.find("maxscore") == std::string::npos);
-    CHECK(outcome.err.starts_with("quern: error: "));
+    CHECK(contains(outcome.err, "quern: error: "));
   }
   CHECK(run_quern({"bench", "query", indexes.folder.path("none"), "-q", sample_folder + "/topics.txt"}).exit_status ==
         1);

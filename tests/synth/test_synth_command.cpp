@@ -53,7 +53,7 @@ TEST_CASE("quern synth reports errors and leaves no files", "[cli][synth]") {
   };
   const std::string bad = folder.write("bad.tsv", "mill\tmany\n");
   fails({"--df", bad, "--docs", "10"}, 1, "bad.tsv, line 1: the df must be");
-  fails({"--df", df}, 1, "--docs");
+  fails({"--df", df}, 2, "--docs");
   fails({"--df", df, "--docs", "999"}, 1, "the df of 'mill' is 1000");
   fails({"--df", df, "--docs", "0"}, 2, "--docs");
   fails({"--df", df, "--docs", "2000", "--clustering", "2"}, 2, "--clustering");
