@@ -64,7 +64,7 @@ TEST_CASE("a stream must name its format, and errors in it come after the previo
   const MillIndex mill;
   for (const char* form : {"auto", "trec", "webtrack"}) {
     const RunOutcome refused = mill.stream({"--queries-format", form, "--batch-wait", "0"}, "mill\n");
-    CHECK(refused.exit_status == 1);
+    CHECK(refused.exit_status == 2);
     CHECK(contains(refused.err, "--queries-format"));
     CHECK(contains(refused.err, "tsv"));
   }

@@ -10,6 +10,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/io/atomic_output.hpp"
@@ -241,14 +242,24 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
   return resources.memory_bytes - needed;
 }
 
+/// With --batch-wait: refuses queries that do not arrive one by one.
+void check_stream(const QuerySource& source) {
+  if (source.file.empty())
+    throw usage_error("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
+  try {
+    QueryLineParser(source.format, source_name(source.file));
+  } catch (const InvalidArgument& wrong) {
+    throw usage_error(wrong.what());
+  }
+}
+
 void run(const QueryArguments& arguments) {
+  const bool streams = arguments.batch_wait_ms.has_value();
+  if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   check_plan(arguments, index);
   resources.memory_bytes = memory_for_queries(arguments, index, resources);
-  const bool streams = arguments.batch_wait_ms.has_value();
-  if (streams && arguments.queries.file.empty())
-    throw usage_error("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
