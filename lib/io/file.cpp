@@ -25,21 +25,25 @@ int open_unlinked(const std::string& folder) {
 
 }  // namespace
 
-File File::open_for_reading(const std::string& path) {
+File File::open(const std::string& path, int flags) {
   std::string name = path;  // before there is a descriptor, which an exception would lose
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw_errno("can't open", path);
   File file(descriptor, std::move(name));
   if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
   return file;
 }
 
+File File::open_for_reading(const std::string& path) { return open(path, 0); }
+
+File File::open_without_waiting(const std::string& path) {
+  File file = open(path, O_NONBLOCK);
+  if (::fcntl(file.descriptor_, F_SETFL, 0) != 0) throw_errno("can't open", path);
+  return file;
+}
+
 File File::open_regular(const std::string& path) {
-  std::string name = path;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw_errno("can't open", path);
-  File file(descriptor, std::move(name));
-  if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
+  File file = open(path, O_NONBLOCK);
   if (!S_ISREG(file.mode())) throw InvalidArgument(path + ": is a pipe or a device; a regular file is needed here");
   return file;
 }

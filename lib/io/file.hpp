@@ -12,6 +12,9 @@ class File {
  public:
   /// A file, or a pipe or device, for which it may wait. Throws InvalidArgument if `path` is a folder.
   static File open_for_reading(const std::string& path);
+  /// The same, but doesn't wait for a pipe's writer: who reads must, as with ReadInterrupt::wait(). Before there is
+  /// one, the pipe seems to be at its end.
+  static File open_without_waiting(const std::string& path);
   /// A file that can be read at any place; never waits. Throws InvalidArgument if `path` is anything else.
   static File open_regular(const std::string& path);
   /// Creates a file that must not exist yet.
@@ -39,6 +42,7 @@ class File {
   void rename_for_messages(std::string name) { name_ = std::move(name); }
 
  private:
+  static File open(const std::string& path, int flags);
   File(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
   unsigned mode() const;
 

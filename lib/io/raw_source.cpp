@@ -18,7 +18,7 @@ std::unique_ptr<RawSource> RawSource::open(const std::string& path, const ReadIn
   if (path == "-") {
     source->descriptor_ = STDIN_FILENO;
   } else {
-    source->file_ = File::open_for_reading(path);
+    source->file_ = interrupt == nullptr ? File::open_for_reading(path) : File::open_without_waiting(path);
     source->descriptor_ = source->file_->descriptor();
   }
   return source;

@@ -15,8 +15,8 @@ class ReadInterrupt {
 
   /// Ends wait(), now and from now on. By any thread.
   void stop() noexcept;
-  /// Waits until `descriptor` has bytes or is at its end: true; false once stop() is called. Throws IoError, with
-  /// `name`.
+  /// Waits until `descriptor` has bytes or is at its end: true; false once stop() is called. A pipe is at its end once
+  /// all its writers have closed it, not before there was one. Throws IoError, with `name`.
   bool wait(int descriptor, const std::string& name) const;
 
  private:

@@ -1,4 +1,8 @@
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -216,6 +220,28 @@ TEST_CASE("A pipe where a Quern file is needed is an error, not a wait", "[cli]"
         CommandLine{"build", pipe, "-o", folder.path("index")}}) {
     INFO(arguments.front());
     check_failure(run_quern(arguments), pipe);
+  }
+}
+
+TEST_CASE("An error ends a command that waits for a pipe's writer", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe"), other = folder.write("other", "About other files.\n");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const CommandLine& corpus : {CommandLine{other, pipe}, CommandLine{pipe}}) {
+    CommandLine arguments = {"parse", "-o", folder.path("collection"), "--max-errors", "0"};
+    arguments.insert(arguments.end(), corpus.begin(), corpus.end());
+    RunningQuern running(arguments);
+    if (corpus.size() > 1) {
+      CHECK(running.exit_status() == 1);
+      continue;
+    }
+    // What a writer that comes later has to say is read.
+    int writer = -1;
+    while ((writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) ::usleep(1000);
+    REQUIRE(writer >= 0);
+    CHECK(::write(writer, small_jsonl.data(), small_jsonl.size()) == static_cast<ssize_t>(small_jsonl.size()));
+    ::close(writer);
+    CHECK(running.exit_status() == 0);
   }
 }
 
