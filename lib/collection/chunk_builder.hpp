@@ -50,7 +50,7 @@ struct ParsedChunk {
 /// neither here nor in those who read chunks. A batch of ordinary documents stays below.
 struct ChunkLimits {
   std::uint32_t terms = std::uint32_t{1} << 17;  ///< distinct ones
-  std::size_t bytes = std::size_t{4} << 20;      ///< before compression
+  std::size_t bytes = std::size_t{4} << 20;      ///< before compression, and of the distinct terms
 };
 
 /// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One per thread.
@@ -75,7 +75,10 @@ class ChunkBuilder {
   void add_document(ParsedBatch& parsed, const TakeChunk& take);
   void add_stream(PieceSource& text, bool counted, const TakeChunk& take);
   void add_token(std::string_view token, bool counted, const TakeChunk& take);
-  bool is_full() const { return chunk_.terms.size() >= limits_.terms || encoder_.bytes() >= limits_.bytes; }
+  bool is_full() const {
+    return chunk_.terms.size() >= limits_.terms || chunk_.terms.term_bytes() >= limits_.bytes ||
+           encoder_.bytes() >= limits_.bytes;
+  }
   void end_chunk(const TakeChunk& take);
 
   Analyzer analyzer_;

@@ -40,6 +40,8 @@ class TermTable {
     return {bytes_.data() + (entry.place >> 8), static_cast<std::size_t>(entry.place & 0xff)};
   }
   std::uint64_t hash(std::uint32_t number) const { return entries_[number].hash; }
+  /// Of all terms together.
+  std::size_t term_bytes() const { return bytes_.size(); }
   std::uint64_t memory_bytes() const {
     return bytes_.capacity() + entries_.capacity() * sizeof(Entry) + slots_.capacity() * 8;
   }

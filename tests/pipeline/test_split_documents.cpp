@@ -160,6 +160,16 @@ TEST_CASE("Documents split over chunks give the collection, orders and index of 
   }
 }
 
+TEST_CASE("A chunk ends when the bytes of its distinct terms reach its limit", "[collection]") {
+  std::string corpus = "<DOC>\n<DOCNO>D</DOCNO>\n<DOCHDR>\nhttp://s.example/\n</DOCHDR>\n";
+  for (int term = 100; term < 200; ++term) corpus += std::string(200, 'x') + std::to_string(term) + " ";
+  corpus += "\n</DOC>\n";
+  Pipeline pipeline;
+  const CollectionReader split(parse_split(pipeline, corpus, {1 << 20, 2000}));
+  CHECK(split.num_chunks() == 11);  // of 10 terms each, and that of the URL
+  CHECK(split.manifest().terms == 103);
+}
+
 TEST_CASE("Split documents have the same bytes for any threads and memory", "[collection][property]") {
   const std::string corpus = random_pages(7, 80);
   Bytes wanted;
