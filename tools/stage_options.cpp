@@ -167,6 +167,7 @@ Json to_json(const ParseReport& report) {
           {"links", report.links},
           {"formats", report.formats},
           {"bad_documents", report.bad_documents},
+          {"num_skipped_files", report.num_skipped_files},
           {"skipped_files", report.skipped_files}};
 }
 
@@ -210,9 +211,9 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
     say(options, fmt::format("quern: {} more bad documents (--json lists the first hundred)", report.bad - shown));
   for (std::size_t i = 0; i < std::min(shown, report.skipped_files.size()); ++i)
     say(options, "quern: skipped " + report.skipped_files[i] + ": no known corpus format");
-  if (report.skipped_files.size() > shown)
-    say(options, fmt::format("quern: skipped {} more files of unknown format (--json lists them)",
-                             report.skipped_files.size() - shown));
+  if (report.num_skipped_files > shown)
+    say(options, fmt::format("quern: skipped {} more files of unknown format (--json lists the first hundred)",
+                             report.num_skipped_files - shown));
   if (report.duplicates > 0)
     say(options,
         fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));

@@ -49,8 +49,7 @@ class CorpusParser {
       : options_(options),
         resources_(resources),
         out_(out),
-        files_(find_corpus_files(options.corpus, options.files)),
-        reader_(files_, options.reader, resources),
+        reader_(find_corpus_files(options.corpus, options.files, resources), options.reader, resources),
         writer_(out, resources.tmp_folder),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),
@@ -62,6 +61,7 @@ class CorpusParser {
     report_remarks();
     if (report_.indexed == 0) refuse_empty_corpus();
     report_.formats = reader_.formats();
+    report_.num_skipped_files = reader_.num_skipped_files();
     report_.skipped_files = reader_.skipped_files();
     resources_.progress->start("lexicon", 0, "terms");
     const LexiconBuilder::Counts counts = lexicon_.finish(writer_);
@@ -77,8 +77,7 @@ class CorpusParser {
 
  private:
   void start() {
-    std::uint64_t input_bytes = 0;
-    for (const CorpusFile& file : files_) input_bytes += file.size_bytes;
+    const std::uint64_t input_bytes = reader_.files().total_bytes();
     // Compressed corpora about keep their size, plain ones shrink to a third.
     check_free_space(resources_.tmp_folder, input_bytes / 3, "the collection");
     resources_.progress->start("parse", input_bytes, "bytes");
@@ -180,9 +179,9 @@ class CorpusParser {
 
   [[noreturn]] void refuse_empty_corpus() const {
     const auto &empty = reader_.empty_files(), &skipped = reader_.skipped_files();
-    std::string text =
-        fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
-                    empty.empty() ? files_.front().path : empty.front(), report_.read, report_.skipped, report_.bad);
+    std::string text = fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
+                                   empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
+                                   report_.skipped, report_.bad);
     if (!empty.empty()) text += "; the file is empty";
     if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
@@ -217,7 +216,7 @@ class CorpusParser {
     throw InvalidArgument(
         fmt::format("{}: {} documents have the docno of an earlier one, such as{}; mend the corpus, or "
                     "allow them with --duplicates keep",
-                    files_.front().path, report_.duplicates, names));
+                    reader_.files().file(0).path, report_.duplicates, names));
   }
 
   CollectionManifest manifest() const {
@@ -241,7 +240,6 @@ class CorpusParser {
   const ParseOptions& options_;
   const Resources& resources_;
   File& out_;
-  std::vector<CorpusFile> files_;
   CorpusReader reader_;
   CollectionWriter writer_;
   LexiconBuilder lexicon_;

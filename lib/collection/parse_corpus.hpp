@@ -35,7 +35,8 @@ struct ParseReport {
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;
   std::vector<std::string> bad_documents;  ///< "file:offset: reason" of the first hundred
   std::vector<std::string> formats;        ///< that the corpus has
-  std::vector<std::string> skipped_files;  ///< of folders, which no corpus format fits
+  std::uint64_t num_skipped_files = 0;     ///< of folders, which no corpus format fits
+  std::vector<std::string> skipped_files;  ///< the first hundred of them
 };
 
 /// Parses a corpus into a collection file, in parallel, within the memory budget. The bytes written depend on corpus

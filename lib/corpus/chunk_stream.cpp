@@ -6,8 +6,8 @@
 
 namespace quern {
 
-ChunkStream::ChunkStream(std::vector<CorpusFile> files, std::uint64_t max_window_bytes)
-    : files_(std::move(files)), max_window_bytes_(max_window_bytes), used_(max_ready), thread_([this] { run(); }) {}
+ChunkStream::ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes)
+    : files_(files), max_window_bytes_(max_window_bytes), used_(max_ready), thread_([this] { run(); }) {}
 
 ChunkStream::~ChunkStream() {
   {
@@ -50,7 +50,7 @@ void ChunkStream::run() {
 }
 
 void ChunkStream::read_file(std::uint32_t file) {
-  const std::unique_ptr<ByteSource> source = ByteSource::open(files_[file].path, &interrupt_, max_window_bytes_);
+  const std::unique_ptr<ByteSource> source = ByteSource::open(files_.file(file).path, &interrupt_, max_window_bytes_);
   std::uint64_t compressed_bytes = 0;
   Chunk chunk;
   do {

@@ -24,8 +24,8 @@ struct Chunk {
 /// The chunks of all files in order, read and decompressed ahead by one thread into a few buffers.
 class ChunkStream {
  public:
-  /// `max_window_bytes` as ByteSource::open() takes it.
-  ChunkStream(std::vector<CorpusFile> files, std::uint64_t max_window_bytes);
+  /// `files` must outlive the stream; `max_window_bytes` as ByteSource::open() takes it.
+  ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes);
   /// Stops the thread, also while it waits for input.
   ~ChunkStream();
 
@@ -42,7 +42,7 @@ class ChunkStream {
 
   static constexpr std::size_t max_ready = 4;
 
-  std::vector<CorpusFile> files_;
+  const CorpusFiles& files_;
   std::uint64_t max_window_bytes_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -6,10 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/io/external_sort.hpp"
 
 namespace quern {
 namespace {
@@ -23,16 +29,13 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
-/// The names in a folder that are not hidden, in byte order.
-std::vector<std::string> names_in(const std::string& folder) {
+/// Calls visit(name) for the entries of a folder that are not hidden.
+template <class Visit>
+void for_each_visible(const std::string& folder, Visit&& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
   if (!directory) throw_errno("can't read the folder", folder);
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (entry->d_name[0] != '.') names.push_back(entry->d_name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  while (const dirent* entry = ::readdir(directory.get()))
+    if (entry->d_name[0] != '.') visit(std::string(entry->d_name));
 }
 
 /// Whether a pattern matches the path below the folder that was named, or its last name.
@@ -45,13 +48,13 @@ bool matches(const std::vector<std::string>& patterns, const std::string& below)
 
 class FileFinder {
  public:
-  explicit FileFinder(const FileChoice& choice) : choice_(choice) {}
+  using Visit = std::function<void(const CorpusFile&)>;
 
-  std::vector<CorpusFile> files;
+  FileFinder(const FileChoice& choice, const Visit& visit) : choice_(choice), visit_(visit) {}
 
   void add(const std::string& path) {
     if (path == "-") {
-      files.push_back({path, 0, false});
+      visit_({path, 0, false});
       return;
     }
     const struct stat status = status_of(path);
@@ -59,21 +62,20 @@ class FileFinder {
       add_file(path, status, false);
       return;
     }
-    const std::size_t before = files.size();
+    found_ = false;
     add_folder(path, "", status);
-    if (files.size() == before && !(choice_.include.empty() && choice_.exclude.empty()))
+    if (found_) return;
+    if (!choice_.include.empty() || !choice_.exclude.empty())
       throw InvalidArgument(path + ": --include and --exclude leave no file of the folder; check their patterns");
-    if (files.size() == before) {
-      throw InvalidArgument(path +
-                            ": the folder has no files that are not hidden; name a folder or file with documents");
-    }
+    throw InvalidArgument(path + ": the folder has no files that are not hidden; name a folder or file with documents");
   }
 
  private:
   void add_file(const std::string& path, const struct stat& status, bool found_in_folder) {
     if (::access(path.c_str(), R_OK) != 0) throw_errno("can't read", path);
     const std::uint64_t size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
-    files.push_back({path, size, found_in_folder});
+    found_ = true;
+    visit_({path, size, found_in_folder});
   }
 
   /// `below`: the path of the folder below the one that was named, with a / at its end.
@@ -81,30 +83,88 @@ class FileFinder {
     const FolderIdentity identity(status.st_dev, status.st_ino);
     if (std::find(open_folders_.begin(), open_folders_.end(), identity) != open_folders_.end()) return;
     open_folders_.push_back(identity);
-    for (const std::string& name : names_in(folder)) {
-      const std::string path = folder.back() == '/' ? folder + name : folder + "/" + name;
-      if (matches(choice_.exclude, below + name)) continue;
-      const struct stat entry = status_of(path);
+    const std::string prefix = folder.back() == '/' ? folder : folder + "/";
+    std::vector<std::string> folders;  // read once this one is closed: a process may open a limited number
+    for_each_visible(folder, [&](const std::string& name) {
+      if (matches(choice_.exclude, below + name)) return;
+      const struct stat entry = status_of(prefix + name);
       if (S_ISDIR(entry.st_mode)) {
-        add_folder(path, below + name + "/", entry);
+        folders.push_back(name);
       } else if (S_ISREG(entry.st_mode) && (choice_.include.empty() || matches(choice_.include, below + name))) {
-        add_file(path, entry, true);
+        add_file(prefix + name, entry, true);
       }
-    }
+    });
+    for (const std::string& name : folders) add_folder(prefix + name, below + name + "/", status_of(prefix + name));
     open_folders_.pop_back();
   }
 
   const FileChoice& choice_;
+  const Visit& visit_;
+  bool found_ = false;                        ///< a file of the argument at hand
   std::vector<FolderIdentity> open_folders_;  ///< from the argument down to the folder at hand
 };
 
+/// Sorts as the names in paths do, folder by folder, by a byte that no path has where folders end.
+std::string sort_key(std::uint32_t argument, std::string path) {
+  std::replace(path.begin(), path.end(), '/', '\0');
+  return std::string(SortKey(argument).view()) + path;
+}
+
+std::string path_of_key(std::string_view key) {
+  std::string path(key.substr(sizeof(std::uint32_t)));
+  std::replace(path.begin(), path.end(), '\0', '/');
+  return path;
+}
+
+void refuse_no_corpus(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) throw InvalidArgument("no corpus given; name its files or folders, or - for standard input");
+}
+
 }  // namespace
 
-std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice) {
-  if (arguments.empty()) throw InvalidArgument("no corpus given; name its files or folders, or - for standard input");
-  FileFinder finder(choice);
+void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
+                          const std::function<void(const CorpusFile&)>& visit) {
+  refuse_no_corpus(arguments);
+  FileFinder finder(choice, visit);
   for (const std::string& argument : arguments) finder.add(argument);
-  return std::move(finder.files);
+}
+
+void CorpusFiles::add(const CorpusFile& file) {
+  if (size() == std::numeric_limits<std::uint32_t>::max()) throw InvalidArgument("more than 2^32 - 1 corpus files");
+  rows_.add({paths_.size(), file.path.size(), file.size_bytes, file.found_in_folder});
+  paths_.append(as_bytes(file.path));
+  total_bytes_ += file.size_bytes;
+}
+
+CorpusFile CorpusFiles::file(std::uint32_t number) const {
+  Row row{};
+  rows_.read(number, std::span(&row, 1));
+  CorpusFile file{std::string(row.path_bytes, '\0'), row.size_bytes, row.found_in_folder != 0};
+  paths_.read_at(row.path_begin, {reinterpret_cast<std::uint8_t*>(file.path.data()), file.path.size()});
+  return file;
+}
+
+CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
+                              const Resources& resources) {
+  struct Payload {
+    std::uint64_t size_bytes, found_in_folder;
+  };
+  refuse_no_corpus(arguments);
+  ExternalSort sort(resources.tmp_folder, resources.memory_bytes / 16);
+  std::uint32_t argument = 0;
+  const FileFinder::Visit add = [&](const CorpusFile& file) {
+    const Payload payload{file.size_bytes, file.found_in_folder};
+    sort.add(sort_key(argument, file.path), {reinterpret_cast<const std::uint8_t*>(&payload), sizeof payload});
+  };
+  FileFinder finder(choice, add);
+  for (; argument < arguments.size(); ++argument) finder.add(arguments[argument]);
+  CorpusFiles files(resources.tmp_folder);
+  sort.merge([&](std::string_view key, ByteView bytes) {
+    Payload payload{};
+    std::memcpy(&payload, bytes.data(), sizeof payload);
+    files.add({path_of_key(key), payload.size_bytes, payload.found_in_folder != 0});
+  });
+  return files;
 }
 
 }  // namespace quern

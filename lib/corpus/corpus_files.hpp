@@ -1,7 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -20,10 +24,38 @@ struct FileChoice {
   std::vector<std::string> exclude;  ///< folders that match are left out as a whole
 };
 
-/// The files that the arguments name, in their order: files as given (twice where given twice), folders recursively in
-/// byte order of the names, "-" as it is. In folders hidden entries are skipped, links are followed unless they
-/// lead back into a folder that is being read. Throws IoError, with the path, if something is missing or
-/// unreadable, and InvalidArgument if a folder holds no chosen file or nothing is given.
-std::vector<CorpusFile> find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice = {});
+/// Calls visit(file) for the files that the arguments name, in their order: files as given (twice where given twice),
+/// those of folders recursively and in no certain order, "-" as it is. In folders hidden entries are skipped, links are
+/// followed unless they lead back into a folder that is being read. Throws IoError, with the path, if something is
+/// missing or unreadable, and InvalidArgument if a folder holds no chosen file or nothing is given.
+void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
+                          const std::function<void(const CorpusFile&)>& visit);
+
+/// The files of a corpus in order, numbered from 0. They wait in a work file: memory does not grow with their number.
+/// Several threads may read while none adds.
+class CorpusFiles {
+ public:
+  explicit CorpusFiles(const std::string& tmp_folder) : paths_(tmp_folder), rows_(tmp_folder) {}
+
+  /// Throws InvalidArgument if there are 2^32 files.
+  void add(const CorpusFile& file);
+  std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.count()); }
+  CorpusFile file(std::uint32_t number) const;
+  /// Sum of the known sizes.
+  std::uint64_t total_bytes() const { return total_bytes_; }
+
+ private:
+  struct Row {
+    std::uint64_t path_begin, path_bytes, size_bytes, found_in_folder;
+  };
+
+  Spool paths_;
+  RecordSpool<Row> rows_;
+  std::uint64_t total_bytes_ = 0;
+};
+
+/// The files of for_each_corpus_file(), those of a folder in byte order of the names.
+CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
+                              const Resources& resources);
 
 }  // namespace quern

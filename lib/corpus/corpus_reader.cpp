@@ -1,7 +1,6 @@
 #include "quern/corpus/corpus_reader.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
@@ -21,12 +20,6 @@ constexpr std::uint64_t max_reserved_bytes = std::uint64_t{8} << 20;
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
-std::vector<std::string> file_names(const std::vector<CorpusFile>& files) {
-  std::vector<std::string> names;
-  for (const CorpusFile& file : files) names.push_back(file.path == "-" ? "standard input" : file.path);
-  return names;
-}
-
 /// Of a file that is skipped: there are no records.
 class NoRecords final : public RecordFinder {
  public:
@@ -40,20 +33,24 @@ class NoRecords final : public RecordFinder {
 
 }  // namespace
 
-CorpusReader::CorpusReader(std::vector<CorpusFile> files, CorpusOptions options, const Resources& resources)
-    : options_(std::move(options)), tmp_folder_(resources.tmp_folder), names_(file_names(files)) {
+CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resources& resources)
+    : options_(std::move(options)), tmp_folder_(resources.tmp_folder), files_(std::move(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
-  if (options_.batch_bytes == 0) throw InvalidArgument("a batch of 0 bytes can't be read; use at least 1");
+  if (options_.batch_bytes == 0 || options_.batch_records == 0)
+    throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
   if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; use at least 1");
   if (options_.max_document_bytes > std::uint64_t{4} << 30) {
     throw InvalidArgument("--max-document is at most 4G");
   }
-  if (files.size() > std::numeric_limits<std::uint32_t>::max()) throw InvalidArgument("more than 2^32 corpus files");
-  for (const CorpusFile& file : files) found_in_folder_.push_back(file.found_in_folder);
-  file_bytes_ = std::make_unique<FileBytes>(std::move(files), resources.memory_bytes / window_share, tmp_folder_);
+  file_bytes_ = std::make_unique<FileBytes>(files_, resources.memory_bytes / window_share, tmp_folder_);
 }
 
 CorpusReader::~CorpusReader() = default;
+
+std::string CorpusReader::file_name(std::uint32_t file) const {
+  std::string path = files_.file(file).path;
+  return path == "-" ? "standard input" : path;
+}
 
 bool CorpusReader::next(RecordBatch& batch) {
   batch.bytes.clear();
@@ -71,7 +68,8 @@ bool CorpusReader::next(RecordBatch& batch) {
   // What the batch covers is counted in bytes of the files, so that it can't depend on how they were read.
   std::uint64_t covered_bytes = 0;
   std::uint64_t batch_from = window_offset_;
-  while (covered_bytes + (done_offset() - batch_from) < options_.batch_bytes) {
+  while (covered_bytes + (done_offset() - batch_from) < options_.batch_bytes &&
+         batch.records.size() + batch.bad.size() < options_.batch_records) {
     if (!finder_) {
       covered_bytes += window_offset_ - batch_from;
       if (!read_more(batch)) return !batch.records.empty() || !batch.bad.empty();
@@ -164,7 +162,7 @@ void CorpusReader::begin_file(RecordBatch& batch) {
   const std::string_view bytes = window(batch);
   const std::uint32_t file = file_bytes_->file();
   if (file_bytes_->file_is_read() && is_blank(bytes)) {
-    empty_files_.push_back(names_[file]);
+    if (empty_files_.size() < max_named) empty_files_.push_back(file_name(file));
     advance(bytes.size());
     return;
   }
@@ -175,7 +173,7 @@ void CorpusReader::begin_file(RecordBatch& batch) {
     if (std::find(formats_.begin(), formats_.end(), name) == formats_.end()) formats_.push_back(name);
     finder_ = format_->make_finder(limits);
   } else {
-    skipped_files_.push_back(names_[file]);
+    if (num_skipped_files_++ < max_named) skipped_files_.push_back(file_name(file));
     finder_ = std::make_unique<NoRecords>(limits);
   }
 }
@@ -183,7 +181,7 @@ void CorpusReader::begin_file(RecordBatch& batch) {
 const CorpusFormat* CorpusReader::format_of_file(std::string_view head) const {
   if (given_format_) return given_format_;
   const std::uint32_t file = file_bytes_->file();
-  return found_in_folder_[file] ? find_corpus_format(head) : &detect_corpus_format(head, names_[file]);
+  return files_.file(file).found_in_folder ? find_corpus_format(head) : &detect_corpus_format(head, file_name(file));
 }
 
 }  // namespace quern

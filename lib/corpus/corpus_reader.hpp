@@ -19,6 +19,8 @@ struct CorpusOptions {
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   /// A batch ends after the record with which it has at least this many bytes of the corpus.
   std::uint64_t batch_bytes = std::uint64_t{2} << 20;
+  /// It ends earlier with so many records, good or bad: these take memory however short they are.
+  std::size_t batch_records = std::size_t{1} << 16;
   /// Larger records wait in work files. Changes nothing else; tests lower it.
   std::size_t max_in_memory = RecordText::max_in_memory;
 };
@@ -39,7 +41,7 @@ struct RecordSpan {
 struct BadRecord {
   std::uint32_t file = 0;
   std::uint64_t file_offset = 0;  ///< in the decompressed file
-  std::string reason;
+  const char* reason = nullptr;
 };
 
 /// Some records of a corpus, in its order, not parsed yet.
@@ -65,22 +67,28 @@ class CorpusReader : private LookAhead {
  public:
   /// Of `resources`, the memory bounds the windows of zstd files, and the folder is for large records. Throws
   /// InvalidArgument if the format's name is unknown or an option is out of its range.
-  CorpusReader(std::vector<CorpusFile> files, CorpusOptions options, const Resources& resources);
+  CorpusReader(CorpusFiles files, CorpusOptions options, const Resources& resources);
   ~CorpusReader() override;
 
   /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have bad
-  /// records only, or none at all. It takes batch_bytes, max_in_memory and a few chunks of memory at most, whatever its
-  /// records. Throws CorruptFile and IoError as ByteSource does, and InvalidArgument if no format fits a file that was
-  /// named itself.
+  /// records only, or none at all. It takes batch_bytes, max_in_memory, a few chunks and 100 bytes per record of memory
+  /// at most, whatever its records. Throws CorruptFile and IoError as ByteSource does, and InvalidArgument if no format
+  /// fits a file that was named itself.
   bool next(RecordBatch& batch);
 
-  const std::string& file_name(std::uint32_t file) const { return names_[file]; }
-  /// Files without any byte but white space, met so far.
+  const CorpusFiles& files() const { return files_; }
+  /// Its path, or "standard input".
+  std::string file_name(std::uint32_t file) const;
+  /// The first max_named of the files without any byte but white space, of those met so far.
   const std::vector<std::string>& empty_files() const { return empty_files_; }
   /// Names of the formats of the files met so far, each once.
   const std::vector<std::string>& formats() const { return formats_; }
-  /// Files of folders that no format fits, met so far. A file that was named itself is an error instead.
+  /// Number of files of folders that no format fits, met so far, and the first max_named of them. A file that was named
+  /// itself is an error instead.
+  std::uint64_t num_skipped_files() const { return num_skipped_files_; }
   const std::vector<std::string>& skipped_files() const { return skipped_files_; }
+
+  static constexpr std::size_t max_named = 100;
 
  private:
   bool read_more(RecordBatch& batch);
@@ -102,9 +110,9 @@ class CorpusReader : private LookAhead {
   CorpusOptions options_;
   std::string tmp_folder_;
   const CorpusFormat* given_format_ = nullptr;
-  std::vector<std::string> names_;
-  std::vector<bool> found_in_folder_;  ///< of each file
+  CorpusFiles files_;
   std::vector<std::string> empty_files_, skipped_files_, formats_;
+  std::uint64_t num_skipped_files_ = 0;
 
   std::unique_ptr<FileBytes> file_bytes_;
   const CorpusFormat* format_ = nullptr;  ///< of the file at hand

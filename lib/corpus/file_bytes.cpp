@@ -15,8 +15,8 @@ constexpr std::uint64_t min_rewritten_bytes = std::uint64_t{64} << 20;
 
 }  // namespace
 
-FileBytes::FileBytes(std::vector<CorpusFile> files, std::uint64_t max_window_bytes, std::string tmp_folder)
-    : tmp_folder_(std::move(tmp_folder)), chunks_(std::move(files), max_window_bytes), waiting_(tmp_folder_) {}
+FileBytes::FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, std::string tmp_folder)
+    : tmp_folder_(std::move(tmp_folder)), chunks_(files, max_window_bytes), waiting_(tmp_folder_) {}
 
 bool FileBytes::next(std::string& window) {
   if (waiting_bytes() == 0) {

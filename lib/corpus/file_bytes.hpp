@@ -13,7 +13,8 @@ namespace quern {
 /// waits in a work file.
 class FileBytes {
  public:
-  FileBytes(std::vector<CorpusFile> files, std::uint64_t max_window_bytes, std::string tmp_folder);
+  /// `files` must outlive it.
+  FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, std::string tmp_folder);
 
   /// Appends the next bytes of the file at hand to `window`; once it is read, the first ones of the next file. False at
   /// the end of the last file. Throws what the reading threw.

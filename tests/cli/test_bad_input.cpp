@@ -204,8 +204,14 @@ TEST_CASE("Files of a folder that no format fits are skipped and named; one that
   CHECK(outcome.exit_status == 0);
   CHECK(contains(outcome.err, "skipped " + other));
   CHECK(outcome.json()["indexed"] == 4);
+  CHECK(outcome.json()["num_skipped_files"] == 1);
   CHECK(outcome.json()["skipped_files"] == CommandLine{other});
   check_failure(run_quern({"parse", other, "-o", folder.path("other")}), other);
+  for (int i = 0; i < 110; ++i) folder.write("corpus/notes." + std::to_string(i), "About these files.\n");
+  const auto json = run_quern({"parse", folder.path("corpus"), "-o", folder.path("other"), "--json"}).json();
+  CHECK(json["num_skipped_files"] == 111);
+  CHECK(json["skipped_files"].size() == 100);
+  std::filesystem::remove(folder.path("other"));
   folder.write("texts/README.txt", "About other files.\n");
   check_failure(run_quern({"parse", folder.path("texts"), "-o", folder.path("other")}),
                 folder.path("texts/README.txt"));

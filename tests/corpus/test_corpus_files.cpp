@@ -1,6 +1,8 @@
 #include <filesystem>
+#include <set>
 
 #include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
 #include "quern/corpus/corpus_files.hpp"
 
 #include "catch.hpp"
@@ -11,9 +13,14 @@ using quern::testing::TemporaryFolder;
 
 namespace {
 
+CorpusFiles find_files(const std::vector<std::string>& arguments) {
+  return find_corpus_files(arguments, {}, default_resources());
+}
+
 std::vector<std::string> paths(const std::vector<std::string>& arguments) {
+  const CorpusFiles files = find_files(arguments);
   std::vector<std::string> found;
-  for (const CorpusFile& file : find_corpus_files(arguments)) found.push_back(file.path);
+  for (std::uint32_t number = 0; number < files.size(); ++number) found.push_back(files.file(number).path);
   return found;
 }
 
@@ -31,16 +38,55 @@ TEST_CASE("Folders are read recursively, in the byte order of the names", "[corp
   CHECK(paths({sub}) == std::vector<std::string>{sub + "/B", sub + "/c/1", sub + "/z"});
 }
 
+TEST_CASE("Any number of files in any folders are in the order of the names", "[corpus]") {
+  const TemporaryFolder folder;
+  RandomBits random(1);
+  const std::string characters = "ab.-/ \xc3~";
+  std::set<std::vector<std::string>> names;  // folder by folder
+  for (int i = 0; i < 3000; ++i) {
+    std::vector<std::string> name(1 + random.below(4));
+    for (std::string& part : name) {
+      part = i % 2 == 0 ? "f" : "g";
+      for (std::uint64_t length = random.below(3); length > 0; --length)
+        if (const char c = characters[random.below(characters.size())]; c != '/') part += c;
+    }
+    name.back() += "_";  // no folder has that name
+    names.insert(std::move(name));
+  }
+  const std::string top = folder.path("");
+  std::vector<std::string> expected;
+  for (const std::vector<std::string>& name : names) {
+    std::string path;
+    for (const std::string& part : name) path += (path.empty() ? "" : "/") + part;
+    folder.write(path, path);
+    expected.push_back(top + path);
+  }
+  CHECK(paths({top}) == expected);
+  Resources little = default_resources();
+  little.memory_bytes = 1 << 20;
+  little.tmp_folder = top;
+  const CorpusFiles files = find_corpus_files({top, top}, {}, little);
+  REQUIRE(files.size() == 2 * expected.size());
+  for (std::uint32_t number = 0; number < files.size(); ++number) {
+    const CorpusFile file = files.file(number);
+    REQUIRE(file.path == expected[number % expected.size()]);
+    REQUIRE(file.size_bytes == file.path.size() - top.size());
+    REQUIRE(file.found_in_folder);
+  }
+}
+
 TEST_CASE("Files are listed in the given order with their sizes, twice if given twice", "[corpus]") {
   const TemporaryFolder folder;
   const std::string file = folder.write(".named", "12345");
-  const std::vector<CorpusFile> found = find_corpus_files({file, "-", file});
+  const CorpusFiles found = find_files({file, "-", file});
   REQUIRE(found.size() == 3);
-  CHECK(found[0].path == file);
-  CHECK(found[0].size_bytes == 5);
-  CHECK(found[1].path == "-");
-  CHECK(found[1].size_bytes == 0);
-  CHECK(found[2].path == file);
+  CHECK(found.file(0).path == file);
+  CHECK(found.file(0).size_bytes == 5);
+  CHECK_FALSE(found.file(0).found_in_folder);
+  CHECK(found.file(1).path == "-");
+  CHECK(found.file(1).size_bytes == 0);
+  CHECK(found.file(2).path == file);
+  CHECK(found.total_bytes() == 10);
 }
 
 TEST_CASE("Links to folders are followed, but never in a cycle", "[corpus]") {
@@ -57,7 +103,7 @@ TEST_CASE("What is missing or empty is an error that names it", "[corpus]") {
   std::filesystem::create_directories(folder.path("empty/inside"));
   const auto complaint = [](const std::string& path) -> std::string {
     try {
-      find_corpus_files({path});
+      find_files({path});
     } catch (const Error& error) {
       return error.what();
     }
@@ -65,7 +111,7 @@ TEST_CASE("What is missing or empty is an error that names it", "[corpus]") {
   };
   CHECK(complaint(folder.path("typo")).find(folder.path("typo")) != std::string::npos);
   CHECK(complaint(folder.path("empty")).find(folder.path("empty")) != std::string::npos);
-  CHECK_THROWS_AS(find_corpus_files({folder.path("typo")}), IoError);
-  CHECK_THROWS_AS(find_corpus_files({folder.path("empty")}), InvalidArgument);
-  CHECK_THROWS_AS(find_corpus_files({}), InvalidArgument);
+  CHECK_THROWS_AS(find_files({folder.path("typo")}), IoError);
+  CHECK_THROWS_AS(find_files({folder.path("empty")}), InvalidArgument);
+  CHECK_THROWS_AS(find_files({}), InvalidArgument);
 }

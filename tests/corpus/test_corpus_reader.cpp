@@ -39,7 +39,7 @@ std::string whole_text(const RecordText& record) {
 }
 
 Read read_corpus(const std::vector<std::string>& paths, const CorpusOptions& options = {}) {
-  CorpusReader reader(find_corpus_files(paths), options, default_resources());
+  CorpusReader reader(find_corpus_files(paths, {}, default_resources()), options, default_resources());
   Read read;
   RecordBatch batch;
   while (reader.next(batch)) {
@@ -119,7 +119,7 @@ TEST_CASE("A record beyond the limit is skipped and counted with its place, and 
   CHECK(read.records.size() == 2);
   REQUIRE(read.bad.size() == 1);
   CHECK(read.bad[0].file_offset == before.size());
-  CHECK(read.bad[0].reason.find("--max-document") != std::string::npos);
+  CHECK(std::string(read.bad[0].reason).find("--max-document") != std::string::npos);
   CHECK(read.places[1] == "0:" + std::to_string(text.size() - trec_document(2, 10).size()) + ":trectext");
 }
 
@@ -153,10 +153,30 @@ TEST_CASE("Large records wait in work files, and nothing else changes", "[corpus
   }
 }
 
+TEST_CASE("A batch ends with a number of records, good or bad, however short they are", "[corpus]") {
+  const TemporaryFolder folder;
+  std::string good, bad = "<DOC>\n<DOCNO>first</DOCNO>\n</DOC>\n";
+  for (int i = 0; i < 1000; ++i) good += "{}\n", bad += "</DOC>\n";
+  CorpusOptions options;
+  options.batch_records = 300;
+  const Read records = read_corpus({folder.write("good.jsonl", "{\"id\":\"1\"}\n" + good)}, options);
+  CHECK(records.batch_counts == std::vector<std::size_t>{300, 300, 300, 101});
+  CHECK(records.records.back() == "{}");
+
+  CorpusReader reader(find_corpus_files({folder.write("bad", bad)}, {}, default_resources()), options,
+                      default_resources());
+  std::vector<std::size_t> counts;
+  for (RecordBatch batch; reader.next(batch);) counts.push_back(batch.records.size() + batch.bad.size());
+  CHECK(counts == std::vector<std::size_t>{300, 300, 300, 101});
+  options.batch_records = 0;
+  CHECK_THROWS_AS(read_corpus({folder.path("bad")}, options), InvalidArgument);
+}
+
 TEST_CASE("Junk of any length between records takes no memory", "[corpus]") {
   const TemporaryFolder folder;
   const std::string text = trec_document(0, 10) + std::string(3000000, ' ') + trec_document(1, 10);
-  CorpusReader reader(find_corpus_files({folder.write("gaps", text)}), {}, default_resources());
+  CorpusReader reader(find_corpus_files({folder.write("gaps", text)}, {}, default_resources()), {},
+                      default_resources());
   RecordBatch batch;
   std::size_t records = 0;
   while (reader.next(batch)) {
@@ -213,7 +233,7 @@ TEST_CASE("A truncated gzip file is an error, after the records before the cut",
   const std::string path = folder.write("cut", packed.substr(0, packed.size() - 5));
   CorpusOptions options;
   options.batch_bytes = 1000;
-  CorpusReader reader(find_corpus_files({path}), options, default_resources());
+  CorpusReader reader(find_corpus_files({path}, {}, default_resources()), options, default_resources());
   RecordBatch batch;
   std::size_t records = 0;
   try {
@@ -231,7 +251,7 @@ TEST_CASE("A reader may be dropped before the end of its corpus", "[corpus]") {
   for (int i = 0; i < 5000; ++i) text += trec_document(i, 1000);
   const std::string path = folder.write("long", text);
   for (int i = 0; i < 3; ++i) {
-    CorpusReader reader(find_corpus_files({path}), {}, default_resources());
+    CorpusReader reader(find_corpus_files({path}, {}, default_resources()), {}, default_resources());
     RecordBatch batch;
     CHECK(reader.next(batch));
   }
