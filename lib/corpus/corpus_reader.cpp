@@ -5,15 +5,13 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 namespace {
 
 /// Less than this at the window's front is not worth moving what follows.
 constexpr std::size_t min_dropped_bytes = 64 << 10;
-
-/// A decompressor's window may take this part of the memory: what is common, up to 8 MB, fits 64 MB.
-constexpr std::uint64_t window_share = 4;
 
 /// More than this is not reserved ahead for a batch.
 constexpr std::uint64_t max_reserved_bytes = std::uint64_t{8} << 20;
@@ -42,7 +40,7 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
   if (options_.max_document_bytes > std::uint64_t{4} << 30) {
     throw InvalidArgument("--max-document is at most 4G");
   }
-  file_bytes_ = std::make_unique<FileBytes>(files_, resources.memory_bytes / window_share, tmp_folder_);
+  file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources), tmp_folder_);
 }
 
 CorpusReader::~CorpusReader() = default;

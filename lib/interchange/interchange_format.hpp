@@ -19,8 +19,9 @@ class InterchangeFormat {
   virtual std::string_view description() const = 0;
   /// Whether a path looks like this format; the content is not read.
   virtual bool is_at(const std::string& path) const = 0;
-  /// Passes the files' content to the sink. Throws IoError, CorruptFile, UnsupportedVersion.
-  virtual void read(const std::string& path, InvertedSink& sink) const = 0;
+  /// Passes the files' content to the sink. The memory of `resources` bounds the windows of zstd files. Throws IoError,
+  /// CorruptFile, UnsupportedVersion, and InvalidArgument for a window that is too large.
+  virtual void read(const std::string& path, InvertedSink& sink, const Resources& resources) const = 0;
   /// Writes an index in this format; the files appear together, complete or not at all. Throws InvalidArgument if one
   /// exists and `force` is not set, or if the format can't represent the index.
   virtual void write(const IndexReader& index, const std::string& path, bool force,

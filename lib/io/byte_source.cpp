@@ -36,6 +36,10 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Read
   return with_own_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
 }
 
+std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Resources& resources) {
+  return open(path, nullptr, max_window_bytes(resources));
+}
+
 std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
   return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
 }

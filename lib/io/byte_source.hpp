@@ -26,6 +26,11 @@ class ByteSource {
   /// Reading throws InvalidArgument if decompression needs a window of more than `max_window_bytes` of memory.
   static std::unique_ptr<ByteSource> open(const std::string& path, const ReadInterrupt* interrupt = nullptr,
                                           std::uint64_t max_window_bytes = default_max_window_bytes);
+  /// The same within a memory budget: windows of max_window_bytes() at most.
+  static std::unique_ptr<ByteSource> open(const std::string& path, const Resources& resources);
+  /// The part of the memory that a window may take where one file is read at a time: what is common, up to 8 MB, fits
+  /// 64 MB.
+  static std::uint64_t max_window_bytes(const Resources& resources) { return resources.memory_bytes / 4; }
   /// The same bytes from memory, under a name for messages.
   static std::unique_ptr<ByteSource> of_memory(std::string name, std::string bytes);
 

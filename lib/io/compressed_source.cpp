@@ -137,7 +137,7 @@ class ZstdSource : public CompressedSource {
     const bool is_largest = window_log_ == max_window_log;
     throw InvalidArgument(name() + ": its zstd data takes a window of more than " +
                           size_text(std::uint64_t{1} << window_log_) + " of memory; " +
-                          (is_largest ? "" : "raise --memory (512M is enough for any window that is read), or ") +
+                          (is_largest ? "" : "raise --memory (1G is enough for any window that is read), or ") +
                           "compress it again without --long");
   }
 

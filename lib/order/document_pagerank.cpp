@@ -114,7 +114,7 @@ std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection
 
 DocumentPagerank pagerank_of_score_file(const std::string& path, const CollectionReader& collection,
                                         const Resources& resources) {
-  HashingSource source(ByteSource::open(path));
+  HashingSource source(ByteSource::open(path, resources));
   DocumentPagerank pagerank;
   std::vector<float>& ranks = pagerank.ranks;
   PagerankReport& report = pagerank.report;

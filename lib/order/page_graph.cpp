@@ -117,7 +117,7 @@ ReadGraph graph_of_collection(const CollectionReader& collection, const Resource
 ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& collection, const Resources& resources) {
   return run_stage(resources, [&]() -> ReadGraph {
     EdgeSpool edges(resources.tmp_folder);
-    HashingSource source(ByteSource::open(path));
+    HashingSource source(ByteSource::open(path, resources));
     LinkCounts counts;
     if (NamedDocuments::table_bytes(collection) <= resources.memory_bytes) {
       const NamedDocuments names(collection);
@@ -133,7 +133,7 @@ ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& co
 ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const Resources& resources) {
   return run_stage(resources, [&]() -> ReadGraph {
     EdgeSpool edges(resources.tmp_folder);
-    HashingSource source(ByteSource::open(path));
+    HashingSource source(ByteSource::open(path, resources));
     LinkCounts counts;
     {
       NameTable names(documents);

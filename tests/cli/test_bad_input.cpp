@@ -217,6 +217,29 @@ TEST_CASE("Files of a folder that no format fits are skipped and named; one that
                 folder.path("texts/README.txt"));
 }
 
+TEST_CASE("Every input's zstd window is bounded by the memory", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  const std::string collection = folder.path("collection"), output = folder.path("output");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  REQUIRE(run_quern({"parse", corpus, "-o", collection}).exit_status == 0);
+  // The magic number, no size and no checksum, and a window of 2^25 bytes; then an empty last block.
+  const std::string frame("\x28\xb5\x2f\xfd\x00\x78\x01\x00\x00", 9);
+  const std::string packed = folder.write("packed", frame);
+  for (const char* ending : {".docs", ".freqs", ".sizes", ".terms", ".documents"})
+    folder.write(std::string("packed") + ending, frame);
+  for (const CommandLine& arguments :
+       {CommandLine{"parse", packed}, CommandLine{"order", collection, "--by", "score", "--links", packed},
+        CommandLine{"order", collection, "--by", "score", "--pagerank", packed},
+        CommandLine{"query", index, "-q", packed}, CommandLine{"import", packed, "--from", "ciff"},
+        CommandLine{"import", packed, "--from", "ds2i"}}) {
+    CommandLine limited = arguments;
+    limited.insert(limited.end(), {"-o", output, "--memory", "64M"});
+    INFO(arguments.front() << " " << arguments.back());
+    check_failure(run_quern(limited), "its zstd data takes a window of more than ");
+  }
+}
+
 TEST_CASE("A pipe where a Quern file is needed is an error, not a wait", "[cli]") {
   const TemporaryFolder folder;
   const std::string pipe = folder.path("pipe");

@@ -299,7 +299,7 @@ class EntryPoints {
     options.source = "exported";
     options.format = name;
     write_file("imported", [&](File& out) {
-      import_index([&](InvertedSink& sink) { format.read("exported", sink); }, options, resources_, out);
+      import_index([&](InvertedSink& sink) { format.read("exported", sink, resources_); }, options, resources_, out);
     });
   }
 

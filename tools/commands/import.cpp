@@ -29,8 +29,8 @@ void run(const ImportArguments& arguments) {
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   options.build = arguments.build;
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
-  const BuildReport report =
-      import_index([&](InvertedSink& sink) { format.read(arguments.path, sink); }, options, resources, out.file());
+  const BuildReport report = import_index([&](InvertedSink& sink) { format.read(arguments.path, sink, resources); },
+                                          options, resources, out.file());
   out.commit();
   say_report(arguments.common, report, arguments.output);
   if (report.manifest.lengths != Lengths::exact)
