@@ -30,6 +30,9 @@ struct ParseArguments {
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);
 ParseOptions parse_options(const ParseArguments& arguments);
+/// Throws wrong usage if `output`, or the file in it if it is an index, is one of the files in the corpus's folders;
+/// and what for_each_corpus_file() throws. The files that are named themselves are compared as those of all commands.
+void refuse_overwritten_corpus(const ParseArguments& arguments, const std::string& output);
 
 /// --seed, --alpha, --pagerank-scale; the order's name, k1 and b are the commands' own options.
 void add_order_options(CLI::App& command, OrderOptions& options);

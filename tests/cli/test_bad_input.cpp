@@ -217,6 +217,28 @@ TEST_CASE("Files of a folder that no format fits are skipped and named; one that
                 folder.path("texts/README.txt"));
 }
 
+TEST_CASE("Output that would overwrite a file in a corpus's folder is wrong usage", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string inside = folder.write("folder/corpus.jsonl", small_jsonl), corpora = folder.path("folder"),
+                    outside = folder.write("outside.jsonl", small_jsonl), index = folder.path("folder/index");
+  REQUIRE(run_quern({"index", inside, "-o", index}).exit_status == 0);
+  std::filesystem::create_symlink(outside, folder.path("folder/linked.jsonl"));
+  const std::string before = read_file(index + "/index.quern");
+  for (const std::string& output : {inside, inside + "/", folder.path("./folder/corpus.jsonl"), outside,
+                                    folder.path("folder/linked.jsonl"), index, index + "/", index + "/index.quern"}) {
+    const char* const command = output.find(index) == 0 ? "index" : "parse";
+    const RunOutcome outcome = run_quern({command, corpora, "-o", output, "--force"});
+    INFO(output << "\n" << outcome.err);
+    CHECK(outcome.exit_status == 2);
+    CHECK(contains(outcome.err, "a file of the corpus"));
+    CHECK(read_file(inside) == small_jsonl);
+    CHECK(read_file(outside) == small_jsonl);
+    CHECK(read_file(index + "/index.quern") == before);
+  }
+  CHECK(run_quern({"index", corpora, "-o", index, "--force", "--exclude", "index"}).exit_status == 0);
+  CHECK(run_quern({"parse", corpora, "-o", folder.path("folder/new")}).exit_status == 0);
+}
+
 TEST_CASE("Every input's zstd window is bounded by the memory", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");

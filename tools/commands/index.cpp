@@ -33,6 +33,7 @@ void run(const IndexArguments& arguments) {
   std::optional<OrderBy> by;
   if (arguments.order_name != fitting_order) by = find_named(order_names, arguments.order_name, "docID order").value;
   const PagerankInput input = pagerank_input(arguments.pagerank, {by.value_or(OrderBy::natural)});
+  refuse_overwritten_corpus(arguments.parse, arguments.output);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
 
   auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));

@@ -16,6 +16,7 @@ struct ParseCommandArguments {
 
 void run(const ParseCommandArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
+  refuse_overwritten_corpus(arguments.parse, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(parse_options(arguments.parse), resources, out.file());
   out.commit();
