@@ -112,6 +112,19 @@ void TextOutput::finish() {
   file_->commit();
 }
 
+StatisticsFile::StatisticsFile(const std::string& path) {
+  if (!path.empty()) file_.reset(new AtomicOutput(AtomicOutput::file(path, true)));
+}
+
+void StatisticsFile::write(const Json& statistics) {
+  file_->file().write_at(0, as_bytes(statistics.dump(1) + "\n"));
+  file_->commit();
+}
+
+QueryMemory query_memory(std::uint64_t bytes, unsigned threads) { return {bytes / 8 * 3, threads}; }
+
+std::uint64_t bytes_for_query(std::uint64_t query_bytes) { return (QueryMemory::bytes_for(query_bytes) + 2) / 3 * 8; }
+
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha) {
   command.add_option("--alpha", alpha, "Weight of PageRank in scores (default: the index's, or 0.3)")
       ->type_name("A")

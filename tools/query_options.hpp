@@ -11,6 +11,7 @@
 #include "quern/io/file.hpp"
 #include "quern/io/whole_file.hpp"
 #include "quern/query/query_engine.hpp"
+#include "quern/query/query_memory.hpp"
 
 #include "command.hpp"
 
@@ -88,6 +89,24 @@ class TextOutput {
   std::unique_ptr<AtomicOutput> file_;
   std::optional<FileAppender> out_;
 };
+
+/// The file of --stats: opened before the work, so that a place that can't be written is known by then, and written
+/// after it. It replaces what is there.
+class StatisticsFile {
+ public:
+  /// An empty path: none.
+  explicit StatisticsFile(const std::string& path);
+  explicit operator bool() const { return file_ != nullptr; }
+  void write(const Json& statistics);
+
+ private:
+  std::unique_ptr<AtomicOutput> file_;
+};
+
+/// How many bytes of what a command may keep are for queries that run.
+QueryMemory query_memory(std::uint64_t bytes, unsigned threads);
+/// With fewer bytes in all, a query that takes `query_bytes` would be refused.
+std::uint64_t bytes_for_query(std::uint64_t query_bytes);
 
 struct ScoringArguments {
   std::optional<double> k1, b, alpha;

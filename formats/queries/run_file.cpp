@@ -35,19 +35,19 @@ class TrecFormat : public RunFormat {
   std::string_view description() const override { return "lines \"qid Q0 docno rank score tag\", for trec_eval"; }
   bool shows_titles() const override { return false; }
 
-  void append(std::string& out, std::string_view qid, std::string_view, std::span<const RunResult> results,
-              std::string_view tag) const override {
+  void append_piece(std::string& out, std::string_view qid, std::string_view, const ResultPiece& piece,
+                    std::string_view tag) const override {
     std::string front, back = " ";
     put_column(front, qid);
     front += " Q0 ";
     put_column(back, tag);
     back += '\n';
-    std::uint32_t rank = 0;
-    for (const RunResult& result : results) {
+    std::size_t rank = piece.first_rank;
+    for (const RunResult& result : piece.results) {
       out += front;
       put_column(out, result.docno);
       out += ' ';
-      put_number(out, ++rank);
+      put_number(out, rank++);
       out += ' ';
       put_number(out, result.score);
       out += back;
@@ -61,15 +61,15 @@ class MsmarcoFormat : public RunFormat {
   std::string_view description() const override { return "lines \"qid<TAB>docno<TAB>rank\", as MS MARCO expects"; }
   bool shows_titles() const override { return false; }
 
-  void append(std::string& out, std::string_view qid, std::string_view, std::span<const RunResult> results,
-              std::string_view) const override {
-    std::uint32_t rank = 0;
-    for (const RunResult& result : results) {
+  void append_piece(std::string& out, std::string_view qid, std::string_view, const ResultPiece& piece,
+                    std::string_view) const override {
+    std::size_t rank = piece.first_rank;
+    for (const RunResult& result : piece.results) {
       put_column(out, qid);
       out += '\t';
       put_column(out, result.docno);
       out += '\t';
-      put_number(out, ++rank);
+      put_number(out, rank++);
       out += '\n';
     }
   }
@@ -86,17 +86,19 @@ class JsonFormat : public RunFormat {
   std::string_view description() const override { return "a line of JSON per query, with titles and URLs"; }
   bool shows_titles() const override { return true; }
 
-  void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
-              std::string_view) const override {
-    out += "{\"id\":";
-    put_json(out, qid);
-    out += ",\"query\":";
-    put_json(out, query_text);
-    out += ",\"results\":[";
-    std::uint32_t rank = 0;
-    for (const RunResult& result : results) {
-      out += rank == 0 ? "{\"rank\":" : ",{\"rank\":";
-      put_number(out, ++rank);
+  void append_piece(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
+                    std::string_view) const override {
+    if (piece.is_first) {
+      out += "{\"id\":";
+      put_json(out, qid);
+      out += ",\"query\":";
+      put_json(out, query_text);
+      out += ",\"results\":[";
+    }
+    std::size_t rank = piece.first_rank;
+    for (const RunResult& result : piece.results) {
+      out += rank == 1 ? "{\"rank\":" : ",{\"rank\":";
+      put_number(out, rank++);
       out += ",\"docno\":";
       put_json(out, result.docno);
       out += ",\"score\":";
@@ -112,7 +114,7 @@ class JsonFormat : public RunFormat {
       put_json(out, result.url);
       out += '}';
     }
-    out += "]}\n";
+    if (piece.is_last) out += "]}\n";
   }
 };
 
@@ -122,9 +124,9 @@ class TextFormat : public RunFormat {
   std::string_view description() const override { return "columns for people: rank, score, docno, title and URL"; }
   bool shows_titles() const override { return true; }
 
-  void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
-              std::string_view) const override {
-    append_results_table(out, qid, query_text, results);
+  void append_piece(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
+                    std::string_view) const override {
+    append_results_table(out, qid, query_text, piece);
   }
 };
 

@@ -16,14 +16,23 @@ struct RunResult {
   std::string_view url;
 };
 
+/// Results of a query in rank order: all of them, or where there are many, one piece after another.
+struct ResultPiece {
+  std::span<const RunResult> results;
+  std::size_t first_rank = 1;            ///< of results.front()
+  bool is_first = true, is_last = true;  ///< of the query's pieces
+};
+
 /// Appends one query's results for people, for a terminal of 100 columns: the query, then a line per result with rank,
 /// score, docno and title in columns, its URL below. Titles are cut to the line, docnos and URLs never.
-/// What a terminal would obey (control characters) is left out, and what is not UTF-8 shows as U+FFFD.
+/// What a terminal would obey (control characters) is left out, and what is not UTF-8 shows as U+FFFD. Each piece has
+/// columns of its own width.
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
-                          std::span<const RunResult> results);
+                          const ResultPiece& piece);
 
-/// An output format. begin(), then append() for each query, then end(): each adds to `out`, which the caller may write
-/// away and clear in between. Formats hold no state, so one object serves all threads.
+/// An output format. begin(), then append() for each query, or append_piece() for each piece of its results, then
+/// end(): each adds to `out`, which the caller may write away and clear in between. Formats hold no state, so one
+/// object serves all threads.
 class RunFormat {
  public:
   virtual ~RunFormat() = default;
@@ -35,8 +44,13 @@ class RunFormat {
   /// What comes before the first query.
   virtual void begin(std::string&) const {}
   /// The lines of one query. `tag` names the run, for the formats that have a column for it.
-  virtual void append(std::string& out, std::string_view qid, std::string_view query_text,
-                      std::span<const RunResult> results, std::string_view tag) const = 0;
+  void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
+              std::string_view tag) const {
+    append_piece(out, qid, query_text, {results}, tag);
+  }
+  /// The lines of a piece of a query's results.
+  virtual void append_piece(std::string& out, std::string_view qid, std::string_view query_text,
+                            const ResultPiece& piece, std::string_view tag) const = 0;
   /// What comes after the last query.
   virtual void end(std::string&) const {}
 };

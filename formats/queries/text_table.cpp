@@ -69,11 +69,13 @@ std::string score_text(float score) {
 }  // namespace
 
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
-                          std::span<const RunResult> results) {
-  out += whole(qid).text + ": " + shown(query_text, 10 * line_columns).text + '\n';
+                          const ResultPiece& piece) {
+  const std::span<const RunResult> results = piece.results;
+  if (piece.is_first) out += whole(qid).text + ": " + shown(query_text, 10 * line_columns).text + '\n';
   if (results.empty()) out += "  no documents found\n";
 
-  const std::size_t rank_columns = std::max<std::size_t>(4, std::to_string(results.size()).size());
+  const std::size_t rank_columns =
+      std::max<std::size_t>(4, std::to_string(piece.first_rank + results.size() - 1).size());
   std::size_t score_columns = 5, docno_columns = 5;
   for (const RunResult& result : results) {
     score_columns = std::max(score_columns, score_text(result.score).size());
@@ -82,9 +84,9 @@ void append_results_table(std::string& out, std::string_view qid, std::string_vi
   const std::size_t title_begin = rank_columns + score_columns + docno_columns + 3 * gap.size();
   const std::size_t title_columns = title_begin + 20 < line_columns ? line_columns - title_begin : 20;
 
-  std::size_t rank = 0;
+  std::size_t rank = piece.first_rank;
   for (const RunResult& result : results) {
-    put_right(out, std::to_string(++rank), rank_columns);
+    put_right(out, std::to_string(rank++), rank_columns);
     out += gap;
     put_right(out, score_text(result.score), score_columns);
     out += gap;
@@ -96,7 +98,7 @@ void append_results_table(std::string& out, std::string_view qid, std::string_vi
     out.append(title_begin - docno_columns - gap.size(), ' ');
     out += whole(result.url).text + '\n';
   }
-  out += '\n';
+  if (piece.is_last) out += '\n';
 }
 
 }  // namespace quern

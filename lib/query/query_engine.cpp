@@ -156,6 +156,12 @@ std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, 
   });
 }
 
+std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) const {
+  std::uint64_t postings = 0;
+  for (const WeightedList& list : lists) postings += list.list.df;
+  return std::min<std::uint64_t>(postings, index_.num_documents());
+}
+
 std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                                 Analyzer& analyzer, QueryStatistics* statistics) const {
   return with_own_errors([&]() -> std::vector<ScoredDocument> {
@@ -165,8 +171,9 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
     bool all_found = false;
     const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
     if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
-    claim.raise_to(lists.size() * query_list_bytes);
-    TopK top(k);
+    const std::uint64_t candidates = max_matches(lists);
+    claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
+    TopK top(k, candidates);
     run(algorithm, lists, all_found, nullptr, top, statistics);
     return top.take();
   });
@@ -183,10 +190,11 @@ std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::
     const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
     if (lists.empty() || !all_found) return {};
     QueryMemory::Claim claim(memory_);
-    claim.raise_to(lists.size() * query_list_bytes);
+    const std::uint64_t candidates = max_matches(lists);
+    claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
     VisitCount visits{round, {}};
     for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
-    TopK top(k);
+    TopK top(k, candidates);
     run(algorithm_named("and"), lists, all_found, &visits, top, statistics);
     return visits.lists;
   });

@@ -89,6 +89,8 @@ class QueryEngine {
   const std::string& why_not_early() const { return why_not_early_; }
 
  private:
+  /// The most documents that can match.
+  std::uint64_t max_matches(std::span<const WeightedList> lists) const;
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found, VisitCount* visits,
            TopK& top, QueryStatistics* statistics) const;
   void set_weights(std::vector<WeightedList>& lists) const;

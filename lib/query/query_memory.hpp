@@ -15,6 +15,8 @@ class QueryMemory {
   QueryMemory() = default;
   /// `bytes`: for all of `threads` threads.
   QueryMemory(std::uint64_t bytes, unsigned threads);
+  /// The smallest budget in which a query that takes `query_bytes` runs.
+  static std::uint64_t bytes_for(std::uint64_t query_bytes) { return (query_bytes + 2) / 3 * 4; }
 
   /// What one query takes; given back when it ends.
   class Claim {

@@ -26,6 +26,14 @@ bool is_field(std::string_view word) {
                      [](char c) { return is_letter(c) || c == '_'; });
 }
 
+/// "+water", "-wind", "mil*", "mill~", "mill^2", but neither "a - b" nor "well-known" nor "1-2".
+bool has_mark(std::string_view word) {
+  if (word.size() < 2) return false;
+  if ((word[0] == '+' || word[0] == '-') && is_letter(word[1])) return true;
+  const std::size_t mark = word.find_first_of("*~^", 1);
+  return mark != word.npos && is_letter(word[mark - 1]) && (word[mark] == '^' || mark + 1 == word.size());
+}
+
 }  // namespace
 
 QuerySyntax syntax_in(std::string_view text) {
@@ -38,6 +46,7 @@ QuerySyntax syntax_in(std::string_view text) {
     const std::string_view word = text.substr(from, end - from);
     syntax.operators |= !in_capitals && (word == "AND" || word == "OR" || word == "NOT");
     syntax.field |= is_field(word);
+    syntax.marks |= has_mark(word);
     from = end + 1;
   }
   return syntax;

@@ -19,8 +19,15 @@ struct ScoredDocument {
 /// which costs less than a heap; worst() then lags a little behind. Scores are not negative.
 class TopK {
  public:
-  explicit TopK(std::size_t k) : k_(k), capacity_(k <= max_in_heap ? k : 2 * k) {
-    kept_.reserve(std::min<std::size_t>(capacity_, 1 << 16));
+  /// `candidates`: the most documents that can be added.
+  TopK(std::size_t k, std::uint64_t candidates) : k_(k), capacity_(k <= max_in_heap ? k : 2 * k) {
+    // At once, since an array that grows takes up to three times its size.
+    kept_.reserve(std::min<std::uint64_t>(capacity_, candidates));
+  }
+
+  /// The most bytes that the collection and its results take.
+  static std::uint64_t bytes(std::size_t k, std::uint64_t candidates) {
+    return (std::min<std::uint64_t>(2 * k, candidates) + std::min<std::uint64_t>(k, candidates)) * sizeof(Key);
   }
 
   void add(docid_t docid, float score) {

@@ -28,6 +28,38 @@ std::vector<std::pair<std::string, std::string>> ranking(const std::string& run)
 
 }  // namespace
 
+TEST_CASE("thousands of results are printed with all their ranks, and keep within the memory", "[cli][query]") {
+  const TemporaryFolder folder;
+  std::string pages;
+  for (int i = 0; i < 200000; ++i) pages += "{\"id\":\"M-" + std::to_string(i) + "\",\"contents\":\"mill\"}\n";
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", folder.write("corpus.jsonl", pages), "-o", index}).exit_status == 0);
+  const RunOutcome trec = run_quern({"query", index, "--query", "mill", "-k", "3000"});
+  std::size_t rank = 0;
+  for (const std::string& line : lines_of(trec.out)) CHECK(contains(line, " " + std::to_string(++rank) + " "));
+  CHECK(rank == 3000);
+  const RunOutcome found = run_quern({"intersect", index, "--query", "mill", "--json"});
+  CHECK(found.json()["results"].size() == 200000);
+  CHECK(run_quern({"query", index, "--query", "mill", "-k", "3000", "--output-format", "json"})
+            .json()["results"]
+            .size() == 3000);
+  std::string queries;
+  for (int i = 0; i < 4; ++i) queries += "mill\n";
+  RunningQuern run(
+      {"query", index, "-q", folder.write("log", queries), "-k", "200000", "--memory", "128M", "-j", "100"});
+  CHECK(run.finish() == 1);  // refused: each thread may hold its results
+  for (const CommandLine& command :
+       {CommandLine{"query", index, "-q", folder.path("log"), "-k", "200000", "--output-format", "json", "-j", "4"},
+        CommandLine{"intersect", index, "-q", folder.path("log"), "--json", "-j", "4"}}) {
+    CommandLine limited = command;
+    limited.insert(limited.end(), {"--memory", "64M"});
+    RunningQuern running(limited);
+    CHECK(running.finish() == 0);
+    const auto peak = running.peak_memory_bytes();
+    if (!sanitized) CHECK(peak < 128 << 20);  // a sanitizer keeps what is freed
+  }
+}
+
 TEST_CASE("queries of thousands of terms keep within the memory, or are refused by name", "[cli][query]") {
   const TemporaryFolder folder;
   std::string words;
@@ -53,7 +85,9 @@ TEST_CASE("queries of thousands of terms keep within the memory, or are refused 
   }
   const RunOutcome refused = run_quern({"query", folder.path("index"), "-q", longer_log, "--memory", "64M"});
   CHECK(refused.exit_status == 1);
-  CHECK(contains(refused.err, "a query needs 21.1M of memory and may have 18.0M; shorten it, or raise --memory"));
+  CHECK(contains(
+      refused.err,
+      "a query needs 21.1M of memory and may have 18.0M; shorten it, ask for fewer results, or raise --memory"));
 }
 
 TEST_CASE("results are written as TREC, MS MARCO, JSON lines or a table", "[cli][query]") {

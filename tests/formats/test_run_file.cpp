@@ -79,6 +79,25 @@ TEST_CASE("Queries without results leave no lines except in formats that name th
   CHECK(written("text", "1", "mill", {}) == "1: mill\n  no documents found\n\n");
 }
 
+TEST_CASE("Results in pieces give the text of all at once", "[format][run_file]") {
+  std::vector<std::string> docnos;
+  std::vector<RunResult> results;
+  for (int i = 0; i < 7; ++i) docnos.push_back("MILL-" + std::to_string(100 + i));
+  for (int i = 0; i < 7; ++i) results.push_back({docnos[i], 9.5f - static_cast<float>(i), "A Mill", "http://e/"});
+  const std::span<const RunResult> all = results;
+  for (const quern::RunFormat* format : quern::all_run_formats()) {
+    for (const std::size_t size : {1, 3, 6}) {
+      INFO(format->name() << " " << size);
+      std::string text;
+      for (std::size_t from = 0; from < all.size(); from += size) {
+        const auto some = all.subspan(from, std::min(size, all.size() - from));
+        format->append_piece(text, "7", "mill", {some, from + 1, from == 0, from + some.size() == all.size()}, "quern");
+      }
+      CHECK(text == written(format->name(), "7", "mill", results));
+    }
+  }
+}
+
 TEST_CASE("Every float that is written reads back to the same bits", "[format][run_file][property]") {
   std::mt19937 random(1);
   std::vector<float> scores{0.0f,

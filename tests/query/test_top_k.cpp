@@ -41,7 +41,7 @@ TEST_CASE("TopK keeps what sorting all documents puts first, ties by docID", "[q
       for (const std::uint64_t distinct_scores : {1, 5, 100000}) {
         INFO("k " << k << ", " << count << " documents, " << distinct_scores << " scores");
         const auto documents = shuffled_documents(random, count, distinct_scores);
-        TopK top(k);
+        TopK top(k, documents.size());
         for (std::size_t i = 0; i < documents.size(); ++i) {
           top.add(documents[i].docid, documents[i].score);
           REQUIRE(top.full() == (i + 1 >= k));
@@ -58,7 +58,7 @@ TEST_CASE("TopK keeps what sorting all documents puts first, ties by docID", "[q
 }
 
 TEST_CASE("a cleared TopK starts empty", "[query][top_k]") {
-  TopK top(2);
+  TopK top(2, 3);
   top.add(1, 5);
   top.add(2, 6);
   REQUIRE(top.full());
@@ -72,7 +72,7 @@ TEST_CASE("a document becomes a result if and only if it passes the threshold", 
   RandomBits random(73);
   for (const std::size_t k : {1, 3, 20}) {
     const auto documents = shuffled_documents(random, 400, 12);
-    TopK top(k);
+    TopK top(k, documents.size());
     const Threshold threshold(-1, top);
     std::vector<ScoredDocument> seen;
     for (const ScoredDocument& document : documents) {
@@ -86,7 +86,7 @@ TEST_CASE("a document becomes a result if and only if it passes the threshold", 
 }
 
 TEST_CASE("a primed threshold holds until the k-th result is better", "[query][top_k]") {
-  TopK top(1);
+  TopK top(1, 3);
   const Threshold threshold(2, top);
   CHECK(threshold.value(0) == 2);
   top.add(5, 1);

@@ -235,7 +235,7 @@ TEST_CASE("windows bound their documents' scores, and probed ones are done", "[q
       if (lists.empty()) continue;
       const auto all = small.model.search(query, false, engine.index().num_documents());
       for (const std::size_t k : {1, 10, 200}) {
-        TopK top(k);
+        TopK top(k, all.size());
         WindowUnion windows(context, lists, top);
         for (const ScoredDocument& document : all)
           REQUIRE(with_slack(windows.bounds()[windows.windows().of(document.docid)], lists.size()) >= document.score);

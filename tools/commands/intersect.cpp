@@ -44,25 +44,68 @@ const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
 }
 
-/// A query's documents as lines: its id and their number, or its id, docID and docno of each.
-void append_lines(std::string& out, const Query& query, const IndexReader& index, Documents documents, bool count) {
-  if (count) {
-    fmt::format_to(std::back_inserter(out), "{}\t{}\n", query.id, documents.size());
-    return;
-  }
-  for (const docid_t docid : documents)
-    fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\n", query.id, docid, index.docno(docid));
-}
+/// Writes a query's documents, a piece after the other: the text of all takes far more memory than they do.
+class DocumentText {
+ public:
+  DocumentText(const IntersectArguments& arguments, const IndexReader& index, IndexPages& pages, TextOutput& out)
+      : count_only_(arguments.count), json_(arguments.common.json), index_(index), pages_(pages), out_(out) {}
 
-/// The same as a line of JSON.
-void append_json(std::string& out, const Query& query, const IndexReader& index, Documents documents, bool count) {
-  Json json = {{"id", query.id}, {"query", query.text}, {"count", documents.size()}};
-  if (!count) {
-    Json& results = json["results"] = Json::array();
-    for (const docid_t docid : documents) results.push_back({{"docid", docid}, {"docno", index.docno(docid)}});
+  void write(const Query& query, Documents documents) {
+    if (json_) {
+      write_json(query, documents);
+    } else if (count_only_) {
+      text_ = fmt::format("{}\t{}\n", query.id, documents.size());
+      write_text();
+    } else {
+      write_lines(query, documents);
+    }
   }
-  out += json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+
+ private:
+  static constexpr std::size_t piece_bytes = 1 << 16;
+
+  /// A line for each document: the query's id, docID and docno.
+  void write_lines(const Query& query, Documents documents) {
+    for (const docid_t docid : documents) {
+      fmt::format_to(std::back_inserter(text_), "{}\t{}\t{}\n", query.id, docid, index_.docno(docid));
+      if (text_.size() >= piece_bytes) write_text();
+    }
+    write_text();
+  }
+
+  /// A line of JSON.
+  void write_json(const Query& query, Documents documents) {
+    text_ =
+        fmt::format("{{\"id\":{},\"query\":{},\"count\":{}", quoted(query.id), quoted(query.text), documents.size());
+    if (!count_only_) {
+      text_ += ",\"results\":[";
+      for (const docid_t docid : documents) {
+        if (docid != documents.front()) text_ += ',';
+        fmt::format_to(std::back_inserter(text_), "{{\"docid\":{},\"docno\":{}}}", docid, quoted(index_.docno(docid)));
+        if (text_.size() >= piece_bytes) write_text();
+      }
+      text_ += ']';
+    }
+    text_ += "}\n";
+    write_text();
+  }
+
+  static std::string quoted(std::string_view text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  void write_text() {
+    out_.write(text_);
+    text_.clear();
+    pages_.note_query();
+  }
+
+  bool count_only_, json_;
+  const IndexReader& index_;
+  IndexPages& pages_;
+  TextOutput& out_;
+  std::string text_;
+};
 
 /// Collects the times and counts of queries, for --stats.
 class IntersectStatistics {
@@ -87,7 +130,8 @@ class IntersectStatistics {
     with_results_ += documents == 0 ? 0 : 1;
   }
 
-  void write(const IntersectArguments& arguments, std::string_view method, unsigned threads, double seconds) const {
+  void write(StatisticsFile& file, const IntersectArguments& arguments, std::string_view method, unsigned threads,
+             double seconds) const {
     const LatencySummary times = times_us_.summary();
     const auto queries = static_cast<double>(std::max<std::uint64_t>(times_us_.count(), 1));
     const double queries_per_second = static_cast<double>(times_us_.count()) / std::max(seconds, 1e-9);
@@ -106,9 +150,7 @@ class IntersectStatistics {
                  {"blocks_decoded", counts_.blocks_decoded},
                  {"device", device_name(gpu_.queries > 0)}});
     if (gpu_.queries > 0) json["gpu"] = gpu_statistics_json(gpu_);
-    AtomicOutput file = AtomicOutput::file(arguments.stats, true);
-    file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
-    file.commit();
+    file.write(json);
     say(arguments.common, fmt::format("quern: {}, {:.0f} per second on {}; {:.1f} us per query, of which {:.1f} "
                                       "decoding whole lists and {:.1f} intersecting; {} of {} blocks decoded",
                                       count_text(times_us_.count(), "query", "queries"), queries_per_second,
@@ -127,27 +169,25 @@ class IntersectStatistics {
 void run(const IntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const QueryGroups queries(arguments.queries, arguments.common, resources);
+  // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
+  StatisticsFile statistics_file(arguments.stats);
+  const QueryGroups queries(arguments.queries, arguments.common, resources);
   const Intersection intersection(index, cpu_method(arguments), arguments.options,
-                                  QueryMemory(resources.memory_bytes / 8 * 3, resources.threads));
+                                  query_memory(resources.memory_bytes, resources.threads));
   FailoverIntersection intersections(intersection, arguments.device, arguments.method, arguments.gpu,
                                      *resources.progress,
                                      [&](const std::string& what) { say(arguments.common, "quern: " + what); });
-  const auto append = arguments.common.json ? append_json : append_lines;
   resources.progress->start("intersect", queries.count(), "queries");
   IntersectStatistics statistics(resources.tmp_folder);
   IndexPages pages(index, resources.memory_bytes / 2);
   const std::vector<Query>* group = nullptr;
-  std::string text;
+  DocumentText text(arguments, index, pages, out);
   const auto begun = WallClock::now();
   IntersectionSteps steps;
   steps.take = [&](std::size_t i, Documents documents) {
-    text.clear();
-    append(text, (*group)[i], index, documents, arguments.count);
-    out.write(text);
+    text.write((*group)[i], documents);
     statistics.add_results(documents.size());
-    pages.note_query();
     resources.progress->add(1);
   };
   steps.count_cpu = [&](const IntersectionStatistics& counted) { statistics.add(counted); };
@@ -159,7 +199,8 @@ void run(const IntersectArguments& arguments) {
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
-  if (!arguments.stats.empty()) statistics.write(arguments, intersections.method_name(), resources.threads, seconds);
+  if (statistics_file)
+    statistics.write(statistics_file, arguments, intersections.method_name(), resources.threads, seconds);
 }
 
 }  // namespace
@@ -200,8 +241,10 @@ void add_intersect_command(CLI::App& program) {
   mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
                   ->type_name("FILE"));
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  mark_output(
-      command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE"));
+  mark_output(command
+                  ->add_option("--stats", arguments->stats,
+                               "Write times and counts to a file as JSON, in place of what is there")
+                  ->type_name("FILE"));
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(

@@ -17,6 +17,7 @@
 #include "quern/query/index_pages.hpp"
 #include "quern/query/query_engine.hpp"
 #include "quern/query/query_stream.hpp"
+#include "quern/query/top_k.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"
@@ -51,11 +52,28 @@ const RunFormat& output_format(const QueryArguments& arguments) {
 /// Turns docIDs into what the output format shows. Safe to share between threads.
 class ResultText {
  public:
+  /// Results that are turned into text at once.
+  static constexpr std::size_t max_results = 1024;
+
   ResultText(const IndexReader& index, const RunFormat& format, const std::string& tag)
       : index_(index), format_(format), tag_(tag) {}
 
-  std::string of(const Query& query, const std::vector<ScoredDocument>& documents) const {
-    std::vector<IndexReader::DocumentText> texts;
+  /// Calls write(text) for a query's results, once where there are at most max_results.
+  template <class Write>
+  void write(const Query& query, std::span<const ScoredDocument> documents, Write&& write) const {
+    for (std::size_t from = 0; from == 0 || from < documents.size(); from += max_results) {
+      std::vector<IndexReader::DocumentText> texts;
+      const auto results = results_of(documents.subspan(from, std::min(max_results, documents.size() - from)), texts);
+      std::string text;
+      format_.append_piece(text, query.id, query.text,
+                           {results, from + 1, from == 0, from + results.size() == documents.size()}, tag_);
+      write(std::move(text));
+    }
+  }
+
+ private:
+  std::vector<RunResult> results_of(std::span<const ScoredDocument> documents,
+                                    std::vector<IndexReader::DocumentText>& texts) const {
     texts.reserve(documents.size());
     std::vector<RunResult> results;
     results.reserve(documents.size());
@@ -68,12 +86,9 @@ class ResultText {
       result.title = texts.back().title;
       result.url = texts.back().url;
     }
-    std::string text;
-    format_.append(text, query.id, query.text, results, tag_);
-    return text;
+    return results;
   }
 
- private:
   const IndexReader& index_;
   const RunFormat& format_;
   const std::string& tag_;
@@ -176,11 +191,16 @@ class QueryRun {
     const std::vector<std::string_view> texts = texts_of(queries);
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
-      answer.text = result_text_.of(queries[i], answer.documents);
+      if (is_short(answer))
+        result_text_.write(queries[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
       pages_.note_query();
     };
-    steps.take = [&](std::size_t, const QueryAnswer& answer) {
-      out_.write(answer.text);
+    steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+      if (is_short(answer)) {
+        out_.write(answer.text);
+      } else {
+        write_long(queries[i], answer.documents);
+      }
       statistics_.add(answer);
       resources_.progress->add(1);
     };
@@ -192,6 +212,17 @@ class QueryRun {
   const RunStatistics& statistics() const { return statistics_; }
 
  private:
+  /// Whether the thread that answers a query also turns all results into text.
+  static bool is_short(const QueryAnswer& answer) { return answer.documents.size() <= ResultText::max_results; }
+
+  /// The text of many results takes more memory than they do: a piece is written before the next is made.
+  void write_long(const Query& query, std::span<const ScoredDocument> documents) {
+    result_text_.write(query, documents, [&](const std::string& text) {
+      out_.write(text);
+      pages_.note_query();
+    });
+  }
+
   static GpuOptions gpu_options(const QueryArguments& arguments) {
     GpuOptions options = arguments.gpu;
     options.strategy = &gpu::strategy_named(arguments.strategy);
@@ -209,8 +240,8 @@ class QueryRun {
   FailoverEngine engine_;
 };
 
-void write_statistics(const QueryArguments& arguments, const RunStatistics& statistics, const QueryEngine& engine,
-                      unsigned threads, double seconds) {
+void write_statistics(StatisticsFile& file, const QueryArguments& arguments, const RunStatistics& statistics,
+                      const QueryEngine& engine, unsigned threads, double seconds) {
   Json json = {{"queries", statistics.queries()},
                {"algorithm", arguments.algorithm},
                {"k", arguments.k},
@@ -218,9 +249,7 @@ void write_statistics(const QueryArguments& arguments, const RunStatistics& stat
                {"scorer", name_of_value(scorer_names, arguments.scoring.scorer)},
                {"threads", threads}};
   json.update(statistics.json(engine, seconds));
-  AtomicOutput file = AtomicOutput::file(arguments.stats, true);
-  file.file().write_at(0, as_bytes(json.dump(1) + "\n"));
-  file.commit();
+  file.write(json);
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
@@ -230,16 +259,18 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
                                  const Resources& resources) {
   const std::uint64_t documents = index.num_documents();
   const std::uint64_t tables = QueryEngine::table_bytes(index, arguments.scoring.scorer);
-  const std::uint64_t results = std::min<std::uint64_t>(arguments.k, documents) * sizeof(ScoredDocument) * 2;
-  const std::uint64_t needed = tables + results * resources.threads;
+  const std::uint64_t k = std::min<std::uint64_t>(arguments.k, documents);
+  // One query that runs, and the results that wait in each thread.
+  const std::uint64_t results =
+      bytes_for_query(TopK::bytes(k, documents)) + k * sizeof(ScoredDocument) * resources.threads;
+  const std::uint64_t needed = tables + results;
   if (needed > resources.memory_bytes)
     throw InvalidArgument(fmt::format(
-        "{}: queries need {} of memory, {} for tables of its {} documents and {} for the {} best on each of {}; "
+        "{}: queries need {} of memory, {} for tables of its {} documents and {} for the {} best of a query on {}; "
         "--memory allows {}: raise it, or lower -k or --threads",
-        index.name(), size_text(needed), size_text(tables), documents, size_text(results),
-        std::min<std::uint64_t>(arguments.k, documents), count_text(resources.threads, "thread"),
-        size_text(resources.memory_bytes)));
-  return resources.memory_bytes - needed;
+        index.name(), size_text(needed), size_text(tables), documents, size_text(results), k,
+        count_text(resources.threads, "thread"), size_text(resources.memory_bytes)));
+  return resources.memory_bytes - needed + bytes_for_query(TopK::bytes(k, documents));
 }
 
 /// With --batch-wait: refuses queries that do not arrive one by one.
@@ -260,12 +291,14 @@ void run(const QueryArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   check_plan(arguments, index);
   resources.memory_bytes = memory_for_queries(arguments, index, resources);
+  // Before the queries, which may take long to come.
+  TextOutput out(arguments.output, arguments.common.force);
+  StatisticsFile statistics(arguments.stats);
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
-  TextOutput out(arguments.output, arguments.common.force);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads,
-                           QueryMemory(resources.memory_bytes / 8 * 3, resources.threads));
+                           query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   QueryRun query_run(arguments, resources, index, engine, out);
@@ -289,7 +322,7 @@ void run(const QueryArguments& arguments) {
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
-  if (!arguments.stats.empty()) write_statistics(arguments, query_run.statistics(), engine, resources.threads, seconds);
+  if (statistics) write_statistics(statistics, arguments, query_run.statistics(), engine, resources.threads, seconds);
 }
 
 }  // namespace
@@ -328,8 +361,10 @@ void add_query_command(CLI::App& program) {
   mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
                   ->type_name("FILE"));
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  mark_output(
-      command->add_option("--stats", arguments->stats, "Write times and counts to a file as JSON")->type_name("FILE"));
+  mark_output(command
+                  ->add_option("--stats", arguments->stats,
+                               "Write times and counts to a file as JSON, in place of what is there")
+                  ->type_name("FILE"));
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
