@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -94,7 +95,8 @@ CLI::Validator max_admission_validator() {
 std::uint64_t parse_budget(const std::string& text, std::uint64_t whole) {
   const auto percent = percentage(text);
   if (!percent) return parse_size(text);
-  const double bytes = *percent / 100 * static_cast<double>(whole);
+  // Of a budget that is not 0, a byte is left, so that it is refused as too small and not taken for none.
+  const double bytes = std::max(*percent / 100 * static_cast<double>(whole), *percent > 0 ? 1.0 : 0.0);
   return bytes >= 0x1p63 ? std::uint64_t{1} << 63 : static_cast<std::uint64_t>(bytes);
 }
 

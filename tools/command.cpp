@@ -5,6 +5,7 @@
 #include <tbb/global_control.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "quern/io/atomic_output.hpp"
 
 #include "output_files.hpp"
+#include "process.hpp"
 
 namespace quern::tools {
 namespace {
@@ -79,8 +81,10 @@ void add_resource_options(CLI::App& command, CommonOptions& options) {
       ->type_name("FOLDER");
 }
 
-void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what) {
-  mark_output(command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required());
+void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
+                        FileEndings endings) {
+  mark_output(command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required(),
+              std::move(endings));
   add_resource_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
   command.add_flag("--json", options.json, "Print figures as JSON");
@@ -90,15 +94,19 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   const po::variables_map values = environment();
   Resources resources = default_resources();
   const unsigned threads = setting(values, "threads", options.threads, 0u);
-  if (threads > max_threads) throw usage_error(fmt::format("QUERN_THREADS must be at most {}", max_threads));
-  if (threads > 0) resources.threads = threads;
+  const bool is_set = options.threads > 0 || values.count("threads") > 0;
+  if (is_set && (threads < 1 || threads > max_threads))
+    throw usage_error(fmt::format("QUERN_THREADS must be from 1 to {}", max_threads));
+  if (is_set) resources.threads = threads;
   const std::string memory = setting(values, "memory", options.memory, std::string());
   if (!memory.empty()) {
     if (const std::string wrong = size_validator()(memory); !wrong.empty()) throw usage_error("QUERN_MEMORY: " + wrong);
     resources.memory_bytes = parse_size(memory);
   }
   constexpr std::uint64_t min_memory = 32 << 20;
-  if (resources.memory_bytes < min_memory) throw usage_error("--memory must be at least 32M");
+  if (resources.memory_bytes < min_memory)
+    throw usage_error(
+        fmt::format("{} must be at least 32M, not {}", options.memory.empty() ? "QUERN_MEMORY" : "--memory", memory));
   resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
   if (resources.tmp_folder.empty())
     resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);
@@ -158,12 +166,22 @@ std::string count_text(std::uint64_t count, const std::string& noun, const std::
 
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
+namespace {
+
+[[noreturn]] void fail_to_print() {
+  // As other programs end whose reader has seen enough.
+  if (errno == EPIPE) end_in_silence(SIGPIPE);
+  throw_errno("can't write", "standard output");
+}
+
+}  // namespace
+
 void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_errno("can't write", "standard output");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_to_print();
 }
 
 void flush_output() {
-  if (std::fflush(stdout) != 0) throw_errno("can't write", "standard output");
+  if (std::fflush(stdout) != 0) fail_to_print();
 }
 
 void print_message(std::string_view text) {

@@ -16,6 +16,7 @@
 #include "quern/core/resources.hpp"
 
 #include "help/command_text.hpp"
+#include "output_files.hpp"
 
 /// What the commands share. Each command has a file of its own, such as commands/query.cpp and bench/gpu.cpp, which
 /// defines its options, calls the library and prints; no algorithm lives here.
@@ -41,8 +42,10 @@ void add_collection_argument(CLI::App& command, std::string& path);
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// --memory, --tmp.
 void add_resource_options(CLI::App& command, CommonOptions& options);
-/// -o/--output, required; --memory, --tmp, --force, --json: for commands that write a file.
-void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what);
+/// -o/--output, required; --memory, --tmp, --force, --json: for commands that write a file. `endings` as in
+/// mark_output().
+void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
+                        FileEndings endings = {});
 /// Options as the library takes them: what the command line leaves open comes from QUERN_THREADS, QUERN_MEMORY and
 /// QUERN_TMP, then from the defaults. Temporary files go to the folder of `output` unless another is set. Limits the
 /// threads of the whole process.

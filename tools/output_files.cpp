@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::set<const CLI::Option*>& outputs() {
-  static std::set<const CLI::Option*> options;
+/// The marked options, with the endings that each adds to its value.
+std::map<const CLI::Option*, FileEndings>& outputs() {
+  static std::map<const CLI::Option*, FileEndings> options;
   return options;
 }
 
@@ -33,26 +35,47 @@ struct NamedFile {
   std::vector<std::string> identities;  ///< equal for the same file, whatever it is called
 };
 
-/// Device and inode of what is there.
+/// Device and inode.
+std::string identity_of(const struct stat& status) { return fmt::format("{} {}", status.st_dev, status.st_ino); }
+
+/// Of what is there.
 std::optional<std::string> identity_of(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return fmt::format("{} {}", status.st_dev, status.st_ino);
+  return identity_of(status);
 }
 
-/// The identities of a file; of an index's folder, also that of the file in it. A file that is not there yet has the
-/// place where it will be written.
-NamedFile named_file(std::string option, const std::string& path) {
-  NamedFile file{std::move(option), path, {}};
-  if (const auto identity = identity_of(path)) {
-    file.identities.push_back(*identity);
-    if (const auto member = identity_of(path + "/" + index_member)) file.identities.push_back(*member);
-  } else {
-    const fs::path target = target_of_links(path);
-    const auto folder = identity_of(folder_of(target.string()));
-    if (folder) file.identities.push_back(*folder + " " + target.filename().string());
-  }
+/// The same of what is there; else that of the deepest folder that is, with the rest of the path.
+std::string identity_or_place(const std::string& path) {
+  if (const auto identity = identity_of(path)) return *identity;
+  const fs::path target = target_of_links(path);
+  const std::string name = target.filename().string();
+  return identity_or_place(folder_of(target.string())) + " " + name;
+}
+
+/// The identities of a file; of an index's folder, also that of the file in it, and of a name's beginning, those with
+/// all endings.
+NamedFile named_file(std::string option, const std::string& path, const FileEndings& endings) {
+  const std::string bare = without_end_slashes(path);
+  NamedFile file{std::move(option), path, {identity_or_place(bare), identity_or_place(bare + "/" + index_member)}};
+  for (const char* ending : endings) file.identities.push_back(identity_or_place(bare + ending));
   return file;
+}
+
+/// The input that a command reads as "-", if it comes from a file.
+std::optional<NamedFile> standard_input(std::string option) {
+  struct stat status;
+  if (::fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return NamedFile{std::move(option), "- (standard input)", {identity_of(status)}};
+}
+
+/// A file that is replaced while standard output goes to it loses what else is written there.
+void refuse_standard_output(const NamedFile& file) {
+  struct stat status;
+  if (::fstat(STDOUT_FILENO, &status) != 0 || S_ISCHR(status.st_mode)) return;
+  if (file.identities.front() == identity_of(status))
+    throw usage_error(fmt::format("{} {}: is standard output; leave {} out, or choose another name", file.option,
+                                  file.path, file.option));
 }
 
 bool are_same(const NamedFile& a, const NamedFile& b) {
@@ -63,8 +86,8 @@ bool are_same(const NamedFile& a, const NamedFile& b) {
 
 }  // namespace
 
-CLI::Option* mark_output(CLI::Option* option) {
-  outputs().insert(option);
+CLI::Option* mark_output(CLI::Option* option, FileEndings endings) {
+  outputs().emplace(option, std::move(endings));
   return option;
 }
 
@@ -72,12 +95,20 @@ void refuse_overwritten_inputs(const CLI::App& command) {
   std::vector<NamedFile> read, written;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_expected_max() == 0 || option->empty()) continue;
-    const bool is_output = outputs().count(option) > 0;
+    const auto output = outputs().find(option);
+    const bool is_output = output != outputs().end();
     if (!is_output && !describe(*option).is_file()) continue;
     for (const std::string& path : option->results()) {
-      // A name of an input without a file is a word, as in --stopwords english, or an error of its own.
-      if (path.empty() || path == "-" || (!is_output && !identity_of(path))) continue;
-      (is_output ? written : read).push_back(named_file(option->get_name(), path));
+      if (is_output && path.empty()) throw usage_error(option->get_name() + ": is empty; name a file");
+      if (is_output) {
+        written.push_back(named_file(option->get_name(), path, output->second));
+        refuse_standard_output(written.back());
+      } else if (path == "-") {
+        if (auto input = standard_input(option->get_name())) read.push_back(std::move(*input));
+      } else if (!path.empty() && identity_of(path)) {
+        // A name of an input without a file is a word, as in --stopwords english, or an error of its own.
+        read.push_back(named_file(option->get_name(), path, {}));
+      }
     }
   }
   for (std::size_t i = 0; i < written.size(); ++i) {

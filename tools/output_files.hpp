@@ -1,14 +1,21 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
+#include <vector>
+
 /// Which options name files that a command writes. All other options and arguments that name files are its inputs.
 namespace quern::tools {
 
-/// Marks an option whose value is a file or folder that the command writes. Returns it.
-CLI::Option* mark_output(CLI::Option* option);
+/// What is added to an option's value to get the names of files.
+using FileEndings = std::vector<const char*>;
 
-/// Throws a usage error if a command's output is also one of its inputs, or two of its outputs are the same: the same
-/// file, by whatever name, also the file in an index's folder.
+/// Marks an option whose value is a file or folder that the command writes, or with `endings` maybe the beginning of
+/// their names. Returns it.
+CLI::Option* mark_output(CLI::Option* option, FileEndings endings = {});
+
+/// Throws a usage error if a command's output is also one of its inputs (standard input among them), two of its outputs
+/// are the same, or one is the file that standard output goes to: the same file, by whatever name, also the file in an
+/// index's folder.
 void refuse_overwritten_inputs(const CLI::App& command);
 
 }  // namespace quern::tools

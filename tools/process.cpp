@@ -24,15 +24,28 @@ void write_message(const std::string& text) {
   }
 }
 
+/// Sent by a thread that reads a mapped file past its end.
+const int bus_error = SIGRTMIN;
+
 [[noreturn]] void end_on(int signal) {
-  std::string text = fmt::format("\nquern: ended by {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
+  std::string text = signal == bus_error
+                         ? std::string(
+                               "quern: error: an input file became shorter, or can't be read any more, while "
+                               "it was in use; run the command again")
+                         : fmt::format("\nquern: ended by SIG{}", ::sigabbrev_np(signal));
   const char* separator = "; not written: ";
   for (const std::string& name : discard_unfinished_outputs()) {
     text += separator + name;
     separator = ", ";
   }
   write_message(text + "\n");
-  ::_exit(128 + signal);
+  ::_exit(signal == bus_error ? 1 : 128 + signal);
+}
+
+/// Leaves the rest to the thread that waits for signals: little may be done here.
+void report_bus_error(int) {
+  ::kill(::getpid(), bus_error);
+  for (;;) ::pause();
 }
 
 bool is_ignored(int signal) {
@@ -52,10 +65,21 @@ void occupy_standard_streams() {
   }
 }
 
+void end_in_silence(int signal) {
+  discard_unfinished_outputs();
+  ::_exit(128 + signal);
+}
+
 void end_cleanly_on_signals() {
+  // Writing fails instead, and who writes knows what to do: messages may get lost, files may not.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
+  struct sigaction action = {};
+  action.sa_handler = report_bus_error;
+  ::sigaction(SIGBUS, &action, nullptr);
   sigset_t signals;
   ::sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM})
+  ::sigaddset(&signals, bus_error);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU})
     if (!is_ignored(signal)) ::sigaddset(&signals, signal);
   // Threads inherit the mask, so that the one below is the only one that takes these signals.
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);

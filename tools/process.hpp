@@ -7,8 +7,12 @@ namespace quern::tools {
 /// is read from or written to such an input or output fails; messages to a closed standard error are lost.
 void occupy_standard_streams();
 
-/// Has SIGINT and SIGTERM remove unfinished outputs, say so on standard error, and end the process with 128 plus the
-/// signal's number; signals that the caller ignores stay ignored. To be called before any thread is started.
+/// Has the signals that end a process, such as SIGINT and SIGTERM, remove unfinished outputs, say so on standard error,
+/// and end it with 128 plus the signal's number; those that the caller ignores stay ignored. A mapped file that was cut
+/// short is an error like others. To be called before any thread is started.
 void end_cleanly_on_signals();
+
+/// Removes unfinished outputs and ends the process as if `signal` had killed it.
+[[noreturn]] void end_in_silence(int signal);
 
 }  // namespace quern::tools

@@ -7,7 +7,7 @@
 namespace quern::tools {
 
 void QueryRemarks::look_at(std::string_view query) {
-  if (options_.quiet || (said_.phrase && said_.operators && said_.field)) return;
+  if (options_.quiet || (said_.phrase && said_.operators && said_.field && said_.marks)) return;
   const QuerySyntax syntax = syntax_in(query);
   const auto say_once = [&](bool is_there, bool& said, const char* what) {
     if (!is_there || said) return;
@@ -17,6 +17,7 @@ void QueryRemarks::look_at(std::string_view query) {
   say_once(syntax.phrase, said_.phrase, "words in quotation marks are not read as a phrase, but one by one");
   say_once(syntax.operators, said_.operators, "AND, OR and NOT are read as words; --algorithm says what must match");
   say_once(syntax.field, said_.field, "the field's name in NAME:WORD is read as a word");
+  say_once(syntax.marks, said_.marks, "the signs + - * ~ ^ beside a word have no meaning");
 }
 
 void say_format(const CommonOptions& options, const std::string& path, QueryFormat asked, QueryFormat found) {

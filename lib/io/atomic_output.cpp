@@ -143,6 +143,11 @@ class Unfinished {
 
 }  // namespace
 
+std::string without_end_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 std::vector<std::string> discard_unfinished_outputs() { return Unfinished::all().discard_all(); }
 
 std::string target_of_links(const std::string& path) {
@@ -160,7 +165,7 @@ std::string target_of_links(const std::string& path) {
 }
 
 std::string folder_of(const std::string& path) {
-  const std::string folder = fs::path(path).parent_path().string();
+  const std::string folder = fs::path(without_end_slashes(path)).parent_path().string();
   return folder.empty() ? "." : folder;
 }
 
@@ -175,8 +180,7 @@ AtomicOutput AtomicOutput::folder(const std::string& path, const std::string& me
 AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
     : path_(std::move(path)), member_(std::move(member)), force_(force) {
   with_own_errors([&] {
-    while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-    path_ = target_of_links(path_);
+    path_ = target_of_links(without_end_slashes(path_));
     parent_ = folder_of(path_);
     refuse_existing(path_, member_, force_);
     remove_leftovers(parent_, temporary_prefix(path_));

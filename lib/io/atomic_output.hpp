@@ -64,7 +64,10 @@ std::vector<std::string> discard_unfinished_outputs();
 /// lead in a circle.
 std::string target_of_links(const std::string& path);
 
-/// The folder part of a path; "." if it has none.
+/// A path as the system knows it, "a/b" for "a/b/".
+std::string without_end_slashes(std::string path);
+
+/// The folder part of a path, with or without slashes at its end; "." if it has none.
 std::string folder_of(const std::string& path);
 
 }  // namespace quern

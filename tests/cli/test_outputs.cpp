@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -114,8 +117,8 @@ TEST_CASE("a killed run leaves the old output, and the next one cleans up", "[cl
   }
 }
 
-TEST_CASE("SIGINT and SIGTERM remove unfinished output at once", "[cli][output]") {
-  for (const int signal : {SIGINT, SIGTERM}) {
+TEST_CASE("Signals that end a command remove its unfinished output", "[cli][output]") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
     INFO("signal " << signal);
     const TemporaryFolder folder;
     RunningQuern running({"index", "-", "-o", folder.path("index")});
@@ -159,6 +162,7 @@ TEST_CASE("Output that would overwrite input, or another output, is wrong usage"
   std::filesystem::create_symlink(queries, link);
   std::filesystem::create_symlink(run, dangling);
   const std::string member = index + "/index.quern";
+  std::filesystem::create_symlink(member, folder.path("ds2i.docs"));
   const auto contents = [&] {
     return read_file(corpus) + read_file(queries) + read_file(collection) + read_file(member);
   };
@@ -173,7 +177,11 @@ TEST_CASE("Output that would overwrite input, or another output, is wrong usage"
         CommandLine{"query", index, "-q", queries, "-o", run, "--stats", folder.path("./run")},
         CommandLine{"query", index, "-q", queries, "-o", dangling, "--stats", run},
         CommandLine{"intersect", index, "-q", queries, "-o", queries},
-        CommandLine{"export", index, "--to", "ciff", "-o", member}, CommandLine{"synth", "--df", index, "-o", index}}) {
+        CommandLine{"query", index, "-q", queries, "-o", queries + "/"},
+        CommandLine{"export", index, "--to", "ciff", "-o", member},
+        CommandLine{"export", index, "--to", "ds2i", "-o", folder.path("ds2i")},
+        CommandLine{"synth", "--df", index, "--docs", "10", "-o", run, "--links", run + "/index.quern"},
+        CommandLine{"synth", "--df", index, "-o", index}}) {
     CommandLine forced = arguments;
     forced.push_back("--force");
     const RunOutcome outcome = run_quern(forced);
@@ -184,6 +192,53 @@ TEST_CASE("Output that would overwrite input, or another output, is wrong usage"
   }
   // A word that happens to be the name of the output is no file.
   CHECK(run_quern({"query", index, "--query", "mill", "-o", folder.path("mill")}).exit_status == 0);
+}
+
+TEST_CASE("Output over a file that is standard input or output is wrong usage", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index"),
+                    queries = folder.write("queries", "1:mill\n"), run = folder.write("run", "before\n");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  const auto in_shell = [](const std::string& arguments) {
+    return WEXITSTATUS(std::system((std::string(QUERN_EXECUTABLE) + " " + arguments).c_str()));
+  };
+  const std::string quiet = " --force --quiet 2>/dev/null ";
+  CHECK(in_shell("query " + index + " -q - -o " + queries + quiet + "<" + queries) == 2);
+  CHECK(in_shell("parse - -o " + corpus + quiet + "<" + corpus) == 2);
+  CHECK(in_shell("query " + index + " --query mill -o /dev/stdout" + quiet + ">>" + run) == 2);
+  CHECK(read_file(queries) == "1:mill\n");
+  CHECK(read_file(corpus) == small_jsonl);
+  CHECK(read_file(run) == "before\n");
+}
+
+TEST_CASE("A reader of messages or results that goes away leaves no unfinished output", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus/corpus.jsonl", small_jsonl), index = folder.path("index");
+  folder.write("corpus/README", "About these files.\n");
+  const auto in_bash = [](const std::string& script) {
+    return WEXITSTATUS(std::system(("bash -c '" + script + "'").c_str()));
+  };
+  const std::string quern = QUERN_EXECUTABLE;
+  CHECK(in_bash(quern + " index " + folder.path("corpus") + " -o " + index + " 2> >(exit)") == 0);
+  CHECK(run_quern({"verify", index}).exit_status == 0);
+  // The results of a single query fill no pipe; those of many do.
+  std::string queries;
+  for (int i = 0; i < 20000; ++i) queries += std::to_string(i) + ":mill\n";
+  const std::string log = folder.write("log", queries);
+  CHECK(in_bash(quern + " query " + index + " -q " + log +
+                " --quiet 2>&1 | head -1 >/dev/null; exit ${PIPESTATUS[0]}") == 128 + SIGPIPE);
+}
+
+TEST_CASE("An index that is cut short while queries read it is an error", "[cli][query][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
+  REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
+  RunningQuern running({"query", index, "-q", "-", "--queries-format", "lines", "--batch-wait", "0", "-k", "1"}, true);
+  running.write("mill\n");
+  CHECK(contains(running.read_line(), "Q0"));
+  std::filesystem::resize_file(index + "/index.quern", 0);
+  running.write("mill\n");
+  CHECK(running.finish() == 1);
 }
 
 TEST_CASE("Output to a symbolic link is written to the link's target", "[cli][output]") {

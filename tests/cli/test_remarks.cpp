@@ -21,20 +21,34 @@ std::size_t times(const std::string& text, const std::string& part) {
 TEST_CASE("phrases, operators and fields are told from words", "[query][remarks]") {
   struct Case {
     const char* text;
-    bool phrase, operators, field;
+    bool phrase, operators, field, marks = false;
   };
-  for (const Case& known : {Case{"\"water mill\"", true, false, false}, Case{"water AND mill", false, true, false},
-                            Case{"mill NOT wind", false, true, false}, Case{"title:mill", false, false, true},
-                            Case{"a \"b c\" OR url:d", true, true, true}, Case{"WAR AND PEACE", false, false, false},
-                            Case{"war and peace", false, false, false}, Case{"http://a.example/", false, false, false},
-                            Case{"at 12:30", false, false, false}, Case{"a 19\" wheel", false, false, false},
-                            Case{"\"\"", false, false, false}, Case{"mills: a history", false, false, false},
+  for (const Case& known : {Case{"\"water mill\"", true, false, false},
+                            Case{"water AND mill", false, true, false},
+                            Case{"mill NOT wind", false, true, false},
+                            Case{"title:mill", false, false, true},
+                            Case{"a \"b c\" OR url:d", true, true, true},
+                            Case{"WAR AND PEACE", false, false, false},
+                            Case{"war and peace", false, false, false},
+                            Case{"http://a.example/", false, false, false},
+                            Case{"at 12:30", false, false, false},
+                            Case{"a 19\" wheel", false, false, false},
+                            Case{"\"\"", false, false, false},
+                            Case{"mills: a history", false, false, false},
+                            Case{"water -wind", false, false, false, true},
+                            Case{"+water mill", false, false, false, true},
+                            Case{"mil*", false, false, false, true},
+                            Case{"mill~", false, false, false, true},
+                            Case{"mill^2 wind", false, false, false, true},
+                            Case{"a - b", false, false, false},
+                            Case{"well-known -5 c++ 2*3", false, false, false},
                             Case{"", false, false, false}}) {
     INFO(known.text);
     const QuerySyntax syntax = syntax_in(known.text);
     CHECK(syntax.phrase == known.phrase);
     CHECK(syntax.operators == known.operators);
     CHECK(syntax.field == known.field);
+    CHECK(syntax.marks == known.marks);
   }
 }
 

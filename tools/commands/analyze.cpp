@@ -91,7 +91,7 @@ void run(const AnalyzeArguments& arguments) {
   } else {
     analyze_lines(arguments.texts, analyzer, printer);
   }
-  if (std::cin.bad()) throw IoError("reading standard input failed");
+  if (std::cin.bad() || std::ferror(stdin) != 0) throw IoError("reading standard input failed");
   printer.finish();
 }
 

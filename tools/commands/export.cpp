@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "quern/formats/exchange/ds2i.hpp"
 #include "quern/interchange/interchange_format.hpp"
 
 #include "command.hpp"
@@ -42,7 +43,8 @@ void add_export_command(CLI::App& program) {
   add_name_option(*command, "--to", arguments->to, all_interchange_formats(),
                   with_choices("Format to write:", all_interchange_formats()))
       ->required();
-  add_output_options(*command, arguments->common, arguments->output, "file");
+  add_output_options(*command, arguments->common, arguments->output, "file",
+                     {ds2i_endings.begin(), ds2i_endings.end()});
   add_common_options(*command, arguments->common);
   set_notes(
       *command, {},

@@ -103,6 +103,7 @@ void run_report(const OrderArguments& arguments) {
   const unsigned block_size = arguments.report.block_size;
   const Resources resources = make_resources(common);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
+  collection.container().verify(resources);
   const CollectionManifest& manifest = collection.manifest();
   Json json = {{"bench", "order"},
                {"environment", environment_json()},
