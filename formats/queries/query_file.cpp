@@ -48,25 +48,26 @@ bool split_nothing(std::string_view line, LineParts& parts) {
   return true;
 }
 
-/// Reports the text that one pass over it no longer needs, in pieces.
-class ReleasedText {
- public:
-  ReleasedText(std::string_view text, const TextRelease& release) : text_(text), release_(release) {}
+[[noreturn]] void refuse_long_line(std::string_view name, std::uint64_t number) {
+  fail_at_line(name, number, "is longer than " + size_text(max_written_bytes) + "; is this a file of queries?");
+}
 
-  /// The pass no longer needs the text before `place`.
-  void advance_to(const char* place) {
-    const auto passed = static_cast<std::size_t>(place - text_.data());
-    if (passed - reported_ < piece_bytes || !release_) return;
-    release_(text_.substr(reported_, passed - reported_));
-    reported_ = passed;
+/// Gives the lines of a file that are not blank. Refuses a line before it looks at all of it if no query is so long.
+class QueryLines {
+ public:
+  QueryLines(std::string_view text, std::string_view name, const TextRelease& release)
+      : name_(name), lines_(text, release, max_written_bytes) {}
+
+  bool next(std::string_view& line) {
+    if (!lines_.next(line)) return false;
+    if (lines_.is_cut()) refuse_long_line(name_, lines_.number());
+    return true;
   }
+  std::uint64_t number() const { return lines_.number(); }
 
  private:
-  static constexpr std::size_t piece_bytes = std::size_t{8} << 20;
-
-  std::string_view text_;
-  const TextRelease& release_;
-  std::size_t reported_ = 0;
+  std::string_view name_;
+  LineReader lines_;
 };
 
 bool has_white_space(std::string_view text) { return std::any_of(text.begin(), text.end(), is_ascii_space); }
@@ -121,10 +122,8 @@ bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 10
 const LineFormat& detect_line_format(std::string_view text, std::string_view name, const TextRelease& release) {
   std::uint64_t num_lines = 0;
   std::uint64_t fitting[num_line_formats] = {}, first_misfit[num_line_formats] = {};
-  LineReader lines(text);
-  ReleasedText released(text, release);
+  QueryLines lines(text, name, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
-    released.advance_to(line.data());
     for (std::size_t i = 0; i < num_line_formats; ++i) {
       if (fits(line_formats[i], line)) {
         ++fitting[i];
@@ -216,10 +215,8 @@ class LineQueries {
 void for_each_line(std::string_view text, const LineFormat& format, std::string_view name, const QueryVisitor& visit,
                    const TextRelease& release) {
   LineQueries queries(format, name);
-  LineReader lines(text);
-  ReleasedText released(text, release);
+  QueryLines lines(text, name, release);
   for (std::string_view line; lines.next(line);) {
-    released.advance_to(line.data());
     const LineParts query = queries.read(line, lines.number());
     visit(query.id, query.text);
   }
@@ -250,13 +247,11 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
   ReleasedText released(bytes, release);
   std::size_t zero = std::string_view::npos;
   for (std::size_t from = 0; from < bytes.size() && zero == std::string_view::npos; from += at_once) {
-    released.advance_to(bytes.data() + from);
+    released.advance_to(from);
     const std::size_t found = bytes.substr(from, at_once).find('\0');
     if (found != std::string_view::npos) zero = from + found;
   }
-  if (zero == std::string_view::npos) return;
-  const auto line = 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-  refuse_zero_byte(name, static_cast<std::uint64_t>(line));
+  if (zero != std::string_view::npos) refuse_zero_byte(name, line_number_at(bytes, zero, release));
 }
 
 /// `number`: from 1, in the file.
@@ -274,7 +269,7 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
     const bool automatic = format == QueryFormat::automatic;
     check_is_text(bytes, name, release);
     const std::string_view text = without_byte_order_mark(bytes);
-    const TopicMarkup* markup = automatic ? detect_topic_markup(text) : markup_of(format);
+    const TopicMarkup* markup = automatic ? detect_topic_markup(text, release) : markup_of(format);
     const LineFormat* line_format = line_format_of(format);
     if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
 
@@ -285,7 +280,7 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
       visit(id, query);
     };
     if (markup != nullptr) {
-      for_each_topic(text, *markup, name, visit_query);
+      for_each_topic(text, *markup, name, visit_query, release);
     } else {
       for_each_line(text, *line_format, name, visit_query, release);
     }
@@ -332,6 +327,7 @@ QueryLineParser::~QueryLineParser() = default;
 
 std::optional<Query> QueryLineParser::next(std::string_view line) {
   if (++state_->lines == 1) line = without_byte_order_mark(line);
+  if (line.size() > max_written_bytes) refuse_long_line(state_->name, state_->lines);
   if (line.find('\0') != std::string_view::npos) refuse_zero_byte(state_->name, state_->lines);
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (trim(line).empty()) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/formats/tables/released_text.hpp"
 
 /// Reads query files in the formats of test collections and logs; see query_file.md.
 namespace quern {
@@ -34,19 +35,19 @@ struct QueryFile {
 
 /// Longer texts are not queries: what is made of them could take any amount of memory.
 inline constexpr std::uint64_t max_query_bytes = std::uint64_t{1} << 20;
+/// Of a line, or of a field of a topic, as written: with escapes, references, and what is not the query.
+inline constexpr std::uint64_t max_written_bytes = 4 * max_query_bytes;
 
 /// Takes a query: its id and its text, as Query says. They are valid during the call.
 using QueryVisitor = std::function<void(std::string_view id, std::string_view text)>;
-
-/// Called with text that a pass no longer needs: pieces from the front on, in order. Another pass may follow.
-using TextRelease = std::function<void(std::string_view piece)>;
 
 /// Calls visit(id, text) for the queries in `bytes`, the whole content of a file (decompressed), in the file's order,
 /// and returns the file's format. Memory does not grow with the number of queries. If `format` is `automatic`, all
 /// lines together decide it, before the first call. Messages call the file `name`. `release`, if given, lets the caller
 /// free the text's memory. Throws InvalidArgument for a file without queries and for one whose format can't be decided;
-/// CorruptFile, with the line, if the file contradicts its format, and with the query's id and number, if its text has
-/// more than max_query_bytes, after visiting the queries before that line.
+/// CorruptFile, with the line, if the file contradicts its format or has a line or field of more than
+/// max_written_bytes, and with the query's id and number, if its text has more than max_query_bytes, after visiting the
+/// queries before that line.
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
                            const TextRelease& release = {});
 
@@ -63,7 +64,8 @@ class QueryLineParser {
   ~QueryLineParser();
 
   /// The query of the next line, which comes without its LF; none if it is blank. Throws CorruptFile, with the
-  /// line's number, if the line contradicts the format or the query has more than max_query_bytes.
+  /// line's number, if the line contradicts the format or has more than max_written_bytes, or the query has more than
+  /// max_query_bytes.
   std::optional<Query> next(std::string_view line);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "quern/core/size_text.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
@@ -38,14 +39,50 @@ std::string_view without_label(std::string_view text, const std::vector<std::str
   return text;
 }
 
+/// Finds the tags of a text, of which it looks at one window after the other.
+class TopicTags {
+ public:
+  TopicTags(std::string_view text, const TextRelease& release) : text_(text), released_(text, release) { move_to(0); }
+
+  /// The next tag, comment or declaration at or after `from`, where the one before ended.
+  bool next(std::size_t from, SgmlTag& tag) {
+    released_.advance_to(from);
+    while (!scanner_.next(from - begin_, tag)) {
+      if (end_ == text_.size()) return false;
+      from = scanner_.undecided() == std::string_view::npos ? end_ : begin_ + scanner_.undecided();
+      move_to(from);
+      // A field that begins farther back is refused without another look at it.
+      released_.advance_to(from - std::min<std::size_t>(from, max_written_bytes));
+    }
+    tag.begin += begin_;
+    tag.end += begin_;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t window_bytes = 4 * SgmlTagScanner::max_tag_bytes;
+
+  void move_to(std::size_t begin) {
+    end_ = std::min(text_.size(), begin + window_bytes);
+    scanner_.move(begin - begin_, text_.substr(begin, end_ - begin), end_ == text_.size());
+    begin_ = begin;
+  }
+
+  std::string_view text_;
+  ReleasedText released_;
+  SgmlTagScanner scanner_;
+  std::size_t begin_ = 0, end_ = 0;  ///< of the window
+};
+
 /// Puts topics together from tags and the text between them.
 class TopicReader {
  public:
-  TopicReader(std::string_view text, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit)
-      : text_(text), markup_(markup), name_(name), visit_(visit) {}
+  TopicReader(std::string_view text, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit,
+              const TextRelease& release)
+      : text_(text), markup_(markup), name_(name), visit_(visit), release_(release) {}
 
   void read() {
-    SgmlTagScanner tags(text_);
+    TopicTags tags(text_, release_);
     SgmlTag tag;
     for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
       add_to_field(tag.begin);
@@ -94,13 +131,27 @@ class TopicReader {
 
   /// The text up to `end`, references resolved.
   void add_to_field(std::size_t end) {
-    if (open_ != nullptr) append_without_references(text_.substr(text_begin_, end - text_begin_), field_);
+    if (open_ == nullptr) return;
+    check_field(end - text_begin_);
+    append_without_references(text_.substr(text_begin_, end - text_begin_), field_);
+  }
+
+  /// `more`: bytes that the open field is to get.
+  void check_field(std::size_t more) const {
+    if (field_.size() + more <= max_written_bytes) return;
+    fail("has a field of more than " + size_text(max_written_bytes) + "; is this a file of queries?");
+  }
+
+  /// Refuses the topic.
+  [[noreturn]] void fail(const std::string& why) const {
+    fail_at_line(name_, line_number_at(text_, begin_, release_), "the topic that begins here " + why);
   }
 
   /// What has no name is a comment or a declaration, which say nothing, or CDATA.
   void add_cdata(std::string_view section) {
     if (open_ == nullptr || section.substr(0, cdata_begin.size()) != cdata_begin) return;
     section.remove_prefix(cdata_begin.size());
+    check_field(section.size());
     field_ += section.substr(0, section.rfind(cdata_end));
   }
 
@@ -115,11 +166,7 @@ class TopicReader {
   void finish_topic() {
     if (!inside_) return;
     inside_ = false;
-    if (id_.empty()) {
-      const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin_), '\n');
-      fail_at_line(name_, static_cast<std::uint64_t>(line),
-                   "the topic that begins here has no number; give it one in <" + std::string(markup_.id_tag) + ">");
-    }
+    if (id_.empty()) fail("has no number; give it one in <" + std::string(markup_.id_tag) + ">");
     const auto field = std::find_if(fields_.begin(), fields_.end(), [](const auto& text) { return text.has_value(); });
     visit_(id_, field == fields_.end() ? std::string_view() : **field);
   }
@@ -128,6 +175,7 @@ class TopicReader {
   const TopicMarkup& markup_;
   std::string_view name_;
   const QueryVisitor& visit_;
+  const TextRelease& release_;
   bool inside_ = false;
   std::size_t begin_ = 0;       ///< of the topic
   std::size_t text_begin_ = 0;  ///< of the text after the last tag
@@ -152,10 +200,11 @@ const TopicMarkup& webtrack_markup() {
   return markup;
 }
 
-const TopicMarkup* detect_topic_markup(std::string_view bytes) {
-  const std::string_view text = trim(bytes);
-  if (text.empty() || text.front() != '<') return nullptr;
-  SgmlTagScanner tags(text);
+const TopicMarkup* detect_topic_markup(std::string_view bytes, const TextRelease& release) {
+  LineReader lines(bytes, release, max_written_bytes);
+  std::string_view line;
+  if (!lines.next(line) || !trim(line).starts_with('<')) return nullptr;
+  TopicTags tags(bytes, release);
   SgmlTag tag;
   for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
     if (equals_ignoring_case(tag.name, trec_markup().id_tag)) return &trec_markup();
@@ -164,9 +213,9 @@ const TopicMarkup* detect_topic_markup(std::string_view bytes) {
   return nullptr;
 }
 
-void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name,
-                    const QueryVisitor& visit) {
-  TopicReader(bytes, markup, name, visit).read();
+void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit,
+                    const TextRelease& release) {
+  TopicReader(bytes, markup, name, visit, release).read();
 }
 
 }  // namespace quern

@@ -23,11 +23,12 @@ const TopicMarkup& trec_markup();
 /// Web track: <topic number="1"> <query>...</query>
 const TopicMarkup& webtrack_markup();
 
-/// The markup of a file that begins with a tag and has topics; null if it is neither.
-const TopicMarkup* detect_topic_markup(std::string_view bytes);
+/// The markup of a file that begins with a tag and has topics; null if it is neither. `release` as in for_each_query().
+const TopicMarkup* detect_topic_markup(std::string_view bytes, const TextRelease& release = {});
 
-/// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, if a topic has no id.
-void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name,
-                    const QueryVisitor& visit);
+/// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, if a topic has no id or a field
+/// of more than max_written_bytes. `release` as in for_each_query().
+void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit,
+                    const TextRelease& release = {});
 
 }  // namespace quern

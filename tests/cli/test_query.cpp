@@ -1,6 +1,8 @@
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "catch.hpp"
 #include "cli/mill_index.hpp"
@@ -88,6 +90,37 @@ TEST_CASE("queries of thousands of terms keep within the memory, or are refused 
   CHECK(contains(
       refused.err,
       "a query needs 21.1M of memory and may have 18.0M; shorten it, ask for fewer results, or raise --memory"));
+}
+
+TEST_CASE("files of long lines and topics keep within the memory, or are refused by name", "[cli][query]") {
+  const MillIndex mill;
+  // Written piece by piece: what this process holds counts in the peaks of those it starts.
+  const auto write = [&](const std::string& begin, char filling, const std::string& end, int times) {
+    const std::string path = mill.folder.path("queries"), piece(std::size_t{1} << 20, filling);
+    std::ofstream out(path);
+    for (int i = 0; i < times; ++i) {
+      out << begin;
+      for (int pieces = 0; pieces < 120 / times; ++pieces) out << piece;
+      out << end;
+    }
+    return path;
+  };
+  const std::tuple<std::string, char, std::string, int, const char*> files[] = {
+      {"<top><num>7<title>mill<narr>", '.', "</top>\n", 120, ""},
+      {"<top><num>7<title>mill", '.', "</top>\n", 1, "line 1: the topic that begins here has a field of more than 4M"},
+      {"{\"_id\":\"7\",\"text\":\"mill", '.', "\"}\n", 1, "line 1: is longer than 4M"},
+      {"7:mill", '.', "\n", 1, "line 1: is longer than 4M"},
+  };
+  for (const auto& [begin, filling, end, times, complaint] : files) {
+    INFO(begin);
+    const CommandLine words = {"intersect", mill.index, "-q", write(begin, filling, end, times),
+                               "--count",   "--memory", "32M"};
+    const bool is_refused = *complaint != 0;
+    RunningQuern run(words);
+    CHECK(run.finish() == (is_refused ? 1 : 0));
+    if (!sanitized) CHECK(run.peak_memory_bytes() < 96 << 20);
+    if (is_refused) CHECK(contains(run_quern(words).err, complaint));
+  }
 }
 
 TEST_CASE("results are written as TREC, MS MARCO, JSON lines or a table", "[cli][query]") {

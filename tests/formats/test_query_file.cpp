@@ -297,6 +297,81 @@ TEST_CASE("A long file's text is released piece by piece, from the front in each
   CHECK(text.data() + text.size() - next < 10'000'000);
 }
 
+TEST_CASE("A line or a field of more than 4 MiB is refused by its place, before all of it is read",
+          "[format][query_file]") {
+  const std::string most(quern::max_written_bytes, ' ');
+  for (const QueryFormat format : {QueryFormat::automatic, QueryFormat::jsonl, QueryFormat::tsv, QueryFormat::lines}) {
+    const std::string query = "{\"_id\":\t\"7\",\"text\":\"mill";
+    const std::string end = R"("})";
+    const std::string fits = query + most.substr(query.size() + end.size()) + end;
+    if (format == QueryFormat::automatic) CHECK(automatic("\n" + fits + "\n").queries.size() == 1);
+    CHECK(complaint("{\"_id\":7,\t\"text\":\"mill\"}\n\n" + fits + " ", format) ==
+          "test.queries, line 3: is longer than 4M; is this a file of queries?");
+  }
+  quern::QueryLineParser lines(QueryFormat::lines, "test.queries");
+  CHECK_FALSE(lines.next(most));
+  CHECK_THROWS_AS(lines.next(most + " "), CorruptFile);
+
+  const std::string topic = "<top>\n<num>7<title>mill";
+  const std::string long_narrative = "<narr>" + most + most + most;
+  CHECK(automatic(topic + long_narrative + topic).queries == Queries{{"7", "mill"}, {"7", "mill"}});
+  for (const char* end : {"", "</title>", "<!-- -->", "<![CDATA[ ]]>"}) {
+    CHECK(automatic(topic + most.substr(4 + 10) + end).queries == Queries{{"7", "mill"}});
+    CHECK(complaint(topic + topic + most + end) ==
+          "test.queries, line 2: the topic that begins here has a field of more "
+          "than 4M; is this a file of queries?");
+  }
+}
+
+TEST_CASE("Tags are found wherever they stand in a long file of topics", "[format][query_file]") {
+  const std::string blanks(quern::max_query_bytes, ' ');
+  for (const std::string& filling : {blanks, "<!--" + blanks.substr(100) + "-->", "<narr>" + blanks, "<a " + blanks}) {
+    std::string text;
+    Queries wanted;
+    // Windows end within a tag, before it and after it.
+    for (int i = 1; i <= 40; ++i) {
+      text += "<top>" + filling.substr(0, filling.size() - static_cast<std::size_t>(i));
+      text += filling.substr(filling.size() - static_cast<std::size_t>(i)) + "<num>" + std::to_string(i) +
+              "<title>mill</top>";
+      wanted.push_back({std::to_string(i), "mill"});
+    }
+    CHECK(automatic(text).queries == wanted);
+  }
+}
+
+TEST_CASE("Long files in every format are released piece by piece, damaged or not", "[format][query_file]") {
+  const std::string filling(std::size_t{1} << 20, ' ');
+  const std::pair<std::string, QueryFormat> kinds[] = {
+      {"<top><num>7<title>mill<narr>" + filling + "</top>\n", QueryFormat::trec},
+      {"<topic number='7'><query>mill</query>" + filling + "</topic>\n", QueryFormat::webtrack},
+      {"7\tmill" + filling + "\n", QueryFormat::tsv},
+      {"{\"_id\":7," + filling + "\"text\":\"mill\"}\n", QueryFormat::jsonl},
+      {filling + "\n", QueryFormat::lines},
+  };
+  for (const auto& [piece, format] : kinds) {
+    INFO(static_cast<int>(format));
+    const std::string whole = repeated(piece, 30) + "7\tmill";
+    for (const std::string& text : {whole, whole + std::string(1, '\0'), whole + "<top>\n<top>"}) {
+      std::size_t released = 0, held = 0;
+      const auto release = [&](std::string_view passed) {
+        const auto begin = static_cast<std::size_t>(passed.data() - text.data());
+        if (begin != 0) CHECK(begin == released);
+        released = begin + passed.size();
+        held = text.size() - released;
+      };
+      try {
+        quern::for_each_query(
+            text, format, "log", [](std::string_view, std::string_view) {}, release);
+        quern::for_each_query(
+            text, QueryFormat::automatic, "log", [](std::string_view, std::string_view) {}, release);
+      } catch (const quern::Error&) {
+      }
+      CHECK(released > 0);
+      CHECK(held < 14'000'000);
+    }
+  }
+}
+
 TEST_CASE("Hostile query files take linear time", "[format][query_file][property]") {
   const std::string pieces[] = {"<",      "<a", "<!--", "<![CDATA[",     "&", "<num>", "<topic a='",
                                 "<num>1", "&#", ":",    "<topic number="};
