@@ -1,9 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -11,26 +13,30 @@
 namespace quern {
 
 /// Cuts items that arrive over time into batches, from one thread to another: a batch is due as soon as it is full, or
-/// as soon as its first item has waited long enough. All items are kept, in their order.
+/// as soon as its first item has waited long enough. It is full by the number of its items or by their size. All items
+/// are kept, in their order.
 template <class Item>
 class BatchCollector {
  public:
   using Clock = std::chrono::steady_clock;
   using Now = std::function<Clock::time_point()>;
 
-  /// Batches have at most `max_items` items (at least 1) and wait no longer than `wait`. `now` is the clock.
-  BatchCollector(std::size_t max_items, Clock::duration wait, Now now = Clock::now)
-      : max_(max_items), wait_(wait), now_(std::move(now)) {}
+  /// Batches have at most `max_items` items (at least 1), of at most `max_bytes` in all unless one alone is larger, and
+  /// wait no longer than `wait`. `now` is the clock.
+  BatchCollector(std::size_t max_items, Clock::duration wait, Now now = Clock::now,
+                 std::size_t max_bytes = std::numeric_limits<std::size_t>::max())
+      : max_items_(max_items), max_bytes_(max_bytes), wait_(wait), now_(std::move(now)) {}
 
-  /// Adds an item; waits while two full batches have not been taken. Returns false, and drops the item, once close()
-  /// was called.
-  bool push(Item item) {
+  /// Adds an item of `bytes`; waits while two batches' number of items have not been taken, or one batch's bytes.
+  /// Returns false, and drops the item, once close() was called.
+  bool push(Item item, std::size_t bytes = 0) {
     std::unique_lock lock(mutex_);
-    has_space_.wait(lock, [&] { return closed_ || waiting_.size() < 2 * max_; });
+    has_space_.wait(lock, [&] { return closed_ || (waiting_.size() < 2 * max_items_ && bytes_ < max_bytes_); });
     if (closed_) return false;
-    waiting_.emplace_back(std::move(item), now_());
-    // take() computes its deadline when the first item arrives, and checks the number when a batch is full.
-    if (waiting_.size() == 1 || waiting_.size() >= max_) has_items_.notify_one();
+    waiting_.push_back({std::move(item), bytes, now_()});
+    bytes_ += bytes;
+    // take() computes its deadline when the first item arrives, and checks whether a batch is full when one is.
+    if (waiting_.size() == 1 || is_full()) has_items_.notify_one();
     return true;
   }
   /// Announces that no more items arrive: all that are here are due.
@@ -58,7 +64,7 @@ class BatchCollector {
       if (waiting_.empty())
         has_items_.wait(lock);
       else
-        has_items_.wait_for(lock, waiting_.front().second + wait_ - now_());
+        has_items_.wait_for(lock, waiting_.front().arrival + wait_ - now_());
     }
     return cut();
   }
@@ -66,22 +72,36 @@ class BatchCollector {
  private:
   bool is_due() const {
     if (waiting_.empty()) return false;
-    return finished_ || waiting_.size() >= max_ || now_() - waiting_.front().second >= wait_;
+    return finished_ || is_full() || now_() - waiting_.front().arrival >= wait_;
   }
+  bool is_full() const { return waiting_.size() >= max_items_ || bytes_ >= max_bytes_; }
   std::vector<Item> cut() {
     std::vector<Item> batch;
-    for (; !waiting_.empty() && batch.size() < max_; waiting_.pop_front())
-      batch.push_back(std::move(waiting_.front().first));
+    std::size_t batch_bytes = 0;
+    for (; !waiting_.empty() && batch.size() < max_items_; waiting_.pop_front()) {
+      Waiting& first = waiting_.front();
+      if (!batch.empty() && first.bytes > max_bytes_ - std::min(max_bytes_, batch_bytes)) break;
+      batch_bytes += first.bytes;
+      batch.push_back(std::move(first.item));
+    }
+    bytes_ -= batch_bytes;
     has_space_.notify_one();
     return batch;
   }
 
-  const std::size_t max_;
+  struct Waiting {
+    Item item;
+    std::size_t bytes;
+    Clock::time_point arrival;
+  };
+
+  const std::size_t max_items_, max_bytes_;
   const Clock::duration wait_;
   const Now now_;
   std::mutex mutex_;
   std::condition_variable has_items_, has_space_;
-  std::deque<std::pair<Item, Clock::time_point>> waiting_;  ///< with their times of arrival
+  std::deque<Waiting> waiting_;
+  std::size_t bytes_ = 0;  ///< of all that wait
   bool finished_ = false, closed_ = false;
 };
 

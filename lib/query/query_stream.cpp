@@ -9,8 +9,6 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t max_line_bytes = std::size_t{1} << 24;
-
 std::optional<File> open_unless_standard_input(const std::string& path) {
   if (path == "-") return std::nullopt;
   return File::open_for_reading(path);
@@ -19,8 +17,11 @@ std::optional<File> open_unless_standard_input(const std::string& path) {
 }  // namespace
 
 QueryStream::QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
-                         std::chrono::milliseconds wait)
-    : file_(open_unless_standard_input(path)), name_(name), parser_(format, name_), collector_(max_queries, wait) {
+                         std::chrono::milliseconds wait, std::uint64_t memory_bytes)
+    : file_(open_unless_standard_input(path)),
+      name_(name),
+      parser_(format, name_),
+      collector_(max_queries, wait, Collector::Clock::now, memory_bytes / 2) {
   thread_ = std::thread([this] { read_all(); });
 }
 
@@ -48,7 +49,7 @@ void QueryStream::read_all() {
         begin = end + 1;
       }
       rest.erase(0, begin);
-      if (rest.size() > max_line_bytes) throw CorruptFile(name_ + ": a line is longer than 16 MiB");
+      if (rest.size() > max_written_bytes) take_line(rest);  // which refuses it
     }
     if (!rest.empty()) take_line(rest);
   } catch (...) {
@@ -58,7 +59,10 @@ void QueryStream::read_all() {
 }
 
 void QueryStream::take_line(std::string_view line) {
-  if (auto query = parser_.next(line)) collector_.push(std::move(*query));
+  std::optional<Query> query = parser_.next(line);
+  if (!query) return;
+  const std::size_t bytes = sizeof(Query) + query->id.size() + query->text.size();
+  collector_.push(std::move(*query), bytes);
 }
 
 std::size_t QueryStream::read_some(std::span<char> to) const {

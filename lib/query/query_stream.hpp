@@ -20,9 +20,11 @@ namespace quern {
 class QueryStream {
  public:
   /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` is a query format with
-  /// one query per line. Throws as QueryLineParser does for other formats, and IoError if the file can't be opened.
+  /// one query per line. A batch has at most `max_queries`, and waits no longer than `wait`; it and what waits for it
+  /// take at most `memory_bytes`, with some MiB for the longest queries. Throws as QueryLineParser does for other
+  /// formats, and IoError if the file can't be opened.
   QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
-              std::chrono::milliseconds wait);
+              std::chrono::milliseconds wait, std::uint64_t memory_bytes);
   /// Stops reading, also while it waits for input.
   ~QueryStream();
   QueryStream(const QueryStream&) = delete;
@@ -33,6 +35,8 @@ class QueryStream {
   std::vector<Query> next();
 
  private:
+  using Collector = BatchCollector<Query>;
+
   void read_all();
   void take_line(std::string_view line);
   /// Waits for input and returns the number of bytes read; 0 at the end of input and once the object is destroyed.
@@ -41,7 +45,7 @@ class QueryStream {
   std::optional<File> file_;  ///< none: standard input
   std::string name_;
   QueryLineParser parser_;
-  BatchCollector<Query> collector_;
+  Collector collector_;
   ReadInterrupt interrupt_;
   std::exception_ptr thrown_;  ///< set by the reading thread before it finishes the collector
   std::thread thread_;

@@ -60,6 +60,19 @@ TEST_CASE("a stream gives the results of a file, in every format with one query 
   }
 }
 
+TEST_CASE("a batch of long queries of a stream ends by their size", "[cli][query][stream]") {
+  const MillIndex mill;
+  RunningQuern run(mill.stream_command({"--queries-format", "lines", "--batch-wait", "3600000", "--batch", "60000",
+                                        "--memory", "32M", "--output-format", "msmarco", "-k", "1", "-j", "4"}),
+                   true);
+  const std::string line = "mill" + std::string(std::size_t{1} << 19, '.') + "\n";
+  for (int i = 0; i < 4; ++i) run.write(line);
+  CHECK(run.read_line() == "1\tM-2\t1");
+  for (int i = 0; i < 300; ++i) run.write(line);
+  CHECK(run.finish() == 0);
+  if (!sanitized) CHECK(run.peak_memory_bytes() < 96 << 20);
+}
+
 TEST_CASE("a stream must name its format, and errors in it come after the previous answers", "[cli][stream]") {
   const MillIndex mill;
   for (const char* form : {"auto", "trec", "webtrack"}) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -64,6 +66,47 @@ TEST_CASE("items after a full batch have waited since they arrived", "[batch_col
   CHECK(collector.try_take().empty());
   clock.time += 1ms;
   CHECK(collector.try_take() == Batch{3});
+}
+
+TEST_CASE("a batch is due when its items' bytes fill it, and has no more unless one item has", "[batch_collector]") {
+  SetClock clock;
+  Collector collector(100, 1h, clock.now(), 10);
+  collector.push(1, 4);
+  collector.push(2, 5);
+  CHECK(collector.try_take().empty());
+  collector.push(3, 4);
+  CHECK(collector.try_take() == Batch{1, 2});
+  CHECK(collector.try_take().empty());
+  collector.push(4, 30);
+  CHECK(collector.try_take() == Batch{3});
+  CHECK(collector.try_take() == Batch{4});
+  collector.push(5, 10);
+  CHECK(collector.try_take() == Batch{5});
+  CHECK(collector.try_take().empty());
+}
+
+TEST_CASE("no item is added while those that wait fill a batch", "[batch_collector]") {
+  constexpr int count = 2000;
+  Collector collector(1000, 1h, Collector::Clock::now, 100);
+  std::atomic<int> pushed = 0, taken = 0;
+  std::thread pushing([&] {
+    for (int i = 0; i < count; ++i) {
+      collector.push(i, 10);
+      ++pushed;
+    }
+    collector.finish();
+  });
+  int most = 0;
+  for (Batch batch = collector.take(); !batch.empty(); batch = collector.take()) {
+    CHECK(batch.size() <= 10);
+    const int before = taken;
+    taken += static_cast<int>(batch.size());
+    most = std::max(most, pushed - before);
+  }
+  pushing.join();
+  CHECK(taken == count);
+  // The batch that was taken, and one more.
+  CHECK(most <= 20 + 1);
 }
 
 TEST_CASE("when no more items arrive, the remaining ones are due at once", "[batch_collector]") {

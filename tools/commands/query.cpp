@@ -308,7 +308,7 @@ void run(const QueryArguments& arguments) {
   if (streams) {
     const QuerySource& source = arguments.queries;
     QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
-                       std::chrono::milliseconds(*arguments.batch_wait_ms));
+                       std::chrono::milliseconds(*arguments.batch_wait_ms), resources.memory_bytes / 8);
     QueryRemarks remarks(arguments.common);
     for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
       for (const Query& query : batch) remarks.look_at(query.text);
