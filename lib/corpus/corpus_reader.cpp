@@ -46,8 +46,8 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
 CorpusReader::~CorpusReader() = default;
 
 std::string CorpusReader::file_name(std::uint32_t file) const {
-  std::string path = files_.file(file).path;
-  return path == "-" ? "standard input" : path;
+  const CorpusFile found = files_.file(file);
+  return found.path == "-" ? "standard input" : found.path;
 }
 
 bool CorpusReader::next(RecordBatch& batch) {

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         format->write(index, path, true, resources);
         File file = File::anonymous(resources.tmp_folder);
         const ImportOptions options{path, std::string(format->name()), {}, {}};
-        import_index([&](InvertedSink& sink) { format->read(path, sink); }, options, resources, file);
+        import_index([&](InvertedSink& sink) { format->read(path, sink, resources); }, options, resources, file);
         verify_index(
             IndexReader(ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::index, index_version)),
             resources);
