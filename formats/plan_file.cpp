@@ -81,6 +81,9 @@ void write_plan(File& out, const CachePlan& plan) {
     std::vector<term_t> terms;
     std::vector<std::uint32_t> blocks;
     std::vector<std::uint64_t> bytes;
+    terms.reserve(plan.lists.size());
+    blocks.reserve(plan.lists.size());
+    bytes.reserve(plan.lists.size());
     for (const CachedList& list : plan.lists) {
       terms.push_back(list.term);
       blocks.push_back(list.blocks);

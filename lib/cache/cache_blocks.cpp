@@ -9,11 +9,16 @@
 
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/query/index_pages.hpp"
 
 namespace quern {
 
-CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, unsigned threads)
-    : index_(index), size_(size), ratio_(size / index.block_size()), threads_(threads) {
+CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, const Resources& resources)
+    : index_(index),
+      size_(size),
+      ratio_(size / index.block_size()),
+      threads_(resources.threads),
+      pages_bytes_(resources.memory_bytes / 8) {
   if (size == 0 || size % index.block_size() != 0)
     throw InvalidArgument(
         fmt::format("{}: {} postings per caching block is not a multiple of the index's block size, {}", index.name(),
@@ -40,15 +45,26 @@ std::uint64_t CacheBlocks::bytes(const PostingList& list, std::uint64_t n) const
 }
 
 std::uint64_t CacheBlocks::index_bytes() const {
+  IndexPages pages(index_, pages_bytes_);
   const auto add = [&](const auto& range, std::uint64_t sum) {
-    for (std::uint64_t block = range.begin(); block < range.end(); ++block)
+    for (std::uint64_t block = range.begin(); block < range.end(); ++block) {
       index_.for_each_list(block, [&](std::string_view, const PostingList& list) { sum += bytes(list, count(list)); });
+      pages.note_block();
+    }
     return sum;
   };
   return on_threads(threads_, [&] {
     return tbb::parallel_reduce(tbb::blocked_range<std::uint64_t>(0, index_.num_lexicon_blocks()), std::uint64_t{0},
                                 add, std::plus<>());
   });
+}
+
+void CacheBlocks::for_each_list(const std::function<void(const PostingList&)>& visit) const {
+  IndexPages pages(index_, pages_bytes_);
+  for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
+    index_.for_each_list(block, [&](std::string_view, const PostingList& list) { visit(list); });
+    pages.note_block();
+  }
 }
 
 }  // namespace quern

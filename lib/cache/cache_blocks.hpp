@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 
+#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 
 /// Caching blocks: the pieces of posting lists that a plan admits to GPU memory (Wang et al. 3.3.1).
@@ -18,12 +20,13 @@ class CacheBlocks {
   static constexpr std::uint64_t min_size = 256;
 
   /// `size`: postings per caching block. Throws InvalidArgument if it is not a multiple of the index's block size.
-  /// Sums over all lists are computed on `threads` threads.
-  CacheBlocks(const IndexReader& index, std::uint64_t size, unsigned threads = 1);
+  /// Functions that read all lists keep within the memory of `resources`.
+  CacheBlocks(const IndexReader& index, std::uint64_t size, const Resources& resources = default_resources());
 
   /// The default size: 256, or the index's block size if that is larger.
   static std::uint64_t default_size(const IndexReader& index);
 
+  const IndexReader& index() const { return index_; }
   std::uint64_t size() const { return size_; }
   /// A list that the index stores as a single block is one caching block.
   std::uint64_t count(const PostingList& list) const {
@@ -41,11 +44,14 @@ class CacheBlocks {
   docid_t last(const PostingList& list, std::uint64_t n) const { return list.block_last[n * ratio_ - 1]; }
   /// Memory of all lists of the index: 100 % of budgets that are percentages.
   std::uint64_t index_bytes() const;
+  /// Calls visit(list) for all lists of the index, by rising term.
+  void for_each_list(const std::function<void(const PostingList&)>& visit) const;
 
  private:
   const IndexReader& index_;
   std::uint64_t size_, ratio_;  ///< ratio_: blocks of the index per caching block
   unsigned threads_;
+  std::uint64_t pages_bytes_;  ///< of the mapped index, while all of it is read
 };
 
 }  // namespace quern

@@ -1,9 +1,13 @@
 #include "quern/cache/cache_plan.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -28,14 +32,30 @@ auto with_queries(const ReadQueries& log, const QueryEngine& engine, const Resou
 
 }  // namespace
 
+void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, const Resources& resources) {
+  const std::uint64_t terms = blocks.index().manifest().terms;
+  // What CacheAdmission takes, a row of the plan and its copy in the file's sections. A list takes its row in the
+  // directory and at least a byte.
+  const std::uint64_t lists = std::min(terms, budget_bytes / (list_directory_bytes + 1));
+  const std::uint64_t needed = terms * sizeof(std::uint32_t) + lists * 2 * sizeof(CachedList);
+  if (needed > resources.memory_bytes / 2)
+    throw InvalidArgument(
+        fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, and half of --memory, {}, "
+                    "is for that: raise it, or lower --budget",
+                    blocks.index().name(), lists, terms, size_text(needed), size_text(resources.memory_bytes)));
+}
+
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options) {
   return with_own_errors([&] {
     CacheAdmission admission(blocks, options.budget_bytes, options.max_admission);
-    cache_policy_named(options.policy).admit(engine.index(), demand, admission);
+    cache_policy_named(options.policy).admit(demand, admission);
     CachePlan plan;
-    for (const auto& [term, prefix] : admission.lists())
-      plan.lists.push_back({term, static_cast<std::uint32_t>(prefix.blocks), prefix.bytes});
+    plan.lists.reserve(admission.num_lists());
+    blocks.for_each_list([&](const PostingList& list) {
+      const auto admitted = static_cast<std::uint32_t>(admission.blocks_of(list.number));
+      if (admitted > 0) plan.lists.push_back({list.number, admitted, blocks.bytes(list, admitted)});
+    });
     PlanManifest& manifest = plan.manifest;
     const ScoringOptions& scoring = engine.options();
     manifest.policy = options.policy;
@@ -65,7 +85,7 @@ SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, Lo
     const PlanManifest& manifest = plan.manifest;
     const QueryEngine engine(index, scoring_of(manifest), resources.threads,
                              QueryMemory(resources.memory_bytes / 4, resources.threads));
-    const CacheBlocks blocks(index, manifest.block, resources.threads);
+    const CacheBlocks blocks(index, manifest.block, resources);
     const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
     std::map<term_t, std::uint64_t> cached;
     for (const CachedList& list : plan.lists) cached[list.term] = list.blocks;
@@ -87,9 +107,9 @@ std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const Cach
                                            const ReadQueries& train, const ReadQueries& log,
                                            const SweepOptions& options, const Resources& resources) {
   return run_stage(resources, [&] {
-    const IndexReader& index = engine.index();
     const std::uint64_t index_bytes = blocks.index_bytes();
     std::vector<SimulatedCache> caches;
+    for (const std::uint64_t budget_bytes : options.budgets_bytes) check_plan_memory(blocks, budget_bytes, resources);
     for (const std::size_t k : options.ks) {
       const LogDemand demand = with_queries(train, engine, resources, [&](LogQueries& queries) {
         return measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
@@ -101,7 +121,7 @@ std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const Cach
         for (const std::uint64_t budget_bytes : options.budgets_bytes) {
           for (const double max_admission : options.max_admissions) {
             CacheAdmission admission(blocks, budget_bytes, max_admission);
-            cache_policy_named(policy).admit(index, demand, admission);
+            cache_policy_named(policy).admit(demand, admission);
             const auto blocks_cached = [&](term_t term) { return admission.blocks_of(term); };
             caches.push_back({policy, budget_bytes, admission.bytes(), index_bytes, max_admission, k,
                               trace.simulate(blocks, blocks_cached, options.batch)});

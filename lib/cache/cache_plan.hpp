@@ -19,6 +19,10 @@ struct PlanOptions {
   DemandOptions demand;
 };
 
+/// Throws InvalidArgument if plans of that budget do not fit in half of the memory: 4 bytes for each term of the index,
+/// 32 for each list that may be cached. To be called before the log is read.
+void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, const Resources& resources);
+
 /// What the policy caches of each list within the budget. `demand` was measured with `engine` and `blocks`.
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options);

@@ -2,22 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "quern/core/named.hpp"
 
 namespace quern {
 namespace {
 
-using Demands = std::vector<const ListDemand*>;
+/// Places in LogDemand::lists.
+using Places = std::vector<std::uint32_t>;
 
 /// The lists that the log reads, sorted; ties by term.
 template <class Before>
-Demands sorted_demands(const LogDemand& demand, Before&& before) {
-  Demands demands;
-  for (const auto& entry : demand.lists) demands.push_back(&entry.second);
-  std::stable_sort(demands.begin(), demands.end(),
-                   [&](const ListDemand* a, const ListDemand* b) { return before(*a, *b); });
-  return demands;
+Places sorted_places(const LogDemand& demand, Before&& before) {
+  Places places(demand.lists.size());
+  std::iota(places.begin(), places.end(), 0u);
+  std::sort(places.begin(), places.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const ListDemand &of_a = demand.lists[a], &of_b = demand.lists[b];
+    return before(of_a, of_b) || (!before(of_b, of_a) && a < b);
+  });
+  return places;
 }
 
 bool more_queries(const ListDemand& a, const ListDemand& b) { return a.queries > b.queries; }
@@ -25,37 +29,57 @@ bool more_queries(const ListDemand& a, const ListDemand& b) { return a.queries >
 /// f_t / length, compared without rounding.
 bool more_queries_per_posting(const ListDemand& a, const ListDemand& b) {
   using Wide = unsigned __int128;
-  return Wide{a.queries} * b.list.df > Wide{b.queries} * a.list.df;
+  return Wide{a.queries} * b.df > Wide{b.queries} * a.df;
 }
 
 /// The lists that the log does not read, in the order of terms.
 template <class Admit>
-void for_other_lists(const IndexReader& index, const LogDemand& demand, Admit&& admit) {
-  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
-    index.for_each_list(block, [&](std::string_view, const PostingList& list) {
-      if (demand.lists.count(list.number) == 0) admit(list);
-    });
+void for_other_lists(const LogDemand& demand, const CacheAdmission& admission, Admit&& admit) {
+  auto next = demand.lists.begin();
+  admission.blocks().for_each_list([&](const PostingList& list) {
+    while (next != demand.lists.end() && next->term < list.number) ++next;
+    if (next == demand.lists.end() || next->term != list.number) admit(list);
+  });
 }
 
-void admit_whole_lists(const IndexReader& index, const LogDemand& demand, const Demands& demands,
-                       CacheAdmission& admission) {
-  for (const ListDemand* of_list : demands) admission.admit_whole(of_list->list);
-  for_other_lists(index, demand, [&](const PostingList& list) { admission.admit_whole(list); });
+PostingList list_of(const CacheAdmission& admission, const ListDemand& demand) {
+  return admission.blocks().index().list(demand.term);
 }
 
-void admit_qtf(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) {
-  admit_whole_lists(index, demand, sorted_demands(demand, more_queries), admission);
+void admit_whole_lists(const LogDemand& demand, const Places& places, CacheAdmission& admission) {
+  for (const std::uint32_t place : places) admission.admit_whole(list_of(admission, demand.lists[place]));
+  for_other_lists(demand, admission, [&](const PostingList& list) { admission.admit_whole(list); });
 }
 
-void admit_qtfdf(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) {
-  admit_whole_lists(index, demand, sorted_demands(demand, more_queries_per_posting), admission);
+void admit_qtf(const LogDemand& demand, CacheAdmission& admission) {
+  admit_whole_lists(demand, sorted_places(demand, more_queries), admission);
 }
 
-/// A block of a list, which is identified by its place when lists are sorted by queries.
-struct VisitedBlock {
+void admit_qtfdf(const LogDemand& demand, CacheAdmission& admission) {
+  admit_whole_lists(demand, sorted_places(demand, more_queries_per_posting), admission);
+}
+
+/// Blocks of a list with the same number of visits. Lists are numbered by queries.
+struct VisitedBlocks {
   std::uint64_t visits;
-  std::uint32_t place;
+  std::uint32_t rank, blocks;
 };
+
+std::vector<VisitedBlocks> visited_blocks(const LogDemand& demand, const Places& places) {
+  std::vector<VisitedBlocks> all;
+  all.reserve(demand.visits.size());
+  for (std::uint32_t rank = 0; rank < places.size(); ++rank) {
+    const auto visits = demand.visits_of(demand.lists[places[rank]]);
+    for (std::size_t block = 0; block < visits.size() && visits[block] > 0; ++block) {
+      if (block > 0 && visits[block] == visits[block - 1]) {
+        ++all.back().blocks;
+      } else {
+        all.push_back({visits[block], rank, 1});
+      }
+    }
+  }
+  return all;
+}
 
 void admit_rest(const PostingList& list, CacheAdmission& admission) {
   while (admission.admit_next(list)) {
@@ -63,18 +87,19 @@ void admit_rest(const PostingList& list, CacheAdmission& admission) {
 }
 
 /// By (visits descending, f_t descending, term, block): visits never rise along a list, so its blocks come in order.
-void admit_vfb(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) {
-  const Demands demands = sorted_demands(demand, more_queries);
-  std::vector<VisitedBlock> blocks;
-  for (std::uint32_t place = 0; place < demands.size(); ++place)
-    for (const std::uint64_t visits : demands[place]->visits)
-      if (visits > 0) blocks.push_back({visits, place});
-  std::sort(blocks.begin(), blocks.end(), [](const VisitedBlock& a, const VisitedBlock& b) {
-    return a.visits != b.visits ? a.visits > b.visits : a.place < b.place;
+void admit_vfb(const LogDemand& demand, CacheAdmission& admission) {
+  const Places places = sorted_places(demand, more_queries);
+  std::vector<VisitedBlocks> visited = visited_blocks(demand, places);
+  std::sort(visited.begin(), visited.end(), [](const VisitedBlocks& a, const VisitedBlocks& b) {
+    return a.visits != b.visits ? a.visits > b.visits : a.rank < b.rank;
   });
-  for (const VisitedBlock& block : blocks) admission.admit_next(demands[block.place]->list);
-  for (const ListDemand* of_list : demands) admit_rest(of_list->list, admission);
-  for_other_lists(index, demand, [&](const PostingList& list) { admit_rest(list, admission); });
+  for (const VisitedBlocks& some : visited) {
+    const PostingList list = list_of(admission, demand.lists[places[some.rank]]);
+    for (std::uint32_t i = 0; i < some.blocks && admission.admit_next(list); ++i) {
+    }
+  }
+  for (const std::uint32_t place : places) admit_rest(list_of(admission, demand.lists[place]), admission);
+  for_other_lists(demand, admission, [&](const PostingList& list) { admit_rest(list, admission); });
 }
 
 constexpr CachePolicy vfb = {"vfb", "blocks by how many queries visit them", admit_vfb};
@@ -84,7 +109,10 @@ constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by how many queries have th
 }  // namespace
 
 CacheAdmission::CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission)
-    : blocks_(blocks), budget_(budget_bytes), max_admission_(max_admission) {
+    : blocks_(blocks),
+      budget_(budget_bytes),
+      max_admission_(max_admission),
+      admitted_(blocks.index().manifest().terms) {
   if (!(max_admission > 0 && max_admission <= 1))
     throw InvalidArgument("the maximum admission (lambda) must be above 0 and at most 1");
 }
@@ -95,21 +123,21 @@ std::uint64_t CacheAdmission::admissible(const PostingList& list) const {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(postings) / blocks_.size());
 }
 
-bool CacheAdmission::admit(const PostingList& list, const Prefix& before, std::uint64_t blocks) {
-  const std::uint64_t bytes = blocks_.bytes(list, blocks);
-  if (bytes - before.bytes > budget_ - bytes_) return false;
-  bytes_ += bytes - before.bytes;
-  lists_[list.number] = {blocks, bytes};
+bool CacheAdmission::admit(const PostingList& list, std::uint64_t blocks) {
+  const std::uint64_t bytes = blocks_.bytes(list, blocks) - blocks_.bytes(list, admitted_[list.number]);
+  if (bytes > budget_ - bytes_) return false;
+  bytes_ += bytes;
+  num_lists_ += admitted_[list.number] == 0 && blocks > 0;
+  admitted_[list.number] = static_cast<std::uint32_t>(blocks);
   return true;
 }
 
 bool CacheAdmission::admit_next(const PostingList& list) {
-  const auto found = lists_.find(list.number);
-  const Prefix before = found == lists_.end() ? Prefix() : found->second;
-  return before.blocks < admissible(list) && admit(list, before, before.blocks + 1);
+  const std::uint64_t before = admitted_[list.number];
+  return before < admissible(list) && admit(list, before + 1);
 }
 
-void CacheAdmission::admit_whole(const PostingList& list) { admit(list, {}, admissible(list)); }
+void CacheAdmission::admit_whole(const PostingList& list) { admit(list, admissible(list)); }
 
 const std::vector<const CachePolicy*>& all_cache_policies() {
   static const std::vector<const CachePolicy*> policies = {&vfb, &qtf, &qtfdf};

@@ -9,14 +9,9 @@
 /// Policies that choose which list prefixes are cached in GPU memory (Wang et al. 3.3).
 namespace quern {
 
-/// The prefixes that a policy has admitted, within a budget.
+/// The prefixes that a policy has admitted, within a budget. Takes 4 bytes per term of the index.
 class CacheAdmission {
  public:
-  /// The admitted prefix of a list.
-  struct Prefix {
-    std::uint64_t blocks = 0, bytes = 0;
-  };
-
   /// `max_admission`: lambda, above 0 and at most 1. At most max(one block, lambda · length) postings of each list are
   /// admitted. Throws InvalidArgument if it is out of range.
   CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission);
@@ -29,20 +24,19 @@ class CacheAdmission {
   /// Admits all that is admissible of a list, or nothing if that does not fit.
   void admit_whole(const PostingList& list);
   /// Blocks of a list that have been admitted.
-  std::uint64_t blocks_of(term_t term) const {
-    const auto found = lists_.find(term);
-    return found == lists_.end() ? 0 : found->second.blocks;
-  }
+  std::uint64_t blocks_of(term_t term) const { return admitted_[term]; }
   std::uint64_t bytes() const { return bytes_; }
-  const std::map<term_t, Prefix>& lists() const { return lists_; }
+  /// Lists of which something is admitted.
+  std::size_t num_lists() const { return num_lists_; }
 
  private:
-  bool admit(const PostingList& list, const Prefix& before, std::uint64_t blocks);
+  bool admit(const PostingList& list, std::uint64_t blocks);
 
   const CacheBlocks& blocks_;
   std::uint64_t budget_, bytes_ = 0;
   double max_admission_;
-  std::map<term_t, Prefix> lists_;
+  std::vector<std::uint32_t> admitted_;  ///< blocks, by term
+  std::size_t num_lists_ = 0;
 };
 
 struct CachePolicy {
@@ -51,7 +45,7 @@ struct CachePolicy {
   std::string_view description;
   /// Admits blocks of the index's lists: first what the log reads, then other lists while there is space, which costs
   /// nothing.
-  void (*admit)(const IndexReader& index, const LogDemand& demand, CacheAdmission& admission) = nullptr;
+  void (*admit)(const LogDemand& demand, CacheAdmission& admission) = nullptr;
 };
 
 /// All policies, in the order in which help texts show them; the first is the default. The one place to add one.

@@ -1,10 +1,13 @@
 #include "quern/cache/log_demand.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/query/index_pages.hpp"
 
 namespace quern {
@@ -25,23 +28,83 @@ std::vector<std::string> terms_of(std::string_view key) {
   return terms;
 }
 
-/// Adds the visits of a query that occurs `count` times to `demand`. Until all queries are added, visits[b] is the
-/// number of queries that visit block b and no later one.
-void add_visits(const std::vector<ListVisit>& visits, std::uint64_t count, const IndexReader& index,
-                const CacheBlocks& blocks, VisitKind kind, LogDemand& demand) {
-  for (std::size_t i = 0; i < visits.size(); ++i) {
-    ListDemand& of_list = demand.lists[visits[i].term];
-    if (of_list.queries == 0) {
-      of_list.list = index.list(visits[i].term);
-      of_list.visits.resize(blocks.count(of_list.list));
+/// Visits of lists, collected in any order and handed out by list, on disk where they do not fit.
+class VisitCounts {
+ public:
+  VisitCounts(const CacheBlocks& blocks, VisitKind kind, const Resources& resources)
+      : blocks_(blocks),
+        kind_(kind),
+        resources_(resources),
+        sorted_(resources.tmp_folder, resources.memory_bytes / 8) {}
+
+  /// Adds the visits of a query that occurs `count` times.
+  void add(const std::vector<ListVisit>& visits, std::uint64_t count) {
+    Bytes payload;
+    put_varint(payload, count);
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      const docid_t end = kind_ == VisitKind::probed && i > 0 ? visits[i - 1].end : visits[i].end;
+      sorted_.add(SortKey(visits[i].term, end).view(), payload);
     }
-    of_list.queries += count;
-    const docid_t end = kind == VisitKind::probed && i > 0 ? visits[i - 1].end : visits[i].end;
-    if (end == 0) continue;
-    const std::uint64_t last = std::min(blocks.of(of_list.list, end - 1), of_list.visits.size() - 1);
-    of_list.visits[last] += count;
   }
-}
+
+  /// Fills demand.lists and demand.visits.
+  void move_to(LogDemand& demand) {
+    RecordSpool<ListDemand> lists(resources_.tmp_folder);
+    RecordSpool<std::uint64_t> visits(resources_.tmp_folder);
+    collect(lists, visits);
+    check_memory(lists.count(), visits.count());
+    demand.lists.resize(lists.count());
+    demand.visits.resize(visits.count());
+    lists.read(0, demand.lists);
+    visits.read(0, demand.visits);
+  }
+
+ private:
+  void collect(RecordSpool<ListDemand>& lists, RecordSpool<std::uint64_t>& visits) {
+    const IndexReader& index = blocks_.index();
+    IndexPages pages(index, resources_.memory_bytes / 8);
+    PostingList list;
+    ListDemand row;
+    std::vector<std::uint64_t> of_list;
+    const auto end_list = [&] {
+      if (row.queries == 0) return;
+      // So far, of_list[b] is the number of queries that visit block b and no later one.
+      for (std::size_t block = of_list.size() - 1; block-- > 0;) of_list[block] += of_list[block + 1];
+      lists.add(row);
+      visits.add_all(of_list);
+      pages.note_query();
+    };
+    sorted_.merge([&](std::string_view key, ByteView payload) {
+      const auto term = number_in_key<term_t>(key, 0);
+      if (row.queries == 0 || term != row.term) {
+        end_list();
+        list = index.list(term);
+        row = {term, static_cast<std::uint32_t>(blocks_.count(list)), list.df, 0, visits.count()};
+        of_list.assign(row.blocks, 0);
+      }
+      const std::uint64_t count = ByteReader(payload, "counted visits").varint();
+      row.queries += count;
+      const auto end = number_in_key<docid_t>(key, sizeof(term_t));
+      if (end > 0) of_list[std::min<std::uint64_t>(blocks_.of(list, end - 1), row.blocks - 1)] += count;
+    });
+    end_list();
+  }
+
+  void check_memory(std::uint64_t lists, std::uint64_t blocks) const {
+    constexpr std::uint64_t per_list = sizeof(ListDemand) + sizeof(std::uint64_t), per_block = 24;
+    const std::uint64_t needed = lists * per_list + blocks * per_block;
+    if (needed > resources_.memory_bytes / 4)
+      throw InvalidArgument(fmt::format(
+          "{}: the log reads {} lists with {} caching blocks; to count their visits takes {} of memory, and a quarter "
+          "of --memory, {}, is for that: raise it",
+          blocks_.index().name(), lists, blocks, size_text(needed), size_text(resources_.memory_bytes)));
+  }
+
+  const CacheBlocks& blocks_;
+  VisitKind kind_;
+  const Resources& resources_;
+  ExternalSort sorted_;
+};
 
 }  // namespace
 
@@ -127,6 +190,7 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
   return run_stage(resources, [&] {
     LogDemand demand;
     demand.queries = log.queries();
+    VisitCounts counts(blocks, options.kind, resources);
     std::uint64_t with_terms = 0;
     const auto add = [&](const LogQuery& query, const std::vector<ListVisit>& visits) {
       const std::uint64_t count = query.places.size();
@@ -136,17 +200,15 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
       } else if (visits.back().end == 0) {
         demand.empty += count;
       } else {
-        add_visits(visits, count, engine.index(), blocks, options.kind, demand);
+        counts.add(visits, count);
       }
     };
     demand.distinct = visit_log(engine, log, options.k, options.round, add, resources);
     demand.unknown += demand.queries - with_terms;
+    counts.move_to(demand);
     if (demand.lists.empty())
       throw InvalidArgument(engine.index().name() +
                             ": no query of the log has results; use a log of queries for this index");
-    for (auto& [term, of_list] : demand.lists)
-      for (std::size_t block = of_list.visits.size() - 1; block-- > 0;)
-        of_list.visits[block] += of_list.visits[block + 1];
     return demand;
   });
 }

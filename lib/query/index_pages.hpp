@@ -15,15 +15,19 @@ class IndexPages {
 
   /// To be called after each query. Now and then it measures, and gives all pages of the index back if there are too
   /// many; the system reads them again, most often from its own cache, when they are touched.
-  void note_query();
+  void note_query() { note(queries_per_measurement); }
+  /// The same after each block of the lexicon, for work that reads all lists.
+  void note_block() { note(blocks_per_measurement); }
 
  private:
-  static constexpr std::uint64_t queries_per_measurement = 8;
+  static constexpr std::uint64_t queries_per_measurement = 8, blocks_per_measurement = 1024;
+
+  void note(std::uint64_t per_measurement);
 
   const IndexReader& index_;
   std::uint64_t budget_bytes_;
   bool is_limited_;  ///< false if the whole index fits
-  std::atomic<std::uint64_t> queries_ = 0;
+  std::atomic<std::uint64_t> notes_ = 0;
 };
 
 }  // namespace quern

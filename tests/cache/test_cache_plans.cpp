@@ -200,12 +200,13 @@ TEST_CASE("visits are those of a plain AND in rounds", "[cache][property]") {
             REQUIRE(demand.lists.size() == wanted.size());
             CHECK(demand.queries == pages.log.size());
             CHECK(demand.unknown > 0);
-            for (const auto& [number, found] : demand.lists) {
-              const PlainDemand& plain = wanted.at(pages.index.term(number));
+            for (const ListDemand& found : demand.lists) {
+              const PlainDemand& plain = wanted.at(pages.index.term(found.term));
               REQUIRE(found.queries == plain.queries);
-              CHECK(found.list.df == pages.model.lists().at(pages.index.term(number)).size());
-              REQUIRE(found.visits == plain.visits);
-              stopped += found.visits.back() < found.queries;
+              CHECK(found.df == pages.model.lists().at(pages.index.term(found.term)).size());
+              const auto visits = demand.visits_of(found);
+              REQUIRE(std::vector(visits.begin(), visits.end()) == plain.visits);
+              stopped += visits.back() < found.queries;
             }
           }
         }
@@ -222,9 +223,11 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
   std::vector<PostingList> all;
   for (std::uint64_t block = 0; block < pages.index.num_lexicon_blocks(); ++block)
     pages.index.for_each_list(block, [&](std::string_view, const PostingList& list) { all.push_back(list); });
+  std::map<term_t, ListDemand> demands;
+  for (const ListDemand& list : demand.lists) demands[list.term] = list;
   const auto queries_of = [&](const PostingList& list) {
-    const auto found = demand.lists.find(list.number);
-    return found == demand.lists.end() ? 0 : found->second.queries;
+    const auto found = demands.find(list.number);
+    return found == demands.end() ? 0 : found->second.queries;
   };
   const std::uint64_t whole = blocks.index_bytes();
   for (const double lambda : {1.0, 0.6, 0.01}) {
@@ -232,7 +235,7 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
       for (const CachePolicy* policy : all_cache_policies()) {
         INFO(policy->name << ", budget " << budget << ", lambda " << lambda);
         CacheAdmission admission(blocks, budget, lambda);
-        policy->admit(pages.index, demand, admission);
+        policy->admit(demand, admission);
         const auto limit = [&](const PostingList& list) {
           const auto postings = static_cast<std::uint64_t>(lambda * static_cast<double>(list.df));
           return postings == list.df ? blocks.count(list) : std::max<std::uint64_t>(1, postings / blocks.size());
@@ -245,7 +248,8 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
           std::vector<Key> keys;
           for (const PostingList& list : all)
             for (std::uint64_t b = 0; b < limit(list); ++b) {
-              const std::uint64_t f = queries_of(list), visits = f == 0 ? 0 : demand.lists.at(list.number).visits[b];
+              const std::uint64_t f = queries_of(list),
+                                  visits = f == 0 ? 0 : demand.visits_of(demands.at(list.number))[b];
               keys.emplace_back(~visits, ~f, list.number, b);
             }
           std::sort(keys.begin(), keys.end());
@@ -274,7 +278,8 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
           }
         }
         std::map<term_t, std::uint64_t> found;
-        for (const auto& [term, prefix] : admission.lists()) found[term] = prefix.blocks;
+        for (const PostingList& list : all)
+          if (admission.blocks_of(list.number) > 0) found[list.number] = admission.blocks_of(list.number);
         REQUIRE((found == wanted));
         REQUIRE(admission.bytes() == budget - room);
       }
@@ -299,13 +304,15 @@ TEST_CASE("visited blocks come first, ties go to the term with more queries", "[
   const std::vector<std::uint64_t> queries = {1, 3, 2};
   LogDemand demand;
   for (std::size_t i = 0; i < 3; ++i) {
-    demand.lists[lists[i].number] = {lists[i], queries[i], visits[i]};
-    demand.lists[lists[i].number].visits.resize(blocks.count(lists[i]));
+    const auto count = static_cast<std::uint32_t>(blocks.count(lists[i]));
+    demand.lists.push_back({lists[i].number, count, lists[i].df, queries[i], demand.visits.size()});
+    demand.visits.insert(demand.visits.end(), visits[i].begin(), visits[i].end());
+    demand.visits.resize(demand.lists.back().first_visit + count);
   }
   // Space for the five blocks with two visits, the second list's two others, and one of the third list's.
   const std::uint64_t budget = blocks.bytes(lists[1], 5) + blocks.bytes(lists[2], 3);
   CacheAdmission admission(blocks, budget, 1);
-  cache_policy_named("vfb").admit(pages.index, demand, admission);
+  cache_policy_named("vfb").admit(demand, admission);
   CHECK(admission.blocks_of(lists[0].number) == 0);
   CHECK(admission.blocks_of(lists[1].number) == 5);
   CHECK(admission.blocks_of(lists[2].number) == 3);

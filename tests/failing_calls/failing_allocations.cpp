@@ -274,7 +274,7 @@ class EntryPoints {
   void plan() {
     const IndexReader reader = index();
     const QueryEngine engine(reader, {}, resources_.threads);
-    const CacheBlocks blocks(reader, CacheBlocks::default_size(reader), resources_.threads);
+    const CacheBlocks blocks(reader, CacheBlocks::default_size(reader), resources_);
     LogQueries log(reader.manifest().analyzer, resources_);
     for (const std::string_view query : queries_) log.add(query);
     PlanOptions options;

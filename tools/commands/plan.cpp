@@ -37,9 +37,10 @@ void run(PlanArguments arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
                            QueryMemory(resources.memory_bytes / 4, resources.threads));
-  const CacheBlocks blocks(index, block_size(arguments.cache, index), resources.threads);
+  const CacheBlocks blocks(index, block_size(arguments.cache, index), resources);
   arguments.plan.demand = demand_options(arguments.cache);
   arguments.plan.budget_bytes = parse_budget(arguments.budget, blocks.index_bytes());
+  check_plan_memory(blocks, arguments.plan.budget_bytes, resources);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   warn_of_full_visits(arguments.common, engine);
   LogQueries log(index.manifest().analyzer, resources);
