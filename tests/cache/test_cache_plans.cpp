@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "quern/cache/cache_plan.hpp"
 #include "quern/cache/cache_policy.hpp"
 #include "quern/cache/cache_simulation.hpp"
 
@@ -288,6 +289,31 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
   CHECK_THROWS_AS(CacheAdmission(blocks, 1, 0), InvalidArgument);
   CHECK_THROWS_AS(CacheAdmission(blocks, 1, 1.01), InvalidArgument);
   CHECK_THROWS_AS(CacheBlocks(pages.index, 17), InvalidArgument);
+}
+
+TEST_CASE("a plan that does not fit in the memory is refused, with what it needs", "[cache]") {
+  const CachedPages pages(tiny);
+  const CacheBlocks blocks(pages.index, tiny);
+  Resources resources = pages.pages.pipeline.resources;
+  const auto demand = [&] {
+    LogQueries log(pages.index.manifest().analyzer, resources);
+    add_all(pages, log);
+    return measure_demand(pages.engine, blocks, log, {}, resources);
+  };
+  const LogDemand whole = demand();
+  const std::uint64_t needed = whole.lists.size() * 40 + whole.visits.size() * 24;
+  resources.memory_bytes = needed * 4;
+  CHECK(demand().visits == whole.visits);
+  resources.memory_bytes = needed * 4 - 4;
+  CHECK_THROWS_WITH(demand(), Catch::Contains("caching blocks") && Catch::Contains("raise it"));
+
+  const std::uint64_t terms = pages.index.manifest().terms, budget = blocks.index_bytes();
+  resources.memory_bytes = 2 * (4 + 32) * terms;
+  CHECK_NOTHROW(check_plan_memory(blocks, budget, resources));
+  CHECK_NOTHROW(check_plan_memory(blocks, ~std::uint64_t{0}, resources));
+  resources.memory_bytes -= 2;
+  CHECK_THROWS_WITH(check_plan_memory(blocks, budget, resources), Catch::Contains("raise it, or lower --budget"));
+  CHECK_NOTHROW(check_plan_memory(blocks, 33 * (terms - 1), resources));
 }
 
 TEST_CASE("visited blocks come first, ties go to the term with more queries", "[cache]") {
