@@ -4,6 +4,7 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern {
@@ -13,6 +14,7 @@ QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
   // A quarter for those that run beside each other.
   max_share_ = bytes / 4 / threads;
   max_alone_ = bytes - bytes / 4;
+  with_own_errors([&] { large_ = std::make_unique<std::mutex>(); });
 }
 
 void QueryMemory::Claim::raise_to(std::uint64_t bytes) {

@@ -13,7 +13,7 @@ class QueryMemory {
  public:
   /// No limit.
   QueryMemory() = default;
-  /// `bytes`: for all of `threads` threads.
+  /// `bytes`: for all of `threads` threads. Throws OutOfMemory.
   QueryMemory(std::uint64_t bytes, unsigned threads);
   /// The smallest budget in which a query that takes `query_bytes` runs.
   static std::uint64_t bytes_for(std::uint64_t query_bytes) { return (query_bytes + 2) / 3 * 4; }
@@ -42,7 +42,7 @@ class QueryMemory {
  private:
   std::uint64_t max_share_ = std::numeric_limits<std::uint64_t>::max();  ///< of a query that runs beside others
   std::uint64_t max_alone_ = std::numeric_limits<std::uint64_t>::max();
-  std::unique_ptr<std::mutex> large_ = std::make_unique<std::mutex>();
+  std::unique_ptr<std::mutex> large_;  ///< null where there is no limit
 };
 
 }  // namespace quern
