@@ -49,8 +49,9 @@ std::optional<std::string> identity_of(const std::string& path) {
 std::string identity_or_place(const std::string& path) {
   if (const auto identity = identity_of(path)) return *identity;
   const fs::path target = target_of_links(path);
-  const std::string name = target.filename().string();
-  return identity_or_place(folder_of(target.string())) + " " + name;
+  const std::string folder = folder_of(target.string());
+  if (folder == path) return path;  // not even that can be looked at
+  return identity_or_place(folder) + " " + target.filename().string();
 }
 
 /// The identities of a file; of an index's folder, also that of the file in it, and of a name's beginning, those with
@@ -85,6 +86,17 @@ bool are_same(const NamedFile& a, const NamedFile& b) {
 }
 
 }  // namespace
+
+WrittenFile::WrittenFile(const std::string& path) {
+  const std::string bare = without_end_slashes(path);
+  for (const std::string& name : {bare, bare + "/" + index_member})
+    if (auto identity = identity_of(name)) identities_.push_back(std::move(*identity));
+}
+
+bool WrittenFile::is(const std::string& path) const {
+  const auto identity = identity_of(path);
+  return identity && std::find(identities_.begin(), identities_.end(), *identity) != identities_.end();
+}
 
 CLI::Option* mark_output(CLI::Option* option, FileEndings endings) {
   outputs().emplace(option, std::move(endings));

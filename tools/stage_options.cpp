@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
-#include "quern/formats/container.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/text/analyzer.hpp"
+
+#include "output_files.hpp"
 
 namespace quern::tools {
 
@@ -75,14 +73,10 @@ ParseOptions parse_options(const ParseArguments& arguments) {
 }
 
 void refuse_overwritten_corpus(const ParseArguments& arguments, const std::string& output) {
-  std::filesystem::path path = output;
-  if (!path.has_filename()) path = path.parent_path();  // ends in /
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return;
+  const WrittenFile written(output);
+  if (!written.exists()) return;
   for_each_corpus_file(arguments.corpus, arguments.files, [&](const CorpusFile& file) {
-    if (!file.found_in_folder) return;
-    if (std::filesystem::equivalent(path, file.path, ignored) ||
-        std::filesystem::equivalent(path / index_member, file.path, ignored))
+    if (file.found_in_folder && written.is(file.path))
       throw usage_error(
           fmt::format("--output {}: would overwrite {}, a file of the corpus; choose another name, or "
                       "leave the file out with --exclude",
