@@ -27,7 +27,7 @@ struct EncodingJob {
 }  // namespace
 
 void IndexTables::check(const Resources& resources) const {
-  const std::uint64_t needed = bytes() + (16 << 20);
+  const std::uint64_t needed = bytes() + min_working_bytes;
   if (needed > resources.memory_bytes) {
     throw InvalidArgument(fmt::format("an index of {} documents needs {} of memory, but --memory allows {}; raise it",
                                       documents, size_text(needed), size_text(resources.memory_bytes)));

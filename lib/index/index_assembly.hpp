@@ -14,6 +14,9 @@
 /// AssembledLists the documents, AssembledDocuments the scores and the manifest.
 namespace quern {
 
+/// What the making of an index needs besides its tables, at least.
+inline constexpr std::uint64_t min_working_bytes = 16 << 20;
+
 /// The tables that must be in memory while an index is made.
 struct IndexTables {
   std::uint64_t documents = 0;
@@ -22,7 +25,7 @@ struct IndexTables {
 
   /// Of each document its place in the order, its docID, length, constant and scores.
   std::uint64_t bytes() const { return documents * 4 * (4 + std::uint64_t{scores}) + other_bytes; }
-  /// Throws InvalidArgument if the budget does not hold them, and 16 MB for work.
+  /// Throws InvalidArgument if the budget does not hold them and min_working_bytes.
   void check(const Resources& resources) const;
 };
 

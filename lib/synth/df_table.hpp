@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"
 
@@ -19,15 +20,18 @@ struct DfTable {
   std::vector<DfEntry> terms;
   std::uint64_t documents = 0;  ///< of the collection that it describes; 0 if unknown
   std::uint64_t postings() const;
+  /// What the table and all that synthesize_index() makes of it take in memory.
+  std::uint64_t memory_bytes() const;
 };
 
-/// Reads lines `term<TAB>df`, in any order, plain, gzip or zstd. Skips blank lines and lines that begin with
-/// #. Throws CorruptFile, with the line, for a line of another form, a term that is empty, too long or not UTF-8, a df
-/// of 0 or above 2^32 - 2, and a repeated term; InvalidArgument if there is no term.
-DfTable read_df_table(const std::string& path);
+/// Reads lines `term<TAB>df`, in any order, plain, gzip or zstd, "-" for standard input. Skips blank lines and lines
+/// that begin with #. Throws CorruptFile, with the line, for a line of another form, a term that is empty, too long or
+/// not UTF-8, a df of 0 or above 2^32 - 2, and a repeated term; InvalidArgument if there is no term, or if the table
+/// exceeds the memory.
+DfTable read_df_table(const std::string& path, const Resources& resources);
 
-/// The document frequencies of an index.
-DfTable df_table_of(const IndexReader& index);
+/// The document frequencies of an index. Throws InvalidArgument if they exceed the memory.
+DfTable df_table_of(const IndexReader& index, const Resources& resources);
 
 /// The table for a collection of `documents` documents: each df times documents / table.documents, rounded, at least 1
 /// and at most `documents`. Throws InvalidArgument if a df exceeds the table's own number of documents.

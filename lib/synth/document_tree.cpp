@@ -159,7 +159,7 @@ void check_tree_options(const DocumentTreeOptions& options) {
   if (options.documents >= end_docid)
     throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
   check_range("clustering", options.clustering, 0, 1);
-  check_range("mean length", options.mean_length, 1, 1e6);
+  check_range("mean length", options.mean_length, 1, max_mean_length);
 }
 
 DocumentTree::DocumentTree(const DocumentTreeOptions& options)

@@ -9,11 +9,13 @@
 /// Synthetic documents: their places relative to each other, their lengths and names.
 namespace quern {
 
+inline constexpr double max_mean_length = 1e6;
+
 struct DocumentTreeOptions {
   std::uint64_t documents = 0;
   /// How strongly terms cluster in places and documents, 0 to 1; with 0 all documents are equally likely.
   double clustering = 0.5;
-  /// Mean number of tokens per document.
+  /// Mean number of tokens per document, 1 to max_mean_length.
   double mean_length = 300;
   std::uint64_t seed = 1;
 };

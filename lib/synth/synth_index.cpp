@@ -60,9 +60,12 @@ class IndexSynthesis {
   IndexSynthesis(const SynthOptions& options, const Resources& resources, File& out)
       : options_(options),
         resources_(resources),
-        assembly_({{options.table.documents, num_scores(options)}, options.build, resources, out}),
+        assembly_({{options.table.documents, num_scores(options), options.table.memory_bytes()},
+                   options.build,
+                   resources,
+                   out}),
         tree_(tree_options(options)),
-        fields_(term_fields(options.table, options.clustering, options.seed, options.queries)) {}
+        fields_(term_fields(options.table, options.clustering, options.seed, options.for_each_query, resources)) {}
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, options_.table.postings() * 2 + options_.table.documents * document_bytes,
@@ -162,9 +165,14 @@ class IndexSynthesis {
 
 void check_options(const SynthOptions& options) {
   check_build_options(options.build);
+  if (options.mean_length == 0 && mean_length(options) > max_mean_length)
+    throw InvalidArgument(
+        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; give --mean-length, of "
+                    "at most {:.0f}, or more documents with --docs",
+                    options.table.name, options.table.documents, mean_length(options), max_mean_length));
   check_tree_options(tree_options(options));
   check_range("alpha", options.scores.alpha, 0, 1);
-  if (options.mean_length != 0) check_range("mean length", options.mean_length, 1, 1e6);
+  if (options.mean_length != 0) check_range("mean length", options.mean_length, 1, max_mean_length);
 }
 
 }  // namespace

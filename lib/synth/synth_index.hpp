@@ -6,6 +6,7 @@
 #include "quern/index/build_index.hpp"
 #include "quern/synth/df_table.hpp"
 #include "quern/synth/document_tree.hpp"
+#include "quern/synth/term_fields.hpp"
 
 namespace quern {
 
@@ -18,7 +19,7 @@ struct SynthOptions {
   /// Mean number of tokens per document; 0: derived from the number of postings.
   double mean_length = 0;
   /// Queries as terms: terms of one query become correlated.
-  std::vector<std::vector<std::string>> queries;
+  VisitQueries for_each_query;
   /// Stores a synthetic PageRank.
   bool pagerank = false;
   /// docIDs by falling global score instead of URL; stores PageRank and global scores.
@@ -31,9 +32,9 @@ struct SynthOptions {
 
 /// Makes an index from a table of document frequencies, without text: every list has exactly its df, docIDs are
 /// clustered, frequencies and lengths skewed, terms correlated (lib/synth/README.md describes the model). The bytes
-/// depend on the options alone. Takes 8 bytes per document besides the index itself, and 12 more for the order by
-/// score. Throws InvalidArgument for options out of range, an empty collection, or a small memory budget; IoError if
-/// the disk has too little space.
+/// depend on the options alone. Takes some 100 bytes per term of the table, and 8 bytes per document besides what an
+/// index takes, and 12 more for the order by score. Throws InvalidArgument for options out of range, an empty
+/// collection, or a small memory budget; IoError if the disk has too little space.
 BuildReport synthesize_index(const SynthOptions& options, const Resources& resources, File& out);
 
 }  // namespace quern

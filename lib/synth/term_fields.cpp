@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/io/checksum.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/synth/seeded_noise.hpp"
 
 namespace quern {
@@ -22,43 +24,57 @@ constexpr float logistic_deviation = 1.8138f;
 
 enum TermPurpose : std::uint64_t { own = 1, topic_choice, topic_key, level };
 
-std::optional<std::size_t> find_term(const DfTable& table, const std::string& term) {
+std::optional<term_t> find_term(const DfTable& table, const std::string& term) {
   const auto at = std::lower_bound(table.terms.begin(), table.terms.end(), term,
                                    [](const DfEntry& entry, const std::string& wanted) { return entry.term < wanted; });
   if (at == table.terms.end() || at->term != term) return std::nullopt;
-  return static_cast<std::size_t>(at - table.terms.begin());
+  return static_cast<term_t>(at - table.terms.begin());
+}
+
+/// The terms of a query that the table has, each once.
+std::vector<term_t> known_terms(const DfTable& table, const std::vector<std::string>& query) {
+  std::vector<term_t> terms;
+  for (const std::string& term : query)
+    if (const auto found = find_term(table, term)) terms.push_back(*found);
+  std::sort(terms.begin(), terms.end());
+  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
+  return terms;
 }
 
 /// For each term the term that it follows, or itself.
-std::vector<std::size_t> leaders(const DfTable& table, std::span<const std::vector<std::string>> queries) {
-  std::vector<std::size_t> leaders(table.terms.size());
-  for (std::size_t i = 0; i < leaders.size(); ++i) leaders[i] = i;
+std::vector<term_t> leaders(const DfTable& table, const VisitQueries& for_each_query, const Resources& resources) {
+  std::vector<term_t> leaders(table.terms.size());
+  std::iota(leaders.begin(), leaders.end(), term_t{0});
+  if (!for_each_query) return leaders;
   std::vector<std::uint32_t> query_counts(leaders.size());
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;  // follower and possible leader
-  for (const auto& query : queries) {
-    std::vector<std::size_t> terms;
-    for (const std::string& term : query)
-      if (const auto found = find_term(table, term)) terms.push_back(*found);
-    std::sort(terms.begin(), terms.end());
-    terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
-    for (const std::size_t term : terms) ++query_counts[term];
-    for (const std::size_t a : terms)
-      for (const std::size_t b : terms)
-        if (std::pair(table.terms[a].df, a) < std::pair(table.terms[b].df, b)) pairs.emplace_back(a, b);
-  }
-  std::sort(pairs.begin(), pairs.end());
+  ExternalSort pairs(resources.tmp_folder, resources.memory_bytes / 8);  // follower and possible leader
+  for_each_query([&](const std::vector<std::string>& query) {
+    const std::vector<term_t> terms = known_terms(table, query);
+    for (const term_t term : terms) ++query_counts[term];
+    for (const term_t a : terms)
+      for (const term_t b : terms)
+        if (std::pair(table.terms[a].df, a) < std::pair(table.terms[b].df, b)) pairs.add(SortKey(a, b).view(), {});
+  });
   std::vector<double> best(leaders.size());
-  for (std::size_t from = 0; from < pairs.size();) {
-    std::size_t end = from;
-    while (end < pairs.size() && pairs[end] == pairs[from]) ++end;
-    const auto [follower, leader] = pairs[from];
-    const double score = static_cast<double>(end - from) / std::sqrt(static_cast<double>(query_counts[leader]));
+  std::pair<term_t, term_t> last;
+  std::uint64_t count = 0;
+  const auto end_pair = [&] {
+    if (count == 0) return;
+    const auto [follower, leader] = last;
+    const double score = static_cast<double>(count) / std::sqrt(static_cast<double>(query_counts[leader]));
     if (score > best[follower]) {
       best[follower] = score;
       leaders[follower] = leader;
     }
-    from = end;
-  }
+    count = 0;
+  };
+  pairs.merge([&](std::string_view key, ByteView) {
+    const std::pair pair(number_in_key<term_t>(key, 0), number_in_key<term_t>(key, sizeof(term_t)));
+    if (pair != last) end_pair();
+    last = pair;
+    ++count;
+  });
+  end_pair();
   return leaders;
 }
 
@@ -75,7 +91,7 @@ void set_strength(TermField& field, float density, double clustering) {
 }  // namespace
 
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
-                                   std::span<const std::vector<std::string>> queries) {
+                                   const VisitQueries& for_each_query, const Resources& resources) {
   const auto key = [&](TermPurpose purpose, std::uint64_t of) {
     return noise_bits(mix_bits(seed + (purpose << 56)), of);
   };
@@ -88,7 +104,7 @@ std::vector<TermField> term_fields(const DfTable& table, double clustering, std:
     set_strength(fields[i], static_cast<float>(table.terms[i].df) / static_cast<float>(table.documents), clustering);
     fields[i].freq_level += freq_level_varies * normal_of(key(level, hash));
   }
-  const std::vector<std::size_t> leaders = quern::leaders(table, queries);
+  const std::vector<term_t> leaders = quern::leaders(table, for_each_query, resources);
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (leaders[i] != i) fields[i].shared_key = fields[leaders[i]].own_key;
   return fields;

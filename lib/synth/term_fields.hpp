@@ -1,9 +1,10 @@
 #pragma once
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "quern/core/resources.hpp"
 #include "quern/synth/df_table.hpp"
 
 namespace quern {
@@ -19,12 +20,16 @@ struct TermField {
   float freq_level = 0;                   ///< level of its frequencies: see FreqTables
 };
 
+/// Calls visit(terms) for each query of a log. Empty: there is none.
+using VisitQueries = std::function<void(const std::function<void(const std::vector<std::string>&)>& visit)>;
+
 /// The field of each term of a table; `clustering` is 0 to 1. Keys come from seed and term, so that a term keeps its
 /// list when other terms are added or removed. A term shares noise with the terms of its topic, one of a few, chosen by
-/// the term's bytes. If queries (their terms) are given, a term that occurs in queries together with a more frequent
+/// the term's bytes. If there are queries, a term that occurs in queries together with a more frequent
 /// term follows that term instead: the one with which it occurs most often, relative to how often queries have that
-/// term.
+/// term. The pairs of a query, whose number grows with the square of its length, are counted on disk where the memory
+/// does not hold them.
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
-                                   std::span<const std::vector<std::string>> queries);
+                                   const VisitQueries& for_each_query, const Resources& resources);
 
 }  // namespace quern

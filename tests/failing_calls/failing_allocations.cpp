@@ -307,7 +307,7 @@ class EntryPoints {
     SynthOptions options;
     {
       const OwnWork own;
-      options.table = scaled_to(df_table_of(index()), 50);
+      options.table = scaled_to(df_table_of(index(), resources_), 50);
     }
     options.order_by_score = true;
     write_file("synthetic", [&](File& out) { synthesize_index(options, resources_, out); });

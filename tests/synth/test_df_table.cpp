@@ -15,7 +15,7 @@ std::string failure_of(const std::string& text) {
   const TemporaryFolder folder;
   const std::string path = folder.write("df.tsv", text);
   try {
-    read_df_table(path);
+    read_df_table(path, default_resources());
   } catch (const Error& error) {
     return std::string(error.what()).substr(path.size());
   }
@@ -28,7 +28,7 @@ TEST_CASE("a table of document frequencies is read whatever its order and compre
   const TemporaryFolder folder;
   const std::string text = "\xef\xbb\xbf# made by hand\nwheel\t7\r\n\nmill\t12\ncaf\xc3\xa9\t4294967294\n";
   for (const std::string& bytes : {text, gzipped(text)}) {
-    const DfTable table = read_df_table(folder.write("df", bytes));
+    const DfTable table = read_df_table(folder.write("df", bytes), default_resources());
     REQUIRE(table.terms.size() == 3);
     CHECK(table.terms[0].term == "caf\xc3\xa9");
     CHECK(table.terms[1].term == "mill");
@@ -49,8 +49,28 @@ TEST_CASE("a bad line of a df table is named", "[synth][format]") {
     CHECK(failure_of(std::string("\nmill\t") + df + "\n") == ", line 2: the df must be a number from 1 to 4294967294");
   }
   CHECK(failure_of("mill\t1\nwheel\t2\nmill\t3\n") == ", line 3: the term 'mill' is already in line 1");
+  CHECK(failure_of("mill\t1\n" + std::string(10000, 'x')) == ", line 2: is too long for term<TAB>df");
   CHECK(failure_of("# nothing\n") == ": has no lines of the form term<TAB>df");
   CHECK(failure_of("") == ": has no lines of the form term<TAB>df");
+}
+
+TEST_CASE("a df table that exceeds the memory is refused before it is in memory", "[synth][memory]") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += "term" + std::to_string(i) + "\t1\n";
+  Resources resources = default_resources();
+  resources.tmp_folder = folder.path("");
+  resources.memory_bytes = 32 << 20;
+  const std::string path = folder.write("df.tsv", text);
+  try {
+    read_df_table(path, resources);
+    FAIL("not refused");
+  } catch (const InvalidArgument& error) {
+    CHECK(std::string(error.what()).find(path) == 0);
+    CHECK(std::string(error.what()).find("raise --memory") != std::string::npos);
+  }
+  resources.memory_bytes = 64 << 20;
+  CHECK(read_df_table(path, resources).terms.size() == 200000);
 }
 
 TEST_CASE("document frequencies are scaled to the number of documents", "[synth]") {

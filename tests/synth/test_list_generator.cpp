@@ -28,6 +28,14 @@ MadeList generate(ListGenerator& generator, const TermField& field) {
   return list;
 }
 
+std::vector<TermField> fields_of(const DfTable& table, double clustering, std::uint64_t seed,
+                                 const std::vector<std::vector<std::string>>& queries = {}) {
+  const auto visit_queries = [&](const auto& visit) {
+    for (const auto& query : queries) visit(query);
+  };
+  return term_fields(table, clustering, seed, visit_queries, default_resources());
+}
+
 /// Mean of the gaps' logarithms: the smaller, the more postings stand together.
 double mean_log_gap(const std::vector<docid_t>& docids) {
   double sum = 0;
@@ -81,7 +89,7 @@ TEST_CASE("a list has just its df, docIDs that rise and frequencies that fit the
       options.clustering = clustering;
       const DocumentTree tree(options);
       ListGenerator generator(tree);
-      for (const TermField& field : term_fields(small_table(documents), clustering, 1, {})) {
+      for (const TermField& field : fields_of(small_table(documents), clustering, 1)) {
         INFO(documents << " documents, df " << field.df << ", clustering " << clustering);
         const MadeList list = generate(generator, field);
         REQUIRE(list.docids.size() == field.df);
@@ -108,7 +116,7 @@ TEST_CASE("docIDs are spread evenly without clustering, and close together with 
     options.clustering = clustering;
     const DocumentTree tree(options);
     ListGenerator generator(tree);
-    const MadeList list = generate(generator, term_fields(table, clustering, 1, {})[0]);
+    const MadeList list = generate(generator, fields_of(table, clustering, 1)[0]);
     const double mean = mean_log_gap(list.docids);
     INFO(clustering);
     CHECK(mean < before - 0.2);
@@ -142,7 +150,7 @@ TEST_CASE("terms that occur together in queries share documents", "[synth]") {
     return static_cast<double>(both.size()) * documents / static_cast<double>(fields[one].df * fields[other].df);
   };
   const std::vector<std::vector<std::string>> queries = {{"a", "b"}, {"b", "a", "c"}, {"unknown", "d"}, {}};
-  const auto alone = term_fields(table, 0.5, 1, {}), asked = term_fields(table, 0.5, 1, queries);
+  const auto alone = fields_of(table, 0.5, 1), asked = fields_of(table, 0.5, 1, queries);
   CHECK(ratio(asked, 0, 1) > 1.3 * ratio(alone, 0, 1));
   CHECK(ratio(asked, 0, 2) > 1.3 * ratio(alone, 0, 2));
   CHECK(asked[3].shared_key == alone[3].shared_key);
@@ -154,10 +162,10 @@ TEST_CASE("a term keeps its list when other terms are added", "[synth]") {
   one.documents = two.documents = 1000;
   one.terms = {{"mill", 100}};
   two.terms = {{"grain", 500}, {"mill", 100}};
-  const TermField a = term_fields(one, 0.5, 7, {})[0], b = term_fields(two, 0.5, 7, {})[1];
+  const TermField a = fields_of(one, 0.5, 7)[0], b = fields_of(two, 0.5, 7)[1];
   CHECK(a.own_key == b.own_key);
   CHECK(a.shared_key == b.shared_key);
-  CHECK(a.own_key != term_fields(one, 0.5, 8, {})[0].own_key);
+  CHECK(a.own_key != fields_of(one, 0.5, 8)[0].own_key);
 }
 
 }  // namespace quern

@@ -40,13 +40,13 @@ bool is_index(const std::string& path) {
   }
 }
 
-void load_table(const SynthArguments& arguments, SynthOptions& options) {
+void load_table(const SynthArguments& arguments, SynthOptions& options, const Resources& resources) {
   if (is_index(arguments.df)) {
     const IndexReader index = IndexReader::open(arguments.df);
-    options.table = df_table_of(index);
+    options.table = df_table_of(index, resources);
     options.analyzer = index.manifest().analyzer;
   } else {
-    options.table = read_df_table(arguments.df);
+    options.table = read_df_table(arguments.df, resources);
     options.table.documents = arguments.df_documents;
     options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   }
@@ -56,18 +56,23 @@ void load_table(const SynthArguments& arguments, SynthOptions& options) {
   options.table = scaled_to(std::move(options.table), documents);
 }
 
-void load_queries(const SynthArguments& arguments, SynthOptions& options) {
+void load_queries(const SynthArguments& arguments, SynthOptions& options, const Resources& resources) {
   if (arguments.queries.empty()) return;
-  Analyzer analyzer(options.analyzer);
-  for (const Query& query : read_query_file(arguments.queries, arguments.format, arguments.common))
-    options.queries.push_back(analyzer.terms(query.text));
+  const auto queries =
+      std::make_shared<QueryGroups>(QuerySource{arguments.queries, arguments.format, {}}, arguments.common, resources);
+  options.for_each_query = [queries, analyzer = options.analyzer](const auto& visit) {
+    Analyzer analyze(analyzer);
+    queries->for_each([&](const std::vector<Query>& group) {
+      for (const Query& query : group) visit(analyze.terms(query.text));
+    });
+  };
 }
 
 void make_index(const SynthArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   SynthOptions options = arguments.synth;
-  load_table(arguments, options);
-  load_queries(arguments, options);
+  load_table(arguments, options, resources);
+  load_queries(arguments, options, resources);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
   const BuildReport report = synthesize_index(options, resources, out.file());
   out.commit();
@@ -153,7 +158,7 @@ void add_synth_command(CLI::App& program) {
   add_query_format_option(*command, arguments->format, "Format of the queries");
   command->add_option("--mean-length", synth.mean_length, "Mean tokens per document (default: estimated from --df)")
       ->type_name("X")
-      ->check(range_validator(1.0, 1e6));
+      ->check(range_validator(1.0, max_mean_length));
   command->add_option("--seed", synth.seed, "Seed of the random numbers")
       ->type_name("N")
       ->check(number_validator<std::uint64_t>())
