@@ -46,15 +46,23 @@ void Intersection::decode(const PostingList& list, QueryStatistics& statistics, 
 }
 
 void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const {
+  HeldAnswers alone(default_held_bytes);
+  answer_unless_full(text, space, answer, alone);
+}
+
+bool Intersection::answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer,
+                                      HeldAnswers& held) const {
   return with_own_errors([&] {
     answer.documents.clear();
     IntersectionStatistics& statistics = answer.statistics = {};
     const ScopedTimer whole(statistics.time_us);
     QueryMemory::Claim claim(memory_);
     claim.raise_to_words_of(text);
-    if (!find_lists(text, space)) return;
+    if (!find_lists(text, space)) return true;
     const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
     claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
+    // It may have waited for others that are as large.
+    if (claim.is_alone() && held.is_full()) return false;
     QueryStatistics read;
     {
       const ScopedTimer timer(statistics.decode_us);
@@ -80,7 +88,13 @@ void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionA
       statistics.counts.blocks += list.num_blocks(index_.block_size());
     }
     statistics.counts.blocks_decoded = read.blocks_decoded;
-    if (claim.is_alone()) space.decoded = {};
+    if (claim.is_alone()) {
+      space.decoded = {};
+      answer.documents.shrink_to_fit();
+    }
+    // Before the claim ends, and another large query begins.
+    held.add(answer.documents.capacity() * sizeof(docid_t));
+    return true;
   });
 }
 
@@ -90,10 +104,12 @@ void intersect_batch(const Intersection& intersection, std::span<const std::stri
   return with_own_errors([&] {
     tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces(
         [&] { return Intersection::WorkSpace(intersection); });
-    answer_in_batches<IntersectionAnswer>(
+    answer_or_put_off_in_batches<IntersectionAnswer>(
         texts.size(), threads, held_bytes,
-        [&](std::size_t i, IntersectionAnswer& answer) { intersection.answer(texts[i], spaces.local(), answer); },
-        [](const IntersectionAnswer& answer) { return answer.documents.capacity() * sizeof(docid_t); }, take);
+        [&](std::size_t i, IntersectionAnswer& answer, HeldAnswers& held) {
+          return intersection.answer_unless_full(texts[i], spaces.local(), answer, held);
+        },
+        take);
   });
 }
 

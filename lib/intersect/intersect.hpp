@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/core/check_range.hpp"
+#include "quern/core/parallel_batch.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/intersect/method.hpp"
@@ -59,6 +60,12 @@ class Intersection {
   void answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
+  friend void intersect_batch(const Intersection&, std::span<const std::string_view>, unsigned,
+                              const std::function<void(std::size_t, const IntersectionAnswer&)>&, std::uint64_t);
+
+  /// The same, and adds its bytes to those that are held; false, without an answer, if it is too large to run beside
+  /// others and they are full.
+  bool answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer, HeldAnswers& held) const;
   void decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const;
 
   const IndexReader& index_;
@@ -68,7 +75,7 @@ class Intersection {
 };
 
 /// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.
-/// Answers that wait for their turn take about `held_bytes` at most, and one per thread.
+/// Answers that wait for their turn take about `held_bytes` at most.
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes = default_held_bytes);
