@@ -12,11 +12,11 @@ namespace quern {
 BlockReader::BlockReader(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded)
     : index_(&index), list_(list), blocks_decoded_(blocks_decoded) {
   if (list_.is_short()) {
-    load_short_list();
+    naming_place(0, [&] { load_short_list(); });
     return;
   }
   const CodecOptions& options = index.manifest().codec_options;
-  decoder_ = index.codec().make_decoder(options, list_.words);
+  naming_place(0, [&] { decoder_ = index.codec().make_decoder(options, list_.words); });
   num_blocks_ = list_.num_blocks(options.block_size);
   first_word_ = index.codec().header_words(options);
   if (num_blocks_ == 1) load(0);
@@ -67,7 +67,9 @@ void BlockReader::load(std::size_t block) {
   words_ = block_words(block);
   freqs_decoded_ = false;
   freqs_read_ = 0;
-  decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
+  naming_place(block, [&] {
+    decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
+  });
   const docid_t last_docid = docids_[size_ - 1];
   if (!rises(block) || last_docid >= index_->num_documents()) fail(block, "docIDs do not ascend");
   if (num_blocks_ > 1 && last_docid != list_.block_last[block]) fail(block, "its last docID differs from its row");
@@ -86,7 +88,7 @@ std::uint32_t BlockReader::quantized_impact(unsigned place) const {
 
 std::span<const freq_t> BlockReader::freqs() {
   if (!freqs_decoded_) {
-    decoder_->decode_freqs(words_, size_, freqs_.data());
+    naming_place(block_, [&] { decoder_->decode_freqs(words_, size_, freqs_.data()); });
     freqs_decoded_ = true;
   }
   return {freqs_.data(), size_};

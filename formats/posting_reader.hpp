@@ -3,7 +3,9 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <type_traits>
 
+#include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 
 /// Reading the posting lists of an index: searches in ascending docIDs, blocks in any order (BlockReader), and postings
@@ -63,7 +65,8 @@ class BlockReader {
   /// One frequency. The first few of a block are read without decoding the others if the codec can do that.
   freq_t freq(unsigned place) {
     if (freqs_decoded_) return freqs_[place];
-    return freqs_read_++ < single_freqs ? decoder_->freq_at(words_, size_, place) : freqs()[place];
+    if (freqs_read_++ >= single_freqs) return freqs()[place];
+    return naming_place(block_, [&] { return decoder_->freq_at(words_, size_, place); });
   }
   /// Announces that `count` single frequencies of the block will be read: if they are many, all are decoded at once.
   void expect_freqs(std::size_t count) {
@@ -78,6 +81,15 @@ class BlockReader {
  private:
   static constexpr unsigned single_freqs = 2;
 
+  /// decode(), with the file and the place in what it throws.
+  template <class Decode>
+  std::invoke_result_t<Decode> naming_place(std::size_t block, Decode&& decode) const {
+    try {
+      return decode();
+    } catch (const CorruptBlock& error) {
+      fail(block, error.what());
+    }
+  }
   void load_short_list();
   WordView block_words(std::size_t block) const;
   /// Whether the decoded docIDs ascend and come after those of the block before.

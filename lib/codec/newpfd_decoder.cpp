@@ -11,7 +11,7 @@ namespace quern::newpfd {
 namespace {
 
 [[noreturn]] void throw_corrupt(const char* what) {
-  throw CorruptFile(std::string("a NewPFD block ") + what + "; the index is damaged: build it again");
+  throw CorruptBlock(std::string("a NewPFD block ") + what);
 }
 
 /// A block whose header was read and whose slots lie within it.
@@ -37,7 +37,7 @@ class Exceptions {
     simple16_decode(kernels, from, 2 * count, values_.data());
   }
 
-  /// Throws CorruptFile if a position isn't below n.
+  /// Throws CorruptBlock if a position isn't below n.
   void place(const Kernels& kernels, unsigned width, unsigned n, std::uint32_t* out) const {
     if (!kernels.place_patches(values_.data(), values_.data() + count_, count_, width, n, out))
       throw_corrupt("has an exception after its last value");

@@ -11,12 +11,12 @@ namespace quern::rice {
 namespace {
 
 [[noreturn]] void throw_corrupt(const char* what) {
-  throw CorruptFile(std::string("a Rice-coded ") + what + "; the index is damaged: build it again");
+  throw CorruptBlock(std::string("a Rice-coded ") + what);
 }
 
 using Positions = std::array<std::uint32_t, max_block_size + unary_slack>;
 
-/// The lengths in a block's header. Throws CorruptFile if they are not all there, or can't hold n terminators.
+/// The lengths in a block's header. Throws CorruptBlock if they are not all there, or can't hold n terminators.
 UnaryBits read_lengths(WordView block, unsigned n) {
   if (block.empty() || block.size() < header_words(block[0])) throw_corrupt("block ends too early");
   UnaryBits lengths{block[0] & 0xffff, block[0] >> 16};

@@ -13,7 +13,7 @@ namespace quern::rpfd {
 namespace {
 
 [[noreturn]] void throw_corrupt(const char* what) {
-  throw CorruptFile(std::string("a recursive PForDelta ") + what + "; the index is damaged: build it again");
+  throw CorruptBlock(std::string("a recursive PForDelta ") + what);
 }
 
 struct ListWidths {

@@ -30,7 +30,7 @@ class BitReader {
   explicit BitReader(ByteView bytes) : bytes_(bytes) {}
 
   std::uint64_t get(unsigned bits) {
-    if (at_ + bits > bytes_.size() * 8) throw CorruptFile("a short posting list ends too early");
+    if (at_ + bits > bytes_.size() * 8) throw CorruptBlock("a short posting list ends too early");
     std::uint64_t value = 0;
     for (unsigned done = 0; done < bits;) {
       const unsigned skip = at_ % 8, take = std::min(8 - skip, bits - done);
@@ -79,7 +79,7 @@ void put_gamma(BitWriter& out, std::uint32_t value) {
 std::uint32_t get_gamma(BitReader& in) {
   unsigned zeros = 0;
   while (in.get(1) == 0)
-    if (++zeros == 32) throw CorruptFile("a short posting list has a frequency of more than 32 bits");
+    if (++zeros == 32) throw CorruptBlock("a short posting list has a frequency of more than 32 bits");
   return static_cast<std::uint32_t>(in.get(zeros) | std::uint64_t{1} << zeros);
 }
 
@@ -118,7 +118,7 @@ CodedBits put_short_list(std::span<const docid_t> docids, std::span<const freq_t
 
 void get_short_list(ByteView bytes, docid_t num_documents, std::span<docid_t> docids, std::span<freq_t> freqs) {
   if (docids.size() > num_documents)
-    throw CorruptFile("a short posting list has more postings than there are documents");
+    throw CorruptBlock("a short posting list has more postings than there are documents");
   BitReader bits(bytes);
   get_docids(bits, docids, 0, std::uint64_t{num_documents} - 1);
   for (freq_t& freq : freqs) freq = get_gamma(bits);

@@ -18,7 +18,7 @@ CodedBits put_short_list(std::span<const docid_t> docids, std::span<const freq_t
                          Bytes& out);
 
 /// Reads a list of docids.size() postings. Whatever the bytes, docIDs come out rising and below num_documents, and
-/// frequencies at least 1; bytes that end too early throw CorruptFile.
+/// frequencies at least 1; bytes that end too early throw CorruptBlock.
 void get_short_list(ByteView bytes, docid_t num_documents, std::span<docid_t> docids, std::span<freq_t> freqs);
 
 }  // namespace quern

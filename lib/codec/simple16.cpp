@@ -31,7 +31,7 @@ unsigned fitting_way(const std::uint8_t* widths) {
 }
 
 [[noreturn]] void throw_truncated() {
-  throw CorruptFile("a block's Simple16 words end too early; the index is damaged: build it again");
+  throw CorruptBlock("a block's Simple16 words end too early");
 }
 
 }  // namespace

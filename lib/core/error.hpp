@@ -18,6 +18,12 @@ class CorruptFile : public Error {
   using Error::Error;
 };
 
+/// Coded postings that contradict themselves. Whoever knows their file and place makes a CorruptFile with both of it.
+class CorruptBlock : public CorruptFile {
+ public:
+  using CorruptFile::CorruptFile;
+};
+
 /// A sound file of a format version that this program does not know.
 class UnsupportedVersion : public Error {
  public:

@@ -51,6 +51,8 @@ class IndexCheck {
     index_.for_each_list(block, [&](std::string_view term, const PostingList& list) {
       try {
         check_list(list);
+      } catch (const CorruptBlock& error) {
+        fail(list.is_short() ? "lexicon" : "postings", fmt::format("{} (the list of '{}')", error.what(), term));
       } catch (const CorruptFile& error) {
         throw CorruptFile(fmt::format("{} (the list of '{}')", error.what(), term));
       }

@@ -23,6 +23,19 @@ void allow_errors(const Use& use) {
   }
 }
 
+/// The same; damage that is found has the index's name.
+template <class Use>
+void allow_errors_of(const IndexReader& index, const Use& use) {
+  allow_errors([&] {
+    try {
+      use();
+    } catch (const CorruptFile& error) {
+      if (std::string_view(error.what()).find(index.name()) == std::string_view::npos) std::abort();
+      throw;
+    }
+  });
+}
+
 inline void require_documents(const IndexReader& index, std::span<const ScoredDocument> found, std::size_t k) {
   if (found.size() > k) std::abort();
   for (const ScoredDocument& document : found)
@@ -32,14 +45,14 @@ inline void require_documents(const IndexReader& index, std::span<const ScoredDo
 /// All algorithms, for one and for many results.
 inline void search_all_ways(const IndexReader& index, const ScoringOptions& options,
                             std::span<const std::string_view> queries) {
-  allow_errors([&] {
+  allow_errors_of(index, [&] {
     const QueryEngine engine(index, options);
     Analyzer analyzer = engine.make_analyzer();
     QueryStatistics statistics;
     for (const QueryAlgorithm& algorithm : all_algorithms())
       for (const std::string_view query : queries)
         for (const std::size_t k : {1, 100})
-          allow_errors([&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
+          allow_errors_of(index, [&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
   });
 }
 
@@ -49,7 +62,7 @@ inline void intersect_all_ways(const IndexReader& index, std::span<const std::st
     Intersection::WorkSpace space(intersection);
     IntersectionAnswer answer;
     for (const std::string_view query : queries)
-      allow_errors([&] {
+      allow_errors_of(index, [&] {
         intersection.answer(query, space, answer);
         for (std::size_t i = 0; i < answer.documents.size(); ++i)
           if (answer.documents[i] >= index.num_documents() || (i > 0 && answer.documents[i] <= answer.documents[i - 1]))
@@ -65,7 +78,7 @@ inline void add_all(std::span<const std::string_view> queries, LogQueries& log) 
 /// Plans by all policies, and what they would do for the same queries.
 inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scoring,
                           std::span<const std::string_view> queries, const Resources& resources) {
-  allow_errors([&] {
+  allow_errors_of(index, [&] {
     const QueryEngine engine(index, scoring);
     const CacheBlocks blocks(index, CacheBlocks::default_size(index));
     for (const VisitKind kind : {VisitKind::visited, VisitKind::probed}) {
