@@ -3,6 +3,8 @@
 #include <algorithm>
 
 namespace quern::tools {
+std::string json_text(std::string_view text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 Json times_json(const LatencySummary& times) {
   return {{"mean_us", times.mean_us}, {"p50_us", times.p50_us},   {"p90_us", times.p90_us}, {"p95_us", times.p95_us},
           {"p99_us", times.p99_us},   {"p999_us", times.p999_us}, {"max_us", times.max_us}};

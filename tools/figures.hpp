@@ -9,6 +9,9 @@
 /// Figures that several commands print.
 namespace quern::tools {
 
+/// A text as JSON has it, with what is not UTF-8 replaced.
+std::string json_text(std::string_view text);
+
 /// mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us.
 Json times_json(const LatencySummary& times);
 /// How far lists were read, from the queries' shortest lists to their eighth and the longer ones: a row each.

@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include "quern/formats/index_file.hpp"
+
 #include "catch.hpp"
 #include "cli/plan_files.hpp"
 #include "cli/run_quern.hpp"
@@ -49,6 +51,29 @@ TEST_CASE("inspect gives an index's figures as JSON and as lines", "[cli][inspec
   const std::string lines = run_quern({"inspect", mill.index}).out;
   CHECK(contains(lines, "documents"));
   CHECK(contains(lines, "docid_bits_per_posting"));
+}
+
+TEST_CASE("inspect lists documents as lines or as JSON, and refuses damaged figures of theirs", "[cli][inspect]") {
+  const MillFiles mill;
+  const CommandLine lines = lines_of(run_quern({"inspect", mill.index, "--docs"}).out);
+  const CommandLine objects = lines_of(run_quern({"inspect", mill.index, "--docs", "--json"}).out);
+  REQUIRE(lines.size() == 4);
+  REQUIRE(objects.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto json = nlohmann::json::parse(objects[i]);
+    CHECK(contains(lines[i], json["docno"].get<std::string>()));
+    CHECK(contains(lines[i], "\t" + std::to_string(json["length"].get<int>()) + "\t"));
+  }
+  CHECK(run_quern({"inspect", mill.index, "--config", "mill"}).exit_status == 2);
+  CHECK(run_quern({"inspect", mill.index, "--docs", "mill"}).exit_status == 2);
+  // A byte of the lengths: 28 tokens in four documents.
+  std::string bytes = read_file(mill.index + "/index.quern");
+  const auto at = IndexReader::open(mill.index).container().find("lengths").offset;
+  bytes[at] ^= 1;
+  const RunOutcome damaged = run_quern({"inspect", mill.folder.write("damaged", bytes), "--docs"});
+  CHECK(damaged.exit_status == 1);
+  CHECK(contains(damaged.err, "lengths"));
+  CHECK(damaged.out.empty());
 }
 
 TEST_CASE("inspect gives the figures of collections and orders too", "[cli][inspect]") {

@@ -134,11 +134,20 @@ void print_json_or_figures(const InspectArguments& arguments, const Json& json) 
   }
 }
 
-void print_documents(const IndexReader& index) {
+void print_documents(const IndexReader& index, bool json) {
+  // As query does: what is printed may not be damaged.
+  index.container().check_section("lengths");
+  index.check_document_scores();
   const auto at = [](std::span<const float> scores, docid_t docid) { return scores.empty() ? 0.0f : scores[docid]; };
   for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
-    print(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", docid, index.docno(docid), index.text(docid).url, index.length(docid),
-                      at(index.pagerank(), docid), at(index.global_scores(), docid)));
+    const std::string_view docno = index.docno(docid);
+    const std::string url = index.text(docid).url;
+    const std::uint32_t length = index.length(docid);
+    const float pagerank = at(index.pagerank(), docid), global_score = at(index.global_scores(), docid);
+    print(json ? fmt::format(
+                     "{{\"docid\":{},\"docno\":{},\"url\":{},\"length\":{},\"pagerank\":{},\"global_score\":{}}}\n",
+                     docid, json_text(docno), json_text(url), length, pagerank, global_score)
+               : fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", docid, docno, url, length, pagerank, global_score));
   }
 }
 
@@ -150,7 +159,7 @@ void print_list(const IndexReader& index, const std::string& term, bool json) {
     throw InvalidArgument(fmt::format(
         "{}: no term '{}'; terms are looked up as stored: quern analyze --index shows how text becomes terms",
         index.name(), term));
-  const std::string name = Json(term).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string name = json_text(term);
   print(json ? fmt::format("{{\"term\":{},\"df\":{},\"cf\":{},\"blocks\":{},\"postings\":[", name, list->df, list->cf,
                            list->num_blocks(index.block_size()))
              : fmt::format("# {} df {} cf {} blocks {}\n", term, list->df, list->cf,
@@ -179,7 +188,7 @@ void inspect_plan(const InspectArguments& arguments) {
 void inspect_index(const InspectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.path);
   if (arguments.config) return print(config_text(index.manifest()));
-  if (arguments.documents) return print_documents(index);
+  if (arguments.documents) return print_documents(index, arguments.common.json);
   for (const std::string& term : arguments.terms) print_list(index, term, arguments.common.json);
   if (arguments.terms.empty()) print_json_or_figures(arguments, index_json(index));
 }
@@ -242,6 +251,8 @@ void add_inspect_command(CLI::App& program) {
   command->add_flag("--lists", arguments->lists,
                     "Print, for each list in a plan, the term number, the cached blocks and their bytes");
   command->add_flag("--json", arguments->common.json, "Print JSON");
+  for (const char* of_all : {"--docs", "--lists", "--links"}) command->get_option("--config")->excludes(of_all);
+  for (const char* other : {"--config", "--docs", "--lists", "--links"}) command->get_option("TERM")->excludes(other);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern inspect my.quern --json"},

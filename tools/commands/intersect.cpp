@@ -75,23 +75,20 @@ class DocumentText {
 
   /// A line of JSON.
   void write_json(const Query& query, Documents documents) {
-    text_ =
-        fmt::format("{{\"id\":{},\"query\":{},\"count\":{}", quoted(query.id), quoted(query.text), documents.size());
+    text_ = fmt::format("{{\"id\":{},\"query\":{},\"count\":{}", json_text(query.id), json_text(query.text),
+                        documents.size());
     if (!count_only_) {
       text_ += ",\"results\":[";
       for (const docid_t docid : documents) {
         if (docid != documents.front()) text_ += ',';
-        fmt::format_to(std::back_inserter(text_), "{{\"docid\":{},\"docno\":{}}}", docid, quoted(index_.docno(docid)));
+        fmt::format_to(std::back_inserter(text_), "{{\"docid\":{},\"docno\":{}}}", docid,
+                       json_text(index_.docno(docid)));
         if (text_.size() >= piece_bytes) write_text();
       }
       text_ += ']';
     }
     text_ += "}\n";
     write_text();
-  }
-
-  static std::string quoted(std::string_view text) {
-    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
   void write_text() {
