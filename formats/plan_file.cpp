@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "quern/core/bytes.hpp"
@@ -71,6 +72,12 @@ PlanManifest PlanManifest::from_json(const std::string& text, const std::string&
   if (!admits || manifest.block == 0 || manifest.round == 0 || manifest.k == 0)
     throw CorruptFile(what + ": section 'manifest': impossible settings");
   return manifest;
+}
+
+std::uint64_t CachePlan::blocks_of(term_t term) const {
+  const auto found = std::lower_bound(lists.begin(), lists.end(), term,
+                                      [](const CachedList& list, term_t wanted) { return list.term < wanted; });
+  return found == lists.end() || found->term != term ? 0 : found->blocks;
 }
 
 void write_plan(File& out, const CachePlan& plan) {

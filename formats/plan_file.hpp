@@ -53,6 +53,9 @@ struct PlanManifest {
 struct CachePlan {
   PlanManifest manifest;
   std::vector<CachedList> lists;  ///< in increasing order of term numbers
+
+  /// How many of a list's blocks are cached; 0 if it has no row. Takes a binary search.
+  std::uint64_t blocks_of(term_t term) const;
 };
 
 /// Writes a plan; fills in the manifest's lists, cached_blocks and cached_bytes itself. The same plan gives the same

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
@@ -87,12 +86,7 @@ SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, Lo
                              QueryMemory(resources.memory_bytes / 4, resources.threads));
     const CacheBlocks blocks(index, manifest.block, resources);
     const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
-    std::map<term_t, std::uint64_t> cached;
-    for (const CachedList& list : plan.lists) cached[list.term] = list.blocks;
-    const auto blocks_cached = [&](term_t term) {
-      const auto found = cached.find(term);
-      return found == cached.end() ? 0 : found->second;
-    };
+    const auto blocks_cached = [&](term_t term) { return plan.blocks_of(term); };
     return {manifest.policy,
             manifest.budget_bytes,
             manifest.cached_bytes,

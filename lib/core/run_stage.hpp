@@ -13,8 +13,8 @@ namespace quern {
 /// More would only take memory.
 inline constexpr unsigned max_threads = 1024;
 
-/// work() on at most `threads` threads, this one included: all parallel calls of oneTBB in it share them. The one place
-/// that limits threads. Throws InvalidArgument for a number that is not 1 to max_threads.
+/// work() on at most `threads` threads, this one included: all parallel calls of oneTBB in it share them. Work of the
+/// library is limited nowhere else. Throws InvalidArgument for a number that is not 1 to max_threads.
 template <class Work>
 decltype(auto) on_threads(unsigned threads, Work&& work) {
   check_range("threads", threads, 1, max_threads);

@@ -101,6 +101,17 @@ bool rename_to_new(const std::string& from, const std::string& to) {
   return true;
 }
 
+/// Gives `aside` to what has the name `path`, and that name to `replacement`; undoes the first if the second fails.
+void move_aside(const std::string& path, const std::string& aside, const std::string& replacement) {
+  if (::rename(path.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path);
+  if (::rename(replacement.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  if (::rename(aside.c_str(), path.c_str()) != 0)
+    throw IoError(path + ": can't be replaced, nor put back; it is now in " + aside);
+  errno = error;
+  throw_errno("can't rename to", path);
+}
+
 void sync_folder(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -250,18 +261,17 @@ AtomicOutput::~AtomicOutput() { discard(); }
 void AtomicOutput::exchange_with_old() {
   if (swap_paths(temporary_path_, path_)) return;
   // A file system without atomic exchange: for a moment there is no output, but never a partial one.
-  const std::string aside = temporary_path_ + "-old";
-  if (::rename(path_.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path_);
-  if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    if (::rename(aside.c_str(), path_.c_str()) != 0)
-      throw IoError(path_ + ": can't be replaced, nor put back; it is now in " + aside);
-    errno = error;
-    throw_errno("can't rename to", path_);
+  std::string aside = temporary_path_ + "-old";
+  // Noted first: after the renames nothing may fail. Whoever discards waits for the lock.
+  Unfinished::all().add(aside, path_);
+  try {
+    move_aside(path_, aside, temporary_path_);
+  } catch (...) {
+    Unfinished::all().remove(aside);
+    throw;
   }
   Unfinished::all().remove(temporary_path_);
-  temporary_path_ = aside;
-  Unfinished::all().add(temporary_path_, path_);
+  temporary_path_.swap(aside);
 }
 
 /// Renames the output. What it replaces gets the temporary name if it is a folder, or if it is to be kept.
