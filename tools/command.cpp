@@ -98,6 +98,8 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   if (is_set && (threads < 1 || threads > max_threads))
     throw usage_error(fmt::format("QUERN_THREADS must be from 1 to {}", max_threads));
   if (is_set) resources.threads = threads;
+  constexpr unsigned threads_besides = 4;  // that read ahead
+  check_threads(resources.threads + threads_besides);
   const std::string memory = setting(values, "memory", options.memory, std::string());
   if (!memory.empty()) {
     if (const std::string wrong = size_validator()(memory); !wrong.empty()) throw usage_error("QUERN_MEMORY: " + wrong);
@@ -118,12 +120,13 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   return resources;
 }
 
-CLI::Validator size_validator() {
+CLI::Validator size_validator(std::uint64_t min, std::uint64_t max) {
   return CLI::Validator(
-      [](const std::string& text) -> std::string {
+      [min, max](const std::string& text) -> std::string {
         try {
-          parse_size(text);
-          return {};
+          const std::uint64_t size = parse_size(text);
+          if (size >= min && size <= max) return {};
+          return fmt::format("'{}' is not a size from {} to {}", text, size_text(min), size_text(max));
         } catch (const InvalidArgument& error) {
           return error.what();
         }

@@ -51,8 +51,8 @@ void add_output_options(CLI::App& command, CommonOptions& options, std::string& 
 /// threads of the whole process.
 Resources make_resources(const CommonOptions& options, const std::string& output = ".");
 
-/// A size such as 64M: a wrong one is a usage error.
-CLI::Validator size_validator();
+/// A size such as 64M, from `min` to `max` bytes: a wrong one is a usage error.
+CLI::Validator size_validator(std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 /// One of a registry's names, which help and completions list: another one is a usage error.
 CLI::Validator name_validator(const std::vector<std::string>& names);
 

@@ -90,7 +90,11 @@ void add_commands(CLI::App& program) {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
-  end_cleanly_on_signals();
+  try {
+    end_cleanly_on_signals();
+  } catch (const IoError& error) {
+    return report_failure(error.what());
+  }
   tune_allocator();
   CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
   program.formatter(make_help_formatter());

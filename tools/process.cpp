@@ -6,9 +6,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "quern/core/error.hpp"
 #include "quern/io/atomic_output.hpp"
 
 namespace quern::tools {
@@ -53,6 +58,19 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/// std::thread's constructor, with a remedy where the system refuses.
+template <class Work>
+std::thread start_thread(Work&& work) {
+  try {
+    return std::thread(std::forward<Work>(work));
+  } catch (const std::system_error& error) {
+    throw IoError(
+        fmt::format("can't start a thread: {}; take fewer with -j, end other programs, or raise the limit of "
+                    "processes (ulimit -u)",
+                    error.what()));
+  }
+}
+
 }  // namespace
 
 void occupy_standard_streams() {
@@ -70,6 +88,22 @@ void end_in_silence(int signal) {
   ::_exit(128 + signal);
 }
 
+void check_threads(unsigned threads) {
+  std::mutex held;
+  std::vector<std::thread> started;
+  const auto join_all = [&] {
+    for (std::thread& thread : started) thread.join();
+  };
+  try {
+    const std::lock_guard lock(held);  // until all are there
+    while (started.size() < threads) started.push_back(start_thread([&held] { const std::lock_guard wait(held); }));
+  } catch (...) {
+    join_all();
+    throw;
+  }
+  join_all();
+}
+
 void end_cleanly_on_signals() {
   // Writing fails instead, and who writes knows what to do: messages may get lost, files may not.
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
@@ -83,7 +117,7 @@ void end_cleanly_on_signals() {
     if (!is_ignored(signal)) ::sigaddset(&signals, signal);
   // Threads inherit the mask, so that the one below is the only one that takes these signals.
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::thread([signals] {
+  start_thread([signals] {
     int signal = 0;
     if (::sigwait(&signals, &signal) == 0) end_on(signal);
   }).detach();

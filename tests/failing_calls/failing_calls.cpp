@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -85,6 +86,11 @@ int fsync(int descriptor) {
 int ftruncate(int descriptor, off_t size) noexcept {
   if (fails("ftruncate")) return -1;
   return static_cast<int>(::syscall(SYS_ftruncate, descriptor, size));
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* argument) {
+  static auto* const real = next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  return fails("pthread_create") ? errno : real(thread, attributes, work, argument);
 }
 
 int ftruncate64(int descriptor, off64_t size) noexcept { return ftruncate(descriptor, size); }

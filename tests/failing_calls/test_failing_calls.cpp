@@ -111,6 +111,27 @@ class FailingCalls {
 
 }  // namespace
 
+TEST_CASE("a thread that the system refuses is an error with a remedy", "[cli][failing]") {
+  if (sanitized) return;  // its library must be loaded first
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.trecweb", small_trecweb), out = folder.path("out");
+  // That for signals, and those that are tried: the command's own and those that read ahead.
+  constexpr int tried = 1 + 3 + 4;
+  for (int turn = 1; turn <= tried; ++turn) {
+    INFO("thread " << turn);
+    Surroundings surroundings;
+    surroundings.variables = {{"LD_PRELOAD", QUERN_FAILING_CALLS},
+                              {"FAILING_CALL", "pthread_create"},
+                              {"FAILING_TURN", std::to_string(turn)},
+                              {"FAILING_ERROR", std::to_string(EAGAIN)}};
+    const RunOutcome outcome = run_quern({"index", corpus, "-o", out, "-j", "3"}, surroundings);
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, "quern: error: can't start a thread"));
+    CHECK(contains(outcome.err, "ulimit -u"));
+    CHECK_FALSE(std::filesystem::exists(out));
+  }
+}
+
 TEST_CASE("whatever call fails, a command leaves the old output or the new one whole", "[cli][failing]") {
   if (sanitized) return;  // its library must be loaded first
   FailingCalls calls;
