@@ -49,7 +49,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   command
       .add_option("--max-document", arguments.max_document, "Largest document to accept; a larger one counts as bad")
       ->type_name("SIZE")
-      ->check(size_validator())
+      ->check(size_validator(1, CorpusOptions::largest_max_document))
       ->capture_default_str();
   add_analyzer_options(command, arguments.analyzer);
   add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
@@ -183,7 +183,9 @@ Json to_json(const ParseReport& report) {
           {"formats", report.formats},
           {"bad_documents", report.bad_documents},
           {"num_skipped_files", report.num_skipped_files},
-          {"skipped_files", report.skipped_files}};
+          {"skipped_files", report.skipped_files},
+          {"num_passed_over", report.num_passed_over},
+          {"passed_over", report.passed_over}};
 }
 
 Json to_json(const LinkCounts& counts) {
@@ -229,6 +231,11 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
   if (report.num_skipped_files > shown)
     say(options, fmt::format("quern: skipped {} more files of unknown format (--json lists the first hundred)",
                              report.num_skipped_files - shown));
+  for (std::size_t i = 0; i < std::min(shown, report.passed_over.size()); ++i)
+    say(options, "quern: skipped " + report.passed_over[i] + ": a pipe, socket or device");
+  if (report.num_passed_over > shown)
+    say(options, fmt::format("quern: skipped {} more pipes, sockets or devices (--json lists the first hundred)",
+                             report.num_passed_over - shown));
   if (report.duplicates > 0)
     say(options,
         fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include <utility>
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/core/bytes.hpp"
@@ -29,10 +30,34 @@ std::size_t find_in_string(std::string_view text, std::size_t at) {
   return at;
 }
 
-bool separates_objects(char c) {
-  // With the bytes of a byte order mark.
-  return is_ascii_space(c) || c == ',' || c == '[' || c == ']' || c == '\xEF' || c == '\xBB' || c == '\xBF';
-}
+/// White space, or a byte of a byte order mark.
+bool is_blank(char c) { return is_ascii_space(c) || c == '\xEF' || c == '\xBB' || c == '\xBF'; }
+
+/// What stands between objects: white space, a comma, and the brackets of an array around them.
+class Separators {
+ public:
+  /// Whether `c` may follow what came before it.
+  bool take(char c) {
+    switch (c) {
+      case ',':
+        return std::exchange(comma_may_follow_, false);
+      case '[':
+        return !std::exchange(in_array_, true);
+      case ']':
+        comma_may_follow_ = false;
+        return std::exchange(in_array_, false);
+      default:
+        return is_blank(c);
+    }
+  }
+  void take_object() { comma_may_follow_ = true; }
+
+  static bool is_one(char c) { return is_blank(c) || c == ',' || c == '[' || c == ']'; }
+
+ private:
+  bool in_array_ = false;
+  bool comma_may_follow_ = false;
+};
 
 class JsonRecordFinder : public RecordFinder {
  public:
@@ -50,12 +75,18 @@ class JsonRecordFinder : public RecordFinder {
       if (at == std::string_view::npos) return {Step::ran_out, window.size(), 0, nullptr};
       in_junk_ = false;
     }
-    while (at < window.size() && separates_objects(window[at])) ++at;
+    for (; at < window.size() && Separators::is_one(window[at]); ++at) {
+      if (separators_.take(window[at]) || said_junk_) continue;
+      said_junk_ = true;
+      return {Step::junk, at, at + 1, "a bracket or comma that belongs to no JSON object or array"};
+    }
     if (at == window.size()) return {Step::ran_out, at, 0, nullptr};
     if (window[at] != '{') {
       in_junk_ = true;
       return {Step::junk, at, at, "no JSON object begins here, where one should"};
     }
+    separators_.take_object();
+    said_junk_ = false;
     depth_ = 1;
     in_string_ = is_line_start_ = false;
     previous_ = '{';
@@ -98,7 +129,9 @@ class JsonRecordFinder : public RecordFinder {
   /// member's value.
   bool may_open_object() const { return previous_ == ':' || (depth_ > 1 && (previous_ == ',' || previous_ == '[')); }
 
+  Separators separators_;
   bool in_junk_ = false;
+  bool said_junk_ = false;  ///< that a separator is one too many, since the last object
   bool in_string_ = false;
   bool is_line_start_ = false;  ///< only white space since the line's begin
   char previous_ = 0;           ///< the last byte outside of strings that is not white space

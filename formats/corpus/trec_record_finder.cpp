@@ -31,6 +31,10 @@ class TrecRecordFinder : public RecordFinder {
         at = behind_comment(window, at);
         if (in_comment_) return comment_ran_out(window, at, last);
       }
+      if (!in_record() && has_ended_record_ && !said_text_) {
+        const std::size_t text = text_between_records(window, at);
+        if (said_text_) return {Step::junk, text, text, "text behind </DOC> that belongs to no record"};
+      }
       const void* found = at < window.size() ? std::memchr(window.data() + at, '<', window.size() - at) : nullptr;
       if (!found) return {Step::ran_out, window.size(), 0, nullptr};
       at = static_cast<std::size_t>(static_cast<const char*>(found) - window.data());
@@ -41,13 +45,19 @@ class TrecRecordFinder : public RecordFinder {
       if (is_doc_start(here)) {
         if (!in_record()) return {Step::begins, at, at + 4, nullptr};
         // A line that begins so inside a record: the end tag before it is missing.
-        if (at > 0 && window[at - 1] == '\n') return {Step::ends, at, at, nullptr};
+        if (at > 0 && window[at - 1] == '\n') return end_record(at);
       } else if (is_doc_end(here)) {
-        if (!in_record()) return {Step::junk, at, at + max_mark_bytes, "</DOC> without its <DOC>: a record is damaged"};
-        if (ends_record(here.substr(max_mark_bytes))) return {Step::ends, at + max_mark_bytes, 0, nullptr};
+        if (!in_record()) {
+          in_tag_ = false;
+          return {Step::junk, at, at + max_mark_bytes, "</DOC> without its <DOC>: a record is damaged"};
+        }
+        if (ends_record(here.substr(max_mark_bytes))) return end_record(at + max_mark_bytes);
       } else if (!in_record() && here.substr(0, 4) == "<!--") {
         in_comment_ = true;
+        in_tag_ = false;
         at += 3;
+      } else if (!in_record()) {
+        in_tag_ = begins_tag(here);
       }
       ++at;
     }
@@ -56,6 +66,36 @@ class TrecRecordFinder : public RecordFinder {
  private:
   static bool may_be_mark(std::string_view here) {
     return here.size() < 3 || (here[1] | 0x20) == 'd' || here[1] == '/' || here[1] == '!';
+  }
+
+  Step end_record(std::size_t at) {
+    has_ended_record_ = true;
+    said_text_ = in_tag_ = false;
+    return {Step::ends, at, 0, nullptr};
+  }
+
+  /// Looks over what follows a record up to the next '<'. Sets said_text_, and returns its place, if text is there:
+  /// neither white space nor in a tag.
+  std::size_t text_between_records(std::string_view window, std::size_t from) {
+    std::size_t at = from;
+    for (; at < window.size() && window[at] != '<'; ++at) {
+      if (in_tag_) {
+        in_tag_ = window[at] != '>';
+      } else if (!is_padding(window[at])) {
+        said_text_ = true;
+        return at;
+      }
+    }
+    return at;
+  }
+
+  static bool begins_tag(std::string_view here) {
+    return here.size() > 1 && (is_ascii_letter(here[1]) || here[1] == '/' || here[1] == '!' || here[1] == '?');
+  }
+
+  /// White space, the control characters with which old systems end files, a byte order mark.
+  static bool is_padding(char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '\xEF' || c == '\xBB' || c == '\xBF';
   }
 
   /// A page may hold "</DOC>" too; a record's own has nothing after it on its line but the next record or a comment.
@@ -82,6 +122,9 @@ class TrecRecordFinder : public RecordFinder {
   }
 
   bool in_comment_ = false;
+  bool has_ended_record_ = false;
+  bool said_text_ = false;  ///< that there is text behind the last record
+  bool in_tag_ = false;     ///< of a tag that belongs to no record: before its '>'
 };
 
 }  // namespace

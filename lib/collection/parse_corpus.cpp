@@ -64,6 +64,8 @@ class CorpusParser {
     report_.formats = reader_.formats();
     report_.num_skipped_files = reader_.num_skipped_files();
     report_.skipped_files = reader_.skipped_files();
+    report_.num_passed_over = reader_.files().num_passed_over();
+    report_.passed_over = reader_.files().passed_over();
     resources_.progress->start("lexicon", 0, "terms");
     const LexiconBuilder::Counts counts = lexicon_.finish(writer_);
     report_.terms = counts.terms;

@@ -37,6 +37,8 @@ struct ParseReport {
   std::vector<std::string> formats;        ///< that the corpus has
   std::uint64_t num_skipped_files = 0;     ///< of folders, which no corpus format fits
   std::vector<std::string> skipped_files;  ///< the first hundred of them
+  std::uint64_t num_passed_over = 0;       ///< pipes, sockets and devices in folders
+  std::vector<std::string> passed_over;    ///< the first hundred of them that were found
 };
 
 /// Parses a corpus into a collection file, in parallel, within the memory budget. The bytes written depend on corpus

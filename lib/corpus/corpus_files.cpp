@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -29,11 +30,22 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
+/// What was found in a folder can't be read, because of errno.
+[[noreturn]] void fail_in_folder(const std::string& path) {
+  const int code = errno;
+  struct stat link;
+  const bool leads_nowhere = code == ENOENT && ::lstat(path.c_str(), &link) == 0;
+  throw IoError("can't read " + path + ": " +
+                (leads_nowhere ? "it is a link to something that does not exist" : std::strerror(code)) +
+                "; mend or remove it, or leave it out with --exclude");
+}
+
 /// Calls visit(name) for the entries of a folder that are not hidden.
 template <class Visit>
-void for_each_visible(const std::string& folder, Visit&& visit) {
+void for_each_visible(const std::string& folder, bool is_named, Visit&& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
-  if (!directory) throw_errno("can't read the folder", folder);
+  if (!directory && is_named) throw_errno("can't read the folder", folder);
+  if (!directory) fail_in_folder(folder);
   while (const dirent* entry = ::readdir(directory.get()))
     if (entry->d_name[0] != '.') visit(std::string(entry->d_name));
 }
@@ -49,8 +61,10 @@ bool matches(const std::vector<std::string>& patterns, const std::string& below)
 class FileFinder {
  public:
   using Visit = std::function<void(const CorpusFile&)>;
+  using PassOver = std::function<void(const std::string& path)>;
 
-  FileFinder(const FileChoice& choice, const Visit& visit) : choice_(choice), visit_(visit) {}
+  FileFinder(const FileChoice& choice, const Visit& visit, const PassOver& pass_over)
+      : choice_(choice), visit_(visit), pass_over_(pass_over) {}
 
   void add(const std::string& path) {
     if (path == "-") {
@@ -63,8 +77,12 @@ class FileFinder {
       return;
     }
     found_ = false;
+    special_.clear();
     add_folder(path, "", status);
     if (found_) return;
+    if (!special_.empty())
+      throw InvalidArgument(path + ": the folder has no files to read, only pipes, sockets or devices, such as " +
+                            special_ + "; name those themselves, or another folder");
     if (!choice_.include.empty() || !choice_.exclude.empty())
       throw InvalidArgument(path + ": --include and --exclude leave no file of the folder; check their patterns");
     throw InvalidArgument(path + ": the folder has no files that are not hidden; name a folder or file with documents");
@@ -72,7 +90,8 @@ class FileFinder {
 
  private:
   void add_file(const std::string& path, const struct stat& status, bool found_in_folder) {
-    if (::access(path.c_str(), R_OK) != 0) throw_errno("can't read", path);
+    if (::access(path.c_str(), R_OK) != 0 && !found_in_folder) throw_errno("can't read", path);
+    if (::access(path.c_str(), R_OK) != 0) fail_in_folder(path);
     const std::uint64_t size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
     found_ = true;
     visit_({path, size, found_in_folder});
@@ -85,13 +104,20 @@ class FileFinder {
     open_folders_.push_back(identity);
     const std::string prefix = folder.back() == '/' ? folder : folder + "/";
     std::vector<std::string> folders;  // read once this one is closed: a process may open a limited number
-    for_each_visible(folder, [&](const std::string& name) {
+    for_each_visible(folder, below.empty(), [&](const std::string& name) {
       if (matches(choice_.exclude, below + name)) return;
-      const struct stat entry = status_of(prefix + name);
-      if (S_ISDIR(entry.st_mode)) {
+      const std::string path = prefix + name;
+      const bool is_chosen = choice_.include.empty() || matches(choice_.include, below + name);
+      struct stat entry;
+      if (::stat(path.c_str(), &entry) != 0) {
+        if (is_chosen) fail_in_folder(path);
+      } else if (S_ISDIR(entry.st_mode)) {
         folders.push_back(name);
-      } else if (S_ISREG(entry.st_mode) && (choice_.include.empty() || matches(choice_.include, below + name))) {
-        add_file(prefix + name, entry, true);
+      } else if (is_chosen && S_ISREG(entry.st_mode)) {
+        add_file(path, entry, true);
+      } else if (is_chosen) {
+        special_ = path;
+        if (pass_over_) pass_over_(path);
       }
     });
     for (const std::string& name : folders) add_folder(prefix + name, below + name + "/", status_of(prefix + name));
@@ -100,7 +126,9 @@ class FileFinder {
 
   const FileChoice& choice_;
   const Visit& visit_;
+  const PassOver& pass_over_;
   bool found_ = false;                        ///< a file of the argument at hand
+  std::string special_;                       ///< of the argument at hand: what was passed over last
   std::vector<FolderIdentity> open_folders_;  ///< from the argument down to the folder at hand
 };
 
@@ -123,9 +151,10 @@ void refuse_no_corpus(const std::vector<std::string>& arguments) {
 }  // namespace
 
 void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
-                          const std::function<void(const CorpusFile&)>& visit) {
+                          const std::function<void(const CorpusFile&)>& visit,
+                          const std::function<void(const std::string& path)>& pass_over) {
   refuse_no_corpus(arguments);
-  FileFinder finder(choice, visit);
+  FileFinder finder(choice, visit, pass_over);
   for (const std::string& argument : arguments) finder.add(argument);
 }
 
@@ -134,6 +163,10 @@ void CorpusFiles::add(const CorpusFile& file) {
   rows_.add({paths_.size(), file.path.size(), file.size_bytes, file.found_in_folder});
   paths_.append(as_bytes(file.path));
   total_bytes_ += file.size_bytes;
+}
+
+void CorpusFiles::pass_over(const std::string& path) {
+  if (num_passed_over_++ < max_named) passed_over_.push_back(path);
 }
 
 CorpusFile CorpusFiles::file(std::uint32_t number) const {
@@ -156,9 +189,10 @@ CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const F
     const Payload payload{file.size_bytes, file.found_in_folder};
     sort.add(sort_key(argument, file.path), {reinterpret_cast<const std::uint8_t*>(&payload), sizeof payload});
   };
-  FileFinder finder(choice, add);
-  for (; argument < arguments.size(); ++argument) finder.add(arguments[argument]);
   CorpusFiles files(resources.tmp_folder);
+  const FileFinder::PassOver pass_over = [&](const std::string& path) { files.pass_over(path); };
+  FileFinder finder(choice, add, pass_over);
+  for (; argument < arguments.size(); ++argument) finder.add(arguments[argument]);
   sort.merge([&](std::string_view key, ByteView bytes) {
     Payload payload{};
     std::memcpy(&payload, bytes.data(), sizeof payload);

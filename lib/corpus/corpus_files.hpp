@@ -26,10 +26,13 @@ struct FileChoice {
 
 /// Calls visit(file) for the files that the arguments name, in their order: files as given (twice where given twice),
 /// those of folders recursively and in no certain order, "-" as it is. In folders hidden entries are skipped, links are
-/// followed unless they lead back into a folder that is being read. Throws IoError, with the path, if something is
-/// missing or unreadable, and InvalidArgument if a folder holds no chosen file or nothing is given.
+/// followed unless they lead back into a folder that is being read. Pipes, sockets and devices in folders belong to no
+/// corpus: pass_over(path), if given, is called for those that are chosen. Throws IoError, with the path, if something
+/// is missing or unreadable, links to nothing among it, and InvalidArgument if a folder holds no chosen file or nothing
+/// is given.
 void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
-                          const std::function<void(const CorpusFile&)>& visit);
+                          const std::function<void(const CorpusFile&)>& visit,
+                          const std::function<void(const std::string& path)>& pass_over = {});
 
 /// The files of a corpus in order, numbered from 0. They wait in a work file: memory does not grow with their number.
 /// Several threads may read while none adds.
@@ -44,6 +47,14 @@ class CorpusFiles {
   /// Sum of the known sizes.
   std::uint64_t total_bytes() const { return total_bytes_; }
 
+  /// Notes a pipe, socket or device of a folder, which is passed over.
+  void pass_over(const std::string& path);
+  /// Number of those, and the first max_named of them that were found.
+  std::uint64_t num_passed_over() const { return num_passed_over_; }
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
+
+  static constexpr std::size_t max_named = 100;
+
  private:
   struct Row {
     std::uint64_t path_begin, path_bytes, size_bytes, found_in_folder;
@@ -52,6 +63,8 @@ class CorpusFiles {
   Spool paths_;
   RecordSpool<Row> rows_;
   std::uint64_t total_bytes_ = 0;
+  std::uint64_t num_passed_over_ = 0;
+  std::vector<std::string> passed_over_;
 };
 
 /// The files of for_each_corpus_file(), those of a folder in byte order of the names.

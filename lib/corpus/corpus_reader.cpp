@@ -37,7 +37,7 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
   if (options_.batch_bytes == 0 || options_.batch_records == 0)
     throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
   if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; use at least 1");
-  if (options_.max_document_bytes > std::uint64_t{4} << 30) {
+  if (options_.max_document_bytes > CorpusOptions::largest_max_document) {
     throw InvalidArgument("--max-document is at most 4G");
   }
   file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources), tmp_folder_);

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <set>
 
@@ -96,6 +98,33 @@ TEST_CASE("Links to folders are followed, but never in a cycle", "[corpus]") {
   std::filesystem::create_directory_symlink(folder.path(""), folder.path("real/up"));
   // From the top, "link" leads into "real", and "up" back to the top.
   CHECK(paths({folder.path("")}) == std::vector<std::string>{folder.path("link/1"), folder.path("real/1")});
+}
+
+TEST_CASE("Pipes of folders are passed over and named; a folder with nothing else is an error", "[corpus]") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("a/pipe"), file = folder.write("a/b", "x");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const CorpusFiles files = find_files({folder.path("a")});
+  CHECK(files.size() == 1);
+  CHECK(files.num_passed_over() == 1);
+  CHECK(files.passed_over() == std::vector<std::string>{pipe});
+  CHECK(find_corpus_files({folder.path("a")}, {{"b"}, {}}, default_resources()).num_passed_over() == 0);
+  CHECK(find_corpus_files({folder.path("a")}, {{}, {"pipe"}}, default_resources()).num_passed_over() == 0);
+  std::filesystem::remove(file);
+  CHECK_THROWS_WITH(find_files({folder.path("a")}),
+                    Catch::StartsWith(folder.path("a")) && Catch::Contains("only pipes") && Catch::Contains(pipe));
+}
+
+TEST_CASE("A link of a folder to nothing is an error with its name and remedy, unless it is left out", "[corpus]") {
+  const TemporaryFolder folder;
+  folder.write("a.txt", "x");
+  std::filesystem::create_symlink(folder.path("nowhere"), folder.path("link.txt"));
+  const std::string top = folder.path("");
+  CHECK_THROWS_WITH(find_files({top}), Catch::Contains(folder.path("link.txt") + ": it is a link to something that") &&
+                                           Catch::Contains("--exclude"));
+  CHECK_THROWS_AS(find_files({top}), IoError);
+  CHECK(find_corpus_files({top}, {{}, {"link.*"}}, default_resources()).size() == 1);
+  CHECK(find_corpus_files({top}, {{"a.*"}, {}}, default_resources()).size() == 1);
 }
 
 TEST_CASE("What is missing or empty is an error that names it", "[corpus]") {

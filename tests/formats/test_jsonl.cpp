@@ -76,6 +76,25 @@ TEST_CASE("A line that is not an object is reported and skipped", "[format]") {
   CHECK(pieces[3].text == good);
 }
 
+TEST_CASE("Brackets and commas that belong to no array are reported once, and skipped", "[format]") {
+  const std::string good = "{\"id\": \"good\"}";
+  const std::string arrays = "[" + good + ",\n" + good + "]\n[" + good + "]\n[]" + good + ",\n" + good;
+  CHECK(record_texts(jsonl, arrays) == std::vector<std::string>(5, good));
+  for (const std::string junk : {" ]]],,\n", "]\n", ",,", "\n,\n,", "[[", "[],", "[ [\n"}) {
+    const std::string file = good + junk + good;
+    for (std::size_t step = 1; step <= file.size(); ++step) {
+      INFO(file << ", step " << step);
+      const std::vector<Piece> pieces = cut_records(jsonl, file, step);
+      REQUIRE(pieces.size() == 3);
+      CHECK(pieces[0].text == good);
+      CHECK(pieces[1].offset >= good.size());
+      CHECK(pieces[1].reason.find("a bracket or comma") == 0);
+      CHECK(pieces[2].text == good);
+    }
+  }
+  CHECK(cut_records(jsonl, good + " ]]],,\n", 99)[1].offset == good.size() + 1);
+}
+
 TEST_CASE("The docno is a string or a number under one of its keys", "[format]") {
   CHECK(parsed_document(jsonl, "{\"docno\": \"a b\"}").docno == "a b");
   CHECK(parsed_document(jsonl, "{\"docid\": -5}").docno == "-5");

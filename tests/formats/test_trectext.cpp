@@ -115,7 +115,7 @@ TEST_CASE("Invalid UTF-8 in TRECTEXT is repaired and counted", "[format]") {
 TEST_CASE("Records end at </DOC>, at the next <DOC> of a line, or with the file", "[format]") {
   const std::string file =
       "<!-- <DOC> in a comment </DOC>\n<DOC>\n -->\n<ROOT><DOC>1</DOC> <doc>2\n</doc>\n<DOC>3 is not closed\n"
-      "<DOC>4 has </DOC> inside\n</DOC> \n<DOCNO>no</DOCNO>\n<DOC>5 is the last";
+      "<DOC>4 has </DOC> inside\n</DOC> \n<DOCNO>\n</DOCNO>\n<DOC>5 is the last";
   CHECK(record_texts(trectext, file) ==
         std::vector<std::string>{"<DOC>1</DOC>", "<doc>2\n</doc>", "<DOC>3 is not closed\n",
                                  "<DOC>4 has </DOC> inside\n</DOC>", "<DOC>5 is the last"});
@@ -129,6 +129,30 @@ TEST_CASE("End tags without a start tag and unclosed comments are reported", "[f
   CHECK(pieces[0].reason.find("</DOC> without") == 0);
   CHECK(pieces[1].text == "<DOC>2</DOC>");
   CHECK(pieces[2].reason.find("comment") != std::string::npos);
+}
+
+TEST_CASE("Text behind a record is reported once, with its place; tags, comments and padding are none", "[format]") {
+  const std::string record = "<DOC>1</DOC>", line = record + "\n";
+  for (const std::string between : {"", "\n", "<!-- text -->", "</ROOT>\n<?xml version='1.0'?> <ROOT a=b>",
+                                    "\n<!DOCTYPE x>\n", "\x1A\0", "\xEF\xBB\xBF"}) {
+    INFO(between);
+    const std::vector<std::string> two = {record, record};
+    CHECK(record_texts(trectext, line + between + line + between) == two);
+    CHECK(record_texts(trectext, "notes before " + line + between + line + between) == two);
+  }
+  for (const std::string between :
+       {" lost </DOD> text\n", "\n<HEAD>\n lost", "<!-- --> lost <!-- -->", "\n< lost", "<a <b> lost >"}) {
+    const std::string file = line + between + line + line;
+    for (std::size_t step = 1; step <= file.size(); ++step) {
+      INFO(file << ", step " << step);
+      const std::vector<Piece> pieces = cut_records(trectext, file, step);
+      REQUIRE(pieces.size() == 4);
+      CHECK(pieces[1].offset == file.find("lost"));
+      CHECK(pieces[1].reason.find("text behind </DOC>") == 0);
+      CHECK((pieces[0].text == record && pieces[2].text == record && pieces[3].text == record));
+    }
+  }
+  CHECK(cut_records(trectext, line + " lost", 5).size() == 2);
 }
 
 TEST_CASE("TRECTEXT is cut into the same records however its bytes arrive", "[format][property]") {
