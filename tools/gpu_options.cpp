@@ -75,10 +75,13 @@ void add_gpu_option(CLI::App& command, unsigned& gpu) {
 
 CLI::Validator gpus_validator() {
   const auto check = [](std::string& number) {
-    if (number == "all") number = "0";
-    const bool is_number =
-        !number.empty() && number.size() < 4 && number.find_first_not_of("0123456789") == std::string::npos;
-    return is_number ? std::string() : "'" + number + "' is neither a number of GPUs nor all";
+    if (number == "all") {
+      number = "0";
+      return std::string();
+    }
+    unsigned gpus = 0;
+    const bool is_number = read_number(number, gpus) && gpus >= 1 && gpus < 1000;
+    return is_number ? std::string() : "'" + number + "' is neither a number of GPUs from 1 on nor all";
   };
   return CLI::Validator(check, "");
 }

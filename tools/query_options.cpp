@@ -64,8 +64,9 @@ QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options
   }
   file_.emplace(source.file, source.format, resources);
   count_ = 0;
-  const QueryFormat format = file_->for_each([&](std::string_view, std::string_view text) {
+  const QueryFormat format = file_->for_each([&](std::string_view id, std::string_view text) {
     remarks.look_at(text);
+    remarks.look_at_id(id);
     ++count_;
   });
   say_format(options, source.file, source.format, format);

@@ -60,7 +60,7 @@ class QueryLogFile {
 class QueryGroups {
  public:
   /// Reads all queries once, so that an error in the last one comes before any work, and remarks on them: which format
-  /// `auto` found, and what is not read as other search engines read it.
+  /// `auto` found, what is not read as other search engines read it, and an id that occurs again.
   QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources);
 
   std::uint64_t count() const { return count_; }

@@ -20,6 +20,12 @@ void QueryRemarks::look_at(std::string_view query) {
   say_once(syntax.marks, said_.marks, "the signs + - * ~ ^ beside a word have no meaning");
 }
 
+void QueryRemarks::look_at_id(std::string_view id) {
+  if (options_.quiet || said_repeated_ || !ids_.is_repeated(id)) return;
+  said_repeated_ = true;
+  say(options_, fmt::format("quern: note: more than one query has the id {}; their results have the same id", id));
+}
+
 void say_format(const CommonOptions& options, const std::string& path, QueryFormat asked, QueryFormat found) {
   if (asked != QueryFormat::automatic) return;
   say(options, fmt::format("quern: note: {}: read as {}; --queries-format names another format", source_name(path),

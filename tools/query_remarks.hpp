@@ -3,6 +3,7 @@
 
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/query/query_syntax.hpp"
+#include "quern/query/repeated_ids.hpp"
 
 #include "command.hpp"
 
@@ -13,10 +14,14 @@ class QueryRemarks {
  public:
   explicit QueryRemarks(const CommonOptions& options) : options_(options) {}
   void look_at(std::string_view query);
+  /// Of a command whose results show the ids: says once if one occurs again.
+  void look_at_id(std::string_view id);
 
  private:
   const CommonOptions& options_;
   QuerySyntax said_;
+  RepeatedIds ids_;
+  bool said_repeated_ = false;
 };
 
 /// Says which format `auto` found a file of queries to have.

@@ -284,6 +284,9 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
     } else {
       for_each_line(text, *line_format, name, visit_query, release);
     }
+    if (queries == 0 && markup == nullptr)  // every line that is not blank is a query, or an error
+      throw InvalidArgument(std::string(name) + ": contains no queries: it is empty" +
+                            (text.empty() ? "" : ", or blank"));
     if (queries == 0) {
       throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
                             std::string(name_of_value(query_formats, found)) +

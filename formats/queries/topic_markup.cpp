@@ -93,14 +93,20 @@ class TopicReader {
       }
       close_field();
       if (equals_ignoring_case(tag.name, markup_.topic_tag)) {
+        has_closed_topics_ = has_closed_topics_ || (inside_ && tag.closing);
         finish_topic();
-        if (!tag.closing) start_topic(tag);
+        if (tag.closing) continue;
+        start_topic(tag);
+        if (text_.substr(0, tag.end).ends_with("/>")) finish_topic();  // without contents, as XML has it
       } else if (!tag.closing) {
         open_field(tag);
       }
     }
     add_to_field(text_.size());
     close_field();
+    if (inside_ && has_closed_topics_)
+      fail("has no </" + std::string(markup_.topic_tag) +
+           ">, which others have: the file seems to be cut off; complete it, or add the tag");
     finish_topic();
   }
 
@@ -177,6 +183,7 @@ class TopicReader {
   const QueryVisitor& visit_;
   const TextRelease& release_;
   bool inside_ = false;
+  bool has_closed_topics_ = false;
   std::size_t begin_ = 0;       ///< of the topic
   std::size_t text_begin_ = 0;  ///< of the text after the last tag
   std::string field_;           ///< text of the open field so far

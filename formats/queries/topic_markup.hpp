@@ -27,7 +27,7 @@ const TopicMarkup& webtrack_markup();
 const TopicMarkup* detect_topic_markup(std::string_view bytes, const TextRelease& release = {});
 
 /// Calls visit(id, text) for all topics of a file. Throws CorruptFile, with the line, if a topic has no id or a field
-/// of more than max_written_bytes. `release` as in for_each_query().
+/// of more than max_written_bytes, or the last one is not closed where others are. `release` as in for_each_query().
 void for_each_topic(std::string_view bytes, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit,
                     const TextRelease& release = {});
 

@@ -16,6 +16,8 @@ bool begins_with(ByteView bytes, std::initializer_list<std::uint8_t> magic) {
   return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
 }
 
+bool is_gzip(ByteView head) { return begins_with(head, {0x1f, 0x8b}); }
+
 /// A zstd frame, or a skippable frame, with which parallel compressors begin.
 bool is_zstd(ByteView head) {
   return begins_with(head, {0x28, 0xb5, 0x2f, 0xfd}) ||
@@ -24,7 +26,7 @@ bool is_zstd(ByteView head) {
 
 std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw, std::uint64_t max_window_bytes) {
   const ByteView head = raw->peek();
-  if (begins_with(head, {0x1f, 0x8b})) return make_gzip_source(std::move(raw));
+  if (is_gzip(head)) return make_gzip_source(std::move(raw));
   if (is_zstd(head)) return make_zstd_source(std::move(raw), max_window_bytes);
   return raw;
 }
@@ -43,6 +45,8 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Reso
 std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
   return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
 }
+
+bool is_compressed(ByteView head) { return is_gzip(head) || is_zstd(head); }
 
 std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
   std::size_t size = 0;

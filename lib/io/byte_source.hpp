@@ -44,6 +44,9 @@ class ByteSource {
   virtual std::uint64_t compressed_bytes_read() const = 0;
 };
 
+/// Whether a file that begins with `head`, some 4 bytes of it, is one that ByteSource would decompress.
+bool is_compressed(ByteView head);
+
 /// Reads until `to` is full or the source ends; returns the number of bytes read.
 std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
 

@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 namespace {
@@ -41,7 +44,9 @@ void QueryStream::read_all() {
   try {
     std::string rest;
     std::vector<char> bytes(std::size_t{1} << 16);
+    bool is_begin = true;
     for (std::size_t size = read_some(bytes); size > 0; size = read_some(bytes)) {
+      if (std::exchange(is_begin, false)) refuse_compressed({bytes.data(), size});
       rest.append(bytes.data(), size);
       std::size_t begin = 0;
       for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
@@ -56,6 +61,13 @@ void QueryStream::read_all() {
     thrown_ = std::current_exception();
   }
   collector_.finish();
+}
+
+void QueryStream::refuse_compressed(std::string_view head) const {
+  if (is_compressed(as_bytes(head)))
+    throw InvalidArgument(name_ +
+                          ": is compressed, which queries that arrive over time can't be; decompress it first, "
+                          "or leave out --batch-wait");
 }
 
 void QueryStream::take_line(std::string_view line) {

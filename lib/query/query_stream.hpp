@@ -38,6 +38,7 @@ class QueryStream {
   using Collector = BatchCollector<Query>;
 
   void read_all();
+  void refuse_compressed(std::string_view head) const;
   void take_line(std::string_view line);
   /// Waits for input and returns the number of bytes read; 0 at the end of input and once the object is destroyed.
   std::size_t read_some(std::span<char> to) const;

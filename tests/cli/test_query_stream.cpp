@@ -1,6 +1,7 @@
 #include "catch.hpp"
 #include "cli/mill_index.hpp"
 #include "cli/small_corpus.hpp"
+#include "corpus/compressing.hpp"
 #include "corpus/temporary_folder.hpp"
 
 /// Queries that arrive over time.
@@ -89,6 +90,18 @@ TEST_CASE("a stream must name its format, and errors in it come after the previo
   CHECK(run_quern({"query", mill.index, "--query", "mill", "--batch-wait", "1"}).exit_status == 2);
   CHECK(mill.stream({"--batch-wait", "-1"}, "").exit_status == 2);
   CHECK(mill.stream({"--gpus", "some"}, "mill\n").exit_status == 2);
+  CHECK(mill.stream({"--gpus", "0"}, "mill\n").exit_status == 2);
+}
+
+TEST_CASE("a stream that is compressed is refused with the remedy", "[cli][stream]") {
+  const MillIndex mill;
+  for (const std::string& packed : {gzipped("mill\n"), zstd_packed("mill\n")}) {
+    const RunOutcome refused = mill.stream({"--queries-format", "lines", "--batch-wait", "0"}, packed);
+    CHECK(refused.exit_status == 1);
+    CHECK(contains(refused.err, "standard input: is compressed"));
+    CHECK(contains(refused.err, "--batch-wait"));
+    CHECK(mill.stream({"--queries-format", "lines"}, packed).exit_status == 0);
+  }
 }
 
 }  // namespace quern

@@ -1,4 +1,7 @@
+#include <sys/stat.h>
+
 #include "quern/query/query_syntax.hpp"
+#include "quern/query/repeated_ids.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -80,6 +83,53 @@ TEST_CASE("what is not read in queries, and what auto decides, is said once on s
   CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--quiet"}).err, "note"));
   CHECK_FALSE(contains(run_quern({"bench", "lists", index, "-q", log, "--quiet"}).err, "note"));
   CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--queries-format", "lines"}).err, "log.txt: read as"));
+}
+
+TEST_CASE("an id that occurs again is said once, by commands whose results show it", "[cli][remarks]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index}).exit_status == 0);
+  const std::string log = folder.write("log.tsv", "7\tmill\n8\twater\n9\tmill\n7\twind\n8\tmill\n8\tmill\n");
+  const std::string different = folder.write("other.tsv", "7\tmill\n8\tmill\n07\tmill\n");
+  for (const CommandLine& command :
+       {CommandLine{"query", index}, CommandLine{"query", index, "--queries-format", "tsv", "--batch-wait", "1"},
+        CommandLine{"intersect", index}}) {
+    const auto remarks = [&](const std::string& file, const CommandLine& options) {
+      CommandLine words = command;
+      words.insert(words.end(), {"-q", file});
+      words.insert(words.end(), options.begin(), options.end());
+      const RunOutcome outcome = run_quern(words);
+      CHECK(outcome.exit_status == 0);
+      return outcome.err;
+    };
+    INFO(command.front());
+    CHECK(times(remarks(log, {}), "note: more than one query has the id") == 1);
+    CHECK(contains(remarks(log, {}), "more than one query has the id 7;"));
+    CHECK_FALSE(contains(remarks(different, {}), "more than one query"));
+    CHECK_FALSE(contains(remarks(log, {"--quiet"}), "more than one query"));
+  }
+}
+
+TEST_CASE("ids are compared with the one before and with the first ones, without end", "[query][remarks]") {
+  RepeatedIds ids;
+  const auto id = [](std::size_t number) { return "q" + std::to_string(number); };
+  for (std::size_t i = 0; i < 2 * RepeatedIds::max_ids; ++i) REQUIRE_FALSE(ids.is_repeated(id(i)));
+  for (std::size_t i = 0; i < RepeatedIds::max_ids; ++i) REQUIRE(ids.is_repeated(id(i)));
+  CHECK_FALSE(ids.is_repeated(id(RepeatedIds::max_ids)));
+  CHECK(ids.is_repeated(id(RepeatedIds::max_ids)));
+  CHECK_FALSE(ids.is_repeated(id(RepeatedIds::max_ids + 1)));
+}
+
+TEST_CASE("a pipe in a folder of a corpus is said to be skipped", "[cli][remarks]") {
+  const TemporaryFolder folder;
+  folder.write("corpus/a.jsonl", small_jsonl);
+  const std::string pipe = folder.path("corpus/pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const RunOutcome outcome = run_quern({"parse", folder.path("corpus"), "-o", folder.path("out"), "--json"});
+  CHECK(outcome.exit_status == 0);
+  CHECK(times(outcome.err, "skipped " + pipe) == 1);
+  CHECK(outcome.json()["num_passed_over"] == 1);
+  CHECK(outcome.json()["passed_over"] == CommandLine{pipe});
 }
 
 TEST_CASE("the options --include and --exclude choose the files of folders", "[cli][remarks]") {

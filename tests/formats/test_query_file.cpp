@@ -235,6 +235,15 @@ TEST_CASE("TREC topics of all years are read", "[format][query_file]") {
     CHECK(automatic("<top><num> 1 <title> a\n<top><num> 2 <title> b\n").queries == want);
     CHECK(automatic("<num> 1 <title> a\n<num> 2 <title> b\n").queries == want);
   }
+  SECTION("a file that is cut off within its last topic") {
+    const std::string closed = "<top><num> 1 <title> a</top>\n";
+    for (const char* rest : {"<top>", "<top><num> 2", "<top><num> 2 <tit", "<top><num> 2 <title> b\n"})
+      CHECK(complaint("\n" + closed + rest).find("test.queries, line 3: the topic that begins here has no </top>") ==
+            0);
+    CHECK(complaint("<topics><topic number='1'><query>a</query></topic>\n<topic number='2'><query>b</query>")
+              .find("test.queries, line 2: the topic that begins here has no </topic>") == 0);
+    CHECK(automatic(closed + "</tops>").queries == Queries{{"1", "a"}});
+  }
   SECTION("without a title the description is the query; an empty title stays empty") {
     CHECK(automatic("<top><num> 201\n<desc> Description:\nIs milling paid?\n</top>").queries ==
           Queries{{"201", "Is milling paid?"}});

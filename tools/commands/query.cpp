@@ -311,7 +311,10 @@ void run(const QueryArguments& arguments) {
                        std::chrono::milliseconds(*arguments.batch_wait_ms), resources.memory_bytes / 8);
     QueryRemarks remarks(arguments.common);
     for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
-      for (const Query& query : batch) remarks.look_at(query.text);
+      for (const Query& query : batch) {
+        remarks.look_at(query.text);
+        remarks.look_at_id(query.id);
+      }
       query_run.answer(batch);
       if (arguments.output.empty()) flush_output();
     }
@@ -346,9 +349,10 @@ void add_query_command(CLI::App& program) {
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);
   command
-      ->add_option("--batch-wait", arguments->batch_wait_ms,
-                   "Read queries as they arrive, one per line in the format that --queries-format names, and answer "
-                   "them once --batch of them have arrived or the first has waited MS milliseconds")
+      ->add_option(
+          "--batch-wait", arguments->batch_wait_ms,
+          "Read queries as they arrive, one per line in the format that --queries-format names, not "
+          "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds")
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote for this index")->type_name("FILE");
