@@ -77,7 +77,7 @@ class IndexBuilder {
   std::vector<std::uint32_t> prepare_tables() {
     const docid_t documents = collection_.num_documents();
     if (order_.documents.size() != documents)
-      throw InvalidArgument("the order has another number of documents than the collection");
+      throw InvalidArgument(collection_.name() + ": has another number of documents than the order");
     const std::vector<std::uint32_t> collection_lengths = collection_.lengths();
     docids_.resize(documents);
     std::vector<std::uint32_t> lengths(documents);
@@ -188,7 +188,7 @@ void check_build_options(const BuildOptions& options) {
 }
 
 void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources) {
-  tables_of(collection, scores).check(resources);
+  tables_of(collection, scores).check(collection.name(), resources);
 }
 
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,

@@ -26,17 +26,18 @@ struct EncodingJob {
 
 }  // namespace
 
-void IndexTables::check(const Resources& resources) const {
+void IndexTables::check(const std::string& source, const Resources& resources) const {
   const std::uint64_t needed = bytes() + min_working_bytes;
   if (needed > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("an index of {} documents needs {} of memory, but --memory allows {}; raise it",
-                                      documents, size_text(needed), size_text(resources.memory_bytes)));
+    throw InvalidArgument(
+        fmt::format("{}{}an index of {} documents needs {} of memory, but --memory allows {}; raise it", source,
+                    source.empty() ? "" : ": ", documents, size_text(needed), size_text(resources.memory_bytes)));
   }
 }
 
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan), writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0) {
-  plan.tables.check(plan.resources);
+  plan.tables.check(plan.source, plan.resources);
 }
 
 std::size_t IndexAssembly::jobs_in_flight() const {

@@ -25,8 +25,8 @@ struct IndexTables {
 
   /// Of each document its place in the order, its docID, length, constant and scores.
   std::uint64_t bytes() const { return documents * 4 * (4 + std::uint64_t{scores}) + other_bytes; }
-  /// Throws InvalidArgument if the budget does not hold them and min_working_bytes.
-  void check(const Resources& resources) const;
+  /// Throws InvalidArgument if the budget does not hold them and min_working_bytes. `source` as AssemblyPlan has it.
+  void check(const std::string& source, const Resources& resources) const;
 };
 
 /// What is made, with what, and where. Options, resources and `out` must outlive all stages.
@@ -35,7 +35,7 @@ struct AssemblyPlan {
   const BuildOptions& options;
   const Resources& resources;
   File& out;
-  std::string source = {};  ///< what the lists come from, for messages
+  std::string source = {};  ///< what the lists come from, for messages; may be empty
 
   /// What is left of the budget for sorting, merging and encoding.
   std::uint64_t working_bytes() const { return resources.memory_bytes - tables.bytes(); }

@@ -147,10 +147,10 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankI
 
 }  // namespace
 
-void check_pagerank_input_memory(const CollectionManifest& collection, const PagerankInput& input,
-                                 const Resources& resources) {
+void check_pagerank_input_memory(const std::string& name, const CollectionManifest& collection,
+                                 const PagerankInput& input, const Resources& resources) {
   if (input.from == PagerankFrom::links || input.from == PagerankFrom::link_file)
-    check_pagerank_memory(collection.documents, resources);
+    check_pagerank_memory(name, collection.documents, resources);
 }
 
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,

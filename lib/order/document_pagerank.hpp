@@ -44,9 +44,10 @@ struct DocumentPagerank {
   PagerankReport report;
 };
 
-/// Throws InvalidArgument if the memory budget can't hold what PageRank of this collection needs.
-void check_pagerank_input_memory(const CollectionManifest& collection, const PagerankInput& input,
-                                 const Resources& resources);
+/// Throws InvalidArgument if the memory budget can't hold what PageRank of this collection needs. Messages call the
+/// collection `name`.
+void check_pagerank_input_memory(const std::string& name, const CollectionManifest& collection,
+                                 const PagerankInput& input, const Resources& resources);
 
 /// The documents' PageRank; empty for PagerankFrom::nothing and `if_needed`. If no pages link to each other, all
 /// documents get the same. Throws CorruptFile for bad files; InvalidArgument if the memory budget is too small.

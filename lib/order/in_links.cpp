@@ -136,14 +136,16 @@ SpooledInLinks spool_in_links(const EdgeSpool& edges, docid_t documents, const R
   });
 }
 
-PageGraph make_page_graph(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
-  check_pagerank_memory(documents, resources);
+PageGraph make_page_graph(const std::string& name, const EdgeSpool& edges, docid_t documents,
+                          const Resources& resources) {
+  check_pagerank_memory(name, documents, resources);
   if (fits_in_memory(edges.count(), documents, resources)) return make_in_links(edges, documents, resources);
   return spool_in_links(edges, documents, resources);
 }
 
-void check_pagerank_memory(std::uint64_t documents, const Resources& resources) {
-  check_order_memory(fmt::format("PageRank of {} documents", documents), documents * pagerank_bytes, resources);
+void check_pagerank_memory(const std::string& name, std::uint64_t documents, const Resources& resources) {
+  check_order_memory(fmt::format("{}: PageRank of {} documents", name, documents), documents * pagerank_bytes,
+                     resources);
 }
 
 std::vector<docid_t> row_runs(const InLinks& graph) {

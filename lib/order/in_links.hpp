@@ -42,11 +42,13 @@ InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources
 SpooledInLinks spool_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources);
 
 /// The graph in memory if the budget holds it and compute_pagerank(), else in a work file. Throws InvalidArgument as
-/// check_pagerank_memory() does.
-PageGraph make_page_graph(const EdgeSpool& edges, docid_t documents, const Resources& resources);
+/// check_pagerank_memory() does; messages call what the edges come from `name`.
+PageGraph make_page_graph(const std::string& name, const EdgeSpool& edges, docid_t documents,
+                          const Resources& resources);
 
-/// Throws InvalidArgument, with the size, if the memory budget can't hold PageRank of as many documents: 20 bytes each.
-void check_pagerank_memory(std::uint64_t documents, const Resources& resources);
+/// Throws InvalidArgument, with the name and the size, if the memory budget can't hold PageRank of as many documents:
+/// 20 bytes each.
+void check_pagerank_memory(const std::string& name, std::uint64_t documents, const Resources& resources);
 
 /// Cuts the rows into runs with about the same number of edges and rows, as work for threads: the first row of each
 /// run, and the end. The runs depend on the graph alone, so that sums over them do too.

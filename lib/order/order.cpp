@@ -136,22 +136,22 @@ PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input
 
 }  // namespace
 
-void check_order(const CollectionManifest& collection, const OrderOptions& options, const PagerankInput& pagerank,
-                 const Resources& resources) {
+void check_order(const std::string& name, const CollectionManifest& collection, const OrderOptions& options,
+                 const PagerankInput& pagerank, const Resources& resources) {
   const OrderMethod& method = order_method(options.by);
   const PagerankInput input = pagerank_for(method, pagerank);
   const bool has_ranks = input.from != PagerankFrom::if_needed && input.from != PagerankFrom::nothing;
-  check_order_memory(fmt::format("the order {} of {} documents{}", method.name(), collection.documents,
+  check_order_memory(fmt::format("{}: the order {} of {} documents{}", name, method.name(), collection.documents,
                                  has_ranks ? " with PageRank" : ""),
                      method.needed_bytes(collection) + (has_ranks ? collection.documents * ranks_bytes : 0), resources);
-  check_pagerank_input_memory(collection, input, resources);
+  check_pagerank_input_memory(name, collection, input, resources);
 }
 
 DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& pagerank,
                          const Resources& resources, PagerankReport* report) {
   return run_stage(resources, [&] {
     check_score_settings(options.scores);
-    check_order(collection.manifest(), options, pagerank, resources);
+    check_order(collection.name(), collection.manifest(), options, pagerank, resources);
     const OrderMethod& method = order_method(options.by);
     DocumentPagerank found = document_pagerank(collection, pagerank_for(method, pagerank), resources);
     if (!found.ranks.empty()) apply_scale(options.scores.pagerank_scale, found.ranks, resources);

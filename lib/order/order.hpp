@@ -63,9 +63,10 @@ const OrderMethod& bisection_order();
 const OrderMethod& random_order();
 
 /// Throws InvalidArgument, with the size, if the memory budget can't hold what the order that make_order() would
-/// compute needs, PageRank included; and if an order that needs PageRank is to have none.
-void check_order(const CollectionManifest& collection, const OrderOptions& options, const PagerankInput& pagerank,
-                 const Resources& resources);
+/// compute needs, PageRank included; and if an order that needs PageRank is to have none. Messages call the collection
+/// `name`.
+void check_order(const std::string& name, const CollectionManifest& collection, const OrderOptions& options,
+                 const PagerankInput& pagerank, const Resources& resources);
 
 /// Computes the order that `options` name, with the documents' PageRank by docID where `pagerank` asks for it or the
 /// order needs it. Fills `report` with where PageRank came from. Throws as check_order() does.

@@ -16,9 +16,9 @@ namespace quern {
 namespace {
 
 /// A page's links are distinct already, those of a file need not be.
-ReadGraph make_graph(const EdgeSpool& edges, docid_t documents, LinkCounts counts, std::string file_hash,
-                     const Resources& resources) {
-  ReadGraph read{make_page_graph(edges, documents, resources), documents, counts, std::move(file_hash)};
+ReadGraph make_graph(const std::string& name, const EdgeSpool& edges, docid_t documents, LinkCounts counts,
+                     std::string file_hash, const Resources& resources) {
+  ReadGraph read{make_page_graph(name, edges, documents, resources), documents, counts, std::move(file_hash)};
   read.counts.edges = std::visit([](const auto& graph) { return graph.edges(); }, read.graph);
   read.counts.duplicates += edges.count() - read.counts.edges;
   return read;
@@ -110,7 +110,7 @@ ReadGraph graph_of_collection(const CollectionReader& collection, const Resource
   return run_stage(resources, [&]() -> ReadGraph {
     EdgeSpool edges(resources.tmp_folder);
     const LinkCounts counts = spool_page_links(collection, resources, edges);
-    return make_graph(edges, collection.num_documents(), counts, {}, resources);
+    return make_graph(collection.name(), edges, collection.num_documents(), counts, {}, resources);
   });
 }
 
@@ -126,7 +126,8 @@ ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& co
     } else {
       counts = join_links(source, collection, edges, resources);
     }
-    return make_graph(edges, collection.num_documents(), counts, hash_text(source.hash()), resources);
+    return make_graph(collection.name(), edges, collection.num_documents(), counts, hash_text(source.hash()),
+                      resources);
   });
 }
 
@@ -148,7 +149,7 @@ ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const R
       counts = look_up_links(source, number, edges, resources);
       documents = std::max(documents, static_cast<docid_t>(names.size()));
     }
-    return make_graph(edges, documents, counts, hash_text(source.hash()), resources);
+    return make_graph(source.name(), edges, documents, counts, hash_text(source.hash()), resources);
   });
 }
 

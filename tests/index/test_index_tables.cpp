@@ -9,13 +9,15 @@ using quern::testing::Pipeline;
 TEST_CASE("The tables of an index count each score of a document and what the caller holds", "[index][memory]") {
   Resources resources;
   resources.memory_bytes = (16 << 20) + 16 * 1000000;
-  CHECK_NOTHROW(IndexTables{1000000}.check(resources));
-  CHECK_THROWS_AS(IndexTables{1000001}.check(resources), InvalidArgument);
-  CHECK_THROWS_AS((IndexTables{1000000, 0, 1}.check(resources)), InvalidArgument);
-  CHECK_THROWS_AS((IndexTables{1000000, 1}.check(resources)), InvalidArgument);
+  CHECK_NOTHROW(IndexTables{1000000}.check("c.quern", resources));
+  CHECK_THROWS_AS(IndexTables{1000001}.check("c.quern", resources), InvalidArgument);
+  CHECK_THROWS_WITH(IndexTables{1000001}.check("c.quern", resources),
+                    Catch::StartsWith("c.quern: an index of 1000001"));
+  CHECK_THROWS_AS((IndexTables{1000000, 0, 1}.check("c.quern", resources)), InvalidArgument);
+  CHECK_THROWS_AS((IndexTables{1000000, 1}.check("c.quern", resources)), InvalidArgument);
   resources.memory_bytes += 2 * 4 * 1000000 + 100;
-  CHECK_NOTHROW(IndexTables{1000000, 2, 100}.check(resources));
-  CHECK_THROWS_AS((IndexTables{1000000, 2, 101}.check(resources)), InvalidArgument);
+  CHECK_NOTHROW(IndexTables{1000000, 2, 100}.check("c.quern", resources));
+  CHECK_THROWS_AS((IndexTables{1000000, 2, 101}.check("c.quern", resources)), InvalidArgument);
 }
 
 TEST_CASE("An index whose tables exceed the budget is refused with nothing written", "[index][memory]") {

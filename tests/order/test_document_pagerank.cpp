@@ -165,14 +165,15 @@ TEST_CASE("What PageRank needs is refused before anything is read", "[order][pag
   url.by = OrderBy::url;
   CollectionManifest manifest;
   manifest.documents = 2'000'000;
-  CHECK_NOTHROW(check_order(manifest, url, {}, resources));
-  CHECK_NOTHROW(check_order(manifest, url, {PagerankFrom::links, {}}, resources));
+  CHECK_NOTHROW(check_order("c.quern", manifest, url, {}, resources));
+  CHECK_NOTHROW(check_order("c.quern", manifest, url, {PagerankFrom::links, {}}, resources));
   manifest.documents = 4'000'000;
-  CHECK_NOTHROW(check_order(manifest, url, {}, resources));
-  CHECK_THROWS_WITH(check_order(manifest, url, {PagerankFrom::links, {}}, resources),
-                    Catch::Contains("PageRank of 4000000 documents needs"));
+  CHECK_NOTHROW(check_order("c.quern", manifest, url, {}, resources));
+  CHECK_THROWS_WITH(check_order("c.quern", manifest, url, {PagerankFrom::links, {}}, resources),
+                    Catch::Contains("c.quern: PageRank of 4000000 documents needs"));
   manifest.documents = 9'000'000;
-  CHECK_THROWS_WITH(check_order(manifest, url, {}, resources), Catch::Contains("the order url of 9000000 documents"));
+  CHECK_THROWS_WITH(check_order("c.quern", manifest, url, {}, resources),
+                    Catch::Contains("c.quern: the order url of 9000000 documents"));
 }
 
 TEST_CASE("A score file that names a document twice is refused with the line", "[order][pagerank]") {

@@ -151,7 +151,7 @@ TEST_CASE("A graph that does not fit in the memory budget lies in a file", "[ord
   EdgeSpool edges(folder.path(""));
   for (docid_t i = 0; i < 100; ++i) edges.add({i, i + 1});
   const auto is_in_memory = [&](std::uint64_t memory_bytes) {
-    const PageGraph graph = make_page_graph(edges, 1000, testing::small_resources(folder, 2, memory_bytes));
+    const PageGraph graph = make_page_graph("links", edges, 1000, testing::small_resources(folder, 2, memory_bytes));
     return std::holds_alternative<InLinks>(graph);
   };
   CHECK(is_in_memory(40000));

@@ -123,7 +123,8 @@ void check_same_links(const CollectionReader& split, const CollectionReader& who
   CHECK(split_graph.sources == whole_graph.sources);
   EdgeSpool joined(resources.tmp_folder), looked_up(resources.tmp_folder);
   CHECK(join_page_links(split, resources, joined) == look_up_page_links(split, resources, looked_up));
-  CHECK(std::get<InLinks>(make_page_graph(joined, split.num_documents(), resources)).sources == whole_graph.sources);
+  CHECK(std::get<InLinks>(make_page_graph("links", joined, split.num_documents(), resources)).sources ==
+        whole_graph.sources);
 }
 
 }  // namespace

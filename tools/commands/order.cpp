@@ -31,7 +31,7 @@ void run(const OrderArguments& arguments) {
   const PagerankInput input = pagerank_input(arguments.pagerank, {arguments.order.by});
   const Resources resources = make_resources(arguments.common, arguments.output);
   const CollectionReader collection = CollectionReader::open(arguments.collection);
-  check_order(collection.manifest(), arguments.order, input, resources);
+  check_order(collection.name(), collection.manifest(), arguments.order, input, resources);
   collection.container().verify(resources);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   PagerankReport pagerank;
