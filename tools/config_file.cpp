@@ -54,7 +54,22 @@ std::string read_text(const std::string& path) {
   return std::string(as_text(bytes));
 }
 
+/// Boost would take `[index]` for the beginning of all names after it.
+void refuse_sections(const std::string& path, const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    const std::size_t from = line.find_first_not_of(" \t");
+    if (from != line.npos && line[from] == '[')
+      throw usage_error(
+          fmt::format("{}: line {}: '{}' begins a section, which these files do not have; leave it out, "
+                      "and write lines such as: codec = rice",
+                      path, number, line.substr(from, line.find_last_not_of(" \t\r") + 1 - from)));
+  }
+}
+
 po::parsed_options parse(const std::string& path, const std::string& text, const po::options_description& description) {
+  refuse_sections(path, text);
   std::istringstream in(text);
   try {
     return po::parse_config_file(in, description);

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -79,6 +81,17 @@ void refuse_standard_output(const NamedFile& file) {
                                   file.path, file.option));
 }
 
+/// Beside an output there is a temporary file with a longer name until it is complete.
+void refuse_long_name(const NamedFile& file, const FileEndings& endings) {
+  constexpr std::size_t added_by_temporary = 32;
+  std::size_t added = added_by_temporary;
+  for (const char* ending : endings) added = std::max(added, added_by_temporary + std::strlen(ending));
+  const std::size_t size = fs::path(target_of_links(without_end_slashes(file.path))).filename().native().size();
+  if (size + added > NAME_MAX)
+    throw usage_error(fmt::format("{} {}: the name has {} bytes, of which there may be {}; choose a shorter one",
+                                  file.option, file.path, size, NAME_MAX - added));
+}
+
 bool are_same(const NamedFile& a, const NamedFile& b) {
   for (const std::string& identity : a.identities)
     if (std::find(b.identities.begin(), b.identities.end(), identity) != b.identities.end()) return true;
@@ -114,6 +127,7 @@ void refuse_overwritten_inputs(const CLI::App& command) {
       if (is_output && path.empty()) throw usage_error(option->get_name() + ": is empty; name a file");
       if (is_output) {
         written.push_back(named_file(option->get_name(), path, output->second));
+        refuse_long_name(written.back(), output->second);
         refuse_standard_output(written.back());
       } else if (path == "-") {
         if (auto input = standard_input(option->get_name())) read.push_back(std::move(*input));

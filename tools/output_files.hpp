@@ -30,7 +30,7 @@ class WrittenFile {
 
 /// Throws a usage error if a command's output is also one of its inputs (standard input among them), two of its outputs
 /// are the same, or one is the file that standard output goes to: the same file, by whatever name, also the file in an
-/// index's folder.
+/// index's folder; and if the name of one is longer than file systems take.
 void refuse_overwritten_inputs(const CLI::App& command);
 
 }  // namespace quern::tools

@@ -28,6 +28,7 @@ bool read_number(std::string_view text, double& value) {
 MeasuredPoints parse_measured_points(std::string_view text, std::string_view name) {
   return with_own_errors([&]() -> MeasuredPoints {
     MeasuredPoints points;
+    points.name = name;
     LineReader lines(text);
     for (std::string_view line; lines.next(line);) {
       std::string_view rest = line;

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,13 +11,14 @@ struct MeasuredPoint {
 };
 
 struct MeasuredPoints {
+  std::string name;                                 ///< of their file, for messages
   std::vector<MeasuredPoint> query_us;              ///< c: microseconds per query, by queries per batch
   std::vector<MeasuredPoint> transfer_us_per_byte;  ///< t: microseconds a byte, by bytes of a transfer
   std::vector<MeasuredPoint> transfer_bytes;        ///< dq: bytes transferred for a query, by bytes of the cache
 };
 
 /// Reads lines `function,x,y`. `name` is what messages call the file. Throws CorruptFile, with the line, if one is
-/// none; InvalidArgument for a file without points.
+/// none.
 MeasuredPoints parse_measured_points(std::string_view text, std::string_view name);
 
 }  // namespace quern

@@ -9,9 +9,10 @@
 namespace quern {
 namespace {
 
-void check_points(const std::vector<MeasuredPoint>& points, const char* function) {
-  if (points.empty())
-    throw InvalidArgument(std::string("no points of ") + function + "; the model needs points of c, t and dq");
+void check_points(const std::string& name, const std::vector<MeasuredPoint>& points, const char* function) {
+  if (!points.empty()) return;
+  throw InvalidArgument(name + (name.empty() ? "" : ": ") + "no points of " + function +
+                        "; the model needs points of c, t and dq");
 }
 
 /// The least-squares base and over_x; if one of them would be negative, the other alone.
@@ -93,9 +94,9 @@ InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
 }
 
 ThroughputModel::ThroughputModel(const MeasuredPoints& points) : transfer_bytes_(points.transfer_bytes) {
-  check_points(points.query_us, "c");
-  check_points(points.transfer_us_per_byte, "t");
-  check_points(points.transfer_bytes, "dq");
+  check_points(points.name, points.query_us, "c");
+  check_points(points.name, points.transfer_us_per_byte, "t");
+  check_points(points.name, points.transfer_bytes, "dq");
   query_us_ = fit_inverse(points.query_us);
   transfer_us_ = fit_inverse(points.transfer_us_per_byte);
   for (const MeasuredPoint& point : points.query_us) max_queries_ = std::max(max_queries_, point.x);

@@ -33,6 +33,9 @@ class IntersectionSubject {
     results_ += expected.size();
   }
 
+  /// Whether none of the queries that were checked had postings to intersect.
+  bool reads_nothing() const { return counts_.postings == 0; }
+
   void measure() {
     for (std::size_t query = 0; query < texts_.size(); ++query) {
       intersection_.answer(texts_[query], space_, answer_);
@@ -87,6 +90,11 @@ std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<co
     const std::vector<docid_t> expected = subjects.front().documents(query);
     for (IntersectionSubject& subject : subjects) subject.check(query, expected);
   }
+  if (subjects.front().reads_nothing())
+    throw InvalidArgument(
+        fmt::format("{}: none of the {} queries has all of its terms in this index, so that there is nothing to "
+                    "intersect; use queries for its collection",
+                    intersections.front().index().name(), texts.size()));
   progress.add(1);
   for (unsigned i = 0; i < repeats; ++i) {
     if (i % 2 == 0) {

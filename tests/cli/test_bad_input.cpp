@@ -80,6 +80,26 @@ TEST_CASE("a document larger than --max-document is skipped and reported with it
   CHECK(allowed.json()["parse"]["indexed"] == 7);
 }
 
+TEST_CASE("a --max-document that no reader takes is wrong usage", "[cli]") {
+  for (const char* size : {"0", "5G"}) {
+    const RunOutcome outcome = run_quern({"parse", "nowhere", "-o", "nowhere/out", "--max-document", size});
+    CHECK(outcome.exit_status == 2);
+    CHECK(contains(outcome.err, "--max-document"));
+  }
+}
+
+TEST_CASE("a file without queries is said to be empty, not to be of a format", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", folder.write("c.jsonl", small_jsonl), "-o", index}).exit_status == 0);
+  for (const char* blank : {"", " \n\n"}) {
+    const std::string log = folder.write("log", blank);
+    const RunOutcome outcome = run_quern({"query", index, "-q", log});
+    check_failure(outcome, log + ": contains no queries: it is empty");
+    CHECK_FALSE(contains(outcome.err, "jsonl"));
+  }
+}
+
 TEST_CASE("a document of 200 MB on standard input costs neither much time nor memory", "[cli]") {
   const TemporaryFolder folder;
   const std::string megabyte = repeated("mill and wheel, ", 1 << 16);

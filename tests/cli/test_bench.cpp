@@ -39,6 +39,36 @@ TEST_CASE("bench gpu-decode groups lists by length, with one of the known groupi
   CHECK(contains(both.err, "--least-postings"));
 }
 
+TEST_CASE("bench pagerank takes --docs with --links alone", "[cli][measure]") {
+  for (const CommandLine& options :
+       {CommandLine{"nowhere", "--docs", "5"}, CommandLine{"nowhere", "--links", "no.tsv", "--docs", "5"},
+        CommandLine{"--docs", "5"}}) {
+    CommandLine words = {"bench", "pagerank"};
+    words.insert(words.end(), options.begin(), options.end());
+    const RunOutcome outcome = run_quern(words);
+    CHECK(outcome.exit_status == 2);
+    CHECK(contains(outcome.err, "--docs"));
+  }
+  const TemporaryFolder folder;
+  const std::string links = folder.write("links.tsv", "a\tb\nb\ta\n");
+  const RunOutcome alone = run_quern({"bench", "pagerank", "--links", links, "--docs", "5", "--json"});
+  INFO(alone.err);
+  REQUIRE(alone.exit_status == 0);
+  CHECK(alone.json()["documents"] == 5);
+}
+
+TEST_CASE("bench intersect refuses queries without a posting", "[cli][measure]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("c.jsonl", "{\"id\":\"a\",\"contents\":\"water mill\"}\n");
+  REQUIRE(run_quern({"index", corpus, "-o", folder.path("index")}).exit_status == 0);
+  const RunOutcome nothing =
+      run_quern({"bench", "intersect", folder.path("index"), "--query", "unknown", "--repeats", "1"});
+  CHECK(nothing.exit_status == 1);
+  CHECK(contains(nothing.err, "none of the 1 queries has all of its terms"));
+  const RunOutcome some = run_quern({"bench", "intersect", folder.path("index"), "--query", "mill", "--repeats", "1"});
+  CHECK(some.exit_status == 0);
+}
+
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {
   const SampleIndexes indexes;
   const RunOutcome outcome = run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q",

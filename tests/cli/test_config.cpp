@@ -54,7 +54,9 @@ TEST_CASE("mistakes in a configuration file are named with their line", "[cli][c
        {Case{"codec = rice\n\nblocksize = 64\n", "line 3: unknown setting 'blocksize'"},
         Case{"config = other.conf\n", "line 1: unknown setting 'config'"},
         Case{"# one\nblock-size = 100\n", "line 2: "}, Case{"codec = rice\nk1 = large\n", "line 2: "},
-        Case{"codec = zip\n", "line 1: "}, Case{"memory = lots\n", "line 1: "},
+        Case{"codec = zip\n", "line 1: "}, Case{"# one\nthreads = 0\n", "line 2: --threads: '0' is not"},
+        Case{"# one\n [index] \ncodec = rice\n", "line 2: '[index]' begins a section"},
+        Case{"codec = rice\n\n[index]\r\n", "line 3: '[index]' begins a section"}, Case{"memory = lots\n", "line 1: "},
         Case{"codec = rice\ncodec = newpfd\n", "line 2: "}, Case{"codec = rice\nwhat is this\n", "line 2: "}}) {
     INFO(wrong.text);
     const std::string config = corpus.folder.write("my.conf", wrong.text);
@@ -86,6 +88,9 @@ TEST_CASE("the environment sets threads, memory and temporary folder unless file
   for (const char* wrong : {"lots", "1M", "-1", "nan"})
     CHECK(corpus.make({}, with("QUERN_MEMORY", wrong)).exit_status == 2);
   CHECK(contains(corpus.make({}, with("QUERN_MEMORY", "lots")).err, "QUERN_MEMORY"));
+  const RunOutcome inspected = run_quern({"inspect", corpus.index}, with("QUERN_MEMORY", "lots"));
+  CHECK(inspected.exit_status == 2);
+  CHECK(contains(inspected.err, "quern: error: QUERN_MEMORY: 'lots' is not a size"));
   CHECK(corpus.make({"--memory", "1M"}).exit_status == 2);
   CHECK(corpus.make({"--memory", "64M"}, with("QUERN_MEMORY", "1M")).exit_status == 0);
   CHECK(contains(corpus.make({}, with("QUERN_THREADS", "many")).err, "QUERN_"));

@@ -302,6 +302,22 @@ TEST_CASE("standard output that can't be written is a failure", "[cli][output]")
   }
 }
 
+TEST_CASE("the name of an output that is too long is wrong usage, and a long one works", "[cli][output]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
+  const std::string long_name(223, 'x');
+  for (const char* command : {"parse", "index"}) {
+    const RunOutcome refused = run_quern({command, corpus, "-o", folder.path(long_name + "x")});
+    CHECK(refused.exit_status == 2);
+    CHECK(contains(refused.err, "the name has 224 bytes, of which there may be 223"));
+    const RunOutcome done = run_quern({command, corpus, "-o", folder.path(long_name)});
+    INFO(done.err);
+    CHECK(done.exit_status == 0);
+    std::filesystem::remove_all(folder.path(long_name));
+  }
+  CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl"});
+}
+
 TEST_CASE("temporary files go to --tmp, and are removed at the end", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);

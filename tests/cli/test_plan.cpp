@@ -146,6 +146,9 @@ TEST_CASE("the best split of memory comes from measured points", "[cli][cache]")
   CHECK(run_quern({"simulate", "throughput", poor, "--memory", "1G"}).err.find("fits poorly") != std::string::npos);
   const std::string bad = folder.write("bad.csv", "c,1,1\nt,x,1\n");
   CHECK(run_quern({"simulate", "throughput", bad, "--memory", "1G"}).err.find("line 2") != std::string::npos);
+  const std::string none = folder.write("none.csv", "t,1,1\n");
+  CHECK(run_quern({"simulate", "throughput", none, "--memory", "1G"}).err.find(none + ": no points of c") !=
+        std::string::npos);
 }
 
 }  // namespace quern

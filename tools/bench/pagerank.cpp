@@ -65,16 +65,19 @@ void run(const BenchPagerankArguments& arguments) {
 void add_pagerank_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchPagerankArguments>();
   CLI::App* command = bench.add_subcommand("pagerank", "Measure the speed and memory use of PageRank");
-  command->add_option("COLLECTION", arguments->collection, "The collection whose links to use")->type_name("");
-  command
-      ->add_option("--links", arguments->links,
-                   "Use these links instead: lines from<TAB>to; without a collection, any names")
-      ->type_name("FILE");
+  CLI::Option* collection =
+      command->add_option("COLLECTION", arguments->collection, "The collection whose links to use")->type_name("");
+  CLI::Option* links = command
+                           ->add_option("--links", arguments->links,
+                                        "Use these links instead: lines from<TAB>to; without a collection, any names")
+                           ->type_name("FILE");
   command
       ->add_option("--docs", arguments->documents,
                    "Number of documents without a collection, including those without links")
       ->type_name("N")
-      ->check(range_validator<docid_t>(1, end_docid - 1));
+      ->check(range_validator<docid_t>(1, end_docid - 1))
+      ->excludes(collection)
+      ->needs(links);
   add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
   add_resource_options(*command, arguments->common);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
