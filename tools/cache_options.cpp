@@ -10,9 +10,6 @@
 #include "quern/core/size_text.hpp"
 
 namespace quern::tools {
-namespace {
-
-/// The number before a % sign; nothing if `text` is not a percentage, or negative.
 std::optional<double> percentage(const std::string& text) {
   if (text.size() < 2 || text.back() != '%') return {};
   double value = 0;
@@ -21,8 +18,6 @@ std::optional<double> percentage(const std::string& text) {
   if (error != std::errc() || stop != end || !(value >= 0) || !std::isfinite(value)) return {};
   return value;
 }
-
-}  // namespace
 
 void add_cache_options(CLI::App& command, CacheArguments& arguments) {
   command.add_option("-k", arguments.k, "Results per query")

@@ -29,6 +29,8 @@ std::uint64_t block_size(const CacheArguments& arguments, const IndexReader& ind
 /// Warns if early termination is off, so that queries read all of their lists.
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine);
 
+/// The number before a % sign; nothing if `text` is not a percentage, or negative.
+std::optional<double> percentage(const std::string& text);
 /// A size such as 64M or a share such as 10%: anything else is a usage error.
 CLI::Validator budget_validator();
 /// A share of a list, above 0 and at most 1: anything else is a usage error.

@@ -34,6 +34,33 @@ Json gpu_json(const GpuStatistics& statistics) {
   json["stages"] = {{"initialization", share(times.decode_us)},
                     {"scoring", share(times.unite_us)},
                     {"merging", share(times.finish_us)}};
+  json["memory"] = gpu_memory_json(statistics.memory);
+  if (statistics.lists.lists > 0) json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
+  return json;
+}
+
+Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us) {
+  const auto share = [](std::uint64_t part, std::uint64_t all) {
+    return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+  };
+  return {{"needed", lists.lists},
+          {"resident", lists.resident_lists},
+          {"hit_rate", share(lists.resident_lists, lists.lists)},
+          {"needed_bytes", lists.bytes},
+          {"copied_bytes", lists.copied_bytes},
+          {"hit_rate_bytes", 1 - share(lists.copied_bytes, lists.bytes)},
+          {"evicted", lists.evicted_lists},
+          {"copy_us", copy_us}};
+}
+
+Json gpu_memory_json(const gpu::MemoryTable& memory) {
+  Json json;
+  std::uint64_t all = 0;
+  for (std::size_t use = 0; use < memory.size(); ++use) {
+    json[std::string(gpu::memory_uses[use].name)] = memory[use];
+    all += memory[use];
+  }
+  json["all"] = all;
   return json;
 }
 
@@ -63,20 +90,23 @@ Json to_json(const PlanManifest& manifest) {
 
 Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {
   const auto batches = static_cast<double>(std::max<std::uint64_t>(statistics.batches, 1));
-  return {{"batches", statistics.batches},
-          {"on_cpu", statistics.on_cpu},
-          {"unpacked_lists", statistics.unpacked_lists},
-          {"unpacked_postings", statistics.unpacked_postings},
-          {"unpacked_bytes", statistics.unpacked_bytes},
-          {"mean_response_us", statistics.response_us / batches},
-          {"longest_response_us", statistics.longest_response_us},
-          {"prepare_us", statistics.prepare_us},
-          {"upload_us", statistics.device.upload_us},
-          {"unpack_us", statistics.device.unpack_us},
-          {"directory_us", statistics.device.directory_us},
-          {"intersect_us", statistics.device.intersect_us},
-          {"pack_us", statistics.device.pack_us},
-          {"download_us", statistics.device.download_us}};
+  Json json = {{"batches", statistics.batches},
+               {"on_cpu", statistics.on_cpu},
+               {"unpacked_lists", statistics.unpacked_lists},
+               {"unpacked_postings", statistics.unpacked_postings},
+               {"unpacked_bytes", statistics.unpacked_bytes},
+               {"mean_response_us", statistics.response_us / batches},
+               {"longest_response_us", statistics.longest_response_us},
+               {"prepare_us", statistics.prepare_us},
+               {"upload_us", statistics.device.upload_us},
+               {"unpack_us", statistics.device.unpack_us},
+               {"directory_us", statistics.device.directory_us},
+               {"intersect_us", statistics.device.intersect_us},
+               {"pack_us", statistics.device.pack_us},
+               {"download_us", statistics.device.download_us},
+               {"memory", gpu_memory_json(statistics.memory)}};
+  if (statistics.lists.lists > 0) json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
+  return json;
 }
 
 }  // namespace quern::tools

@@ -25,6 +25,10 @@ Json gpu_json(const GpuStatistics& statistics);
 /// The settings and figures of a plan, as `quern plan` and `quern inspect` print them.
 Json to_json(const PlanManifest& manifest);
 
+/// What GPUs had of lists when batches needed them, what was copied, and how much memory was taken for what.
+Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us);
+Json gpu_memory_json(const gpu::MemoryTable& memory);
+
 /// Where the time of a run went, and what was unpacked.
 Json gpu_statistics_json(const GpuIntersectionStatistics& statistics);
 

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 
+#include "quern/core/size_text.hpp"
+#include "quern/formats/plan_file.hpp"
+
+#include "cache_options.hpp"
+
 namespace quern::tools {
 namespace {
 
@@ -27,7 +32,43 @@ using gpu::ResultTransfer;
 constexpr NamedValue<ResultTransfer> transfers[] = {
     {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
 
+constexpr NamedValue<bool> list_caches[] = {
+    {"lru", true, "lists stay after a batch; those that were used least recently go first"},
+    {"none", false, "only the plan's lists stay"}};
+
 }  // namespace
+
+void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
+  command
+      .add_option("--gpu-memory", arguments.limit,
+                  "GPU memory that may be taken: a size, of all that queries need there, or a percentage of the coded "
+                  "lists, which is what lists may take while the rest comes on top (default: what is free, less a "
+                  "margin). If the index does not fit, lists are copied when batches need them")
+      ->type_name("SIZE|P%")
+      ->check(budget_validator());
+  command
+      .add_option("--plan", arguments.plan,
+                  "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does "
+                  "not fit")
+      ->type_name("FILE");
+  add_value_option(command, "--cache", arguments.keeps_unused_lists, list_caches,
+                   with_choices("Lists that are in GPU memory besides the plan's:", list_caches));
+}
+
+GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index) : arguments_(arguments) {
+  if (!arguments.plan.empty()) plan_ = PlanReader::open(arguments.plan).load_for(index);
+}
+
+gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
+  gpu::GpuMemoryOptions options;
+  if (const auto percent = percentage(arguments_.limit))
+    options.list_share = *percent / 100;
+  else if (!arguments_.limit.empty())
+    options.bytes = parse_size(arguments_.limit);
+  options.plan = plan_ ? &*plan_ : nullptr;
+  options.keeps_unused_lists = arguments_.keeps_unused_lists;
+  return options;
+}
 
 void add_device_option(CLI::App& command, QueryDevice& device) {
   add_value_option(command, "--device", device, all_query_devices,

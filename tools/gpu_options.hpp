@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,28 @@ void add_batch_option(CLI::App& command, std::size_t& queries);
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options);
 /// --strategies NAME,..., for commands that compare them.
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options);
+
+/// How much of a GPU's memory queries may take, and what it keeps there if the index does not fit.
+struct GpuMemoryArguments {
+  std::string limit, plan;
+  bool keeps_unused_lists = true;
+};
+
+/// --gpu-memory, --plan and --cache.
+void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
+
+/// The options with the plan that they name, which is read when this is made.
+class GpuMemoryPlan {
+ public:
+  /// Throws as PlanReader does; InvalidArgument if the plan belongs to another index.
+  GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index);
+  /// Valid as long as this object.
+  gpu::GpuMemoryOptions options() const;
+
+ private:
+  const GpuMemoryArguments& arguments_;
+  std::optional<CachePlan> plan_;
+};
 
 inline constexpr const char* switch_on = "on";
 inline constexpr const char* switch_off = "off";

@@ -54,6 +54,12 @@ class CudaError : public Error {
   using Error::Error;
 };
 
+/// A GPU has too little free memory, or may take no more. Other work on it goes on.
+class GpuOutOfMemory : public CudaError {
+ public:
+  using CudaError::CudaError;
+};
+
 /// Throws IoError "DOING NAME: reason of errno", with a remedy where one is known.
 [[noreturn]] inline void throw_errno(const std::string& doing, const std::string& name) {
   const int code = errno;

@@ -19,32 +19,45 @@ namespace {
 }  // namespace
 
 struct DeviceIndex::Device {};
-DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine*, unsigned gpu, Progress&)
+DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine*, unsigned gpu, const GpuMemoryOptions&, Progress&)
     : index_(index), gpu_(gpu) {
   fail();
 }
-DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, Progress& progress)
-    : DeviceIndex(index, nullptr, gpu, progress) {}
-DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress)
-    : DeviceIndex(engine.index(), &engine, gpu, progress) {}
+DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
+    : DeviceIndex(index, nullptr, gpu, memory, progress) {}
+DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
+    : DeviceIndex(engine.index(), &engine, gpu, memory, progress) {}
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
 void DeviceIndex::upload_block_maxima(Progress&) { fail(); }
 
+struct ListStore::Device {};
+ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions&, Progress&) : index_(index), cache_({}) {
+  fail();
+}
+ListStore::ListStore(ListStore&&) noexcept = default;
+ListStore::~ListStore() = default;
+bool ListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
+void ListStore::release(unsigned) {}
+double ListStore::copy_us(unsigned) const { fail(); }
+
 class StrategyRun {};
-std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, const StrategyOptions&) { fail(); }
-std::unique_ptr<StrategyRun> make_ding(const DeviceIndex&, const StrategyOptions&) { fail(); }
-std::unique_ptr<StrategyRun> make_partition(const DeviceIndex&, const StrategyOptions&) { fail(); }
+std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
+std::unique_ptr<StrategyRun> make_ding(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
+std::unique_ptr<StrategyRun> make_partition(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 
 struct BatchRunner::State {
   BatchTimes times;
 };
-BatchRunner::BatchRunner(const DeviceIndex&, const Strategy&, const StrategyOptions&) { fail(); }
+BatchRunner::BatchRunner(const DeviceIndex&, const ListStore*, const Strategy&, const StrategyOptions&) { fail(); }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
+void BatchRunner::wait_for_kernels() { fail(); }
 void BatchRunner::wait() { fail(); }
+void BatchRunner::free_memory() { fail(); }
+const MemoryTable& BatchRunner::memory() const { fail(); }
 BatchAnswer BatchRunner::answer(std::uint32_t) const { fail(); }
 void BatchRunner::abandon() noexcept {}
 const BatchTimes& BatchRunner::times() const { return state_->times; }
@@ -59,7 +72,7 @@ UnpackedMemory::~UnpackedMemory() = default;
 struct IntersectRunner::State {
   IntersectTimes times;
 };
-IntersectRunner::IntersectRunner(const DeviceIndex&) { fail(); }
+IntersectRunner::IntersectRunner(const DeviceIndex&, const ListStore*, std::uint64_t) { fail(); }
 IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
 void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const UnpackedMemory&,
@@ -68,6 +81,9 @@ void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const U
 }
 std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
 void IntersectRunner::abandon() noexcept {}
+void IntersectRunner::wait_for_kernels() { fail(); }
+void IntersectRunner::free_memory() { fail(); }
+const MemoryTable& IntersectRunner::memory() const { fail(); }
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
 }  // namespace gpu

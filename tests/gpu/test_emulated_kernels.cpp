@@ -2,6 +2,7 @@
 #include "gpu/indexed_corpus.hpp"
 //
 #include <array>
+#include <deque>
 #include <iterator>
 #include <numeric>
 #include <random>
@@ -13,6 +14,7 @@
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
+#include "quern/gpu/store/list_cache.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"
@@ -66,6 +68,39 @@ class HostIndex {
           random.below(2) == 0 ? static_cast<std::uint32_t>(random.below(1u << 31)) : number ^ 1u << random.below(32);
     }
   }
+  /// Puts the batch's lists into arenas, as ListStore does, some of them in two parts.
+  void move_lists(gpu::QueryBatch& batch, RandomBits& random) {
+    gpu::ListCacheOptions options;
+    options.with_impacts = !impacts_.empty();
+    options.block_size = view.block_size;
+    options.words = postings_.size() + impacts_.size();
+    options.rows = random.below(2) == 0 ? 0 : block_last_.size() * 2;
+    gpu::ListCache cache(options);
+    gpu::ListCopies copies;
+    std::vector<gpu::WantedList> wanted;
+    for (const auto& [number, list] : batch.coded) {
+      wanted.push_back({list, &batch.lists[number]});
+      if (random.below(4) > 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
+    }
+    REQUIRE(cache.acquire(0, wanted, copies));
+    arena_.assign(options.words + 4096, 0xabcdef01);
+    for (const gpu::WordCopy& copy : copies.words)
+      std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));
+    view.postings = arena_.data();
+    view.impacts = impacts_.empty() ? nullptr : arena_.data();
+    if (options.rows == 0) return;
+    std::vector<std::uint32_t> last(options.rows), offset(options.rows);
+    for (const gpu::RowCopy& copy : copies.rows) {
+      const auto to = static_cast<std::ptrdiff_t>(copy.to);
+      std::copy(copy.list->block_last.begin(), copy.list->block_last.end(), last.begin() + to);
+      std::copy(copy.list->block_offset.begin(), copy.list->block_offset.end(), offset.begin() + to);
+    }
+    block_last_ = padded(last);
+    block_offset_ = padded(offset);
+    view.block_last = block_last_.data();
+    view.block_offset = block_offset_.data();
+  }
+
   void set(gpu::RangeView& batch) const {
     batch.static_scores = view.static_scores;
     batch.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
@@ -90,7 +125,7 @@ class HostIndex {
   }
 
   const QueryEngine& engine_;
-  std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_;
+  std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_, arena_;
   std::vector<float> range_static_score_, range_upper_bounds_;
   std::uint32_t damaged_ = 0;
 };
@@ -206,16 +241,23 @@ void run_coding(const HostIndex& index, HostBatch& batch, const Way& way) {
   run_kernels<Coding::rpfd, V, quantized>(index, batch, way);
 }
 
-/// A batch of the queries that a way can answer, with their texts.
+/// The texts of a batch's queries, and their lists, which the batch refers to.
+struct BatchQueries {
+  std::vector<std::string> texts;
+  std::deque<std::vector<WeightedList>> lists;
+};
+
+/// A batch of the queries that a way can answer.
 gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                         const Way& way, std::size_t k, std::vector<std::string>& texts) {
+                         const Way& way, std::size_t k, BatchQueries& asked) {
   Analyzer analyzer = engine.make_analyzer();
   gpu::QueryBatch batch(engine);
   for (const auto& terms : queries) {
     bool all_found = false;
-    const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
-    if (lists.empty() || (way.intersect && !all_found)) continue;
-    texts.push_back(text_of(terms));
+    auto lists_of_query = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    if (lists_of_query.empty() || (way.intersect && !all_found)) continue;
+    asked.texts.push_back(text_of(terms));
+    const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));
     batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, way.intersect);
   }
   return batch;
@@ -232,8 +274,9 @@ void run_way(const HostIndex& index, HostBatch& host, const Way& way) {
 void check_way(const HostIndex& index, const std::vector<std::vector<std::string>>& queries,
                const QueryAlgorithm& algorithm, const Way& way, std::size_t k) {
   const QueryEngine& engine = index.engine();
-  std::vector<std::string> texts;
-  const gpu::QueryBatch batch = batch_of(engine, queries, way, k, texts);
+  BatchQueries asked;
+  const gpu::QueryBatch batch = batch_of(engine, queries, way, k, asked);
+  const std::vector<std::string>& texts = asked.texts;
   HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
   run_way(index, host, way);
   REQUIRE(index.damaged() == 0);
@@ -242,6 +285,27 @@ void check_way(const HostIndex& index, const std::vector<std::vector<std::string
     INFO(algorithm.name << ", k " << k << ", from lists " << way.from_lists << ", scored first " << way.score_first
                         << ", query " << texts[i]);
     require_same(host.results(i), engine.search(texts[i], algorithm, k, analyzer));
+  }
+}
+
+/// The same with lists in arenas and in parts.
+void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                       RandomBits& random) {
+  for (const Way& way : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false}, Way{true, true}}) {
+    HostIndex index(engine);
+    BatchQueries asked;
+    gpu::QueryBatch batch = batch_of(engine, queries, way, 10, asked);
+    const std::vector<std::string>& texts = asked.texts;
+    index.move_lists(batch, random);
+    HostBatch host(index, batch, 10, true);
+    run_way(index, host, way);
+    REQUIRE(index.damaged() == 0);
+    Analyzer analyzer = engine.make_analyzer();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      INFO("intersect " << way.intersect << ", from lists " << way.from_lists << ", query " << texts[i]);
+      require_same(host.results(i),
+                   engine.search(texts[i], algorithm_named(way.intersect ? "and" : "or"), 10, analyzer));
+    }
   }
 }
 
@@ -376,6 +440,25 @@ TEST_CASE("emulated kernels give the CPU's results over every codec", "[gpu_emul
   }
 }
 
+TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gpu_emulated][gpu_store][property]") {
+  IndexedCorpus corpus(43, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 9);
+  RandomBits random(47);
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{128, 1}}) {
+      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
+      const BuildOptions options = coded(*codec, coding, coding.block_size == 64 ? 0 : 8);
+      INFO(coding_text(options));
+      const IndexReader index = corpus.index(options);
+      check_moved_lists(QueryEngine(index, {}), queries, random);
+      if (options.quantize_bits == 0) continue;
+      ScoringOptions scoring;
+      scoring.scores = Scores::quantized;
+      check_moved_lists(QueryEngine(index, scoring), queries, random);
+    }
+  }
+}
+
 TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulated]") {
   IndexedCorpus corpus(37, {500, 60, 24, false});
   const auto queries = draw_queries(5, corpus.model, 9);
@@ -392,8 +475,8 @@ TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulat
         damaged.damage(random);
         // Sanitizers check what is not asserted here.
         for (const Way& way : {Way{false, false, i % 2 == 0, gpu::Pruning::blocks}, Way{true, true}}) {
-          std::vector<std::string> texts;
-          const gpu::QueryBatch batch = batch_of(engine, queries, way, 10, texts);
+          BatchQueries asked;
+          const gpu::QueryBatch batch = batch_of(engine, queries, way, 10, asked);
           HostBatch host(damaged, batch, 10, true);
           run_way(damaged, host, way);
         }

@@ -21,6 +21,7 @@ struct BenchGpuArguments {
   std::vector<std::string> algorithms = {"or", "bmw", "and"};
   std::vector<std::string> strategies = {std::string(gpu::all_strategies().front().name)};
   GpuBenchOptions bench;
+  GpuMemoryArguments gpu_memory;
   bool no_cpu = false;
 };
 
@@ -106,6 +107,8 @@ void run(const BenchGpuArguments& arguments) {
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
+  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  options.memory = gpu_memory.options();
   Json json = {{"bench", "gpu"},
                {"environment", environment_json()},
                {"index", index_json(index)},
@@ -143,6 +146,7 @@ void add_gpu_bench(CLI::App& bench) {
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->bench.gpu);
+  add_gpu_memory_options(*command, arguments->gpu_memory);
   command->add_option("--gpus", arguments->bench.gpus, "Numbers of GPUs to measure with, or all")
       ->type_name("N")
       ->delimiter(',')

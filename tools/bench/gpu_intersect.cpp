@@ -24,10 +24,12 @@ struct BenchGpuIntersectArguments {
   std::vector<unsigned> levels = {GpuIntersectionOptions().levels};
   std::vector<unsigned> gpus = {1};
   unsigned gpu = 0, repeats = 3;
+  GpuMemoryArguments gpu_memory;
 };
 
 /// Each method with each of the settings it supports, or with its defaults.
-std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& arguments) {
+std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& arguments,
+                                          const gpu::GpuMemoryOptions& memory) {
   std::vector<GpuIntersectSetUp> all;
   for (const std::string& name : arguments.methods) {
     const GpuIntersectionMethod& method = gpu_intersection_method_named(name);
@@ -43,6 +45,7 @@ std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& argu
             for (const std::string& transfer : transfers) {
               GpuIntersectionOptions options;
               options.gpu = arguments.gpu;
+              options.memory = memory;
               options.gpus = gpus;
               options.batch_queries = batch;
               options.levels = level;
@@ -121,10 +124,12 @@ void run(const BenchGpuIntersectArguments& arguments) {
   std::vector<std::string_view> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   const IndexReader index = IndexReader::open(arguments.index);
+  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   std::vector<const IntersectionMethod*> cpu_methods;
   for (const std::string& name : arguments.cpu_methods) cpu_methods.push_back(&intersection_method_named(name));
-  const GpuIntersectReport report = measure_gpu_intersections(
-      index, texts, cpu_methods, set_ups_of(arguments), resources.threads, arguments.repeats, *resources.progress);
+  const GpuIntersectReport report =
+      measure_gpu_intersections(index, texts, cpu_methods, set_ups_of(arguments, gpu_memory.options()),
+                                resources.threads, arguments.repeats, *resources.progress);
   json["index"] = index_json(index);
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
   json.update(report_json(report, resources.threads));
@@ -177,6 +182,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(name_validator(transfer_names()));
   add_gpu_option(*command, arguments->gpu);
+  add_gpu_memory_options(*command, arguments->gpu_memory);
   command
       ->add_option("--gpus", arguments->gpus,
                    "Numbers of GPUs to measure with, starting with --gpu, or all; a row for each")

@@ -22,6 +22,7 @@ struct BenchGpuStreamArguments {
   double wait_ms = 1;
   StreamOptions stream;
   GpuOptions gpu;
+  GpuMemoryArguments gpu_memory;
 };
 
 void print_streams(const Json& json) {
@@ -43,7 +44,10 @@ void run(const BenchGpuStreamArguments& arguments) {
   const std::vector<std::string_view> texts = texts_of(queries);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index));
   const QueryAlgorithm& algorithm = algorithm_named(arguments.algorithm);
-  GpuEngine gpu(engine, arguments.gpu, *resources.progress);
+  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  GpuOptions gpu_options = arguments.gpu;
+  gpu_options.memory = gpu_memory.options();
+  GpuEngine gpu(engine, gpu_options, *resources.progress);
   StreamOptions options = arguments.stream;
   options.max_queries = arguments.gpu.batch_queries;
   options.wait = std::chrono::microseconds(static_cast<std::int64_t>(1000 * arguments.wait_ms));
@@ -103,6 +107,7 @@ void add_gpu_stream_bench(CLI::App& bench) {
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_gpus_option(*command, arguments->gpu.gpus);
+  add_gpu_memory_options(*command, arguments->gpu_memory);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {}, {{"quern bench gpu-stream my.quern -q log.txt --rates 10000,100000 --batch-wait 0.5"}});

@@ -29,6 +29,7 @@ struct IntersectArguments {
   QueryDevice device = QueryDevice::cpu;
   IntersectionOptions options;
   GpuIntersectionOptions gpu;
+  GpuMemoryArguments gpu_memory;
   bool count = false;
 };
 
@@ -166,14 +167,16 @@ class IntersectStatistics {
 void run(const IntersectArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
+  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics_file(arguments.stats);
   const QueryGroups queries(arguments.queries, arguments.common, resources);
   const Intersection intersection(index, cpu_method(arguments), arguments.options,
                                   query_memory(resources.memory_bytes, resources.threads));
-  FailoverIntersection intersections(intersection, arguments.device, arguments.method, arguments.gpu,
-                                     *resources.progress,
+  GpuIntersectionOptions gpu_options = arguments.gpu;
+  gpu_options.memory = gpu_memory.options();
+  FailoverIntersection intersections(intersection, arguments.device, arguments.method, gpu_options, *resources.progress,
                                      [&](const std::string& what) { say(arguments.common, "quern: " + what); });
   resources.progress->start("intersect", queries.count(), "queries");
   IntersectStatistics statistics(resources.tmp_folder);
@@ -226,6 +229,7 @@ void add_intersect_command(CLI::App& program) {
   add_gpu_option(*command, arguments->gpu.gpu);
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);
+  add_gpu_memory_options(*command, arguments->gpu_memory);
   command->add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")
       ->type_name("N")
       ->check(range_validator(0u, gpu::max_merge_find_levels))

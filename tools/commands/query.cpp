@@ -33,9 +33,10 @@ struct QueryArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
-  std::string index, plan, output, output_format, tag = "quern", stats;
+  std::string index, output, output_format, tag = "quern", stats;
   QueryDevice device = QueryDevice::cpu;
   GpuOptions gpu;
+  GpuMemoryArguments gpu_memory;
   std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
   std::string algorithm{all_algorithms().front().name};
@@ -93,15 +94,6 @@ class ResultText {
   const RunFormat& format_;
   const std::string& tag_;
 };
-
-/// A plan is checked although nothing uses it: it may belong to another index.
-void check_plan(const QueryArguments& arguments, const IndexReader& index) {
-  if (arguments.plan.empty()) return;
-  PlanReader::open(arguments.plan).load_for(index);
-  say(arguments.common,
-      fmt::format("quern: {}: the plan fits this index but is not used: CPU and GPU have the whole index in memory",
-                  arguments.plan));
-}
 
 /// Collects the times and counts of queries, for --stats.
 class RunStatistics {
@@ -163,7 +155,7 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
 class QueryRun {
  public:
   QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
-           const QueryEngine& engine, TextOutput& out)
+           const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
         algorithm_(algorithm_named(arguments.algorithm)),
@@ -172,7 +164,7 @@ class QueryRun {
         out_(out),
         pages_(index, resources.memory_bytes / 2),
         statistics_(resources.tmp_folder),
-        engine_(engine, arguments.device, gpu_options(arguments), *resources.progress,
+        engine_(engine, arguments.device, gpu_options(arguments, gpu_memory), *resources.progress,
                 [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
@@ -223,9 +215,10 @@ class QueryRun {
     });
   }
 
-  static GpuOptions gpu_options(const QueryArguments& arguments) {
+  static GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& memory) {
     GpuOptions options = arguments.gpu;
     options.strategy = &gpu::strategy_named(arguments.strategy);
+    options.memory = memory.options();
     return options;
   }
 
@@ -289,7 +282,10 @@ void run(const QueryArguments& arguments) {
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  check_plan(arguments, index);
+  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
+    say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
+                                      arguments.gpu_memory.plan));
   resources.memory_bytes = memory_for_queries(arguments, index, resources);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
@@ -301,7 +297,7 @@ void run(const QueryArguments& arguments) {
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  QueryRun query_run(arguments, resources, index, engine, out);
+  QueryRun query_run(arguments, resources, index, engine, gpu_memory, out);
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
@@ -355,7 +351,7 @@ void add_query_command(CLI::App& program) {
           "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds")
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
-  command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote for this index")->type_name("FILE");
+  add_gpu_memory_options(*command, arguments->gpu_memory);
   add_name_option(
       *command, "--output-format", arguments->output_format, all_run_formats(),
       with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));

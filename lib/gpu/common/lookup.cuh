@@ -27,7 +27,8 @@ __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std
 __device__ inline const std::uint32_t* impact_words_of(const IndexView& index, const ListView& list,
                                                        std::uint32_t block) {
   const std::uint32_t words = (index.block_size * list.impact_width + 31) / 32;
-  return index.impacts + list.first_impact_word + std::uint64_t{block} * words;
+  if (block < list.front_blocks) return index.impacts + list.first_impact_word + std::uint64_t{block} * words;
+  return index.impacts + list.tail_impact_word + std::uint64_t{block - list.front_blocks} * words;
 }
 
 /// A document's static score, which its score begins with.

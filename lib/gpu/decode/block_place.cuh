@@ -23,14 +23,19 @@ class BlockRows {
  public:
   /// Rows [first, end) of the list; not empty.
   __device__ BlockRows(const IndexView& index, const ListView& list, std::uint32_t first, std::uint32_t end)
-      : list_(as_it_is(index.postings + list.first_word)), blocks_(min(end - first, lanes_per_warp)) {
+      : list_(as_it_is(index.postings + list.first_word)),
+        tail_(as_it_is(index.postings + list.tail_word)),
+        first_(first),
+        front_blocks_(list.front_blocks),
+        blocks_(min(end - first, lanes_per_warp)) {
     const std::uint32_t block = first + min(lane_id(), blocks_ - 1);
+    const ListPart part = part_of(index, list, block);
     const std::uint64_t row = list.first_row + block;
     begin_ = index.block_offset[row];
     const std::uint32_t behind = block + 1 < list.rows ? index.block_offset[row + 1] : list.words;
-    size_ = begin_ < behind && behind <= list.words ? behind - begin_ : 0;
-    if (size_ == 0) begin_ = 0;
-    prefetch(list_ + begin_);
+    size_ = part.low <= begin_ && begin_ < behind && behind <= part.high ? behind - begin_ : 0;
+    begin_ = size_ == 0 ? 0 : begin_ - part.low;
+    prefetch(part.words + begin_);
     before_ = block > 0 ? index.block_last[row - 1] : 0xffffffffu;
     last_ = index.block_last[row];
     n_ = min(list.df - block * index.block_size, index.block_size);
@@ -44,7 +49,7 @@ class BlockRows {
     BlockPlace place;
     place.list = list_;
     place.size = __shfl_sync(all_lanes, size_, i);
-    place.words = list_ + __shfl_sync(all_lanes, begin_, i);
+    place.words = (first_ + i < front_blocks_ ? list_ : tail_) + __shfl_sync(all_lanes, begin_, i);
     place.before = __shfl_sync(all_lanes, before_, i);
     place.last = __shfl_sync(all_lanes, last_, i);
     place.n = __shfl_sync(all_lanes, n_, i);
@@ -53,9 +58,10 @@ class BlockRows {
   }
 
  private:
-  const std::uint32_t* list_;
-  std::uint32_t blocks_;
-  std::uint32_t begin_, size_, before_, last_, n_;  ///< of the lane's block
+  const std::uint32_t *list_, *tail_;  ///< see ListView
+  std::uint32_t first_, front_blocks_, blocks_;
+  std::uint32_t begin_;  ///< in its part of the list; this and all that follow are of the lane's block
+  std::uint32_t size_, before_, last_, n_;
 };
 
 /// Sums distances (docid[i] - docid[i - 1], a gap plus 1) up to docIDs: over the lane's values first, then over the

@@ -15,7 +15,18 @@ struct BlockPlace {
   bool has_row = false;
 };
 
-/// A block's place. Rows are not trusted: a block is within its list, or has size 0.
+/// The part of a list that has a block: its words, which are those from `low` to `high` of the list.
+struct ListPart {
+  const std::uint32_t* words = nullptr;
+  std::uint32_t low = 0, high = 0;
+};
+
+constexpr ListPart part_of(const IndexView& index, const ListView& list, std::uint32_t block) {
+  if (block >= list.front_blocks) return {index.postings + list.tail_word, list.front_words, list.words};
+  return {index.postings + list.first_word, 0, list.front_words};
+}
+
+/// A block's place. Rows are not trusted: a block is within its part of the list, or has size 0.
 constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std::uint32_t block) {
   BlockPlace place;
   place.list = index.postings + list.first_word;
@@ -32,8 +43,9 @@ constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std:
   const std::uint32_t first = block * index.block_size;
   place.n = list.df - first < index.block_size ? list.df - first : index.block_size;
   place.words = place.list;
-  if (begin < end && end <= list.words) {
-    place.words += begin;
+  const ListPart part = part_of(index, list, block);
+  if (part.low <= begin && begin < end && end <= part.high) {
+    place.words = part.words + (begin - part.low);
     place.size = end - begin;
   }
   return place;

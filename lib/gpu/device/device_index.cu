@@ -13,6 +13,8 @@ namespace {
 
 /// Bytes per copy.
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
+/// What sizes are rounded up by, for all tables together.
+constexpr std::uint64_t rounding_bytes = 64 << 10;
 /// Zeros after arrays that warps decode: a damaged block may claim to be longer by this.
 constexpr std::size_t over_read_words = 4096;
 
@@ -30,13 +32,13 @@ Coding coding_of(const IndexReader& index) {
 /// Copies arrays piece by piece through two pinned buffers: one is filled while the other is copied.
 class Uploader {
  public:
-  explicit Uploader(Progress& progress) : progress_(progress) {
+  Uploader(MemoryAccount& account, Progress& progress) : account_(account), progress_(progress) {
     for (Piece& piece : pieces_) piece.memory = PinnedArray<std::uint8_t>(piece_bytes);
   }
 
   template <class T>
-  DeviceArray<T> upload(std::span<const T> from, std::size_t zeros_after = 0) {
-    DeviceArray<T> to(from.size() + zeros_after);
+  DeviceArray<T> upload(MemoryUse use, std::span<const T> from, std::size_t zeros_after = 0) {
+    DeviceArray<T> to(account_, use, from.size() + zeros_after);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
     auto* target = reinterpret_cast<std::uint8_t*>(to.data());
     for (std::size_t at = 0; at < from.size_bytes(); at += piece_bytes) {
@@ -58,6 +60,7 @@ class Uploader {
     PinnedArray<std::uint8_t> memory;
     Event done;
   };
+  MemoryAccount& account_;
   Progress& progress_;
   Stream stream_;
   Piece pieces_[2];
@@ -80,10 +83,22 @@ std::size_t free_bytes_now() {
   return free_bytes;
 }
 
-void check_free_memory(const IndexReader& index, std::uint64_t bytes, const cudaDeviceProp& gpu) {
-  if (const std::size_t free_bytes = free_bytes_now(); bytes > free_bytes)
-    throw CudaError(index.name() + ": needs " + size_text(bytes) + " of GPU memory, but only " + size_text(free_bytes) +
-                    " are free on the " + gpu.name + "; use a GPU with more memory, or --device cpu");
+/// What the engine may take: what the user allows, else what is free less what others on the GPU may come to need.
+std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, const cudaDeviceProp& gpu) {
+  const std::uint64_t free_bytes = free_bytes_now(), margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
+  if (!memory.bytes) return free_bytes - margin;
+  if (*memory.bytes > free_bytes)
+    throw GpuOutOfMemory(index.name() + ": may take " + size_text(*memory.bytes) + " of GPU memory, but only " +
+                         size_text(free_bytes) + " are free on the " + gpu.name +
+                         "; lower --gpu-memory, or ask for --device cpu");
+  return *memory.bytes;
+}
+
+/// Kernels use instructions of compute capability 8.0.
+void check_capability(const cudaDeviceProp& gpu) {
+  if (gpu.major < 8)
+    throw CudaError(std::string("the ") + gpu.name + " has compute capability " + std::to_string(gpu.major) + "." +
+                    std::to_string(gpu.minor) + ", but 8.0 is needed; use another GPU, or ask for --device cpu");
 }
 
 }  // namespace
@@ -91,23 +106,26 @@ void check_free_memory(const IndexReader& index, std::uint64_t bytes, const cuda
 DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
-DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, Progress& progress)
-    : DeviceIndex(index, nullptr, gpu, progress) {}
-DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress)
-    : DeviceIndex(engine.index(), &engine, gpu, progress) {}
+DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
+    : DeviceIndex(index, nullptr, gpu, memory, progress) {}
+DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
+    : DeviceIndex(engine.index(), &engine, gpu, memory, progress) {}
 
-DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu, Progress& progress)
+DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu,
+                         const GpuMemoryOptions& memory, Progress& progress)
     : index_(index), gpu_(gpu), device_(std::make_unique<Device>()) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
+  check_capability(properties);
   Device& device = *device_;
   device.coding = coding_of(index);
   device.quantized = scores != nullptr && scores->quantizer() != nullptr;
 
   const ContainerReader& file = index.container();
-  const auto postings = file.array<std::uint32_t>("postings");
-  const auto block_last = file.array<std::uint32_t>("block_last");
-  const auto block_offset = file.array<std::uint32_t>("block_offset");
-  const auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
+  auto postings = file.array<std::uint32_t>("postings");
+  auto block_last = file.array<std::uint32_t>("block_last"), block_offset = file.array<std::uint32_t>("block_offset");
+  auto impacts = device.quantized ? file.array<std::uint32_t>("impacts") : std::span<const std::uint32_t>();
   std::span<const float> constants, static_scores, upper_bounds;
   if (scores != nullptr) {
     const ScoringContext context = scores->scoring_context();
@@ -117,30 +135,36 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   }
   const std::vector<float> range_static_score = max_of_ranges(static_scores),
                            range_upper_bounds = max_of_ranges(upper_bounds);
-
-  cudaDeviceProp properties{};
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
   if (device.coding == Coding::rpfd)
     device.scratch_words =
         std::uint64_t{rpfd::arrays_of(index.manifest().codec_options.recursion)} * index.block_size() *
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
-  bytes_ = postings.size_bytes() + block_last.size_bytes() + block_offset.size_bytes() + impacts.size_bytes() +
-           constants.size_bytes() + static_scores.size_bytes();
-  check_free_memory(index, bytes_, properties);
 
-  progress.start("copy to the GPU", bytes_, "bytes");
-  Uploader uploader(progress);
-  device.postings = uploader.upload(postings, over_read_words);
-  device.block_last = uploader.upload(block_last);
-  device.block_offset = uploader.upload(block_offset);
-  device.impacts = uploader.upload(impacts, over_read_words);
-  device.constants = uploader.upload(constants);
-  device.static_scores = uploader.upload(static_scores);
-  device.range_static_score = uploader.upload(std::span<const float>(range_static_score));
-  device.range_upper_bounds = uploader.upload(std::span<const float>(range_upper_bounds));
+  constexpr std::uint64_t row_bytes = 10;  // with the block's maximum
+  IndexSizes sizes;
+  sizes.tables = constants.size_bytes() + static_scores.size_bytes() +
+                 (range_static_score.size() + range_upper_bounds.size()) * sizeof(float) + rounding_bytes;
+  sizes.rows = block_last.size() * row_bytes;
+  sizes.lists = postings.size_bytes() + impacts.size_bytes();
+  const std::uint64_t limit = limit_of(index, memory, properties);
+  division_ = divide_memory(limit, sizes, memory.list_share, index.name());
+  account_->set_limit(limit - batches_in_flight * division_.per_batch);
+  if (!division_.whole_index) postings = impacts = {};
+  if (!division_.resident_rows) block_last = block_offset = {};
+
+  progress.start("copy to the GPU",
+                 sizes.tables + (block_last.size() * 8) + postings.size_bytes() + impacts.size_bytes(), "bytes");
+  Uploader uploader(*account_, progress);
+  device.postings = uploader.upload(MemoryUse::lists, postings, postings.empty() ? 0 : over_read_words);
+  device.block_last = uploader.upload(MemoryUse::rows, block_last);
+  device.block_offset = uploader.upload(MemoryUse::rows, block_offset);
+  device.impacts = uploader.upload(MemoryUse::lists, impacts, impacts.empty() ? 0 : over_read_words);
+  device.constants = uploader.upload(MemoryUse::tables, constants);
+  device.static_scores = uploader.upload(MemoryUse::tables, static_scores);
+  device.range_static_score = uploader.upload(MemoryUse::tables, std::span<const float>(range_static_score));
+  device.range_upper_bounds = uploader.upload(MemoryUse::tables, std::span<const float>(range_upper_bounds));
   uploader.wait();
   progress.finish();
-  free_bytes_ = free_bytes_now();
 
   IndexView& view = device.view;
   view.postings = device.postings.data();
@@ -156,20 +180,16 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
 
 void DeviceIndex::upload_block_maxima(Progress& progress) {
   Device& device = *device_;
+  if (!division_.resident_rows) return;  // they travel with the other rows
   const auto block_max = index_.container().array<std::uint16_t>("block_max");
   if (device.block_max.size() > 0 || block_max.empty()) return;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
-  cudaDeviceProp properties{};
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu_)));
-  check_free_memory(index_, block_max.size_bytes(), properties);
   progress.start("copy block maxima to the GPU", block_max.size_bytes(), "bytes");
-  Uploader uploader(progress);
-  device.block_max = uploader.upload(block_max);
+  Uploader uploader(*account_, progress);
+  device.block_max = uploader.upload(MemoryUse::rows, block_max);
   uploader.wait();
   progress.finish();
   device.view.block_max = device.block_max.data();
-  bytes_ += block_max.size_bytes();
-  free_bytes_ = free_bytes_now();
 }
 
 }  // namespace quern::gpu

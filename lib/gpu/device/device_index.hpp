@@ -3,20 +3,27 @@
 #include <memory>
 
 #include "quern/core/resources.hpp"
+#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// An index in a GPU's memory. Declared without CUDA: in a build without CUDA, constructors throw CudaError.
 namespace quern::gpu {
 
+/// Batches that a GPU works on at a time: one is made and copied while the other runs.
+inline constexpr unsigned batches_in_flight = 2;
+
+/// What kernels need of an index: numbers per document and, as far as memory goes, block rows and lists. Where memory
+/// is too small for all lists, ListStore brings those that batches need.
 class DeviceIndex {
  public:
   struct Device;  ///< device memory and views; for CUDA sources only
 
   /// Copies what decoding needs to the GPU with this number: postings and block rows, as they are in the file. Throws
-  /// CudaError if the GPU has too little free memory.
-  DeviceIndex(const IndexReader& index, unsigned gpu, Progress& progress);
+  /// GpuOutOfMemory if the GPU has too little free memory, CudaError if it can't be used.
+  DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress);
   /// Also copies what scores need: impacts or a constant per document, and static scores.
-  DeviceIndex(const QueryEngine& engine, unsigned gpu, Progress& progress);
+  DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress);
   DeviceIndex(DeviceIndex&&) noexcept;
   ~DeviceIndex();
 
@@ -25,18 +32,22 @@ class DeviceIndex {
 
   const IndexReader& index() const { return index_; }
   unsigned gpu() const { return gpu_; }
-  /// GPU memory that the index takes, in bytes.
-  std::uint64_t bytes() const { return bytes_; }
-  /// Free GPU memory after the last copy, in bytes.
-  std::uint64_t free_bytes() const { return free_bytes_; }
+  /// How the memory is divided.
+  const MemoryDivision& division() const { return division_; }
+  /// What may be taken for a batch and the strategy's work on it, of each of batches_in_flight.
+  std::uint64_t bytes_per_batch() const { return division_.per_batch; }
+  /// Counts what stays in GPU memory.
+  MemoryAccount& account() const { return *account_; }
   const Device& device() const { return *device_; }
 
  private:
-  DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu, Progress& progress);
+  DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu, const GpuMemoryOptions& memory,
+              Progress& progress);
 
   const IndexReader& index_;
   unsigned gpu_;
-  std::uint64_t bytes_ = 0, free_bytes_ = 0;
+  MemoryDivision division_;
+  std::unique_ptr<MemoryAccount> account_ = std::make_unique<MemoryAccount>();
   std::unique_ptr<Device> device_;
 };
 

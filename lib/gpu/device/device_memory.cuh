@@ -10,17 +10,21 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
+#include "quern/gpu/device/memory_account.hpp"
 
 /// Errors of CUDA calls, owners of the CUDA runtime's resources, and copies. For CUDA sources only; kernels take plain
 /// pointers.
 namespace quern {
 
-/// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success.
+/// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success; GpuOutOfMemory if that is the
+/// reason.
 inline void check_cuda(cudaError_t status, const char* call, const char* file, int line) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // clears the error, which the next call would report again
-  throw CudaError(std::string(call) + " failed at " + file + ":" + std::to_string(line) + ": " +
-                  cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+  const std::string text = std::string(call) + " failed at " + file + ":" + std::to_string(line) + ": " +
+                           cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+  if (status == cudaErrorMemoryAllocation) throw GpuOutOfMemory(text);
+  throw CudaError(text);
 }
 
 }  // namespace quern
@@ -29,34 +33,65 @@ inline void check_cuda(cudaError_t status, const char* call, const char* file, i
 
 namespace quern::gpu {
 
-/// Owns uninitialised memory for `size` elements, which `Allocation` allocates and frees. Throws CudaError if there is
-/// too little.
+/// Owns uninitialised memory for `size` elements, which `Allocation` allocates and frees, and an account counts. Throws
+/// GpuOutOfMemory if there is too little.
 template <class T, class Allocation>
 class OwnedArray {
  public:
   OwnedArray() = default;
-  explicit OwnedArray(std::size_t size)
-      : data_(size > 0 ? static_cast<T*>(Allocation::allocate(size * sizeof(T))) : nullptr), size_(size) {}
-  OwnedArray(OwnedArray&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  explicit OwnedArray(std::size_t size) { allocate(size); }
+  /// Empty. `account` counts what it reserves, and must outlive it.
+  OwnedArray(MemoryAccount& account, MemoryUse use) : account_(&account), use_(use) {}
+  OwnedArray(MemoryAccount& account, MemoryUse use, std::size_t size) : OwnedArray(account, use) { allocate(size); }
+  OwnedArray(OwnedArray&& other) noexcept { *this = std::move(other); }
   OwnedArray& operator=(OwnedArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(account_, other.account_);
+    std::swap(use_, other.use_);
     return *this;
   }
-  ~OwnedArray() { Allocation::free(data_); }
+  ~OwnedArray() { release(); }
 
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
-  /// Grows to at least `size` elements, and by a quarter more; growing loses the contents.
+  /// Grows to at least `size` elements, and by a quarter more where there is memory; growing loses the contents.
   void reserve(std::size_t size) {
-    if (size > size_) *this = OwnedArray(), *this = OwnedArray(size + size / 4);
+    if (size <= size_) return;
+    release();
+    try {
+      allocate(size + size / 4);
+    } catch (const GpuOutOfMemory&) {
+      allocate(size);
+    }
+  }
+  /// Frees the memory.
+  void release() noexcept {
+    if (data_ == nullptr) return;
+    Allocation::free(data_);
+    if (account_ != nullptr) account_->give_back(use_, size_bytes());
+    data_ = nullptr;
+    size_ = 0;
   }
 
  private:
+  void allocate(std::size_t size) {
+    if (size == 0) return;
+    if (account_ != nullptr) account_->take(use_, size * sizeof(T));
+    try {
+      data_ = static_cast<T*>(Allocation::allocate(size * sizeof(T)));
+    } catch (...) {
+      if (account_ != nullptr) account_->give_back(use_, size * sizeof(T));
+      throw;
+    }
+    size_ = size;
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
+  MemoryAccount* account_ = nullptr;
+  MemoryUse use_ = MemoryUse::working;
 };
 
 struct DeviceAllocation {

@@ -56,16 +56,27 @@ RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num
 /// of all waves of a round are taken together.
 class DingRun final : public StrategyRun {
  public:
-  explicit DingRun(const DeviceIndex& index)
+  DingRun(const DeviceIndex& index, MemoryAccount& account)
       : coding_(index.device().coding),
         quantized_(index.device().quantized),
-        max_bytes_(index.free_bytes() / 8),
-        node_blocks_(resident_blocks(make_nodes, plain_threads, 0)) {
+        max_bytes_(account.left() / 2),
+        node_blocks_(resident_blocks(make_nodes, plain_threads, 0)),
+        queries_(account, MemoryUse::working),
+        leaves_(account, MemoryUse::working),
+        nodes_(account, MemoryUse::working),
+        tops_(account, MemoryUse::working),
+        docids_(account, MemoryUse::working) {
     const std::uint64_t one_query = padded(index.device().view.num_documents) * sizeof(std::int32_t);
     if (one_query > max_bytes_)
-      throw CudaError("strategy ding needs " + size_text(one_query) +
-                      " of GPU memory per query for scores, but may use only " + size_text(max_bytes_) +
-                      " here; use another strategy");
+      throw GpuOutOfMemory("strategy ding needs " + size_text(one_query) +
+                           " of GPU memory per query for scores, but may use only " + size_text(max_bytes_) +
+                           " here; use another strategy");
+  }
+
+  void free_memory() override {
+    for (DeviceArray<std::int32_t>* array : {&leaves_, &nodes_, &tops_}) array->release();
+    queries_.release();
+    docids_.release();
   }
 
   void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
@@ -147,8 +158,8 @@ class DingRun final : public StrategyRun {
 
 }  // namespace
 
-std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, const StrategyOptions&) {
-  return std::make_unique<DingRun>(index);
+std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions&) {
+  return std::make_unique<DingRun>(index, account);
 }
 
 }  // namespace quern::gpu

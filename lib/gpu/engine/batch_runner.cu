@@ -5,20 +5,28 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
+#include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
 
 struct BatchRunner::State {
-  explicit State(const DeviceIndex& device_index)
-      : index(device_index), scratch(device_index.device().scratch_words), index_view(device_index.device().view) {
+  State(const DeviceIndex& device_index, const ListStore* list_store)
+      : index(device_index),
+        store(list_store),
+        account(device_index.bytes_per_batch()),
+        scratch(account, MemoryUse::working, device_index.device().scratch_words),
+        index_view(device_index.device().view) {
     index_view.scratch = scratch.data();
+    if (store) store->device().set(index_view);
   }
 
   const DeviceIndex& index;
+  const ListStore* store;
+  MemoryAccount account;  ///< of all that follows
   Stream stream;
   Event started, uploaded, kernels_started, kernels_ended, ended;
   PinnedArray<std::uint8_t> host_in, host_out;
-  DeviceArray<std::uint8_t> in, out;
+  DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
   IndexView index_view;
   BatchView view;
@@ -32,14 +40,16 @@ struct BatchRunner::State {
   void download();
 };
 
-BatchRunner::BatchRunner(const DeviceIndex& index, const Strategy& strategy, const StrategyOptions& options) {
+BatchRunner::BatchRunner(const DeviceIndex& index, const ListStore* store, const Strategy& strategy,
+                         const StrategyOptions& options) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
-  state_ = std::make_unique<State>(index);
-  state_->strategy = strategy.make(index, options);
+  state_ = std::make_unique<State>(index, store);
+  state_->strategy = strategy.make(index, state_->account, options);
 }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
+const MemoryTable& BatchRunner::memory() const { return state_->account.most(); }
 BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
 
 void BatchRunner::State::reserve_results(std::size_t queries) {
@@ -119,6 +129,7 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   const StrategyRun::OwnArrays own = state.upload(batch, work);
   state.strategy->prepare(own, batch, work, state.stream);
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
+  if (state.store) state.store->device().make_wait(state.stream);
   state.kernels_started.record(state.stream);
   state.strategy->run(state.index_view, state.view, batch, work, state.stream);
   state.download();
@@ -129,6 +140,15 @@ void BatchRunner::abandon() noexcept {
   cudaStreamSynchronize(state_->stream);
   cudaGetLastError();  // clears the error, which the next call would report again
 }
+
+void BatchRunner::free_memory() {
+  State& state = *state_;
+  state.in.release();
+  state.out.release();
+  state.strategy->free_memory();
+}
+
+void BatchRunner::wait_for_kernels() { state_->kernels_ended.wait(); }
 
 void BatchRunner::wait() {
   State& state = *state_;

@@ -7,6 +7,7 @@
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/store/list_store.hpp"
 
 /// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
@@ -25,21 +26,29 @@ struct BatchAnswer {
 /// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode.
 class BatchRunner {
  public:
-  /// Throws CudaError if the strategy's working memory doesn't fit.
-  explicit BatchRunner(const DeviceIndex& index, const Strategy& strategy = all_strategies().front(),
-                       const StrategyOptions& options = {});
+  /// `store`: of the lists, null if the index has them all. Both must outlive the runner. Throws GpuOutOfMemory if the
+  /// strategy's working memory doesn't fit.
+  BatchRunner(const DeviceIndex& index, const ListStore* store, const Strategy& strategy = all_strategies().front(),
+              const StrategyOptions& options = {});
   BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given, since two batches that share the
-  /// GPU would both finish later.
+  /// GPU would both finish later, and for the lists that the store copies for it. Throws GpuOutOfMemory if the batch
+  /// needs more than DeviceIndex::bytes_per_batch(); the runner must then be abandoned, and can run a smaller one.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
+  /// Waits until the batch's kernels have ended: then it reads no lists any more.
+  void wait_for_kernels();
   /// Waits until the batch has finished.
   void wait();
   /// The answer to the query at this place in the batch, after wait(). Thread-safe.
   BatchAnswer answer(std::uint32_t place) const;
   /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
   void abandon() noexcept;
+  /// Frees what batches have reserved, except for what the strategy allocated once. No batch may be running.
+  void free_memory();
+  /// The most GPU memory that batches took, by its use.
+  const MemoryTable& memory() const;
   /// Times of the last batch, after wait().
   const BatchTimes& times() const;
   /// Counts of the last batch.

@@ -52,7 +52,8 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
       analyzers_([&engine] { return engine.make_analyzer(); }),
       shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
               [&](unsigned gpu, Progress& all) {
-                return std::make_unique<RankingShare>(engine, gpu, *options.strategy, options.strategy_options, all);
+                return std::make_unique<RankingShare>(engine, gpu, options.memory, *options.strategy,
+                                                      options.strategy_options, all);
               }),
       used_(shares_.size()) {
 } catch (...) {
@@ -147,7 +148,8 @@ std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const gpu::BatchWor
   std::vector<GpuQuery*> again;
   shares_.for_each([&](RankingShare& share) { share.set_work(work); });
   const auto collect = [&](RankingShare& share) {
-    const RankingOutcome outcome = share.take_outcome();
+    RankingOutcome outcome = share.take_outcome();
+    outcome.statistics.memory = share.memory();
     statistics += outcome.statistics;
     again.insert(again.end(), outcome.again.begin(), outcome.again.end());
   };

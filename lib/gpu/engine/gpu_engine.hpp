@@ -18,17 +18,20 @@ struct GpuOptions {
   unsigned gpus = 1;                  ///< GPUs from number `gpu` on; 0: all
   const gpu::Strategy* strategy = &gpu::all_strategies().front();
   gpu::StrategyOptions strategy_options = {};
+  gpu::GpuMemoryOptions memory = {};  ///< of each GPU
 };
 
 /// Throws InvalidArgument if a number is out of its range.
 void check_gpu_options(const GpuOptions& options);
 
 /// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU has the whole
-/// index and a host thread that takes batches from a common queue. A GPU that fails is not used again, and the others
-/// answer its queries; if it was the last one, search() throws its error. Not thread-safe.
+/// index, or what its memory holds of it, and a host thread that takes batches from a common queue. A GPU that fails is
+/// not used again, and the others answer its queries; if it was the last one, search() throws its error. Not
+/// thread-safe.
 class GpuEngine {
  public:
-  /// Copies the index to all GPUs at the same time. Throws CudaError if there is no GPU or one has too little memory;
+  /// Copies the index to all GPUs at the same time. Throws CudaError if there is no GPU; GpuOutOfMemory if one has too
+  /// little memory even for one batch;
   /// InvalidArgument if there are fewer GPUs than asked for, if an option is out of its range, or if GPUs can't decode
   /// the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
@@ -47,7 +50,7 @@ class GpuEngine {
   void use_gpus(std::size_t gpus) { used_ = gpus; }
   /// GPUs that have not failed.
   std::size_t gpus() const { return shares_.size(); }
-  /// GPU memory that the index takes, on each GPU.
+  /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
   std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
 
  private:

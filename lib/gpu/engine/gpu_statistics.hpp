@@ -1,17 +1,15 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "quern/gpu/device/add_members.hpp"
+#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/store/list_cache_counts.hpp"
+
 namespace quern {
 namespace gpu {
-
-/// Adds the given members of `from` to those of `to`, and returns `to`.
-template <class T, class... Members>
-T& add_members(T& to, const T& from, Members T::*... members) {
-  ((to.*members += from.*members), ...);
-  return to;
-}
 
 /// Where a batch's time went, in microseconds of the GPU's clock.
 struct BatchTimes {
@@ -52,13 +50,17 @@ struct GpuStatistics {
   double prepare_us = 0;                 ///< CPU time to find terms and lists and to make batches
   gpu::BatchTimes device;                ///< of all batches
   gpu::BatchCounts counts;               ///< of all batches
+  gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
+  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside the kernels of other batches
+  gpu::MemoryTable memory{};             ///< the most memory of one GPU that was taken, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
   GpuStatistics& operator+=(const GpuStatistics& other) {
     using T = GpuStatistics;
     failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
+    for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
     return gpu::add_members(*this, other, &T::queries, &T::batches, &T::on_cpu, &T::run_again, &T::prepare_us,
-                            &T::device, &T::counts);
+                            &T::device, &T::counts, &T::lists, &T::copy_lists_us);
   }
 };
 

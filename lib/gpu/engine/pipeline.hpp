@@ -17,6 +17,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/gpu/device/device_index.hpp"
 
 /// A pipeline of batches on several GPUs, for any kind of work: a queue that all GPUs take from, a share for each GPU
 /// with two batches in flight, and fail-over of a lost GPU's work to the others. Host code.
@@ -107,7 +108,7 @@ class GpuShare {
   }
 
  protected:
-  static constexpr unsigned num_flights = 2;
+  static constexpr unsigned num_flights = batches_in_flight;
 
   /// Starts a batch with the first of these items, at least one, and returns how many it has. `flight` is free.
   virtual std::size_t launch(unsigned flight, std::span<Item* const> items) = 0;

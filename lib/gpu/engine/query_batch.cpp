@@ -63,6 +63,7 @@ void QueryBatch::add_list(const PostingList& list) {
     new_raw_.emplace_back(&list, static_cast<std::uint32_t>(lists.size()));
   } else {
     view = coded_view(engine_.index(), list);
+    coded.emplace_back(static_cast<std::uint32_t>(lists.size()), &list);
   }
   view.first_block = blocks;
   blocks += view.raw ? 1 : view.rows;

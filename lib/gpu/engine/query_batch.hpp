@@ -133,6 +133,8 @@ class QueryBatch {
   float max_static_score() const { return max_static_score_; }
 
   std::vector<ListView> lists;
+  std::vector<std::pair<std::uint32_t, const PostingList*>>
+      coded;  ///< lists in blocks: numbers in `lists`, and what they are
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
   std::vector<std::uint32_t> raw_docids, raw_values;  ///< postings of raw lists: docIDs; frequencies or impacts

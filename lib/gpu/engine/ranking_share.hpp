@@ -1,6 +1,8 @@
 #pragma once
+#include <optional>
 #include <vector>
 
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
@@ -39,15 +41,20 @@ struct RankingOutcome {
   std::vector<GpuQuery*> again;  ///< queries with more candidates than a GPU stores, which must run again
 };
 
-/// One GPU's share of ranked queries: the index in its memory, and two runners that alternate.
+/// One GPU's share of ranked queries: the index in its memory, or those lists of it that batches need, and two runners
+/// that alternate. A batch that needs more memory than there is becomes smaller; a query that alone needs too much goes
+/// to the CPU.
 class RankingShare final : public gpu::GpuShare<GpuQuery> {
  public:
-  /// Throws as DeviceIndex does.
-  RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::Strategy& strategy,
-               const gpu::StrategyOptions& options, Progress& progress);
+  /// Throws as DeviceIndex and ListStore do.
+  RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
+               const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
 
   unsigned gpu() const override { return index_.gpu(); }
-  std::uint64_t device_bytes() const { return index_.bytes(); }
+  /// GPU memory that stays taken: tables, rows, and lists or the room for them.
+  std::uint64_t device_bytes() const { return index_.account().taken(); }
+  /// The most GPU memory that was taken, by its use.
+  gpu::MemoryTable memory() const;
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
   /// be set.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
@@ -57,16 +64,36 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   RankingOutcome take_outcome() { return std::exchange(outcome_, {}); }
 
  private:
+  /// A batch in flight, or none: its only query went to the CPU.
+  struct Flight {
+    gpu::BatchRunner runner;
+    bool has_batch = false;
+  };
+
   std::size_t launch(unsigned flight, std::span<GpuQuery* const> queries) override;
   void land(unsigned flight, std::span<GpuQuery* const> queries) override;
   void abandon() noexcept override;
 
+  /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
+  std::size_t start_batch(unsigned flight, std::span<GpuQuery* const> queries);
+  /// Of the lists of a batch that is being made.
+  struct ListSums {
+    std::size_t lists = 0;  ///< that are counted
+    std::uint64_t words = 0, rows = 0;
+  };
+  /// Whether the batch so far leaves room for more. Brings `sums` up to date.
+  bool has_room(const gpu::QueryBatch& batch, ListSums& sums) const;
+  /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
+  void bring_lists(unsigned flight, gpu::QueryBatch& batch);
+
   const QueryEngine& engine_;
   gpu::DeviceIndex index_;
+  std::optional<gpu::ListStore> store_;  ///< none: the whole index is on the GPU
   const gpu::Strategy* strategy_ = nullptr;
   gpu::BatchWork work_;
   RankingOutcome outcome_;
-  std::vector<gpu::BatchRunner> runners_;          ///< one per flight
+  std::vector<Flight> flights_;
+  std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
   const gpu::BatchRunner* last_runner_ = nullptr;  ///< the one that started last
 };
 

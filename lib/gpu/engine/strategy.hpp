@@ -11,6 +11,7 @@
 namespace quern::gpu {
 
 class DeviceIndex;
+class MemoryAccount;
 class QueryBatch;
 class StrategyRun;  ///< only in CUDA sources: engine/strategy_run.cuh
 
@@ -32,8 +33,9 @@ struct Strategy {
   std::string_view description;
   /// Approximate GPU memory of a batch, without what make() allocates once.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
-  /// Makes a runner of the strategy. Throws CudaError if its working memory doesn't fit.
-  std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, const StrategyOptions& options) = nullptr;
+  /// Makes a runner of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
+  std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
+                                       const StrategyOptions& options) = nullptr;
   /// Whether it reads the index's block maxima.
   bool reads_block_maxima = false;
 };
@@ -48,10 +50,13 @@ const Strategy& strategy_named(std::string_view name);
 std::string strategies_help();
 
 /// Many queries together, one range of docIDs after another.
-std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, const StrategyOptions& options);
+std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, MemoryAccount& account,
+                                        const StrategyOptions& options);
 /// One term after another, with an accumulator per document for unions (Ding et al. 2009).
-std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, const StrategyOptions& options);
+std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, MemoryAccount& account,
+                                       const StrategyOptions& options);
 /// A thread block per query, a range of docIDs per thread (Huang et al. 2017).
-std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, const StrategyOptions& options);
+std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, MemoryAccount& account,
+                                            const StrategyOptions& options);
 
 }  // namespace quern::gpu

@@ -37,6 +37,8 @@ class StrategyRun {
   /// on the device.
   virtual void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
                    const Stream& stream) = 0;
+  /// Frees what batches have reserved. None is running.
+  virtual void free_memory() {}
   /// Sets the times of the kernels' steps; the kernels ran between these two events.
   virtual void add_times(const Event& started, const Event& ended, BatchTimes& times) const {
     times.unite_us = ended.us_since(started);

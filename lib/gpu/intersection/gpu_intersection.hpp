@@ -29,7 +29,7 @@ class GpuIntersection {
 
   /// GPUs that have not failed.
   std::size_t gpus() const { return shares_.size(); }
-  /// GPU memory that the index takes, on each GPU.
+  /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
   std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
 
  private:

@@ -24,6 +24,7 @@ void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes) {
   unpack.clear();
   known_.clear();
   uses_.clear();
+  unpack_numbers_.clear();
   added_.clear();
   coded_queries = coded_parts = parts = unpack_blocks = 0;
   unpack_entries = unpack_begin = unpack_end = postings = 0;
@@ -49,6 +50,7 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
     added.unpacked.format = ListFormat::documents;
   } else {
     added.coded = coded_view(index_, list);
+    use.list = &list;
     if (unpacking_ == Unpacking::none) return place->second;
     use.state = &unpacked_.state_of(list.number);
     added.unpacked = use.state->place;
@@ -57,11 +59,13 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
 }
 
 bool IntersectBatch::unpack_list(std::uint32_t number) {
-  const ListUse& use = uses_[number];
+  ListUse& use = uses_[number];
   const std::uint64_t begin = unpacked_.end();
   if (!unpacked_.add(lists[number].coded.df, unpacking_, *use.state)) return false;
   if (unpack.empty()) unpack_begin = begin;
   unpack_end = unpacked_.end();
+  use.is_unpacked_here = true;
+  unpack_numbers_.push_back(number);
   UnpackTask& task = unpack.emplace_back();
   task.list = lists[number].coded;
   task.list.first_block = unpack_blocks;
@@ -99,6 +103,22 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
   result_words_ += shortest + bit_words(0);  // bits are rounded up
   added_.push_back(query);
   return true;
+}
+
+std::vector<WantedList> IntersectBatch::coded_lists() {
+  std::vector<WantedList> wanted;
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    if (uses_[i].list != nullptr && (lists[i].unpacked.format == ListFormat::coded || uses_[i].is_unpacked_here))
+      wanted.push_back({uses_[i].list, &lists[i].coded});
+  return wanted;
+}
+
+void IntersectBatch::place_unpacked() {
+  for (std::size_t i = 0; i < unpack.size(); ++i) {
+    const std::uint32_t first_block = unpack[i].list.first_block;
+    unpack[i].list = lists[unpack_numbers_[i]].coded;
+    unpack[i].list.first_block = first_block;
+  }
 }
 
 void IntersectBatch::unpack_frequent() {

@@ -6,6 +6,7 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/intersection/unpacked_lists.hpp"
+#include "quern/gpu/store/list_cache.hpp"
 
 /// A batch of intersections, as kernels take it.
 namespace quern::gpu {
@@ -57,6 +58,11 @@ class IntersectBatch {
   bool add(std::span<const PostingList> query_lists);
   /// Decides which lists are unpacked, cuts queries into parts, and gives each part its space for results.
   void finish();
+  /// After finish(): the lists that the batch reads in blocks, and their views. Those of lists that it unpacks are set
+  /// by place_unpacked().
+  std::vector<WantedList> coded_lists();
+  /// Gives the lists to be unpacked the places of coded_lists().
+  void place_unpacked();
 
   std::size_t size() const { return added_.size(); }
   /// Upper bound of the documents that the added queries find.
@@ -82,6 +88,8 @@ class IntersectBatch {
   struct ListUse {
     ListState* state = nullptr;  ///< null if the list is never unpacked
     std::uint64_t postings = 0;  ///< upper bound of what block skipping would decode
+    const PostingList* list = nullptr;
+    bool is_unpacked_here = false;  ///< by this batch
   };
 
   /// The list's number in the batch, to which it is added if it is new.
@@ -97,7 +105,8 @@ class IntersectBatch {
   Unpacking unpacking_ = Unpacking::none;
   PartSizes sizes_;
   std::unordered_map<term_t, std::uint32_t> known_;
-  std::vector<ListUse> uses_;  ///< of `lists`
+  std::vector<ListUse> uses_;                  ///< of `lists`
+  std::vector<std::uint32_t> unpack_numbers_;  ///< of the lists of `unpack`
   std::vector<IntersectQuery> added_;
   std::uint64_t result_words_ = 0, next_word_ = 0, max_documents_ = 0;
 };

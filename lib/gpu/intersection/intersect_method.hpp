@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/intersection/merge_find.hpp"
 
 /// Methods of intersecting posting lists on a GPU, without scores: Quern's own, and methods of papers for comparison.
@@ -55,7 +56,8 @@ struct GpuIntersectionOptions {
   unsigned levels = 3;                          ///< of merge-find: levels of splitters, at most max_merge_find_levels
   std::optional<bool> bucketing;                ///< default: the method's own
   std::optional<gpu::ResultTransfer> transfer;  ///< default: the method's own
-  std::uint64_t unpacked_bytes = 0;             ///< limit of GPU memory for unpacked lists; 0: half of what is free
+  std::uint64_t unpacked_bytes = 0;             ///< limit of GPU memory for unpacked lists; 0: half of what batches get
+  gpu::GpuMemoryOptions memory = {};            ///< of each GPU
 };
 
 /// All methods, in the order in which help texts show them; the first is the default. The one place to add one.

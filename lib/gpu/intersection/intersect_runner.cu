@@ -4,38 +4,48 @@
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/intersection/intersect_kernels.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
+#include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
 
 struct UnpackedMemory::Device {
+  explicit Device(std::uint64_t max_bytes) : account(max_bytes) {}
+
+  MemoryAccount account;
   DeviceArray<std::uint32_t> words;
 };
 
-UnpackedMemory::UnpackedMemory(const DeviceIndex& index, std::uint64_t words) : device_(std::make_unique<Device>()) {
+UnpackedMemory::UnpackedMemory(const DeviceIndex& index, std::uint64_t words)
+    : device_(std::make_unique<Device>(index.bytes_per_batch())) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
-  device_->words = DeviceArray<std::uint32_t>(words);
+  device_->words = DeviceArray<std::uint32_t>(device_->account, MemoryUse::working, words);
 }
 UnpackedMemory::UnpackedMemory(UnpackedMemory&&) noexcept = default;
 UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
 UnpackedMemory::~UnpackedMemory() = default;
 
 struct IntersectRunner::State {
-  explicit State(const DeviceIndex& device_index)
+  State(const DeviceIndex& device_index, const ListStore* list_store, std::uint64_t max_bytes)
       : index(device_index),
-        scratch(device_index.device().scratch_words),
-        damaged(1),
+        store(list_store),
+        account(max_bytes),
+        scratch(account, MemoryUse::working, device_index.device().scratch_words),
+        damaged(account, MemoryUse::batch, 1),
         index_view(device_index.device().view) {
     index_view.scratch = scratch.data();
     index_view.damaged = damaged.data();
+    if (store) store->device().set(index_view);
   }
 
   const DeviceIndex& index;
+  const ListStore* store;
+  MemoryAccount account;  ///< of all that follows
   Stream stream;
   Event started, uploaded, kernels_started, unpacked, with_directories, intersected, kernels_ended, download, ended;
   PinnedArray<std::uint8_t> host_in, host_out;
   PinnedArray<std::uint32_t> host_documents;
-  DeviceArray<std::uint8_t> in, counters;
-  DeviceArray<std::uint32_t> results, documents;
+  DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, counters{account, MemoryUse::batch};
+  DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch, damaged;  ///< see IndexView
   IndexView index_view;
   IntersectView view;
@@ -55,13 +65,21 @@ struct IntersectRunner::State {
   std::vector<std::span<const docid_t>> take_by_query();
 };
 
-IntersectRunner::IntersectRunner(const DeviceIndex& index) {
+IntersectRunner::IntersectRunner(const DeviceIndex& index, const ListStore* store, std::uint64_t max_bytes) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
-  state_ = std::make_unique<State>(index);
+  state_ = std::make_unique<State>(index, store, max_bytes);
 }
 IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
+const MemoryTable& IntersectRunner::memory() const { return state_->account.most(); }
+void IntersectRunner::wait_for_kernels() { state_->kernels_ended.wait(); }
+
+void IntersectRunner::free_memory() {
+  State& state = *state_;
+  for (DeviceArray<std::uint8_t>* array : {&state.in, &state.counters}) array->release();
+  for (DeviceArray<std::uint32_t>* array : {&state.results, &state.documents}) array->release();
+}
 
 void IntersectRunner::State::upload(const IntersectBatch& batch) {
   Layout layout;
@@ -160,6 +178,7 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
   state.reserve_results(batch);
   state.view.unpacked = unpacked.device().words.data();
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
+  if (state.store) state.store->device().make_wait(state.stream);
   state.kernels_started.record(state.stream);
   state.unpack(batch);
   state.intersect();

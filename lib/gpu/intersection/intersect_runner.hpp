@@ -6,6 +6,7 @@
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/intersection/intersect_batch.hpp"
+#include "quern/gpu/store/list_store.hpp"
 
 /// Runs batches of intersections on a GPU. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
@@ -39,6 +40,7 @@ class UnpackedMemory {
  public:
   struct Device;  ///< only in CUDA sources
 
+  /// May take as much as a batch: DeviceIndex::bytes_per_batch().
   UnpackedMemory(const DeviceIndex& index, std::uint64_t words);
   UnpackedMemory(UnpackedMemory&&) noexcept;
   UnpackedMemory& operator=(UnpackedMemory&&) noexcept;
@@ -53,13 +55,20 @@ class UnpackedMemory {
 /// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode; unpacked lists must not be used after that.
 class IntersectRunner {
  public:
-  explicit IntersectRunner(const DeviceIndex& index);
+  /// `store`: of the lists, null if the index has them all. May take `max_bytes` of GPU memory.
+  IntersectRunner(const DeviceIndex& index, const ListStore* store, std::uint64_t max_bytes);
   IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given.
   void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
+  /// Waits until the batch's kernels have ended: then it reads no lists any more.
+  void wait_for_kernels();
+  /// Frees what batches have reserved. None may be running.
+  void free_memory();
+  /// The most GPU memory that batches took, by its use.
+  const MemoryTable& memory() const;
   /// Waits until the batch has finished. Returns its queries' documents, in the order of IntersectBatch::queries; they
   /// are valid until the next start().
   std::vector<std::span<const docid_t>> wait();

@@ -16,8 +16,10 @@ GpuIntersectionStatistics& GpuIntersectionStatistics::operator+=(const GpuInters
   using T = GpuIntersectionStatistics;
   longest_response_us = std::max(longest_response_us, other.longest_response_us);
   failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
+  for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
   return gpu::add_members(*this, other, &T::queries, &T::batches, &T::on_cpu, &T::postings, &T::unpacked_lists,
-                          &T::unpacked_postings, &T::unpacked_bytes, &T::prepare_us, &T::response_us, &T::device);
+                          &T::unpacked_postings, &T::unpacked_bytes, &T::prepare_us, &T::response_us, &T::device,
+                          &T::lists, &T::copy_lists_us);
 }
 
 void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries) {
@@ -35,18 +37,23 @@ void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries
 
 IntersectShare::IntersectShare(IntersectionContext& context, unsigned gpu, Progress& progress)
     : context_(context),
-      index_(context.index, gpu, progress),
+      index_(context.index, gpu, context.options.memory, progress),
       unpacked_memory_(index_, 0),
       unpacked_(context.index.num_documents(), 0),
       batch_(context.index, unpacked_, context.method->unpacking, {}) {
-  for (unsigned i = 0; i < num_flights; ++i) flights_.push_back({gpu::IntersectRunner(index_), {}, {}});
+  if (!index_.division().whole_index) store_.emplace(index_, context.options.memory, progress);
+  // Of what two batches may take, half is for unpacked lists.
+  for (unsigned i = 0; i < num_flights; ++i)
+    flights_.push_back(
+        {gpu::IntersectRunner(index_, store_ ? &*store_ : nullptr, index_.bytes_per_batch() / 2), {}, {}});
   prepare_method(false);
 }
 
 void IntersectShare::prepare_method(bool keep_unpacked) {
   if (context_.method->unpacking != gpu::Unpacking::none && unpacked_words_ == 0) {
     const std::uint64_t limit = context_.options.unpacked_bytes;
-    const std::uint64_t max_bytes = limit > 0 ? limit : index_.free_bytes() / 2;
+    const std::uint64_t all = index_.bytes_per_batch() / 512 * 512;
+    const std::uint64_t max_bytes = limit > 0 ? std::min(limit, all) : all;
     // Enough for the docIDs and directories of all lists.
     unpacked_words_ = std::min(max_bytes / 4, context_.index.manifest().postings / 4 * 6 + 4096);
     unpacked_memory_ = gpu::UnpackedMemory(index_, unpacked_words_);
@@ -56,10 +63,9 @@ void IntersectShare::prepare_method(bool keep_unpacked) {
 }
 
 std::uint64_t IntersectShare::max_words() const {
-  const std::uint64_t free_words = (index_.free_bytes() - 4 * unpacked_words_) / 4;
   // Each runner has space for results and as much for packed documents, and arrays grow by a quarter: 5/8 of the
   // memory.
-  const std::uint64_t words = std::min(free_words / 4 / num_flights, max_packed);
+  const std::uint64_t words = std::min(index_.bytes_per_batch() / 2 / 4 / 4, max_packed);
   return context_.transfer() == gpu::ResultTransfer::packed ? words : std::min(words, max_whole);
 }
 
@@ -71,10 +77,58 @@ void IntersectShare::begin_batch() {
   batch_.begin(context_.method->unpacking, sizes);
 }
 
+gpu::MemoryTable IntersectShare::memory() const {
+  gpu::MemoryTable all = index_.account().most();
+  for (const Flight& flight : flights_)
+    for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
+  all[static_cast<std::size_t>(gpu::MemoryUse::working)] += unpacked_words_ * sizeof(std::uint32_t);
+  return all;
+}
+
 std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery* const> queries) {
   Flight& flight = flights_[number];
   flight.started = WallClock::now();
   context_.find_lists(queries);
+  for (bool freed = false;;) {
+    queries = queries.first(std::min(queries.size(), most_queries_));
+    try {
+      const std::size_t count = start_batch(flight, number, queries);
+      // Perhaps more fit by now.
+      if (count == most_queries_) most_queries_ *= 2;
+      return count;
+    } catch (const GpuOutOfMemory&) {
+      flight.runner.abandon();
+      if (store_) store_->release(number);
+    }
+    flight.places.clear();
+    unpacked_.clear();  // what this batch was to unpack will not be there
+    // Arrays of earlier batches may be larger than this one needs.
+    flight.runner.free_memory();
+    if (freed && queries.size() == 1) break;
+    if (freed) most_queries_ = queries.size() / 2;
+    freed = true;
+  }
+  queries.front()->in_batch = false;
+  queries.front()->on_cpu = true;
+  return 1;
+}
+
+void IntersectShare::bring_lists(unsigned number) {
+  if (!store_) return;
+  const std::vector<gpu::WantedList> wanted = batch_.coded_lists();
+  if (!store_->acquire(number, wanted)) {
+    for (unsigned other = 0; other < num_flights; ++other) {
+      if (other == number || flights_[other].places.empty()) continue;
+      flights_[other].runner.wait_for_kernels();
+      store_->release(other);
+    }
+    if (!store_->acquire(number, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
+  }
+  batch_.place_unpacked();
+}
+
+std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries) {
+  const auto begun = WallClock::now();
   begin_batch();
   std::size_t count = 0;
   const std::uint64_t words = max_words();
@@ -87,14 +141,16 @@ std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery*
     ++count;
   }
   batch_.finish();
-  count_batch();
-  counted_.prepare_us += us_since(flight.started);
+  bring_lists(number);
   flight.places = batch_.places;
-  if (batch_.size() == 0) return count;
-  ++counted_.batches;
-  const gpu::IntersectWork work{context_.method->kernels, context_.options.levels, context_.transfer()};
-  flight.runner.start(batch_, work, unpacked_memory_, last_runner_ == &flight.runner ? nullptr : last_runner_);
-  last_runner_ = &flight.runner;
+  counted_.prepare_us += us_since(begun);
+  if (batch_.size() > 0) {
+    const gpu::IntersectWork work{context_.method->kernels, context_.options.levels, context_.transfer()};
+    flight.runner.start(batch_, work, unpacked_memory_, last_runner_ == &flight.runner ? nullptr : last_runner_);
+    last_runner_ = &flight.runner;
+    ++counted_.batches;
+  }
+  count_batch();
   return count;
 }
 
@@ -128,6 +184,11 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
   if (!flight.places.empty()) {
     answers = flight.runner.wait();
     counted_.device += flight.runner.times();
+    if (store_) {
+      store_->release(number);
+      counted_.lists += store_->take_counts();
+      counted_.copy_lists_us += store_->copy_us(number);
+    }
   }
   std::size_t next = 0;
   for (const IntersectionQuery* query : queries) {
@@ -151,7 +212,11 @@ void IntersectShare::answer_on_cpu(const IntersectionQuery& query) {
 }
 
 void IntersectShare::abandon() noexcept {
-  for (Flight& flight : flights_) flight.runner.abandon();
+  for (unsigned number = 0; number < flights_.size(); ++number) {
+    flights_[number].runner.abandon();
+    flights_[number].places.clear();
+    if (store_) store_->release(number);
+  }
   last_runner_ = nullptr;
   unpacked_.clear();
 }

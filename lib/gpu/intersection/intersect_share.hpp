@@ -2,12 +2,14 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 #include "quern/intersect/intersect.hpp"
@@ -25,6 +27,9 @@ struct GpuIntersectionStatistics {
   double response_us = 0;                ///< from texts to documents, summed over all batches
   double longest_response_us = 0;        ///< maximum of all batches
   gpu::IntersectTimes device;            ///< of all batches
+  gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
+  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside the kernels of other batches
+  gpu::MemoryTable memory{};             ///< the most memory of one GPU that was taken, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
   GpuIntersectionStatistics& operator+=(const GpuIntersectionStatistics& other);
@@ -65,17 +70,23 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   /// Receives a query's documents, a span that is valid until it returns.
   using Take = std::function<void(const IntersectionQuery& query, std::span<const docid_t> documents)>;
 
-  /// Copies the index to the GPU. Throws as DeviceIndex does.
+  /// Copies the index to the GPU, or what its memory holds. Throws as DeviceIndex and ListStore do.
   IntersectShare(IntersectionContext& context, unsigned gpu, Progress& progress);
 
   unsigned gpu() const override { return index_.gpu(); }
-  std::uint64_t device_bytes() const { return index_.bytes(); }
+  /// GPU memory that stays taken: rows, and lists or the room for them.
+  std::uint64_t device_bytes() const { return index_.account().taken(); }
+  /// The most GPU memory that was taken, by its use.
+  gpu::MemoryTable memory() const;
   /// Allocates memory for unpacked lists if the context's method needs it. Drops unpacked lists unless `keep_unpacked`.
   void prepare_method(bool keep_unpacked);
   /// Sets what receives the documents of later queries.
   void set_take(Take take) { take_ = std::move(take); }
   /// Returns what was done since the last call.
-  GpuIntersectionStatistics take_statistics() { return std::exchange(counted_, {}); }
+  GpuIntersectionStatistics take_statistics() {
+    counted_.memory = memory();
+    return std::exchange(counted_, {});
+  }
 
  private:
   /// Where a query goes.
@@ -97,6 +108,10 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   void land(unsigned number, std::span<IntersectionQuery* const> queries) override;
   void abandon() noexcept override;
 
+  /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
+  std::size_t start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries);
+  /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
+  void bring_lists(unsigned number);
   void begin_batch();
   Placement add(const IntersectionQuery& query, std::uint64_t max_words);
   /// Drops all unpacked lists and adds the query to the empty batch, or leaves it to the CPU if it still doesn't fit.
@@ -109,11 +124,13 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
 
   IntersectionContext& context_;
   gpu::DeviceIndex index_;
-  std::uint64_t unpacked_words_ = 0;  ///< of the memory for unpacked lists
+  std::optional<gpu::ListStore> store_;  ///< none: the whole index is on the GPU
+  std::uint64_t unpacked_words_ = 0;     ///< of the memory for unpacked lists
   gpu::UnpackedMemory unpacked_memory_;
   gpu::UnpackedLists unpacked_;
   gpu::IntersectBatch batch_;  ///< the batch that is being made
   std::vector<Flight> flights_;
+  std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
   const gpu::IntersectRunner* last_runner_ = nullptr;  ///< the one that started last
   Take take_;
   GpuIntersectionStatistics counted_;

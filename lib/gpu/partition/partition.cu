@@ -19,17 +19,20 @@ PartitionMethod method_of(const BatchWork& work) {
 /// each takes one query after another.
 class PartitionRun final : public StrategyRun {
  public:
-  PartitionRun(const DeviceIndex& index, const StrategyOptions& options)
+  PartitionRun(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions& options)
       : coding_(serial_coding(index.device().coding)),
         quantized_(index.device().quantized),
         threads_(options.partitions),
-        max_bytes_(index.free_bytes() / 4) {
+        max_bytes_(account.left() / 2),
+        buffer_(account, MemoryUse::working) {
     if (!are_partitions(threads_))
       throw InvalidArgument("strategy partition takes a multiple of 32 partitions, from 32 to 512");
     with_coding(coding_, [&]<Coding coding>() {
       resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, quantized_);
     });
   }
+
+  void free_memory() override { buffer_.release(); }
 
   void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
            const Stream& stream) override {
@@ -43,9 +46,9 @@ class PartitionRun final : public StrategyRun {
                         coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
     const std::uint64_t block_bytes = partition.layout.words * sizeof(std::uint32_t);
     if (block_bytes > max_bytes_)
-      throw CudaError("strategy partition needs " + size_text(block_bytes) + " of GPU memory for a query of " +
-                      std::to_string(max_terms) + " terms, but may use only " + size_text(max_bytes_) +
-                      " here; use fewer partitions or another strategy");
+      throw GpuOutOfMemory("strategy partition needs " + size_text(block_bytes) + " of GPU memory for a query of " +
+                           std::to_string(max_terms) + " terms, but may use only " + size_text(max_bytes_) +
+                           " here; use fewer partitions or another strategy");
     const auto blocks =
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), max_bytes_ / block_bytes}));
     buffer_.reserve(blocks * partition.layout.words);
@@ -65,8 +68,9 @@ class PartitionRun final : public StrategyRun {
 
 }  // namespace
 
-std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, const StrategyOptions& options) {
-  return std::make_unique<PartitionRun>(index, options);
+std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, MemoryAccount& account,
+                                            const StrategyOptions& options) {
+  return std::make_unique<PartitionRun>(index, account, options);
 }
 
 }  // namespace quern::gpu

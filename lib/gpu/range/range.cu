@@ -40,7 +40,12 @@ void intersect_ranges(const RangeView& batch, const Stream& stream) {
 /// exactly. A small batch of intersections reads the lists directly instead.
 class RangeRun final : public StrategyRun {
  public:
-  explicit RangeRun(const DeviceIndex& index) : device_(index.device()) {}
+  RangeRun(const DeviceIndex& index, MemoryAccount& account)
+      : device_(index.device()),
+        candidates_(account, MemoryUse::working),
+        entries_(account, MemoryUse::working),
+        starts_(account, MemoryUse::working),
+        range_max_(account, MemoryUse::working) {}
 
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override {
     decodes_ = decodes_lists(batch, work.intersect);
@@ -103,6 +108,13 @@ class RangeRun final : public StrategyRun {
     });
   }
 
+  void free_memory() override {
+    candidates_.release();
+    entries_.release();
+    starts_.release();
+    range_max_.release();
+  }
+
   void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
     times.decode_us = decodes_ ? decoded_.us_since(started) : 0;
     times.unite_us = united_.us_since(decodes_ ? decoded_ : started);
@@ -156,8 +168,8 @@ class RangeRun final : public StrategyRun {
 
 }  // namespace
 
-std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, const StrategyOptions&) {
-  return std::make_unique<RangeRun>(index);
+std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions&) {
+  return std::make_unique<RangeRun>(index, account);
 }
 
 }  // namespace quern::gpu

@@ -181,7 +181,9 @@ std::vector<DecodeFigures> measure_decoding(const IndexReader& index, const Deco
                                             Progress& progress) {
   check_decode_options(options);
   const QueryEngine engine(index, {});
-  const DeviceIndex device_index(engine, options.gpu, progress);
+  const DeviceIndex device_index(engine, options.gpu, {}, progress);
+  if (!device_index.division().whole_index)
+    throw GpuOutOfMemory(index.name() + ": the benchmark needs a GPU with memory for the whole index");
   std::vector<DecodeFigures> figures;
   progress.start("decode", options.groups.size() * options.repeats, "passes");
   for (const ListLengths& lengths : options.groups) {

@@ -64,7 +64,7 @@ class GpuBench {
         options_(options),
         progress_(progress),
         all_gpus_(list_gpus()),
-        engine_(engine, {options.gpu, options.batches.front(), max_gpus(options)}, progress),
+        engine_(engine, gpu_options(options), progress),
         gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
         energy_(gpus_),
         limits_(limits_of(gpus_.front(), options.gpu)) {}
@@ -103,6 +103,15 @@ class GpuBench {
   static unsigned max_gpus(const GpuBenchOptions& options) {
     const auto [least, most] = std::minmax_element(options.gpus.begin(), options.gpus.end());
     return static_cast<unsigned>(*least == 0 ? 0 : *most);
+  }
+
+  static GpuOptions gpu_options(const GpuBenchOptions& options) {
+    GpuOptions gpu;
+    gpu.gpu = options.gpu;
+    gpu.batch_queries = options.batches.front();
+    gpu.gpus = max_gpus(options);
+    gpu.memory = options.memory;
+    return gpu;
   }
 
   void compare(const GpuBenchFigures& figures, const Results& expected) {

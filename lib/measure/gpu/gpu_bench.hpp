@@ -17,7 +17,8 @@ struct GpuBenchOptions {
   std::vector<std::size_t> gpus{1};  ///< how many to measure with; 0: all
   std::vector<std::size_t> ks{10}, batches{4096};
   gpu::StrategyOptions strategy_options;
-  unsigned threads = 1;  ///< of the CPU
+  gpu::GpuMemoryOptions memory;  ///< of each GPU
+  unsigned threads = 1;          ///< of the CPU
   unsigned repeats = 3;
   bool cpu = true;  ///< measure the CPU too; results are compared in any case
 };

@@ -1,0 +1,29 @@
+#include "quern/gpu/device/memory_account.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+
+namespace quern::gpu {
+
+void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
+  const std::uint64_t more = rounded(bytes);
+  if (taken_ > limit_ || more > limit_ - taken_)
+    throw GpuOutOfMemory(fmt::format("{} more of GPU memory for {}: {} of {} are taken", size_text(more),
+                                     name_of_value(memory_uses, use), size_text(taken_), size_text(limit_)));
+  taken_ += more;
+  std::uint64_t& now = now_[static_cast<std::size_t>(use)];
+  now += more;
+  std::uint64_t& most = most_[static_cast<std::size_t>(use)];
+  most = std::max(most, now);
+}
+
+void MemoryAccount::give_back(MemoryUse use, std::uint64_t bytes) noexcept {
+  taken_ -= rounded(bytes);
+  now_[static_cast<std::size_t>(use)] -= rounded(bytes);
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,53 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "quern/core/named.hpp"
+
+/// What a GPU's memory is used for, and how much of it may be. Host code.
+namespace quern::gpu {
+
+enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, batch, working };
+
+inline constexpr std::array<NamedValue<MemoryUse>, 6> memory_uses = {{
+    {"tables", MemoryUse::tables, "numbers per document"},
+    {"rows", MemoryUse::rows, "block rows"},
+    {"lists", MemoryUse::lists, "coded lists and impacts"},
+    {"staging", MemoryUse::staging, "lists on their way to their place"},
+    {"batch", MemoryUse::batch, "queries and results"},
+    {"working", MemoryUse::working, "working memory of the strategy"},
+}};
+
+/// Bytes by what they are used for.
+using MemoryTable = std::array<std::uint64_t, memory_uses.size()>;
+
+/// Counts allocations and refuses those beyond a limit. Used by one thread at a time.
+class MemoryAccount {
+ public:
+  explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) : limit_(limit) {}
+  MemoryAccount(const MemoryAccount&) = delete;
+  MemoryAccount& operator=(const MemoryAccount&) = delete;
+
+  /// The bytes that an allocation of `bytes` takes.
+  static constexpr std::uint64_t rounded(std::uint64_t bytes) {
+    constexpr std::uint64_t granularity = 512;
+    return (bytes + granularity - 1) / granularity * granularity;
+  }
+
+  void set_limit(std::uint64_t limit) { limit_ = limit; }
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t taken() const { return taken_; }
+  std::uint64_t left() const { return limit_ - taken_; }
+  const MemoryTable& most() const { return most_; }
+
+  /// Counts an allocation. Throws GpuOutOfMemory if the limit does not allow it.
+  void take(MemoryUse use, std::uint64_t bytes);
+  void give_back(MemoryUse use, std::uint64_t bytes) noexcept;
+
+ private:
+  std::uint64_t limit_, taken_ = 0;
+  MemoryTable now_{}, most_{};  ///< by use
+};
+
+}  // namespace quern::gpu

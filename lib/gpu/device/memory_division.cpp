@@ -1,0 +1,60 @@
+#include "quern/gpu/device/memory_division.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// The least that is of use: for a batch, for the lists of a query, and for a piece of staging.
+constexpr std::uint64_t min_batch = 4 << 20, min_lists = 1 << 20, min_staging = 256 << 10, max_staging = 4 << 20;
+
+std::uint64_t least_of(const IndexSizes& sizes, std::uint64_t lists) {
+  return sizes.tables + staging_pieces * min_staging + lists + 2 * min_batch;
+}
+
+std::uint64_t share_of(std::uint64_t bytes, double share) {
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+}
+
+}  // namespace
+
+MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
+                             const std::string& name) {
+  MemoryDivision division;
+  const std::uint64_t all = sizes.tables + sizes.rows + sizes.lists;
+  if (list_share.value_or(1) >= 1 && all + 2 * min_batch <= limit && all <= limit / 5 * 4) {
+    division.per_batch = (limit - all) / 2;
+    return division;
+  }
+  division.whole_index = false;
+  const std::uint64_t lists = list_share ? share_of(sizes.lists, std::min(*list_share, 1.0)) : min_lists;
+  if (const std::uint64_t least = least_of(sizes, lists); least > limit)
+    throw GpuOutOfMemory(
+        fmt::format("{}: queries on a GPU need at least {} of its memory, {} of that for numbers per "
+                    "document, but may take {}; raise --gpu-memory, or ask for --device cpu",
+                    name, size_text(least), size_text(sizes.tables), size_text(limit)));
+  std::uint64_t left = limit - sizes.tables;
+  division.staging = std::clamp(left / 64, min_staging, max_staging);
+  left -= staging_pieces * division.staging;
+  division.resident_rows = sizes.rows <= left / 2;
+  if (division.resident_rows) left -= sizes.rows;
+  const std::uint64_t most = left - std::min(left, 2 * min_batch);
+  division.lists = std::min(list_share ? lists : std::min(left / 2, sizes.lists), most);
+  if (!division.resident_rows) {
+    // As many as the lists that fit have, and half as many again, since lists differ.
+    const double rows_per_byte =
+        1.5 * static_cast<double>(sizes.rows) / static_cast<double>(std::max<std::uint64_t>(sizes.lists, 1));
+    if (!list_share) division.lists = std::min(division.lists, share_of(most / 2, 1 / (1 + rows_per_byte)));
+    division.rows = std::min({share_of(division.lists, rows_per_byte), sizes.rows, most - division.lists});
+  }
+  left -= std::min(left, division.lists + division.rows);
+  division.per_batch = left / 2;
+  return division;
+}
+
+}  // namespace quern::gpu

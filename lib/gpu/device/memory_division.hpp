@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "quern/formats/plan_file.hpp"
+
+/// How a GPU's memory is divided among what the engine keeps there. Host code.
+namespace quern::gpu {
+
+/// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
+struct GpuMemoryOptions {
+  std::optional<std::uint64_t> bytes;  ///< of all that it allocates; default: what is free, less a margin
+  /// Of the coded lists with impacts, the share that may be in the memory; what else is needed comes on top.
+  std::optional<double> list_share;
+  const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
+  bool keeps_unused_lists = true;   ///< whether lists stay after a batch, as long as there is memory
+};
+
+/// Sizes in bytes, as an index would take them on a GPU.
+struct IndexSizes {
+  std::uint64_t tables = 0;  ///< numbers per document
+  std::uint64_t rows = 0;    ///< block rows
+  std::uint64_t lists = 0;   ///< coded words, and impacts if scores are quantized
+};
+
+struct MemoryDivision {
+  bool whole_index = true;      ///< all lists and rows are there from the start
+  bool resident_rows = true;    ///< all rows are
+  std::uint64_t lists = 0;      ///< of the arena for words and impacts, unless all lists are there
+  std::uint64_t rows = 0;       ///< of the arena for rows, unless all rows are there
+  std::uint64_t staging = 0;    ///< of each of staging_pieces
+  std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
+};
+
+/// Pieces in which lists travel.
+inline constexpr std::uint64_t staging_pieces = 4;
+
+/// Divides `limit` bytes. The whole index is there if that leaves a fifth; else rows are, if they take at most half of
+/// what the tables leave, and lists get half of what is left then, or `list_share` of all. Throws GpuOutOfMemory, with
+/// what would do, if too little is left for one batch. `name`: the index's, for messages.
+MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
+                             const std::string& name);
+
+}  // namespace quern::gpu

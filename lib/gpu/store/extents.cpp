@@ -1,0 +1,47 @@
+#include "quern/gpu/store/extents.hpp"
+
+#include <iterator>
+
+namespace quern::gpu {
+
+void Extents::add_free(std::uint64_t first, std::uint64_t count) {
+  if (count == 0) return;
+  by_place_.emplace(first, count);
+  by_size_.emplace(count, first);
+  free_ += count;
+}
+
+void Extents::remove_free(std::uint64_t first, std::uint64_t count) {
+  by_place_.erase(first);
+  by_size_.erase({count, first});
+  free_ -= count;
+}
+
+std::optional<std::uint64_t> Extents::take(std::uint64_t count) {
+  const auto found = by_size_.lower_bound({count, 0});
+  if (found == by_size_.end()) return std::nullopt;
+  const auto [size, first] = *found;
+  remove_free(first, size);
+  add_free(first + count, size - count);
+  return first;
+}
+
+void Extents::give_back(std::uint64_t first, std::uint64_t count) {
+  auto next = by_place_.lower_bound(first);
+  if (next != by_place_.begin()) {
+    const auto [place, size] = *std::prev(next);
+    if (place + size == first) {
+      remove_free(place, size);
+      first = place;
+      count += size;
+    }
+  }
+  if (next != by_place_.end() && first + count == next->first) {
+    const auto [place, size] = *next;
+    remove_free(place, size);
+    count += size;
+  }
+  add_free(first, count);
+}
+
+}  // namespace quern::gpu

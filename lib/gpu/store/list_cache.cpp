@@ -1,0 +1,206 @@
+#include "quern/gpu/store/list_cache.hpp"
+
+#include <algorithm>
+
+#include "quern/codec/impact_packing.hpp"
+
+namespace quern::gpu {
+
+ListCache::ListCache(const ListCacheOptions& options) : options_(options), words_(options.words), rows_(options.rows) {}
+
+std::uint64_t ListCache::words_of(const PostingList& list) const {
+  return list.words.size() + (options_.with_impacts ? list.impacts.size() : 0);
+}
+
+std::uint64_t ListCache::bytes_of(const PostingList& list) const {
+  constexpr std::uint64_t row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
+  return 4 * words_of(list) + (options_.rows > 0 ? row_bytes * list.block_last.size() : 0);
+}
+
+/// The whole list if it has no more blocks, or if its rows or impacts contradict each other.
+ListCache::Part ListCache::front_of(const PostingList& list, std::uint64_t blocks) const {
+  Part part{0, list.words.size(), words_of(list) - list.words.size()};
+  if (blocks >= list.block_last.size()) return part;
+  const std::uint64_t coded = list.block_offset[blocks];
+  const std::uint64_t impacts = part.impacts > 0 ? blocks * impact_words(options_.block_size, list.impact_width) : 0;
+  if (coded == 0 || coded > part.coded || impacts > part.impacts) return part;
+  return {0, coded, impacts};
+}
+
+ListCache::Part ListCache::rest_of(const PostingList& list, const Part& front) const {
+  return {0, list.words.size() - front.coded, words_of(list) - list.words.size() - front.impacts};
+}
+
+void ListCache::add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded,
+                           std::uint64_t first_impact, ListCopies& copies) const {
+  if (part.coded > 0) copies.words.push_back({list.words.subspan(first_coded, part.coded), part.first});
+  if (part.impacts > 0)
+    copies.words.push_back({list.impacts.subspan(first_impact, part.impacts), part.first + part.coded});
+}
+
+bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies) {
+  Part front = front_of(list, blocks);
+  const auto place = words_.take(front.size());
+  if (!place) return false;
+  std::uint64_t first_row = 0;
+  const std::uint64_t rows = rows_of(list);
+  if (rows > 0) {
+    const auto taken = rows_.take(rows);
+    if (!taken) {
+      words_.give_back(*place, front.size());
+      return false;
+    }
+    first_row = *taken;
+    copies.rows.push_back({&list, first_row});
+  }
+  front.first = *place;
+  Entry& entry = entries_[list.number];
+  entry.term = list.number;
+  entry.front = front;
+  entry.front_blocks = std::min<std::uint64_t>(blocks, list.block_last.size());
+  entry.first_row = first_row;
+  entry.rows = rows;
+  kept_words_ += front.size();
+  kept_rows_ += rows;
+  ++kept_lists_;
+  add_copies(list, front, 0, 0, copies);
+  return true;
+}
+
+bool ListCache::evict_one() {
+  if (unused_.empty()) return false;
+  Entry& entry = *unused_.front();
+  remove_from_unused(entry);
+  ++counts_.evicted_lists;
+  drop_rest(entry);
+  return true;
+}
+
+/// Gives back what is not kept for good, rows of a list without a front included. The entry is gone afterwards if that
+/// is all of it.
+void ListCache::drop_rest(Entry& entry) {
+  entry.complete = false;
+  if (entry.rest.size() > 0) words_.give_back(entry.rest.first, entry.rest.size());
+  entry.rest = {};
+  if (entry.front.size() > 0) return;
+  if (entry.rows > 0) rows_.give_back(entry.first_row, entry.rows);
+  entries_.erase(entry.term);
+}
+
+bool ListCache::take(Extents& arena, std::uint64_t count, std::uint64_t& first) {
+  if (count == 0) return true;
+  for (;;) {
+    if (const auto place = arena.take(count)) {
+      first = *place;
+      return true;
+    }
+    if (!evict_one()) return false;
+  }
+}
+
+bool ListCache::complete(Entry& entry, const PostingList& list, ListCopies& copies) {
+  Part rest = rest_of(list, entry.front);
+  if (!take(words_, rest.size(), rest.first)) return false;
+  if (entry.front.size() == 0) {
+    const std::uint64_t rows = rows_of(list);
+    if (!take(rows_, rows, entry.first_row)) {
+      if (rest.size() > 0) words_.give_back(rest.first, rest.size());
+      return false;
+    }
+    entry.rows = rows;
+    if (rows > 0) copies.rows.push_back({&list, entry.first_row});
+  }
+  entry.rest = rest;
+  entry.complete = true;
+  add_copies(list, rest, entry.front.coded, entry.front.impacts, copies);
+  return true;
+}
+
+void ListCache::remove_from_unused(Entry& entry) {
+  if (!entry.is_unused) return;
+  unused_.erase(entry.in_unused);
+  entry.is_unused = false;
+}
+
+void ListCache::use(Entry& entry) {
+  if (entry.users++ == 0) remove_from_unused(entry);
+}
+
+void ListCache::stop_using(Entry& entry) {
+  if (--entry.users > 0) return;
+  const bool has_rest = entry.rest.size() > 0;
+  if (!entry.complete || (has_rest && !options_.keeps_unused)) return drop_rest(entry);
+  if (!has_rest) return;  // all of it is kept
+  entry.in_unused = unused_.insert(unused_.end(), &entry);
+  entry.is_unused = true;
+}
+
+void ListCache::set_view(const Entry& entry, ListView& view) {
+  const Part& front = entry.front.size() > 0 ? entry.front : entry.rest;
+  view.first_word = front.first;
+  view.first_impact_word = front.first + front.coded;
+  view.front_words = static_cast<std::uint32_t>(front.coded);
+  if (entry.front.size() > 0 && entry.rest.size() > 0) {
+    view.front_blocks = static_cast<std::uint32_t>(entry.front_blocks);
+    view.tail_word = entry.rest.first;
+    view.tail_impact_word = entry.rest.first + entry.rest.coded;
+  }
+  if (entry.rows > 0) view.first_row = entry.first_row;
+}
+
+bool ListCache::acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies) {
+  if (acquired_.size() <= flight) acquired_.resize(flight + 1);
+  if (try_acquire(flight, lists, copies)) return true;
+  const bool is_used = std::any_of(acquired_.begin(), acquired_.end(), [](const auto& of) { return !of.empty(); });
+  if (is_used) return false;
+  // What is free may be in pieces between lists that the batch needs itself.
+  while (evict_one()) continue;
+  return try_acquire(flight, lists, copies);
+}
+
+bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies) {
+  std::vector<Entry*>& acquired = acquired_[flight];
+  const std::size_t first = acquired.size(), words_before = copies.words.size(), rows_before = copies.rows.size();
+  ListCacheCounts counted;
+  std::vector<Entry*> completed;
+  // What is there already is used before anything is evicted.
+  for (const WantedList& wanted : lists) {
+    Entry& entry = entries_[wanted.list->number];
+    entry.term = wanted.list->number;
+    use(entry);
+    acquired.push_back(&entry);
+  }
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const PostingList& list = *lists[i].list;
+    Entry& entry = *acquired[first + i];
+    ++counted.lists;
+    counted.bytes += bytes_of(list);
+    if (entry.complete) {
+      ++counted.resident_lists;
+    } else if (complete(entry, list, copies)) {
+      completed.push_back(&entry);
+      counted.copied_bytes += bytes_of(list) - 4 * entry.front.size();
+    } else {
+      // Their words will not come.
+      for (Entry* without_words : completed) without_words->complete = false;
+      copies.words.resize(words_before);
+      copies.rows.resize(rows_before);
+      release_from(acquired, first);
+      return false;
+    }
+    set_view(entry, *lists[i].view);
+  }
+  counts_ += counted;
+  return true;
+}
+
+void ListCache::release_from(std::vector<Entry*>& acquired, std::size_t first) {
+  for (std::size_t i = first; i < acquired.size(); ++i) stop_using(*acquired[i]);
+  acquired.resize(first);
+}
+
+void ListCache::release(unsigned flight) {
+  if (flight < acquired_.size()) release_from(acquired_[flight], 0);
+}
+
+}  // namespace quern::gpu

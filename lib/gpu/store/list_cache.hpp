@@ -1,0 +1,130 @@
+#pragma once
+#include <cstdint>
+#include <list>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "quern/core/types.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/store/extents.hpp"
+#include "quern/gpu/store/list_cache_counts.hpp"
+
+/// Which posting lists are in a GPU's memory if it is smaller than the index, and where. Host code, which copies
+/// nothing.
+namespace quern::gpu {
+
+/// A coded list that a batch reads, and its view in the batch, in which its place is to be set.
+struct WantedList {
+  const PostingList* list = nullptr;
+  ListView* view = nullptr;
+};
+
+/// Words that must be copied to a place in the arena of words.
+struct WordCopy {
+  std::span<const std::uint32_t> from;
+  std::uint64_t to = 0;
+};
+
+/// A list whose block rows must be copied to a place in the arena of rows.
+struct RowCopy {
+  const PostingList* list = nullptr;
+  std::uint64_t to = 0;
+};
+
+struct ListCopies {
+  std::vector<WordCopy> words;
+  std::vector<RowCopy> rows;
+};
+
+struct ListCacheOptions {
+  std::uint64_t words = 0;    ///< of 32 bits, of the arena for coded words and impacts
+  std::uint64_t rows = 0;     ///< of the arena for block rows; 0: all rows of the index are elsewhere on the GPU
+  bool with_impacts = false;  ///< whether quantized impacts are kept with the words
+  bool keeps_unused = true;   ///< whether lists stay when no batch uses them
+  unsigned block_size = 0;    ///< of the index
+};
+
+/// Whole lists, and fronts of lists that a plan keeps (Wang et al. 2017, section 3.3). A list that a batch needs is
+/// made complete, and stays while a batch uses it. If there is too little memory, lists that no batch uses go, those
+/// that were used least recently first; the plan's fronts never do. For lists with block rows; others come with their
+/// batch.
+class ListCache {
+ public:
+  explicit ListCache(const ListCacheOptions& options);
+
+  /// Keeps the first `blocks` blocks of a list from now on. False, and nothing done, if they don't fit. To be called
+  /// before lists are acquired.
+  bool keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies);
+  /// Makes lists complete for a batch and sets the places in their views. What has to be copied is appended to `copies`
+  /// and must be there before the batch runs; its targets are used by no other batch. Each list occurs once. False, and
+  /// nothing is acquired or to be copied, if the lists do not fit beside those that other batches use.
+  bool acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
+  /// Ends the use of what the flight's batch acquired.
+  void release(unsigned flight);
+
+  /// Words that keep_front() would take.
+  std::uint64_t front_words(const PostingList& list, std::uint64_t blocks) const {
+    return front_of(list, blocks).size();
+  }
+  /// Words that fronts take for good.
+  std::uint64_t kept_words() const { return kept_words_; }
+  std::uint64_t kept_lists() const { return kept_lists_; }
+  /// What batches can have, if no other batch uses anything.
+  std::uint64_t free_words() const { return options_.words - kept_words_; }
+  /// What acquiring a list for the first time takes of it.
+  std::uint64_t words_of(const PostingList& list) const;
+  std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_taken(list) : 0; }
+  std::uint64_t free_rows() const { return options_.rows - kept_rows_; }
+
+  /// Returns what was counted since the last call.
+  ListCacheCounts take_counts() { return std::exchange(counts_, {}); }
+
+ private:
+  /// A part of a list in the arena: coded words, then their impacts.
+  struct Part {
+    std::uint64_t first = 0, coded = 0, impacts = 0;
+    std::uint64_t size() const { return coded + impacts; }
+  };
+  struct Entry {
+    term_t term = 0;
+    Part front;                      ///< kept for good; empty: none
+    std::uint64_t front_blocks = 0;  ///< of the front
+    Part rest;                       ///< what follows the front, or the whole list
+    std::uint64_t first_row = 0, rows = 0;
+    bool complete = false;    ///< with its rest and rows
+    std::uint64_t users = 0;  ///< batches
+    bool is_unused = false;   ///< and in the list of these
+    std::list<Entry*>::iterator in_unused;
+  };
+
+  /// Rows are taken by twos, so that rows of 16 bits begin at whole words.
+  static std::uint64_t rows_taken(const PostingList& list) { return (list.block_last.size() + 1) / 2 * 2; }
+  Part front_of(const PostingList& list, std::uint64_t blocks) const;
+  Part rest_of(const PostingList& list, const Part& front) const;
+  std::uint64_t bytes_of(const PostingList& list) const;
+  bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
+  void use(Entry& entry);
+  void stop_using(Entry& entry);
+  bool complete(Entry& entry, const PostingList& list, ListCopies& copies);
+  void add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded, std::uint64_t first_impact,
+                  ListCopies& copies) const;
+  bool take(Extents& arena, std::uint64_t count, std::uint64_t& first);
+  bool evict_one();
+  void drop_rest(Entry& entry);
+  void remove_from_unused(Entry& entry);
+  void release_from(std::vector<Entry*>& acquired, std::size_t first);
+  static void set_view(const Entry& entry, ListView& view);
+
+  ListCacheOptions options_;
+  Extents words_, rows_;
+  std::unordered_map<term_t, Entry> entries_;
+  std::list<Entry*> unused_;  ///< complete entries without users, the one that was used least recently first
+  std::vector<std::vector<Entry*>> acquired_;  ///< by flight
+  std::uint64_t kept_words_ = 0, kept_rows_ = 0, kept_lists_ = 0;
+  ListCacheCounts counts_;
+};
+
+}  // namespace quern::gpu

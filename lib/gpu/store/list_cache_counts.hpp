@@ -1,0 +1,20 @@
+#pragma once
+#include <cstdint>
+
+#include "quern/gpu/device/add_members.hpp"
+
+namespace quern::gpu {
+
+/// What batches asked for, and what had to be copied. Bytes are of words, impacts and block rows.
+struct ListCacheCounts {
+  std::uint64_t lists = 0, resident_lists = 0;
+  std::uint64_t bytes = 0, copied_bytes = 0;
+  std::uint64_t evicted_lists = 0;
+
+  ListCacheCounts& operator+=(const ListCacheCounts& other) {
+    using T = ListCacheCounts;
+    return add_members(*this, other, &T::lists, &T::resident_lists, &T::bytes, &T::copied_bytes, &T::evicted_lists);
+  }
+};
+
+}  // namespace quern::gpu

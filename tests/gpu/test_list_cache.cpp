@@ -1,0 +1,280 @@
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "quern/codec/impact_packing.hpp"
+#include "quern/core/random.hpp"
+#include "quern/gpu/store/list_cache.hpp"
+
+#include "catch.hpp"
+
+/// Lists that come and go in memory that is smaller than all of them.
+namespace quern {
+namespace {
+
+using gpu::ListCache;
+using gpu::ListCacheOptions;
+using gpu::ListCopies;
+using gpu::ListView;
+using gpu::WantedList;
+
+constexpr unsigned postings_per_block = 64;
+
+/// Lists with distinct numbers as words, impacts and rows.
+class MadeLists {
+ public:
+  MadeLists(RandomBits& random, std::size_t count, bool with_impacts) {
+    std::uint32_t next = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      Made& list = lists_.emplace_back();
+      const std::size_t blocks = 2 + random.below(random.below(4) == 0 ? 200 : 12);
+      for (std::size_t block = 0; block < blocks; ++block) {
+        list.offsets.push_back(static_cast<std::uint32_t>(list.words.size() + 1));
+        list.lasts.push_back(next);
+        list.maxima.push_back(static_cast<std::uint16_t>(next));
+        for (std::uint64_t words = 1 + random.below(9); words > 0; --words) list.words.push_back(next++);
+      }
+      list.words.push_back(next++);  // the header, which the first offset leaves room for
+      list.width = static_cast<unsigned>(1 + random.below(12));
+      const std::size_t impacts = impact_words(postings_per_block, list.width) * (blocks - 1) + 1;
+      if (with_impacts)
+        while (list.impacts.size() < impacts) list.impacts.push_back(next++);
+    }
+  }
+
+  PostingList list(std::size_t i) const {
+    const Made& made = lists_[i];
+    PostingList list;
+    list.number = static_cast<term_t>(3 * i);
+    list.words = made.words;
+    list.impacts = made.impacts;
+    list.block_last = made.lasts;
+    list.block_offset = made.offsets;
+    list.block_max = made.maxima;
+    list.impact_width = made.width;
+    return list;
+  }
+  std::size_t size() const { return lists_.size(); }
+
+ private:
+  struct Made {
+    std::vector<std::uint32_t> words, impacts, lasts, offsets;
+    std::vector<std::uint16_t> maxima;
+    unsigned width = 0;
+  };
+  std::vector<Made> lists_;
+};
+
+/// The arenas, with what has been copied to them.
+struct Arenas {
+  std::vector<std::uint32_t> words, last;
+  explicit Arenas(const ListCacheOptions& options) : words(options.words), last(options.rows) {}
+
+  void copy(const ListCopies& copies) {
+    for (const gpu::WordCopy& copy : copies.words) {
+      REQUIRE(copy.to + copy.from.size() <= words.size());
+      std::copy(copy.from.begin(), copy.from.end(), words.begin() + static_cast<std::ptrdiff_t>(copy.to));
+    }
+    for (const gpu::RowCopy& copy : copies.rows) {
+      REQUIRE(copy.to % 2 == 0);
+      REQUIRE(copy.to + copy.list->block_last.size() <= last.size());
+      std::copy(copy.list->block_last.begin(), copy.list->block_last.end(),
+                last.begin() + static_cast<std::ptrdiff_t>(copy.to));
+    }
+  }
+
+  /// Whether all of a list is where its view says.
+  bool has(const PostingList& list, const ListView& view, bool with_rows) const {
+    for (std::size_t i = 0; i < list.words.size(); ++i)
+      if (words[i < view.front_words ? view.first_word + i : view.tail_word + i - view.front_words] != list.words[i])
+        return false;
+    const std::uint64_t front_impacts = view.front_blocks < list.block_last.size()
+                                            ? view.front_blocks * impact_words(postings_per_block, list.impact_width)
+                                            : list.impacts.size();
+    for (std::size_t i = 0; i < list.impacts.size(); ++i)
+      if (words[i < front_impacts ? view.first_impact_word + i : view.tail_impact_word + i - front_impacts] !=
+          list.impacts[i])
+        return false;
+    for (std::size_t i = 0; with_rows && i < list.block_last.size(); ++i)
+      if (last[view.first_row + i] != list.block_last[i]) return false;
+    return true;
+  }
+};
+
+/// Two batches in flight that take and leave random lists.
+class Batches {
+ public:
+  Batches(RandomBits& random, const MadeLists& made, const ListCacheOptions& options)
+      : random_(random), options_(options), cache(options), arenas_(options) {
+    for (std::size_t i = 0; i < made.size(); ++i) lists_.push_back(made.list(i));
+  }
+
+  void keep_fronts(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const PostingList& list = lists_[i * 2 % lists_.size()];
+      if (kept_.contains(list.number)) continue;
+      const std::uint64_t blocks = 1 + random_.below(list.block_last.size() + 1);
+      ListCopies copies;
+      const std::uint64_t before = cache.kept_words();
+      const bool kept = cache.keep_front(list, blocks, copies);
+      REQUIRE(kept == (cache.kept_words() > before));
+      REQUIRE(kept == !copies.words.empty());
+      if (kept) kept_.insert(list.number);
+      arenas_.copy(copies);
+    }
+  }
+
+  void launch(unsigned flight) {
+    views_[flight].clear();
+    used_[flight].clear();
+    std::set<std::size_t> chosen;
+    for (std::uint64_t i = random_.below(lists_.size() / 2); i > 0; --i) chosen.insert(random_.below(lists_.size()));
+    std::uint64_t words = 0, rows = 0;
+    for (const std::size_t i : chosen) {
+      words += cache.words_of(lists_[i]);
+      rows += cache.rows_of(lists_[i]);
+      used_[flight].push_back(&lists_[i]);
+    }
+    views_[flight].resize(used_[flight].size());
+    std::vector<WantedList> wanted;
+    for (std::size_t i = 0; i < used_[flight].size(); ++i) {
+      ListView& view = views_[flight][i];
+      view.words = static_cast<std::uint32_t>(used_[flight][i]->words.size());
+      wanted.push_back({used_[flight][i], &view});
+    }
+    ListCopies copies;
+    if (cache.acquire(flight, wanted, copies)) {
+      arenas_.copy(copies);
+      ++acquired;
+    } else {
+      REQUIRE(copies.words.empty());
+      REQUIRE(copies.rows.empty());
+      used_[flight].clear();
+      ++refused;
+      // What fits into all that is not kept fits once no other batch uses anything.
+      if (words > cache.free_words() || rows > cache.free_rows()) return;
+      land(1 - flight);
+      REQUIRE(cache.acquire(flight, wanted, copies));
+      for (const WantedList& each : wanted) used_[flight].push_back(each.list);
+      arenas_.copy(copies);
+    }
+    check();
+  }
+  void land(unsigned flight) {
+    cache.release(flight);
+    used_[flight].clear();
+  }
+  /// All lists of both batches are whole.
+  void check() const {
+    for (const unsigned flight : {0u, 1u})
+      for (std::size_t i = 0; i < used_[flight].size(); ++i)
+        REQUIRE(arenas_.has(*used_[flight][i], views_[flight][i], options_.rows > 0));
+  }
+
+  std::size_t acquired = 0, refused = 0;
+
+ private:
+  RandomBits& random_;
+  ListCacheOptions options_;
+
+ public:
+  ListCache cache;
+
+ private:
+  Arenas arenas_;
+  std::vector<PostingList> lists_;
+  std::set<term_t> kept_;
+  std::vector<const PostingList*> used_[2];
+  std::vector<ListView> views_[2];
+};
+
+}  // namespace
+
+TEST_CASE("extents are distinct, and all are free again when they are given back", "[gpu_store][property]") {
+  RandomBits random(3);
+  gpu::Extents extents(5000);
+  std::map<std::uint64_t, std::uint64_t> taken;
+  for (unsigned step = 0; step < 20000; ++step) {
+    if (random.below(2) == 0) {
+      const std::uint64_t count = 1 + random.below(random.below(8) == 0 ? 900 : 60);
+      const auto place = extents.take(count);
+      if (!place) continue;
+      REQUIRE(*place + count <= 5000);
+      const auto next = taken.lower_bound(*place);
+      REQUIRE((next == taken.end() || *place + count <= next->first));
+      REQUIRE((next == taken.begin() || std::prev(next)->first + std::prev(next)->second <= *place));
+      taken[*place] = count;
+    } else if (!taken.empty()) {
+      auto at = taken.lower_bound(random.below(5000));
+      if (at == taken.end()) at = taken.begin();
+      extents.give_back(at->first, at->second);
+      taken.erase(at);
+    }
+    const std::uint64_t sum = std::accumulate(taken.begin(), taken.end(), std::uint64_t{0},
+                                              [](std::uint64_t all, const auto& each) { return all + each.second; });
+    REQUIRE(extents.free() == 5000 - sum);
+  }
+  for (const auto& [place, count] : taken) extents.give_back(place, count);
+  CHECK(extents.take(5000) == 0u);
+}
+
+TEST_CASE("batches find their lists whole in memory that is too small for all", "[gpu_store][property]") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    RandomBits random(seed);
+    const bool with_impacts = seed % 2 == 0;
+    const MadeLists made(random, 60, with_impacts);
+    std::uint64_t words = 0, rows = 0;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      words += made.list(i).words.size() + made.list(i).impacts.size();
+      rows += made.list(i).block_last.size() + 1;
+    }
+    ListCacheOptions options;
+    options.words = words * (10 + random.below(100)) / 100;
+    options.rows = seed % 3 == 0 ? rows * (20 + random.below(90)) / 100 : 0;
+    options.with_impacts = with_impacts;
+    options.keeps_unused = seed % 5 != 1;
+    options.block_size = postings_per_block;
+    INFO("seed " << seed);
+    Batches batches(random, made, options);
+    batches.keep_fronts(seed % 4 * 8);
+    for (unsigned step = 0; step < 300; ++step) {
+      const unsigned flight = step % 2;
+      batches.land(flight);
+      batches.launch(flight);
+    }
+    CHECK(batches.acquired > 0);
+  }
+}
+
+TEST_CASE("a list stays until memory is needed, and the one that was used last stays longest", "[gpu_store]") {
+  RandomBits random(5);
+  const MadeLists made(random, 4, false);
+  std::vector<PostingList> lists;
+  std::uint64_t words = 0;
+  for (std::size_t i = 0; i < 4; ++i) lists.push_back(made.list(i));
+  for (std::size_t i = 0; i < 3; ++i) words += lists[i].words.size();
+  ListCacheOptions options;
+  options.words = words;
+  options.block_size = postings_per_block;
+  ListCache cache(options);
+  const auto copies_of = [&](std::size_t i) {
+    ListView view;
+    ListCopies copies;
+    const WantedList wanted{&lists[i], &view};
+    REQUIRE(cache.acquire(0, {&wanted, 1}, copies));
+    cache.release(0);
+    return copies.words.size();
+  };
+  for (const std::size_t i : {0, 1, 2}) CHECK(copies_of(i) == 1);
+  for (const std::size_t i : {0, 1, 2, 0}) CHECK(copies_of(i) == 0);
+  CHECK(copies_of(3) == 1);  // takes the place of 1, and perhaps of 2
+  CHECK(copies_of(0) == (lists[3].words.size() > lists[1].words.size() + lists[2].words.size() ? 1 : 0));
+  CHECK(copies_of(1) == 1);
+  const gpu::ListCacheCounts counts = cache.take_counts();
+  CHECK(counts.lists == 10);
+  CHECK(counts.resident_lists + 5 + (counts.copied_bytes == 0) <= 10);
+  CHECK(counts.bytes > counts.copied_bytes);
+  CHECK(cache.take_counts().lists == 0);
+}
+
+}  // namespace quern

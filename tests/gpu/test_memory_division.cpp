@@ -1,0 +1,85 @@
+#include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
+#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
+
+#include "catch.hpp"
+
+/// How a GPU's memory is divided, and counted.
+namespace quern {
+namespace {
+
+using gpu::divide_memory;
+using gpu::IndexSizes;
+using gpu::MemoryDivision;
+
+constexpr std::uint64_t megabyte = 1 << 20;
+
+std::uint64_t taken_by(const MemoryDivision& division, const IndexSizes& sizes) {
+  const std::uint64_t batches = 2 * division.per_batch;
+  if (division.whole_index) return sizes.tables + sizes.rows + sizes.lists + batches;
+  return sizes.tables + (division.resident_rows ? sizes.rows : division.rows) + division.lists +
+         gpu::staging_pieces * division.staging + batches;
+}
+
+}  // namespace
+
+TEST_CASE("no division takes more than the limit, and all leave room for batches", "[gpu_store][property]") {
+  RandomBits random(3);
+  for (unsigned i = 0; i < 20000; ++i) {
+    const auto draw = [&] { return random.below(std::uint64_t{1} << random.below(36)); };
+    const IndexSizes sizes{draw(), draw(), 1 + draw()};
+    const std::uint64_t limit = draw();
+    std::optional<double> share;
+    if (random.below(2) == 0) share = static_cast<double>(random.below(120)) / 100;
+    INFO("limit " << limit << ", tables " << sizes.tables << ", rows " << sizes.rows << ", lists " << sizes.lists
+                  << ", share " << share.value_or(-1));
+    try {
+      const MemoryDivision division = divide_memory(limit, sizes, share, "index");
+      REQUIRE(taken_by(division, sizes) <= limit);
+      REQUIRE(division.per_batch >= megabyte);
+      if (!division.whole_index) {
+        REQUIRE(division.lists <= sizes.lists);
+        if (share) REQUIRE(division.lists <= static_cast<std::uint64_t>(*share * static_cast<double>(sizes.lists)));
+      }
+    } catch (const GpuOutOfMemory& error) {
+      REQUIRE(limit < sizes.tables + sizes.lists + 12 * megabyte);
+      REQUIRE(std::string(error.what()).find("index: queries on a GPU need at least ") == 0);
+    }
+  }
+}
+
+TEST_CASE("what is said to be enough is enough", "[gpu_store]") {
+  const IndexSizes sizes{300 * megabyte, 50 * megabyte, 6000 * megabyte};
+  std::uint64_t least = 0;
+  for (std::uint64_t limit = megabyte; least == 0; limit += megabyte) {
+    try {
+      divide_memory(limit, sizes, {}, "index");
+      least = limit;
+    } catch (const GpuOutOfMemory&) {
+    }
+  }
+  CHECK(least < 315 * megabyte);
+  CHECK_FALSE(divide_memory(least, sizes, {}, "index").resident_rows);
+  CHECK(divide_memory(1000 * megabyte, sizes, {}, "index").resident_rows);
+  CHECK_FALSE(divide_memory(6400 * megabyte, sizes, {}, "index").whole_index);
+  CHECK(divide_memory(8000 * megabyte, sizes, {}, "index").whole_index);
+  const MemoryDivision tenth = divide_memory(8000 * megabyte, sizes, 0.1, "index");
+  CHECK_FALSE(tenth.whole_index);
+  CHECK(tenth.lists == 600 * megabyte);
+}
+
+TEST_CASE("an account refuses what passes its limit, and counts what is given back", "[gpu_store]") {
+  gpu::MemoryAccount account(10240);
+  account.take(gpu::MemoryUse::lists, 1);
+  account.take(gpu::MemoryUse::rows, 5120);
+  CHECK(account.taken() == 5632);
+  CHECK_THROWS_AS(account.take(gpu::MemoryUse::batch, 4609), GpuOutOfMemory);
+  CHECK(account.taken() == 5632);
+  account.give_back(gpu::MemoryUse::rows, 5120);
+  account.take(gpu::MemoryUse::batch, 9728);
+  CHECK(account.left() == 0);
+  CHECK(account.most()[static_cast<std::size_t>(gpu::MemoryUse::rows)] == 5120);
+}
+
+}  // namespace quern

@@ -1,0 +1,169 @@
+#include <numeric>
+
+#include "quern/core/random.hpp"
+#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/intersection/gpu_intersection.hpp"
+
+#include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
+#include "gpu/skip_without_gpu.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// GPUs with less memory than the index gives the CPU's results, whatever is there, comes and goes.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// Random fronts of random lists.
+CachePlan random_plan(const IndexReader& index, RandomBits& random) {
+  CachePlan plan;
+  plan.manifest.block = index.block_size() * (1 + random.below(2));
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
+    index.for_each_list(block, [&](std::string_view, const PostingList& list) {
+      if (random.below(3) > 0) return;
+      const std::uint64_t blocks = (list.df + plan.manifest.block - 1) / plan.manifest.block;
+      plan.lists.push_back({list.number, static_cast<std::uint32_t>(1 + random.below(blocks)), 0});
+    });
+  return plan;
+}
+
+std::uint64_t list_bytes(const IndexReader& index) {
+  std::uint64_t bytes = 0;
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
+    index.for_each_list(block, [&](std::string_view, const PostingList& list) {
+      bytes += 4 * (list.words.size() + list.impacts.size());
+    });
+  return bytes;
+}
+
+/// Memory for a part of the lists, with or without a plan, that may or may not keep what batches bring.
+gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
+  gpu::GpuMemoryOptions memory;
+  constexpr double shares[] = {0, 0.02, 0.1, 0.3, 0.6, 0.9};
+  memory.list_share = shares[random.below(std::size(shares))];
+  if (random.below(2) == 0) memory.plan = &plan;
+  memory.keeps_unused_lists = random.below(3) > 0;
+  return memory;
+}
+
+std::vector<std::string> texts_of_queries(const std::vector<std::vector<std::string>>& queries) {
+  std::vector<std::string> texts;
+  for (const auto& terms : queries) texts.push_back(text_of(terms));
+  return texts;
+}
+
+void check_ranking(const QueryEngine& engine, const std::vector<std::string_view>& texts, const GpuOptions& options,
+                   GpuStatistics& all) {
+  NoProgress progress;
+  Analyzer analyzer = engine.make_analyzer();
+  GpuEngine gpu(engine, options, progress);
+  for (const gpu::Strategy& strategy : gpu::all_strategies()) {
+    gpu.set_strategy(strategy, {}, progress);
+    for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      GpuStatistics statistics;
+      const auto answers = gpu.search(texts, algorithm, 10, &statistics);
+      all += statistics;
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        INFO(strategy.name << ", " << algorithm.name << ", batches of " << options.batch_queries << ", lists "
+                           << options.memory.list_share.value_or(-1) << ", plan " << (options.memory.plan != nullptr)
+                           << ", kept " << options.memory.keeps_unused_lists << ", query " << texts[i]);
+        require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("with memory for a part of the lists, GPUs give the CPU's results", "[gpu][gpu_store][query][property]") {
+  SKIP_WITHOUT_GPU();
+  RandomBits random(61);
+  // Several ranges of documents, and lists of many blocks.
+  IndexedCorpus corpus(61, {40000, 150, 9, false});
+  const auto queries = texts_of_queries(draw_queries(3, corpus.model, 40));
+  const std::vector<std::string_view> texts(queries.begin(), queries.end());
+  GpuStatistics all;
+  for (const Codec* codec : all_codecs()) {
+    for (const unsigned block_size : {64u, 128u}) {
+      const IndexReader index = corpus.index(coded(*codec, {block_size, 2}, block_size == 128 ? 8 : 0));
+      const CachePlan plan = random_plan(index, random);
+      for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, std::size_t{4096}}) {
+        GpuOptions options;
+        options.batch_queries = batch;
+        options.memory = random_memory(plan, random);
+        ScoringOptions scoring;
+        if (block_size == 128 && batch != 7) scoring.scores = Scores::quantized;
+        check_ranking(QueryEngine(index, scoring), texts, options, all);
+      }
+    }
+  }
+  CHECK(all.lists.copied_bytes > 0);
+  CHECK(all.lists.resident_lists > 0);
+  CHECK(all.lists.evicted_lists > 0);
+}
+
+TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]") {
+  SKIP_WITHOUT_GPU();
+  IndexedCorpus corpus(67, {20000, 2000, 60, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const auto queries = texts_of_queries(draw_queries(5, corpus.model, 200));
+  const std::vector<std::string_view> texts(queries.begin(), queries.end());
+  const QueryEngine engine(index, {});
+  for (const std::uint64_t megabytes : {14, 20, 40}) {
+    GpuOptions options;
+    options.memory.bytes = megabytes << 20;
+    INFO(megabytes << " MB for " << list_bytes(index) << " bytes of lists");
+    GpuStatistics all;
+    check_ranking(engine, texts, options, all);
+    CHECK(std::accumulate(all.memory.begin(), all.memory.end(), std::uint64_t{0}) <= *options.memory.bytes);
+  }
+  GpuOptions options;
+  options.memory.bytes = 1 << 20;
+  NoProgress progress;
+  CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("queries on a GPU need at least"));
+  options.memory.bytes = std::uint64_t{1} << 50;
+  CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("are free on the"));
+}
+
+TEST_CASE("with memory for a part of the lists, GPUs intersect as the CPU does", "[gpu][gpu_store][property]") {
+  SKIP_WITHOUT_GPU();
+  RandomBits random(71);
+  IndexedCorpus corpus(73, {30000, 150, 9, false});
+  const auto queries = texts_of_queries(draw_queries(7, corpus.model, 60));
+  const std::vector<std::string_view> texts(queries.begin(), queries.end());
+  NoProgress progress;
+  GpuIntersectionStatistics all;
+  for (const Codec* codec : all_codecs()) {
+    const IndexReader index = corpus.index(coded(*codec, {64, 2}));
+    const CachePlan plan = random_plan(index, random);
+    const Intersection cpu(index, all_intersection_methods().front(), {});
+    Intersection::WorkSpace space(cpu);
+    for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
+      for (const std::size_t batch : {std::size_t{5}, std::size_t{4096}}) {
+        GpuIntersectionOptions options;
+        options.batch_queries = batch;
+        options.memory = random_memory(plan, random);
+        GpuIntersection gpu(index, method, options, progress);
+        for (unsigned turn = 0; turn < 2; ++turn) {
+          GpuIntersectionStatistics statistics;
+          gpu.run(
+              texts,
+              [&](std::size_t i, std::span<const docid_t> documents) {
+                INFO(method.name << ", batches of " << batch << ", lists " << *options.memory.list_share << ", plan "
+                                 << (options.memory.plan != nullptr) << ", query " << texts[i]);
+                IntersectionAnswer answer;
+                cpu.answer(texts[i], space, answer);
+                REQUIRE(std::vector<docid_t>(documents.begin(), documents.end()) == answer.documents);
+              },
+              &statistics);
+          all += statistics;
+        }
+      }
+    }
+  }
+  CHECK(all.lists.copied_bytes > 0);
+  CHECK(all.lists.resident_lists > 0);
+}
+
+}  // namespace quern
