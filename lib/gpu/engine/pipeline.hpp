@@ -1,6 +1,4 @@
 #pragma once
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
 
 /// A pipeline of batches on several GPUs, for any kind of work: a queue that all GPUs take from, a share for each GPU
 /// with two batches in flight, and fail-over of a lost GPU's work to the others. Host code.
@@ -269,19 +268,5 @@ class GpuShares {
 
   std::vector<std::unique_ptr<Share>> shares_;
 };
-
-/// Calls work(i) for 0 <= i < count in many threads, for calls of a few microseconds each. Few calls stay in this
-/// thread, since waking others would take longer.
-template <class Work>
-void in_parallel(std::size_t count, const Work& work) {
-  constexpr std::size_t few = 64;
-  if (count <= few) {
-    for (std::size_t i = 0; i < count; ++i) work(i);
-    return;
-  }
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, few), [&](const auto& range) {
-    for (std::size_t i = range.begin(); i < range.end(); ++i) work(i);
-  });
-}
 
 }  // namespace quern::gpu

@@ -106,10 +106,15 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
 }
 
 std::vector<WantedList> IntersectBatch::coded_lists() {
+  std::vector<std::uint8_t> is_read(lists.size());
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    is_read[i] = lists[i].unpacked.format == ListFormat::coded || uses_[i].is_unpacked_here;
+  // If one of a query's lists is decoded, its shortest list is, too, even if it is unpacked.
+  for (const IntersectQuery& query : queries)
+    if (query.coded != 0) is_read[terms[query.first_term]] = true;
   std::vector<WantedList> wanted;
   for (std::size_t i = 0; i < lists.size(); ++i)
-    if (uses_[i].list != nullptr && (lists[i].unpacked.format == ListFormat::coded || uses_[i].is_unpacked_here))
-      wanted.push_back({uses_[i].list, &lists[i].coded});
+    if (is_read[i] && uses_[i].list != nullptr) wanted.push_back({uses_[i].list, &lists[i].coded});
   return wanted;
 }
 

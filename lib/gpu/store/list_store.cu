@@ -4,8 +4,8 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
