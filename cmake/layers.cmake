@@ -53,6 +53,7 @@ if(QUERN_WITH_CUDA)
   add_kernel_family(quern_gpu intersection/coded_kernels.cuh IntersectLaunches)
   add_kernel_family(quern_gpu ding/ding_kernels.cuh DingKernels)
   add_kernel_family(quern_gpu partition/partition_kernels.cuh PartitionKernels WITHOUT rpfd_once)  # serial_coding()
+  add_kernel_family(quern_gpu wang/wang_kernels.cuh WangKernels)
   compile_cuda_sources(quern_gpu quern_lab)
 endif()
 

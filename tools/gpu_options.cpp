@@ -95,6 +95,16 @@ void add_strategy_options(CLI::App& command, std::vector<std::string>& strategie
   add_partitions_option(command, options);
 }
 
+void check_strategy(const std::string& strategy, const std::vector<std::string>& algorithms) {
+  std::vector<const QueryAlgorithm*> named;
+  for (const std::string& algorithm : algorithms) named.push_back(&algorithm_named(algorithm));
+  try {
+    gpu::check_answers(gpu::strategy_named(strategy), named);
+  } catch (const InvalidArgument& wrong) {
+    throw usage_error(wrong.what());
+  }
+}
+
 std::vector<std::string> gpu_method_names() { return names_of(all_gpu_intersection_methods()); }
 
 std::string gpu_method_help() { return with_choices("", all_gpu_intersection_methods()); }

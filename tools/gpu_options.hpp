@@ -29,6 +29,8 @@ void add_batch_option(CLI::App& command, std::size_t& queries);
 
 /// --strategy NAME, and the options of strategies.
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options);
+/// A strategy that answers queries by none of the algorithms, all of them names, is a usage error.
+void check_strategy(const std::string& strategy, const std::vector<std::string>& algorithms);
 /// --strategies NAME,..., for commands that compare them.
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "quern/core/named.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
@@ -26,11 +28,29 @@ const std::vector<Strategy>& all_strategies() {
        "a thread block per query, each thread with a range of documents of its own; maxscore runs as bmw "
        "(Huang et al. 2017)",
        result_bytes, make_partition, true},
+      {.name = "wang",
+       .description = "a thread block per query, in rounds over the shortest list until no later document can be a "
+                      "result; for and only (Wang et al. 2017)",
+       .batch_bytes = result_bytes,
+       .make = make_wang,
+       .reads_upper_bounds = true,
+       .conjunctive_only = true},
   };
   return strategies;
 }
 
 const Strategy& strategy_named(std::string_view name) { return find_named(all_strategies(), name, "GPU strategy"); }
+
+bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm) {
+  return !strategy.conjunctive_only || algorithm.matching == Matching::all;
+}
+
+void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* const> algorithms) {
+  const auto answered = [&](const QueryAlgorithm* algorithm) { return answers(strategy, *algorithm); };
+  if (std::none_of(algorithms.begin(), algorithms.end(), answered))
+    throw InvalidArgument(
+        fmt::format("the strategy {} answers `and` only; choose another --strategy or -a and", strategy.name));
+}
 
 std::string strategies_help() {
   std::string help;

@@ -31,6 +31,7 @@ DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
 void DeviceIndex::upload_block_maxima(Progress&) { fail(); }
+void DeviceIndex::upload_upper_bounds(const QueryEngine&, Progress&) { fail(); }
 
 struct ListStore::Device {};
 ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions&, Progress&) : index_(index), cache_({}) {
@@ -46,6 +47,7 @@ class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 std::unique_ptr<StrategyRun> make_ding(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 std::unique_ptr<StrategyRun> make_partition(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
+std::unique_ptr<StrategyRun> make_wang(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 
 struct BatchRunner::State {
   BatchTimes times;

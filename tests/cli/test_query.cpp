@@ -346,6 +346,13 @@ TEST_CASE("queries run on the CPU without a GPU, unless a GPU is required", "[cl
   CHECK(on_gpu.err.find("--device cpu") != std::string::npos);
   CHECK(mill.query({"--query", "mill", "--device", "tpu"}).exit_status == 2);
   CHECK(mill.query({"--query", "mill wheel", "--strategy", "ding", "--partitions", "64"}).out == on_cpu.out);
+  CHECK(mill.query({"--query", "mill wheel", "--strategy", "wang", "-a", "and"}).exit_status == 0);
+  for (const char* algorithm : {"or", "and-or", "maxscore"}) {
+    const RunOutcome refused = mill.query({"--query", "mill", "--strategy", "wang", "-a", algorithm});
+    CHECK(refused.exit_status == 2);
+    CHECK(refused.err.find("the strategy wang answers `and` only; choose another --strategy or -a and") !=
+          std::string::npos);
+  }
   const RunOutcome unknown = mill.query({"--query", "mill", "--strategy", "none"});
   CHECK(unknown.exit_status == 2);
   CHECK(unknown.err.find("range, ding, partition") != std::string::npos);

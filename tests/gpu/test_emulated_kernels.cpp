@@ -1,8 +1,8 @@
 #include "gpu/emulated_gpu.hpp"
+#include "gpu/host_index.hpp"
 #include "gpu/indexed_corpus.hpp"
 //
 #include <array>
-#include <deque>
 #include <iterator>
 #include <numeric>
 #include <random>
@@ -14,7 +14,6 @@
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
-#include "quern/gpu/store/list_cache.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"
@@ -29,126 +28,19 @@ namespace {
 using namespace testing;
 using gpu::Coding;
 
-/// An index as a GPU has it, in the host's memory: sections, followed by space for over-reading.
-class HostIndex {
- public:
-  explicit HostIndex(const QueryEngine& engine) : engine_(engine) {
-    const IndexReader& index = engine.index();
-    const ContainerReader& file = index.container();
-    postings_ = padded(file.array<std::uint32_t>("postings"));
-    block_last_ = padded(file.array<std::uint32_t>("block_last"));
-    block_offset_ = padded(file.array<std::uint32_t>("block_offset"));
-    if (engine.quantizer()) impacts_ = padded(file.array<std::uint32_t>("impacts"));
-    view.postings = postings_.data();
-    view.block_last = block_last_.data();
-    view.block_offset = block_offset_.data();
-    view.impacts = impacts_.data();
-    view.constants = engine.constants().data();
-    view.num_documents = index.num_documents();
-    view.block_size = index.block_size();
-    view.recursion = index.manifest().codec_options.recursion;
-    view.damaged = &damaged_;
-    const ScoringContext context = engine.scoring_context();
-    view.static_scores = context.static_scores.empty() ? nullptr : context.static_scores.data();
-    range_static_score_ = max_of_ranges(context.static_scores);
-    range_upper_bounds_ = max_of_ranges(context.upper_bounds);
-    scratch_.resize(1 << 20);
-    view.scratch = scratch_.data();
-  }
-
-  const QueryEngine& engine() const { return engine_; }
-  std::uint32_t damaged() const { return damaged_; }
-  /// Changes some numbers of a section, as a broken disk might.
-  void damage(RandomBits& random) {
-    std::vector<std::uint32_t>* sections[] = {&postings_, &block_last_, &block_offset_, &postings_};
-    std::vector<std::uint32_t>& section = *sections[random.below(4)];
-    for (unsigned i = 0; i < 40; ++i) {
-      std::uint32_t& number = section[random.below(section.size() - 4096)];
-      number =
-          random.below(2) == 0 ? static_cast<std::uint32_t>(random.below(1u << 31)) : number ^ 1u << random.below(32);
-    }
-  }
-  /// Puts the batch's lists into arenas, as ListStore does, some of them in two parts.
-  void move_lists(gpu::QueryBatch& batch, RandomBits& random) {
-    gpu::ListCacheOptions options;
-    options.with_impacts = !impacts_.empty();
-    options.block_size = view.block_size;
-    options.words = postings_.size() + impacts_.size();
-    options.rows = random.below(2) == 0 ? 0 : block_last_.size() * 2;
-    gpu::ListCache cache(options);
-    gpu::ListCopies copies;
-    std::vector<gpu::WantedList> wanted;
-    for (const auto& [number, list] : batch.coded) {
-      wanted.push_back({list, &batch.lists[number]});
-      if (random.below(4) > 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
-    }
-    REQUIRE(cache.acquire(0, wanted, copies));
-    arena_.assign(options.words + 4096, 0xabcdef01);
-    for (const gpu::WordCopy& copy : copies.words)
-      std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));
-    view.postings = arena_.data();
-    view.impacts = impacts_.empty() ? nullptr : arena_.data();
-    if (options.rows == 0) return;
-    std::vector<std::uint32_t> last(options.rows), offset(options.rows);
-    for (const gpu::RowCopy& copy : copies.rows) {
-      const auto to = static_cast<std::ptrdiff_t>(copy.to);
-      std::copy(copy.list->block_last.begin(), copy.list->block_last.end(), last.begin() + to);
-      std::copy(copy.list->block_offset.begin(), copy.list->block_offset.end(), offset.begin() + to);
-    }
-    block_last_ = padded(last);
-    block_offset_ = padded(offset);
-    view.block_last = block_last_.data();
-    view.block_offset = block_offset_.data();
-  }
-
-  void set(gpu::RangeView& batch) const {
-    batch.static_scores = view.static_scores;
-    batch.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
-    batch.range_upper_bounds = range_upper_bounds_.empty() ? nullptr : range_upper_bounds_.data();
-  }
-
-  gpu::IndexView view;
-
- private:
-  static std::vector<std::uint32_t> padded(std::span<const std::uint32_t> section) {
-    std::vector<std::uint32_t> copy(section.begin(), section.end());
-    copy.resize(copy.size() + 4096);
-    return copy;
-  }
-  static std::vector<float> max_of_ranges(std::span<const float> of_documents) {
-    std::vector<float> greatest;
-    for (std::size_t i = 0; i < of_documents.size(); ++i) {
-      if (i % gpu::range_documents == 0) greatest.push_back(of_documents[i]);
-      greatest.back() = std::max(greatest.back(), of_documents[i]);
-    }
-    return greatest;
-  }
-
-  const QueryEngine& engine_;
-  std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_, arena_;
-  std::vector<float> range_static_score_, range_upper_bounds_;
-  std::uint32_t damaged_ = 0;
-};
-
 /// A batch of queries with the memory that RangeRun gives it; memory that a GPU does not initialise holds nonsense.
 class HostBatch {
  public:
   HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max)
-      : chunks_(gpu::cut_chunks(batch, 5)) {
+      : shared_(batch, k), chunks_(gpu::cut_chunks(batch, 5)) {
     const std::size_t queries = batch.queries.size();
-    view.lists = batch.lists.data();
-    view.terms = batch.terms.data();
-    view.queries = batch.queries.data();
+    static_cast<gpu::BatchView&>(view) = shared_.view;
     view.chunks = chunks_.data();
-    view.raw_docids = batch.raw_docids.data();
-    view.raw_values = batch.raw_values.data();
-    view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
-    view.num_queries = static_cast<std::uint32_t>(queries);
     view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
     view.tasks = batch.tasks;
     view.blocks = batch.blocks;
     view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
-    index.set(view);
+    set_static_scores(index);
     entries_.assign(batch.entries + 8, 0xdeadbeef);
     // Four entries are read at once.
     view.entries = entries_.data() + (16 - reinterpret_cast<std::uintptr_t>(entries_.data()) % 16) % 16 / 4;
@@ -162,37 +54,41 @@ class HostBatch {
     view.steps = steps_.data();
     max_docid_.assign(queries, 0);
     view.max_docid = max_docid_.data();
-    view.k = static_cast<std::uint32_t>(k);
     view.max_candidates = static_cast<std::uint32_t>(gpu::max_candidates(k));
     candidates_.assign(queries * view.max_candidates, ~gpu::Candidate{5});
     view.candidates = candidates_.data();
     num_candidates_.assign(queries, 0);
     view.num_candidates = num_candidates_.data();
-    view.next_work = &next_work_;
-    results_.assign(queries * k, 0);
-    view.results = results_.data();
-    num_results_.assign(queries, 0xdeadbeef);
-    view.num_results = num_results_.data();
   }
 
-  std::vector<ScoredDocument> results(std::size_t query) const {
-    REQUIRE(num_results_[query] <= view.k);
-    std::vector<ScoredDocument> documents;
-    for (std::uint32_t i = 0; i < num_results_[query]; ++i) {
-      const gpu::Candidate key = results_[query * view.k + i];
-      documents.push_back({static_cast<docid_t>(key), std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32))});
-    }
-    return documents;
-  }
+  std::vector<ScoredDocument> results(std::size_t query) const { return shared_.results(query); }
 
   gpu::RangeView view;
 
  private:
+  static std::vector<float> max_of_ranges(std::span<const float> of_documents) {
+    std::vector<float> greatest;
+    for (std::size_t i = 0; i < of_documents.size(); ++i) {
+      if (i % gpu::range_documents == 0) greatest.push_back(of_documents[i]);
+      greatest.back() = std::max(greatest.back(), of_documents[i]);
+    }
+    return greatest;
+  }
+  void set_static_scores(const HostIndex& index) {
+    const ScoringContext context = index.engine().scoring_context();
+    range_static_score_ = max_of_ranges(context.static_scores);
+    range_upper_bounds_ = max_of_ranges(context.upper_bounds);
+    view.static_scores = index.view.static_scores;
+    view.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
+    view.range_upper_bounds = range_upper_bounds_.empty() ? nullptr : range_upper_bounds_.data();
+  }
+
+  HostBatchView shared_;
   std::vector<gpu::BatchChunk> chunks_;
-  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_, num_results_;
+  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_;
+  std::vector<float> range_static_score_, range_upper_bounds_;
   std::vector<gpu::ThresholdKey> thresholds_;
-  std::vector<gpu::Candidate> candidates_, results_;
-  std::uint32_t next_work_ = 0;
+  std::vector<gpu::Candidate> candidates_;
 };
 
 /// The ways through the kernels among which RangeRun chooses.
@@ -233,34 +129,7 @@ void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
 
 template <int V, bool quantized>
 void run_coding(const HostIndex& index, HostBatch& batch, const Way& way) {
-  const IndexReader& reader = index.engine().index();
-  const std::string_view codec = reader.codec().name();
-  if (codec == "newpfd") return run_kernels<Coding::newpfd, V, quantized>(index, batch, way);
-  if (codec == "rice") return run_kernels<Coding::rice, V, quantized>(index, batch, way);
-  if (index.view.recursion == 1) return run_kernels<Coding::rpfd_once, V, quantized>(index, batch, way);
-  run_kernels<Coding::rpfd, V, quantized>(index, batch, way);
-}
-
-/// The texts of a batch's queries, and their lists, which the batch refers to.
-struct BatchQueries {
-  std::vector<std::string> texts;
-  std::deque<std::vector<WeightedList>> lists;
-};
-
-/// A batch of the queries that a way can answer.
-gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                         const Way& way, std::size_t k, BatchQueries& asked) {
-  Analyzer analyzer = engine.make_analyzer();
-  gpu::QueryBatch batch(engine);
-  for (const auto& terms : queries) {
-    bool all_found = false;
-    auto lists_of_query = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
-    if (lists_of_query.empty() || (way.intersect && !all_found)) continue;
-    asked.texts.push_back(text_of(terms));
-    const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));
-    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, way.intersect);
-  }
-  return batch;
+  gpu::with_coding(index.coding(), [&]<Coding coding>() { run_kernels<coding, V, quantized>(index, batch, way); });
 }
 
 void run_way(const HostIndex& index, HostBatch& host, const Way& way) {
@@ -275,7 +144,7 @@ void check_way(const HostIndex& index, const std::vector<std::vector<std::string
                const QueryAlgorithm& algorithm, const Way& way, std::size_t k) {
   const QueryEngine& engine = index.engine();
   BatchQueries asked;
-  const gpu::QueryBatch batch = batch_of(engine, queries, way, k, asked);
+  const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
   const std::vector<std::string>& texts = asked.texts;
   HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
   run_way(index, host, way);
@@ -294,7 +163,7 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
   for (const Way& way : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false}, Way{true, true}}) {
     HostIndex index(engine);
     BatchQueries asked;
-    gpu::QueryBatch batch = batch_of(engine, queries, way, 10, asked);
+    gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
     const std::vector<std::string>& texts = asked.texts;
     index.move_lists(batch, random);
     HostBatch host(index, batch, 10, true);
@@ -381,14 +250,7 @@ TEST_CASE("emulated kernels decode what the CPU does", "[gpu_emulated][codec][pr
         const IndexReader index = corpus.index(options);
         const QueryEngine engine(index, {});
         const HostIndex host(engine);
-        if (codec->name() == "newpfd")
-          check_decoding<Coding::newpfd>(host);
-        else if (codec->name() == "rice")
-          check_decoding<Coding::rice>(host);
-        else if (recursion == 1)
-          check_decoding<Coding::rpfd_once>(host);
-        else
-          check_decoding<Coding::rpfd>(host);
+        gpu::with_coding(host.coding(), [&]<Coding coding>() { check_decoding<coding>(host); });
       }
     }
   }
@@ -476,7 +338,7 @@ TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulat
         // Sanitizers check what is not asserted here.
         for (const Way& way : {Way{false, false, i % 2 == 0, gpu::Pruning::blocks}, Way{true, true}}) {
           BatchQueries asked;
-          const gpu::QueryBatch batch = batch_of(engine, queries, way, 10, asked);
+          const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
           HostBatch host(damaged, batch, 10, true);
           run_way(damaged, host, way);
         }

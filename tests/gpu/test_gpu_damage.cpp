@@ -45,6 +45,7 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     gpu.set_strategy(strategy, {}, progress);
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      if (!gpu::answers(strategy, algorithm)) continue;
       for (const std::size_t batch : {many.size(), std::size_t{8}}) {
         gpu.set_batch_queries(batch);
         try {

@@ -26,6 +26,10 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
     for (const gpu::Strategy& strategy : gpu::all_strategies()) {
       gpu.set_strategy(strategy, {}, progress);
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
+        if (!gpu::answers(strategy, algorithm)) {
+          CHECK_THROWS_AS(gpu.search(views, algorithm, 3), InvalidArgument);
+          continue;
+        }
         for (const std::size_t k : {1, 3, 1000}) {
           GpuStatistics statistics;
           const auto answers = gpu.search(views, algorithm, k, &statistics);
@@ -130,6 +134,22 @@ TEST_CASE("the GPU answers queries with up to 64 terms, the CPU those with more"
   require_same(gpu.search({&view, 1}, algorithm, 10, &statistics).front(),
                engine.search(text, algorithm, 10, analyzer));
   CHECK(statistics.on_cpu == 1);
+}
+
+TEST_CASE("an engine made with a strategy refuses algorithms that it does not answer", "[gpu][query]") {
+  SKIP_WITHOUT_GPU();
+  IndexedCorpus corpus(61, {700, 60, 14, false});
+  const IndexReader index = corpus.index({});
+  const QueryEngine engine(index, {});
+  NoProgress progress;
+  GpuOptions options;
+  options.strategy = &gpu::strategy_named("wang");
+  GpuEngine gpu(engine, options, progress);
+  Analyzer analyzer = engine.make_analyzer();
+  const std::string_view text = "everywhere often";
+  CHECK_THROWS_AS(gpu.search({&text, 1}, algorithm_named("and-or"), 10), InvalidArgument);
+  require_same(gpu.search({&text, 1}, algorithm_named("and"), 2048).front(),
+               engine.search(text, algorithm_named("and"), 2048, analyzer));
 }
 
 }  // namespace quern

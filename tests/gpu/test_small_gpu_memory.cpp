@@ -61,6 +61,7 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     gpu.set_strategy(strategy, {}, progress);
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      if (!gpu::answers(strategy, algorithm)) continue;
       GpuStatistics statistics;
       const auto answers = gpu.search(texts, algorithm, 10, &statistics);
       all += statistics;

@@ -18,6 +18,26 @@ TEST_CASE("strategies have names of their own, range first, and are found by the
   CHECK_THROWS_AS(gpu::strategy_named("none"), InvalidArgument);
 }
 
+TEST_CASE("strategies refuse algorithms that they do not answer, by name and with a remedy", "[gpu_strategy]") {
+  const gpu::Strategy& wang = gpu::strategy_named("wang");
+  std::vector<const QueryAlgorithm*> all;
+  for (const QueryAlgorithm& algorithm : all_algorithms()) {
+    all.push_back(&algorithm);
+    const QueryAlgorithm* const one[] = {&algorithm};
+    for (const gpu::Strategy& strategy : gpu::all_strategies()) {
+      INFO(strategy.name << ", " << algorithm.name);
+      const bool answered = strategy.name != "wang" || algorithm.name == "and";
+      CHECK(gpu::answers(strategy, algorithm) == answered);
+      if (answered)
+        CHECK_NOTHROW(gpu::check_answers(strategy, one));
+      else
+        CHECK_THROWS_WITH(gpu::check_answers(strategy, one),
+                          "the strategy wang answers `and` only; choose another --strategy or -a and");
+    }
+  }
+  CHECK_NOTHROW(gpu::check_answers(wang, all));
+}
+
 TEST_CASE("partitions are whole warps of a thread block", "[gpu_strategy]") {
   for (const unsigned number : {32u, 64u, 96u, 512u}) CHECK(gpu::are_partitions(number));
   for (const unsigned number : {0u, 1u, 31u, 33u, 544u}) CHECK_FALSE(gpu::are_partitions(number));

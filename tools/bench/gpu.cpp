@@ -95,6 +95,7 @@ void print_table(const Json& json) {
 }
 
 void run(const BenchGpuArguments& arguments) {
+  for (const std::string& strategy : arguments.strategies) check_strategy(strategy, arguments.algorithms);
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
@@ -156,10 +157,12 @@ void add_gpu_bench(CLI::App& bench) {
   command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU, but still compare results with it");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
-  set_notes(*command, {"Results are compared with the CPU's, bit by bit, before anything is measured."},
+  set_notes(*command,
+            {"Results are compared with the CPU's, bit by bit, before anything is measured. Algorithms that a strategy "
+             "does not answer are left out for it."},
             {{"quern bench gpu my.quern -q log.txt"},
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
-             {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition"},
+             {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition,wang -a and"},
              {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"}});
   command->callback([arguments] { run(*arguments); });
 }

@@ -278,6 +278,7 @@ void check_stream(const QuerySource& source) {
 }
 
 void run(const QueryArguments& arguments) {
+  check_strategy(arguments.strategy, {arguments.algorithm});
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);

@@ -76,6 +76,15 @@ class LiveDocuments {
     }
   }
 
+  /// Keeps the documents that one block of a list contains, and calls found() as look_up() does.
+  template <class Found>
+  __device__ void look_up_block(const ListView& list, std::uint32_t row, Found&& found) {
+    std::uint32_t rows[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i) rows[i] = row;
+    match(list, row, rows, found);
+  }
+
  private:
   /// Finds the block that may contain each document, by the blocks' maximum docIDs.
   __device__ void find_rows(const ListView& list, std::uint32_t (&rows)[V]) {

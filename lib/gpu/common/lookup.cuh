@@ -44,6 +44,17 @@ __device__ inline float term_score(const IndexView& index, float weight, std::ui
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
+/// Sets `value` to the frequency (quantized: impact) of a document in a raw list. Returns false if the list doesn't
+/// contain it. By one thread.
+__device__ inline bool find_raw_value(const BatchView& batch, const ListView& list, std::uint32_t docid,
+                                      std::uint32_t& value) {
+  const std::uint32_t* docids = batch.raw_docids + list.first_word;
+  const std::uint32_t place = lower_bound(docids, 0, list.df, docid);
+  if (place == list.df || docids[place] != docid) return false;
+  value = batch.raw_values[list.first_word + place];
+  return true;
+}
+
 /// Reads this lane's frequencies (quantized: impacts) of the decoder's open block. If they are damaged, counts that and
 /// returns false. By a whole warp.
 template <bool quantized, int V, class Decoder>

@@ -34,6 +34,26 @@ class ScoredDocuments {
     return true;
   }
 
+  /// After take(): the place in the list of this lane's document 0; the others follow it.
+  __device__ std::uint32_t first_place(const BatchTerm& term, std::uint32_t block) const {
+    return batch_.lists[term.list].raw ? block * lanes_per_warp + lane_id() : block * index_.block_size + lane_id() * V;
+  }
+
+  /// Starts with `count` documents, at most V * 32, and their scores so far; V for each lane.
+  __device__ void take(const std::uint32_t* docids, const float* so_far, std::uint32_t count) {
+    documents.take(docids, count);
+#pragma unroll
+    for (int i = 0; i < V; ++i) scores[i] = documents.alive(i) ? so_far[lane_id() * V + i] : 0;
+  }
+
+  /// Keeps the documents that a block of a list with rows contains, and adds their term scores.
+  __device__ void look_up_block(const BatchTerm& term, std::uint32_t row) {
+    const ListView& list = batch_.lists[term.list];
+    documents.look_up_block(list, row, [&](std::uint32_t, const BlockPlace& place, const std::uint32_t(&places)[V]) {
+      add_found(list, term.weight, row, place, places);
+    });
+  }
+
   /// Keeps the documents that the list contains, and adds their term scores.
   __device__ void look_up(const BatchTerm& term) {
     const ListView& list = batch_.lists[term.list];
@@ -57,13 +77,12 @@ class ScoredDocuments {
   }
 
   __device__ void look_up_raw(const ListView& list, float weight) {
-    const std::uint32_t* docids = batch_.raw_docids + list.first_word;
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (!documents.alive(i)) continue;
-      const std::uint32_t docid = documents.docid(i), place = lower_bound(docids, 0, list.df, docid);
-      if (place < list.df && docids[place] == docid)
-        add(i, weight, batch_.raw_values[list.first_word + place]);
+      std::uint32_t value = 0;
+      if (find_raw_value(batch_, list, documents.docid(i), value))
+        add(i, weight, value);
       else
         documents.drop(i);
     }
@@ -71,12 +90,18 @@ class ScoredDocuments {
 
   __device__ void look_up_blocks(const ListView& list, float weight) {
     documents.look_up(list, [&](std::uint32_t row, const BlockPlace& place, const std::uint32_t(&places)[V]) {
-      std::uint32_t values[V];
-      values_at(list, row, place, places, values);
-#pragma unroll
-      for (int i = 0; i < V; ++i)
-        if (places[i] < place.n) add(i, weight, values[i]);
+      add_found(list, weight, row, place, places);
     });
+  }
+
+  /// Adds the term scores of the postings at `places` in the block that was decoded last.
+  __device__ void add_found(const ListView& list, float weight, std::uint32_t row, const BlockPlace& place,
+                            const std::uint32_t (&places)[V]) {
+    std::uint32_t values[V];
+    values_at(list, row, place, places, values);
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (places[i] < place.n) add(i, weight, values[i]);
   }
 
   /// Reads frequencies (quantized: impacts) of the postings at `places` in the block that was decoded last.

@@ -142,7 +142,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
 
   constexpr std::uint64_t row_bytes = 10;  // with the block's maximum
   IndexSizes sizes;
-  sizes.tables = constants.size_bytes() + static_scores.size_bytes() +
+  sizes.tables = constants.size_bytes() + static_scores.size_bytes() + upper_bounds.size_bytes() +
                  (range_static_score.size() + range_upper_bounds.size()) * sizeof(float) + rounding_bytes;
   sizes.rows = block_last.size() * row_bytes;
   sizes.lists = postings.size_bytes() + impacts.size_bytes();
@@ -178,18 +178,32 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   view.recursion = index.manifest().codec_options.recursion;
 }
 
+template <class T>
+auto DeviceIndex::upload_more(MemoryUse use, std::span<const T> from, const char* what, Progress& progress) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
+  progress.start("copy " + std::string(what) + " to the GPU", from.size_bytes(), "bytes");
+  Uploader uploader(*account_, progress);
+  DeviceArray<T> to = uploader.upload(use, from);
+  uploader.wait();
+  progress.finish();
+  return to;
+}
+
 void DeviceIndex::upload_block_maxima(Progress& progress) {
   Device& device = *device_;
   if (!division_.resident_rows) return;  // they travel with the other rows
   const auto block_max = index_.container().array<std::uint16_t>("block_max");
   if (device.block_max.size() > 0 || block_max.empty()) return;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
-  progress.start("copy block maxima to the GPU", block_max.size_bytes(), "bytes");
-  Uploader uploader(*account_, progress);
-  device.block_max = uploader.upload(MemoryUse::rows, block_max);
-  uploader.wait();
-  progress.finish();
+  device.block_max = upload_more(MemoryUse::rows, block_max, "block maxima", progress);
   device.view.block_max = device.block_max.data();
+}
+
+void DeviceIndex::upload_upper_bounds(const QueryEngine& engine, Progress& progress) {
+  Device& device = *device_;
+  const std::span<const float> upper_bounds = engine.scoring_context().upper_bounds;
+  if (device.upper_bounds.size() > 0 || upper_bounds.empty()) return;
+  device.upper_bounds = upload_more(MemoryUse::tables, upper_bounds, "upper bounds", progress);
+  device.view.upper_bounds = device.upper_bounds.data();
 }
 
 }  // namespace quern::gpu

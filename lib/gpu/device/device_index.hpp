@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/memory_account.hpp"
@@ -29,6 +30,9 @@ class DeviceIndex {
 
   /// Copies the index's block maxima to the GPU as well, unless they are there already.
   void upload_block_maxima(Progress& progress);
+  /// Copies the documents' upper bounds (ScoringContext::upper_bounds) to the GPU as well, unless they are there
+  /// already or there are none.
+  void upload_upper_bounds(const QueryEngine& engine, Progress& progress);
 
   const IndexReader& index() const { return index_; }
   unsigned gpu() const { return gpu_; }
@@ -41,6 +45,10 @@ class DeviceIndex {
   const Device& device() const { return *device_; }
 
  private:
+  /// Copies one more array, which `what` names; empty if `from` is.
+  template <class T>
+  auto upload_more(MemoryUse use, std::span<const T> from, const char* what, Progress& progress);
+
   DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu, const GpuMemoryOptions& memory,
               Progress& progress);
 

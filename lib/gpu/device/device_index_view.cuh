@@ -8,7 +8,7 @@ namespace quern::gpu {
 struct DeviceIndex::Device {
   DeviceArray<std::uint32_t> postings, block_last, block_offset, impacts;
   DeviceArray<std::uint16_t> block_max;
-  DeviceArray<float> constants;
+  DeviceArray<float> constants, upper_bounds;
   DeviceArray<float> static_scores;                           ///< see IndexView
   DeviceArray<float> range_static_score, range_upper_bounds;  ///< see RangeView; empty without static scores
   std::uint64_t scratch_words = 0;                            ///< size of IndexView::scratch for this index

@@ -19,6 +19,7 @@ struct IndexView {
   const std::uint32_t* impacts = nullptr;
   const float* constants = nullptr;      ///< the constant K of BM25, per document
   const float* static_scores = nullptr;  ///< per document, added before term scores; null: 0
+  const float* upper_bounds = nullptr;   ///< per document, for the scores from there on; null: unknown or not needed
   std::uint32_t num_documents = 0;
   std::uint32_t block_size = 0;
   std::uint32_t recursion = 0;       ///< of rpfd

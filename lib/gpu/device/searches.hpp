@@ -18,6 +18,17 @@ constexpr std::uint32_t lower_bound(const std::uint32_t* docids, std::uint32_t b
   return begin;
 }
 
+/// The first row from `from` on whose docID is not below `target`, or `rows`. Steps double, since it is usually near.
+constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
+                                 std::uint32_t target) {
+  std::uint32_t step = 1;
+  while (step <= rows - from && last[from + step - 1] < target) {
+    from += step;
+    step *= 2;
+  }
+  return lower_bound(last, from, step < rows - from ? from + step : rows, target);
+}
+
 /// The last i below `count` with first(i) <= number, for non-decreasing first(i); 0 if there is none. Finds the list of
 /// a block by the block's number among those of all lists of a batch.
 template <class Number, class First>

@@ -23,6 +23,9 @@ inline constexpr std::uint32_t adding_cost = 1024;
 inline constexpr std::uint32_t tiles_per_lookup_task = 4;
 /// Thread blocks of unions per multiprocessor, which shared memory and registers must be enough for.
 inline constexpr unsigned union_blocks = 6;
+/// Threads per thread block of the strategy `wang`: documents of the shortest list in a round. With more, blocks of
+/// the other lists are decoded less often; with fewer, queries end earlier.
+inline constexpr unsigned wang_threads = 256;
 /// Threads per thread block that writes a query's results.
 inline constexpr unsigned finish_threads = 256;
 /// Maximum intersections in a batch whose lists aren't decoded as a whole.

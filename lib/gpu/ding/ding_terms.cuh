@@ -93,10 +93,7 @@ __global__ void __launch_bounds__(plain_threads)
   for_own_tasks(own_tasks(batch, wave, 0), [&](std::uint32_t i, std::uint32_t task) {
     const BatchTerm& term = batch.terms[batch.queries[wave.first_query + i].first_term];
     if (!scored.take(term, task)) return;
-    const bool raw = batch.lists[term.list].raw;
-    const std::uint64_t first =
-        wave.queries[i].first_leaf +
-        (raw ? task * lanes_per_warp + lane_id() : std::uint64_t{task} * index.block_size + lane_id() * V);
+    const std::uint64_t first = wave.queries[i].first_leaf + scored.first_place(term, task);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       if (!scored.documents.alive(j)) continue;

@@ -67,6 +67,7 @@ void GpuEngine::set_batch_queries(std::size_t queries) {
 
 void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
   check_partitions(options);
+  options_.strategy = &strategy;
   with_own_errors(
       [&] { shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); }); });
 }
@@ -90,6 +91,8 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
                                                            const QueryAlgorithm& algorithm, std::size_t k,
                                                            GpuStatistics* statistics) {
   check_range("k", k, 1, end_docid);
+  const QueryAlgorithm* const algorithms[] = {&algorithm};
+  gpu::check_answers(*options_.strategy, algorithms);
   return with_own_errors([&]() -> std::vector<std::vector<ScoredDocument>> {
     GpuStatistics counted;
     counted.queries = texts.size();

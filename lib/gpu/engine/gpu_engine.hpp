@@ -37,7 +37,7 @@ class GpuEngine {
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
 
   /// The k best documents of each query, best first. Throws CudaError if no GPU is left, CorruptFile if lists don't
-  /// decode, InvalidArgument if k is 0.
+  /// decode, InvalidArgument if k is 0 or the strategy does not answer queries by this algorithm.
   std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,
                                                   const QueryAlgorithm& algorithm, std::size_t k,
                                                   GpuStatistics* statistics = nullptr);

@@ -47,6 +47,7 @@ void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::Strate
   last_runner_ = nullptr;
   flights_.clear();
   if (strategy.reads_block_maxima) index_.upload_block_maxima(progress);
+  if (strategy.reads_upper_bounds) index_.upload_upper_bounds(engine_, progress);
   for (unsigned i = 0; i < num_flights; ++i)
     flights_.push_back({gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options)});
 }

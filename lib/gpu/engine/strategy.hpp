@@ -2,9 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "quern/query/algorithm.hpp"
 
 /// Strategies: how a GPU finds the results of a batch. All find the same results, bit for bit, and can be compared in
 /// benchmarks. Declared without CUDA.
@@ -38,7 +41,16 @@ struct Strategy {
                                        const StrategyOptions& options) = nullptr;
   /// Whether it reads the index's block maxima.
   bool reads_block_maxima = false;
+  /// Whether it reads the documents' upper bounds, by which queries end early.
+  bool reads_upper_bounds = false;
+  /// Whether it only finds documents with all terms: see answers().
+  bool conjunctive_only = false;
 };
+
+/// Whether the strategy answers queries by this algorithm.
+bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm);
+/// Throws InvalidArgument if it answers queries by none of these algorithms.
+void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* const> algorithms);
 
 /// All strategies, in the order in which help texts show them; the first is the default. The one place to add one.
 const std::vector<Strategy>& all_strategies();
@@ -58,5 +70,8 @@ std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, MemoryAccount& 
 /// A thread block per query, a range of docIDs per thread (Huang et al. 2017).
 std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, MemoryAccount& account,
                                             const StrategyOptions& options);
+/// A thread block per query, one document of the shortest list per thread and round (Wang et al. 2017).
+std::unique_ptr<StrategyRun> make_wang(const DeviceIndex& index, MemoryAccount& account,
+                                       const StrategyOptions& options);
 
 }  // namespace quern::gpu

@@ -7,17 +7,6 @@ namespace quern::gpu {
 
 inline constexpr std::uint32_t no_more_docids = 0xffffffffu;
 
-/// The first row from `from` on whose docID is not below `target`, or `rows`. Steps double, since it is usually near.
-__device__ inline std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
-                                         std::uint32_t target) {
-  std::uint32_t step = 1;
-  while (step <= rows - from && last[from + step - 1] < target) {
-    from += step;
-    step *= 2;
-  }
-  return lower_bound(last, from, step < rows - from ? from + step : rows, target);
-}
-
 /// The cursors of one thread, one per list of its query. The thread decodes blocks by itself, to its own buffers. A
 /// damaged block is counted, and its list ends there.
 template <Coding coding, bool quantized>

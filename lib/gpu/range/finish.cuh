@@ -1,5 +1,6 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
+#include "quern/gpu/common/sort_keys.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/threshold.cuh"
 
@@ -8,7 +9,7 @@
 namespace quern::gpu {
 
 /// Marks a candidate that the final threshold rules out.
-inline constexpr Candidate no_candidate = ~Candidate{0};
+inline constexpr Candidate no_candidate = no_key;
 
 /// The score of a document: its static score and term scores, added in the order of summation, from the posting lists.
 /// By a whole warp.
@@ -55,21 +56,6 @@ __global__ void __launch_bounds__(plain_threads)
   }
 }
 
-/// Sorts `size` keys, a power of two, in rising order (bitonic sort). By a whole thread block.
-__device__ inline void sort_keys(Candidate* keys, std::uint32_t size) {
-  for (std::uint32_t run = 2; run <= size; run *= 2)
-    for (std::uint32_t distance = run / 2; distance > 0; distance /= 2) {
-      __syncthreads();
-      for (std::uint32_t i = threadIdx.x; i < size / 2; i += blockDim.x) {
-        const std::uint32_t low = 2 * i - (i & (distance - 1)), high = low + distance;
-        const bool rising = (low & run) == 0;
-        const Candidate a = keys[low], b = keys[high];
-        if ((a > b) == rising) keys[low] = b, keys[high] = a;
-      }
-    }
-  __syncthreads();
-}
-
 /// The results of one query, by a thread block.
 template <Coding coding, int V, bool quantized>
 class QueryFinish {
@@ -102,10 +88,7 @@ class QueryFinish {
       __syncthreads();
     }
     const std::uint32_t kept = kept_;
-    std::uint32_t size = 1;
-    while (size < kept) size *= 2;
-    for (std::uint32_t i = kept + threadIdx.x; i < size; i += finish_threads) keys_[i] = ~Candidate{0};
-    sort_keys(keys_, size);
+    sort_keys(keys_, kept);
     const std::uint32_t results = min(kept, batch_.k);
     for (std::uint32_t i = threadIdx.x; i < results; i += finish_threads)
       batch_.results[std::uint64_t{number} * batch_.k + i] = keys_[i];

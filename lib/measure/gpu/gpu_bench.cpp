@@ -202,12 +202,14 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
                                          const GpuBenchOptions& options, Progress& progress) {
   check_gpu_bench_options(options);
   if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
   GpuBench bench(engine, texts, options, progress);
   std::vector<GpuBenchFigures> all;
   for (const QueryAlgorithm* algorithm : algorithms) {
     for (const std::size_t k : options.ks) {
       const Reference reference = answer_on_cpu(engine, texts, *algorithm, k, options, progress);
       for (const gpu::Strategy* strategy : strategies) {
+        if (!gpu::answers(*strategy, *algorithm)) continue;
         bench.set_strategy(*strategy);
         for (const std::size_t gpus : options.gpus)
           for (const std::size_t batch : options.batches)

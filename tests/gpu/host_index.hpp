@@ -1,0 +1,176 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/random.hpp"
+#include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/store/list_cache.hpp"
+
+#include "catch.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// An index and batches as kernels take them, in the host's memory, for an emulated GPU: include gpu/emulated_gpu.hpp
+/// first.
+namespace quern::testing {
+
+/// An index as a GPU has it, in the host's memory: sections, followed by space for over-reading.
+class HostIndex {
+ public:
+  explicit HostIndex(const QueryEngine& engine) : engine_(engine) {
+    const IndexReader& index = engine.index();
+    const ContainerReader& file = index.container();
+    postings_ = padded(file.array<std::uint32_t>("postings"));
+    block_last_ = padded(file.array<std::uint32_t>("block_last"));
+    block_offset_ = padded(file.array<std::uint32_t>("block_offset"));
+    if (engine.quantizer()) impacts_ = padded(file.array<std::uint32_t>("impacts"));
+    view.postings = postings_.data();
+    view.block_last = block_last_.data();
+    view.block_offset = block_offset_.data();
+    view.impacts = impacts_.data();
+    view.constants = engine.constants().data();
+    view.num_documents = index.num_documents();
+    view.block_size = index.block_size();
+    view.recursion = index.manifest().codec_options.recursion;
+    view.damaged = &damaged_;
+    const ScoringContext context = engine.scoring_context();
+    view.static_scores = context.static_scores.empty() ? nullptr : context.static_scores.data();
+    view.upper_bounds = context.upper_bounds.empty() ? nullptr : context.upper_bounds.data();
+    scratch_.resize(1 << 20);
+    view.scratch = scratch_.data();
+  }
+
+  const QueryEngine& engine() const { return engine_; }
+  std::uint32_t damaged() const { return damaged_; }
+  /// Changes some numbers of a section, as a broken disk might.
+  void damage(RandomBits& random) {
+    std::vector<std::uint32_t>* sections[] = {&postings_, &block_last_, &block_offset_, &postings_};
+    std::vector<std::uint32_t>& section = *sections[random.below(4)];
+    for (unsigned i = 0; i < 40; ++i) {
+      std::uint32_t& number = section[random.below(section.size() - 4096)];
+      number =
+          random.below(2) == 0 ? static_cast<std::uint32_t>(random.below(1u << 31)) : number ^ 1u << random.below(32);
+    }
+  }
+
+  /// Puts the batch's lists into arenas, as ListStore does, some of them in two parts.
+  void move_lists(gpu::QueryBatch& batch, RandomBits& random) {
+    gpu::ListCacheOptions options;
+    options.with_impacts = !impacts_.empty();
+    options.block_size = view.block_size;
+    options.words = postings_.size() + impacts_.size();
+    options.rows = random.below(2) == 0 ? 0 : block_last_.size() * 2;
+    gpu::ListCache cache(options);
+    gpu::ListCopies copies;
+    std::vector<gpu::WantedList> wanted;
+    for (const auto& [number, list] : batch.coded) {
+      wanted.push_back({list, &batch.lists[number]});
+      if (random.below(4) > 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
+    }
+    REQUIRE(cache.acquire(0, wanted, copies));
+    arena_.assign(options.words + 4096, 0xabcdef01);
+    for (const gpu::WordCopy& copy : copies.words)
+      std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));
+    view.postings = arena_.data();
+    view.impacts = impacts_.empty() ? nullptr : arena_.data();
+    if (options.rows == 0) return;
+    std::vector<std::uint32_t> last(options.rows), offset(options.rows);
+    for (const gpu::RowCopy& copy : copies.rows) {
+      const auto to = static_cast<std::ptrdiff_t>(copy.to);
+      std::copy(copy.list->block_last.begin(), copy.list->block_last.end(), last.begin() + to);
+      std::copy(copy.list->block_offset.begin(), copy.list->block_offset.end(), offset.begin() + to);
+    }
+    block_last_ = padded(last);
+    block_offset_ = padded(offset);
+    view.block_last = block_last_.data();
+    view.block_offset = block_offset_.data();
+  }
+
+  gpu::Coding coding() const {
+    const std::string_view codec = engine_.index().codec().name();
+    if (codec == "newpfd") return gpu::Coding::newpfd;
+    if (codec == "rice") return gpu::Coding::rice;
+    return view.recursion == 1 ? gpu::Coding::rpfd_once : gpu::Coding::rpfd;
+  }
+
+  gpu::IndexView view;
+
+ private:
+  static std::vector<std::uint32_t> padded(std::span<const std::uint32_t> section) {
+    std::vector<std::uint32_t> copy(section.begin(), section.end());
+    copy.resize(copy.size() + 4096);
+    return copy;
+  }
+
+  const QueryEngine& engine_;
+  std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_, arena_;
+  std::uint32_t damaged_ = 0;
+};
+
+/// A batch as all strategies take it, and the memory for its results, which holds nonsense at first.
+class HostBatchView {
+ public:
+  HostBatchView(const gpu::QueryBatch& batch, std::size_t k) {
+    const std::size_t queries = batch.queries.size();
+    view.lists = batch.lists.data();
+    view.terms = batch.terms.data();
+    view.queries = batch.queries.data();
+    view.raw_docids = batch.raw_docids.data();
+    view.raw_values = batch.raw_values.data();
+    view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
+    view.num_queries = static_cast<std::uint32_t>(queries);
+    view.k = static_cast<std::uint32_t>(k);
+    view.next_work = &next_work_;
+    results_.assign(queries * k, 0);
+    view.results = results_.data();
+    num_results_.assign(queries, 0xdeadbeef);
+    view.num_results = num_results_.data();
+  }
+  HostBatchView(const HostBatchView&) = delete;
+  HostBatchView& operator=(const HostBatchView&) = delete;
+
+  /// What the kernels wrote.
+  std::vector<ScoredDocument> results(std::size_t query) const {
+    REQUIRE(num_results_[query] <= view.k);
+    std::vector<ScoredDocument> documents;
+    for (std::uint32_t i = 0; i < num_results_[query]; ++i) {
+      const gpu::RankKey key = results_[query * view.k + i];
+      documents.push_back({static_cast<docid_t>(key), std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32))});
+    }
+    return documents;
+  }
+
+  gpu::BatchView view;
+
+ private:
+  std::vector<gpu::RankKey> results_;
+  std::vector<std::uint32_t> num_results_;
+  std::uint32_t next_work_ = 0;
+};
+
+/// The texts of a batch's queries, and their lists, which the batch refers to.
+struct BatchQueries {
+  std::vector<std::string> texts;
+  std::deque<std::vector<WeightedList>> lists;
+};
+
+/// A batch of the queries that have a list or, with `conjunctive`, only terms with lists.
+inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                                bool conjunctive, std::size_t k, BatchQueries& asked) {
+  Analyzer analyzer = engine.make_analyzer();
+  gpu::QueryBatch batch(engine);
+  for (const auto& terms : queries) {
+    bool all_found = false;
+    auto lists_of_query = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    if (lists_of_query.empty() || (conjunctive && !all_found)) continue;
+    asked.texts.push_back(text_of(terms));
+    const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));
+    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, conjunctive);
+  }
+  return batch;
+}
+
+}  // namespace quern::testing
