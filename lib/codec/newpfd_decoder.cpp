@@ -10,9 +10,7 @@
 namespace quern::newpfd {
 namespace {
 
-[[noreturn]] void throw_corrupt(const char* what) {
-  throw CorruptBlock(std::string("a NewPFD block ") + what);
-}
+[[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a NewPFD block ") + what); }
 
 /// A block whose header was read and whose slots lie within it.
 struct Block {

@@ -10,9 +10,7 @@
 namespace quern::rice {
 namespace {
 
-[[noreturn]] void throw_corrupt(const char* what) {
-  throw CorruptBlock(std::string("a Rice-coded ") + what);
-}
+[[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a Rice-coded ") + what); }
 
 using Positions = std::array<std::uint32_t, max_block_size + unary_slack>;
 

@@ -12,9 +12,7 @@
 namespace quern::rpfd {
 namespace {
 
-[[noreturn]] void throw_corrupt(const char* what) {
-  throw CorruptBlock(std::string("a recursive PForDelta ") + what);
-}
+[[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a recursive PForDelta ") + what); }
 
 struct ListWidths {
   Widths docids{}, freqs{};

@@ -30,9 +30,7 @@ unsigned fitting_way(const std::uint8_t* widths) {
   return 15;
 }
 
-[[noreturn]] void throw_truncated() {
-  throw CorruptBlock("a block's Simple16 words end too early");
-}
+[[noreturn]] void throw_truncated() { throw CorruptBlock("a block's Simple16 words end too early"); }
 
 }  // namespace
 

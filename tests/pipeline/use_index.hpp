@@ -52,7 +52,8 @@ inline void search_all_ways(const IndexReader& index, const ScoringOptions& opti
     for (const QueryAlgorithm& algorithm : all_algorithms())
       for (const std::string_view query : queries)
         for (const std::size_t k : {1, 100})
-          allow_errors_of(index, [&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
+          allow_errors_of(
+              index, [&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
   });
 }
 

@@ -94,7 +94,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   RankingOutcome outcome_;
   std::vector<Flight> flights_;
   std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
-  const gpu::BatchRunner* last_runner_ = nullptr;  ///< the one that started last
+  const gpu::BatchRunner* last_runner_ = nullptr;      ///< the one that started last
 };
 
 }  // namespace quern
