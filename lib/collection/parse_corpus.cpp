@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t max_reported_bad = 100;
 /// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames. Of documents with
-/// mostly distinct terms it is up to 21 times them, so that with 64 MB there is one batch at a time, and with 256 MB four.
-constexpr std::uint64_t batch_growth = 13;
+/// mostly distinct terms it is almost twice that, so that with 64 MB there is one batch at a time.
+constexpr std::uint64_t batch_growth = 11;
 
 /// A batch on its way through the pipeline, with all that its parsing needs: there is one for each batch in flight,
 /// however many threads take turns.
