@@ -37,7 +37,7 @@ std::string version_text() {
 /// Keeps the memory that was freed from staying with the process: budgets count what the system sees.
 void tune_allocator() {
   ::mallopt(M_ARENA_MAX, 4);
-  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
