@@ -24,11 +24,11 @@ Json depths_json(const QueryStatistics& counts) {
 
 Json gpu_json(const GpuStatistics& statistics) {
   const gpu::BatchTimes& times = statistics.device;
-  Json json = {{"batches", statistics.batches},     {"on_cpu", statistics.on_cpu},
-               {"run_again", statistics.run_again}, {"prepare_us", statistics.prepare_us},
-               {"upload_us", times.upload_us},      {"decode_us", times.decode_us},
-               {"unite_us", times.unite_us},        {"finish_us", times.finish_us},
-               {"download_us", times.download_us},  {"total_us", times.total_us}};
+  Json json = {
+      {"batches", statistics.batches},     {"windows", statistics.windows},       {"on_cpu", statistics.on_cpu},
+      {"run_again", statistics.run_again}, {"prepare_us", statistics.prepare_us}, {"upload_us", times.upload_us},
+      {"decode_us", times.decode_us},      {"unite_us", times.unite_us},          {"finish_us", times.finish_us},
+      {"download_us", times.download_us},  {"total_us", times.total_us}};
   const double kernels_us = times.kernels_us();
   const auto share = [&](double us) { return kernels_us > 0 ? us / kernels_us : 0; };
   json["stages"] = {{"initialization", share(times.decode_us)},

@@ -41,6 +41,7 @@ ListStore::ListStore(ListStore&&) noexcept = default;
 ListStore::~ListStore() = default;
 bool ListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
 void ListStore::release(unsigned) {}
+bool ListStore::open_windows(unsigned) { fail(); }
 double ListStore::copy_us(unsigned) const { fail(); }
 
 class StrategyRun {};
@@ -56,6 +57,8 @@ BatchRunner::BatchRunner(const DeviceIndex&, const ListStore*, const Strategy&, 
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
+void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&, const WindowLimits&, const BatchRunner*) { fail(); }
+void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned) { fail(); }
 void BatchRunner::wait_for_kernels() { fail(); }
 void BatchRunner::wait() { fail(); }
 void BatchRunner::free_memory() { fail(); }

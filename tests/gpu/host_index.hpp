@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/core/random.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
 #include "catch.hpp"
@@ -89,6 +92,32 @@ class HostIndex {
     view.block_offset = block_offset_.data();
   }
 
+  /// Puts random fronts of the batch's lists into an arena, and returns what is there, with room for windows.
+  gpu::ListCache keep_fronts(const gpu::QueryBatch& batch, RandomBits& random) {
+    gpu::ListCacheOptions options;
+    options.with_impacts = !impacts_.empty();
+    options.block_size = view.block_size;
+    options.words = 3 * (postings_.size() + impacts_.size());
+    gpu::ListCache cache(options);
+    gpu::ListCopies copies;
+    for (const auto& of : batch.coded)
+      if (random.below(2) == 0)
+        REQUIRE(cache.keep_front(*of.second, 1 + random.below(of.second->block_last.size()), copies));
+    arena_.assign(options.words + 4096, 0xabcdef01);
+    for (const gpu::WordCopy& copy : copies.words)
+      std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));
+    view.postings = arena_.data();
+    view.impacts = impacts_.empty() ? nullptr : arena_.data();
+    return cache;
+  }
+  /// Fills a part of the arena with nonsense, and then its beginning with a window's words.
+  void fill_arena(std::uint64_t first, std::uint64_t words, std::span<const gpu::WordPart> parts) {
+    const auto begin = arena_.begin() + static_cast<std::ptrdiff_t>(first);
+    std::fill(begin, begin + static_cast<std::ptrdiff_t>(words), 0xabcdef01);
+    const std::uint64_t all = parts.empty() ? 0 : parts.back().to + parts.back().from.size();
+    gpu::gather_words(parts, 0, all, arena_.data() + first);
+  }
+
   gpu::Coding coding() const {
     const std::string_view codec = engine_.index().codec().name();
     if (codec == "newpfd") return gpu::Coding::newpfd;
@@ -132,6 +161,11 @@ class HostBatchView {
   HostBatchView(const HostBatchView&) = delete;
   HostBatchView& operator=(const HostBatchView&) = delete;
 
+  /// The threshold with which a query of too many candidates is to run again.
+  std::optional<std::uint32_t> min_units_again(std::size_t query) const {
+    if (num_results_[query] != gpu::run_again) return std::nullopt;
+    return static_cast<std::uint32_t>(results_[query * view.k] >> 32);
+  }
   /// What the kernels wrote.
   std::vector<ScoredDocument> results(std::size_t query) const {
     REQUIRE(num_results_[query] <= view.k);
@@ -157,9 +191,11 @@ struct BatchQueries {
   std::deque<std::vector<WeightedList>> lists;
 };
 
-/// A batch of the queries that have a list or, with `conjunctive`, only terms with lists.
+/// A batch of the queries that have a list or, with `conjunctive`, only terms with lists. `min_units`: of each query in
+/// the batch, from earlier runs.
 inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                                bool conjunctive, std::size_t k, BatchQueries& asked) {
+                                bool conjunctive, std::size_t k, BatchQueries& asked,
+                                std::span<const std::uint32_t> min_units = {}) {
   Analyzer analyzer = engine.make_analyzer();
   gpu::QueryBatch batch(engine);
   for (const auto& terms : queries) {
@@ -168,7 +204,9 @@ inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std
     if (lists_of_query.empty() || (conjunctive && !all_found)) continue;
     asked.texts.push_back(text_of(terms));
     const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));
-    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, k, conjunctive);
+    const std::size_t number = batch.queries.size();
+    const std::uint32_t least = number < min_units.size() ? min_units[number] : 0;
+    batch.add(std::vector<gpu::WaitingQuery>{{lists, least}}, k, conjunctive);
   }
   return batch;
 }

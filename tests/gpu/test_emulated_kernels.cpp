@@ -5,10 +5,12 @@
 #include <array>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/decode/decode_lists.cuh"
+#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
@@ -38,6 +40,7 @@ class HostBatch {
     view.chunks = chunks_.data();
     view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
     view.tasks = batch.tasks;
+    view.block_size = index.view.block_size;
     view.blocks = batch.blocks;
     view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
     set_static_scores(index);
@@ -62,6 +65,23 @@ class HostBatch {
   }
 
   std::vector<ScoredDocument> results(std::size_t query) const { return shared_.results(query); }
+  std::optional<std::uint32_t> min_units_again(std::size_t query) const { return shared_.min_units_again(query); }
+
+  /// Prepares the memory for a window, as RangeRun does.
+  void begin_window(const gpu::WindowLists& lists) {
+    view.lists = lists.lists.data();
+    view.first_range = lists.window.first_range;
+    view.ranges = lists.window.ranges;
+    view.blocks = lists.blocks;
+    REQUIRE(lists.entries + 8 <= entries_.size() + 4 * lists.lists.size());
+    std::fill(entries_.begin(), entries_.end(), 0xdeadbeef);
+    std::fill(starts_.begin(), starts_.end(), 0xffffffffu);
+    std::fill(range_max_.begin(), range_max_.end(), 0);
+    *view.next_work = 0;
+    num_scored_.resize(num_candidates_.size());
+    view.num_scored = num_scored_.data();
+  }
+  void note_scored() { num_scored_ = num_candidates_; }
 
   gpu::RangeView view;
 
@@ -85,7 +105,7 @@ class HostBatch {
 
   HostBatchView shared_;
   std::vector<gpu::BatchChunk> chunks_;
-  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_;
+  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_, num_scored_;
   std::vector<float> range_static_score_, range_upper_bounds_;
   std::vector<gpu::ThresholdKey> thresholds_;
   std::vector<gpu::Candidate> candidates_;
@@ -95,26 +115,58 @@ class HostBatch {
 struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
+  const gpu::DocumentWindows* windows = nullptr;
+  gpu::ArenaPart room{};  ///< of windows
 };
 
+/// Decodes lists and finds candidates in them.
 template <Coding coding, int V, bool quantized>
-void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
+void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
+  emulated::run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, of); });
+  if (way.intersect) {
+    emulated::run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
+  } else {
+    static gpu::UnionShared shared;
+    emulated::run(1, gpu::union_threads, [&] { gpu::UnionBlock(of, shared, way.pruning).run(); });
+  }
+}
+
+template <Coding coding, int V, bool quantized>
+void score_found(const gpu::IndexView& view, const gpu::RangeView& of) {
+  emulated::run(2, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
+}
+
+/// Window by window, each in one half of what is left of the arena.
+template <Coding coding, int V, bool quantized>
+void run_windows(HostIndex& index, HostBatch& batch, const Way& way, const gpu::DocumentWindows& windows,
+                 const gpu::ArenaPart& room) {
+  gpu::WindowLists lists;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const std::uint64_t first = room.first + i % 2 * (room.words / 2);
+    windows.view(i, first, lists);
+    REQUIRE(lists.words <= room.words / 2);
+    index.fill_arena(first, room.words / 2, lists.parts);
+    batch.begin_window(lists);
+    find_in_entries<coding, V, quantized>(index.view, batch.view, way);
+    if (!way.score_first) continue;
+    score_found<coding, V, quantized>(index.view, batch.view);
+    batch.note_scored();
+  }
+}
+
+template <Coding coding, int V, bool quantized>
+void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   const gpu::IndexView& view = index.view;
   const gpu::RangeView& of = batch.view;
   using emulated::run;
-  if (way.from_lists) {
+  if (way.windows != nullptr)
+    run_windows<coding, V, quantized>(index, batch, way, *way.windows, way.room);
+  else if (way.from_lists)
     run(1, gpu::plain_threads, [&] { gpu::run_intersection<coding, V, quantized>(view, of); });
-  } else {
-    run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, of); });
-    if (way.intersect) {
-      run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
-    } else {
-      static gpu::UnionShared shared;
-      run(1, gpu::union_threads, [&] { gpu::UnionBlock(of, shared, way.pruning).run(); });
-    }
-  }
+  else
+    find_in_entries<coding, V, quantized>(view, of, way);
   const bool score = way.score_first && !way.from_lists;
-  if (score) run(1, gpu::plain_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
+  if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, of);
   // As finish_queries() does, whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
   static std::uint32_t kept, buffers[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpBuffer<V>::size];
@@ -128,11 +180,11 @@ void run_kernels(const HostIndex& index, HostBatch& batch, const Way& way) {
 }
 
 template <int V, bool quantized>
-void run_coding(const HostIndex& index, HostBatch& batch, const Way& way) {
+void run_coding(HostIndex& index, HostBatch& batch, const Way& way) {
   gpu::with_coding(index.coding(), [&]<Coding coding>() { run_kernels<coding, V, quantized>(index, batch, way); });
 }
 
-void run_way(const HostIndex& index, HostBatch& host, const Way& way) {
+void run_way(HostIndex& index, HostBatch& host, const Way& way) {
   const bool quantized = index.engine().quantizer() != nullptr;
   if (index.view.block_size <= 4 * gpu::lanes_per_warp)
     quantized ? run_coding<4, true>(index, host, way) : run_coding<4, false>(index, host, way);
@@ -140,8 +192,8 @@ void run_way(const HostIndex& index, HostBatch& host, const Way& way) {
     quantized ? run_coding<8, true>(index, host, way) : run_coding<8, false>(index, host, way);
 }
 
-void check_way(const HostIndex& index, const std::vector<std::vector<std::string>>& queries,
-               const QueryAlgorithm& algorithm, const Way& way, std::size_t k) {
+void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& queries, const QueryAlgorithm& algorithm,
+               const Way& way, std::size_t k) {
   const QueryEngine& engine = index.engine();
   BatchQueries asked;
   const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
@@ -178,8 +230,69 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
   }
 }
 
+/// Random fronts of the batch's lists in the arena, and windows for the rest, as few or as many as random limits allow.
+class WindowsOfBatch {
+ public:
+  WindowsOfBatch(HostIndex& index, const gpu::QueryBatch& batch, RandomBits& random) {
+    cache_.emplace(index.keep_fronts(batch, random));
+    room_ = cache_->take_room().value();
+    gpu::WindowLimits limits{room_.words / 2, ~std::uint64_t{0}, 1};
+    const gpu::WindowLimits least = gpu::DocumentWindows(batch, *cache_, limits).largest();
+    limits.words = least.words + random.below(2 * least.words + 1);
+    limits.entries = least.entries + random.below(2 * least.entries);
+    limits.ranges = static_cast<std::uint32_t>(1 + random.below(3));
+    windows_.emplace(batch, *cache_, limits);
+  }
+  Way way(Way of) const {
+    of.windows = &*windows_;
+    of.room = room_;
+    return of;
+  }
+
+ private:
+  std::optional<gpu::ListCache> cache_;
+  gpu::ArenaPart room_;
+  std::optional<gpu::DocumentWindows> windows_;
+};
+
+void check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                   RandomBits& random) {
+  Analyzer analyzer = engine.make_analyzer();
+  for (const Way& of :
+       {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
+    // Queries with too many candidates run again, as on a GPU, unless that is of no use.
+    std::vector<std::uint32_t> min_units(queries.size());
+    bool again = true;
+    std::size_t left_to_cpu = 0;
+    for (unsigned run = 0; again && run < 4; ++run) {
+      again = false;
+      left_to_cpu = 0;
+      HostIndex index(engine);
+      BatchQueries asked;
+      const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
+      const WindowsOfBatch windows(index, batch, random);
+      HostBatch host(index, batch, 10, of.pruning == gpu::Pruning::blocks);
+      run_way(index, host, windows.way(of));
+      REQUIRE(index.damaged() == 0);
+      for (std::size_t i = 0; i < asked.texts.size(); ++i) {
+        INFO("intersect " << of.intersect << ", pruning " << static_cast<int>(of.pruning) << ", run " << run
+                          << ", query " << asked.texts[i]);
+        if (const auto least = host.min_units_again(i)) {
+          again |= *least > min_units[i];
+          min_units[i] = *least;
+          ++left_to_cpu;
+          continue;
+        }
+        require_same(host.results(i),
+                     engine.search(asked.texts[i], algorithm_named(of.intersect ? "and" : "or"), 10, analyzer));
+      }
+    }
+    CHECK(left_to_cpu * 2 <= queries.size());
+  }
+}
+
 void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
-  const HostIndex index(engine);
+  HostIndex index(engine);
   check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
   check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
   check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
@@ -319,6 +432,42 @@ TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gp
       check_moved_lists(QueryEngine(index, scoring), queries, random);
     }
   }
+}
+
+TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emulated][gpu_store][property]") {
+  // Three ranges of documents.
+  IndexedCorpus corpus(59, {33000, 40, 4, false});
+  const auto queries = draw_queries(7, corpus.model, 6);
+  RandomBits random(53);
+  for (const Codec* codec : all_codecs()) {
+    const BuildOptions options = coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8);
+    INFO(coding_text(options));
+    const IndexReader index = corpus.index(options);
+    ScoringOptions scoring;
+    if (codec->name() != "rice") scoring.scores = Scores::quantized;
+    check_windows(QueryEngine(index, scoring), queries, random);
+    if (codec->name() == "newpfd") check_windows(QueryEngine(index, {}), queries, random);
+  }
+}
+
+TEST_CASE("emulated kernels stay within bounds over damaged windows", "[gpu_emulated][gpu_store]") {
+  IndexedCorpus corpus(57, {33000, 30, 4, false});
+  const auto queries = draw_queries(9, corpus.model, 3);
+  RandomBits random(51);
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const QueryEngine engine(index, {});
+  std::uint32_t found = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    HostIndex damaged(engine);
+    damaged.damage(random);
+    BatchQueries asked;
+    const gpu::QueryBatch batch = batch_of(engine, queries, i % 2 == 0, 10, asked);
+    const WindowsOfBatch windows(damaged, batch, random);
+    HostBatch host(damaged, batch, 10, true);
+    run_way(damaged, host, windows.way({i % 2 == 0, false, true, gpu::Pruning::blocks}));
+    found += damaged.damaged();
+  }
+  CHECK(found > 0);
 }
 
 TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulated]") {

@@ -28,7 +28,8 @@ __device__ inline const std::uint32_t* impact_words_of(const IndexView& index, c
                                                        std::uint32_t block) {
   const std::uint32_t words = (index.block_size * list.impact_width + 31) / 32;
   if (block < list.front_blocks) return index.impacts + list.first_impact_word + std::uint64_t{block} * words;
-  return index.impacts + list.tail_impact_word + std::uint64_t{block - list.front_blocks} * words;
+  const std::uint32_t first = max(list.front_blocks, list.begin_block);
+  return index.impacts + list.tail_impact_word + std::uint64_t{block - first} * words;
 }
 
 /// A document's static score, which its score begins with.

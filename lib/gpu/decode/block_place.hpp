@@ -15,15 +15,17 @@ struct BlockPlace {
   bool has_row = false;
 };
 
-/// The part of a list that has a block: its words, which are those from `low` to `high` of the list.
+/// The part of a list that has a block: its words, which are those from `low` to `high` of the list. Empty if the block
+/// is not there.
 struct ListPart {
   const std::uint32_t* words = nullptr;
   std::uint32_t low = 0, high = 0;
 };
 
 constexpr ListPart part_of(const IndexView& index, const ListView& list, std::uint32_t block) {
-  if (block >= list.front_blocks) return {index.postings + list.tail_word, list.front_words, list.words};
-  return {index.postings + list.first_word, 0, list.front_words};
+  if (block < list.front_blocks) return {index.postings + list.first_word, 0, list.front_words};
+  if (block < list.begin_block || block >= list.end_block) return {};
+  return {index.postings + list.tail_word, list.tail_begin, list.words};
 }
 
 /// A block's place. Rows are not trusted: a block is within its part of the list, or has size 0.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -30,6 +31,14 @@ struct BatchRunner::State {
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
   IndexView index_view;
   BatchView view;
+  /// A window's view of the lists; two alternate.
+  struct WindowViews {
+    explicit WindowViews(MemoryAccount& account) : device(account, MemoryUse::batch) {}
+    PinnedArray<ListView> host;
+    DeviceArray<ListView> device;
+    Event copied;
+  };
+  WindowViews window_views[2] = {WindowViews(account), WindowViews(account)};
   std::unique_ptr<StrategyRun> strategy;
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries
@@ -37,6 +46,10 @@ struct BatchRunner::State {
 
   void reserve_results(std::size_t queries);
   StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
+  /// What start() and begin_windows() share: the batch's own arrays on the GPU.
+  StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
+  void make_wait(const BatchRunner* after) const;
+  void upload_views(const WindowLists& lists, WindowViews& views);
   void download();
 };
 
@@ -118,17 +131,68 @@ void BatchRunner::State::download() {
   ended.record(stream);
 }
 
-void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
+StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  direct = batch.queries.size() <= max_direct_queries;
+  view = {};
+  view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
+  view.k = static_cast<std::uint32_t>(work.k);
+  reserve_results(batch.queries.size());
+  return upload(batch, work);
+}
+
+void BatchRunner::State::make_wait(const BatchRunner* after) const {
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
+}
+
+void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work, const WindowLimits& largest,
+                                const BatchRunner* after) {
+  State& state = *state_;
+  const StrategyRun::OwnArrays own = state.begin(batch, work);
+  for (State::WindowViews& views : state.window_views) {
+    views.host.reserve(batch.lists.size());
+    views.device.reserve(batch.lists.size());
+  }
+  state.strategy->prepare_windows(own, batch, work, largest, state.stream);
+  state.make_wait(after);
+  state.kernels_started.record(state.stream);
+}
+
+void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views) {
+  views.copied.wait();
+  std::copy(lists.lists.begin(), lists.lists.end(), views.host.data());
+  copy_to_device(views.device.data(), views.host.data(), lists.lists.size(), stream);
+  views.copied.record(stream);
+  view.lists = views.device.data();
+  fill_zero(view.next_work, 1, stream);
+}
+
+void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store,
+                              unsigned flight) {
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
-  state.direct = batch.queries.size() <= max_direct_queries;
-  state.view = {};
-  state.view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
-  state.view.k = static_cast<std::uint32_t>(work.k);
-  state.reserve_results(batch.queries.size());
-  const StrategyRun::OwnArrays own = state.upload(batch, work);
+  ListStore::Device& device = store.device();
+  device.begin_copies(flight);
+  WindowLists lists;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    ListStore::Device::Half& half = device.take_half();
+    windows.view(i, half.first_word, lists);
+    device.copy_window(lists.parts, lists.words, half);
+    state.upload_views(lists, state.window_views[i % 2]);
+    CUDA_CHECK(cudaStreamWaitEvent(state.stream, half.copied.handle()));
+    state.strategy->run_window(state.index_view, state.view, lists, work, state.stream);
+    half.done.record(state.stream);
+  }
+  device.end_copies(flight);
+  state.strategy->finish_windows(state.index_view, state.view, state.stream);
+  state.download();
+}
+
+void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
+  State& state = *state_;
+  const StrategyRun::OwnArrays own = state.begin(batch, work);
   state.strategy->prepare(own, batch, work, state.stream);
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
+  state.make_wait(after);
   if (state.store) state.store->device().make_wait(state.stream);
   state.kernels_started.record(state.stream);
   state.strategy->run(state.index_view, state.view, batch, work, state.stream);
@@ -145,6 +209,7 @@ void BatchRunner::free_memory() {
   State& state = *state_;
   state.in.release();
   state.out.release();
+  for (State::WindowViews& views : state.window_views) views.device.release();
   state.strategy->free_memory();
 }
 

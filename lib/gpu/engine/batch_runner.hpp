@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/strategy.hpp"
@@ -37,6 +38,13 @@ class BatchRunner {
   /// GPU would both finish later, and for the lists that the store copies for it. Throws GpuOutOfMemory if the batch
   /// needs more than DeviceIndex::bytes_per_batch(); the runner must then be abandoned, and can run a smaller one.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
+  /// Starts a batch whose lists come by windows of documents: copies the queries and reserves all memory that windows
+  /// of this size need. Throws as start() does.
+  void begin_windows(const QueryBatch& batch, const BatchWork& work, const WindowLimits& largest,
+                     const BatchRunner* after);
+  /// Then copies one window after another and enqueues its kernels, and returns after the last. Takes the place of what
+  /// the store does for other batches; the flight must have open_windows(). May be called by another thread.
+  void run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
   void wait_for_kernels();
   /// Waits until the batch has finished.

@@ -45,13 +45,14 @@ struct BatchCounts {
 /// What GPUs did with ranked queries, and where the time went. Times of several GPUs are added.
 struct GpuStatistics {
   std::uint64_t queries = 0, batches = 0;
+  std::uint64_t windows = 0;             ///< of documents, in batches whose lists did not fit the GPU's memory together
   std::uint64_t on_cpu = 0;              ///< queries with too many terms or results for a GPU, which the CPU answered
   std::uint64_t run_again = 0;           ///< queries whose first run had more candidates than a GPU stores
   double prepare_us = 0;                 ///< CPU time to find terms and lists and to make batches
   gpu::BatchTimes device;                ///< of all batches
   gpu::BatchCounts counts;               ///< of all batches
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
-  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside the kernels of other batches
+  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels; windows wait for these
   gpu::MemoryTable memory{};             ///< the most memory of one GPU that was taken, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
@@ -59,8 +60,8 @@ struct GpuStatistics {
     using T = GpuStatistics;
     failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
     for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
-    return gpu::add_members(*this, other, &T::queries, &T::batches, &T::on_cpu, &T::run_again, &T::prepare_us,
-                            &T::device, &T::counts, &T::lists, &T::copy_lists_us);
+    return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::run_again,
+                            &T::prepare_us, &T::device, &T::counts, &T::lists, &T::copy_lists_us);
   }
 };
 

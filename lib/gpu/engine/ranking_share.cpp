@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <tuple>
+#include <utility>
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
@@ -49,7 +51,7 @@ void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::Strate
   if (strategy.reads_block_maxima) index_.upload_block_maxima(progress);
   if (strategy.reads_upper_bounds) index_.upload_upper_bounds(engine_, progress);
   for (unsigned i = 0; i < num_flights; ++i)
-    flights_.push_back({gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options)});
+    flights_.emplace_back(gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options));
 }
 
 gpu::MemoryTable RankingShare::memory() const {
@@ -104,26 +106,89 @@ void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
   wanted.reserve(batch.coded.size());
   for (const auto& [number, list] : batch.coded) wanted.push_back({list, &batch.lists[number]});
   if (store_->acquire(flight, wanted)) return;
+  free_lists_of_others(flight);
+  if (!store_->acquire(flight, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
+}
+
+void RankingShare::wait_for_copies(Flight& of) {
+  if (!of.copying.valid()) return;
+  try {
+    of.copying.get();
+  } catch (const GpuOutOfMemory&) {
+    of.ran_out = true;
+  }
+}
+
+void RankingShare::wait_for_all_copies() {
+  for (Flight& of : flights_) wait_for_copies(of);
+}
+
+void RankingShare::free_lists_of_others(unsigned flight) {
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == flight || !flights_[other].has_batch) continue;
     flights_[other].runner.wait_for_kernels();
     store_->release(other);
   }
-  if (!store_->acquire(flight, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
+}
+
+std::optional<gpu::WindowLimits> RankingShare::window_limits(const gpu::QueryBatch& batch) const {
+  if (!may_use_windows()) return std::nullopt;
+  // Arrays grow by a quarter.
+  return strategy_->window_limits(batch, work_, index_.bytes_per_batch() / 5 * 4);
+}
+
+void RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch,
+                                 const gpu::WindowLimits& limits) {
+  wait_for_all_copies();
+  if (!store_->open_windows(flight)) {
+    free_lists_of_others(flight);
+    if (!store_->open_windows(flight)) throw GpuOutOfMemory("no memory is left for the lists of a batch");
+  }
+  Flight& of = flights_[flight];
+  gpu::WindowLimits all = limits;
+  all.words = store_->words_per_window();
+  of.windows = std::make_unique<gpu::DocumentWindows>(*batch, store_->cache(), all);
+  of.batch = std::move(batch);
+  of.runner.begin_windows(*of.batch, work_, of.windows->largest(), runner_before(flight));
+  gpu::ListCacheCounts counts;
+  counts.lists = of.batch->coded.size();
+  for (const auto& [number, list] : of.batch->coded) counts.bytes += 4 * store_->cache().words_of(*list);
+  counts.copied_bytes = 4 * of.windows->copied_words();
+  counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // blocks at the border of two windows are copied twice
+  store_->count(counts);
+  outcome_.statistics.windows += of.windows->size();
+  // Meanwhile, the next batch is made.
+  of.copying = std::async(std::launch::async, [this, &of, flight, work = work_] {
+    of.runner.run_windows(work, *of.windows, *store_, flight);
+  });
 }
 
 std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
   const auto started = WallClock::now();
-  gpu::QueryBatch batch(engine_);
+  auto batch = std::make_unique<gpu::QueryBatch>(engine_);
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(queries.size());
   for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
-  ListSums sums;
-  const std::size_t count = batch.add(waiting, work_.k, work_.intersect, [&] { return has_room(batch, sums); });
-  bring_lists(flight, batch);
-  gpu::BatchRunner& runner = flights_[flight].runner;
-  runner.start(batch, work_, last_runner_ == &runner ? nullptr : last_runner_);
-  last_runner_ = &runner;
+  std::optional<gpu::WindowLimits> limits;
+  std::size_t count = waiting.size();
+  if (may_use_windows()) {
+    batch->add(waiting, work_.k, work_.intersect);
+    ListSums sums;
+    if (!has_room(*batch, sums)) limits = window_limits(*batch);
+    if (!limits && !has_room(*batch, sums)) batch = std::make_unique<gpu::QueryBatch>(engine_);
+  }
+  if (batch->queries.empty()) {
+    ListSums sums;
+    count = batch->add(waiting, work_.k, work_.intersect, [&] { return has_room(*batch, sums); });
+  }
+  if (limits) {
+    start_windows(flight, std::move(batch), *limits);
+  } else {
+    wait_for_all_copies();
+    bring_lists(flight, *batch);
+    flights_[flight].runner.start(*batch, work_, runner_before(flight));
+  }
+  last_runner_ = &flights_[flight].runner;
   ++outcome_.statistics.batches;
   outcome_.statistics.prepare_us += us_since(started);
   return count;
@@ -133,6 +198,8 @@ void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
   Flight& of = flights_[flight];
   if (!of.has_batch) return;
   gpu::BatchRunner& runner = of.runner;
+  wait_for_copies(of);
+  if (std::exchange(of.ran_out, false)) return give_up(flight, queries);
   runner.wait();
   of.has_batch = false;
   if (store_) {
@@ -153,8 +220,25 @@ void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
                [](const GpuQuery* query) { return !query->answered; });
 }
 
+void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) {
+  flights_[flight].runner.abandon();
+  flights_[flight].runner.free_memory();
+  flights_[flight].has_batch = false;
+  store_->release(flight);
+  if (queries.size() == 1) {
+    queries.front()->on_cpu = true;
+    return;
+  }
+  most_queries_ = queries.size() / 2;
+  for (GpuQuery* query : queries) outcome_.again.push_back(query);
+}
+
 void RankingShare::abandon() noexcept {
+  for (const Flight& of : flights_)
+    if (of.copying.valid()) of.copying.wait();
   for (unsigned flight = 0; flight < flights_.size(); ++flight) {
+    flights_[flight].copying = {};
+    flights_[flight].ran_out = false;
     flights_[flight].runner.abandon();
     flights_[flight].has_batch = false;
     if (store_) store_->release(flight);

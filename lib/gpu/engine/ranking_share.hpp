@@ -1,9 +1,12 @@
 #pragma once
+#include <future>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/query/query_engine.hpp"
@@ -66,8 +69,14 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
  private:
   /// A batch in flight, or none: its only query went to the CPU.
   struct Flight {
+    explicit Flight(gpu::BatchRunner of) : runner(std::move(of)) {}
+
     gpu::BatchRunner runner;
     bool has_batch = false;
+    std::unique_ptr<gpu::QueryBatch> batch;         ///< if it goes through windows of documents
+    std::unique_ptr<gpu::DocumentWindows> windows;  ///< likewise
+    std::future<void> copying;                      ///< the thread that copies the windows, until it is waited for
+    bool ran_out = false;                           ///< that thread found too little memory
   };
 
   std::size_t launch(unsigned flight, std::span<GpuQuery* const> queries) override;
@@ -76,6 +85,26 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
 
   /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
   std::size_t start_batch(unsigned flight, std::span<GpuQuery* const> queries);
+  /// Starts a batch whose lists do not fit the GPU's memory together. Throws GpuOutOfMemory.
+  void start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch, const gpu::WindowLimits& limits);
+  /// Whether batches may go through windows.
+  bool may_use_windows() const {
+    return store_ && index_.division().resident_rows && strategy_->window_limits != nullptr;
+  }
+  /// How large windows of the batch may be; nothing if it can't be answered by windows.
+  std::optional<gpu::WindowLimits> window_limits(const gpu::QueryBatch& batch) const;
+  /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
+  static void wait_for_copies(Flight& of);
+  /// The same for all flights, since the store works for one at a time.
+  void wait_for_all_copies();
+  /// Waits until no other flight's kernels read lists.
+  void free_lists_of_others(unsigned flight);
+  /// The runner whose kernels come before those of the flight; null if there is none.
+  const gpu::BatchRunner* runner_before(unsigned flight) const {
+    return last_runner_ == &flights_[flight].runner ? nullptr : last_runner_;
+  }
+  /// Takes back the queries of a batch that there was too little memory for.
+  void give_up(unsigned flight, std::span<GpuQuery* const> queries);
   /// Of the lists of a batch that is being made.
   struct ListSums {
     std::size_t lists = 0;  ///< that are counted

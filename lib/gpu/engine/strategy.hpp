@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ struct StrategyOptions {
   unsigned partitions = 128;  ///< of `partition`: ranges of docIDs, one per thread; see are_partitions()
 };
 
+struct BatchWork;
+struct WindowLimits;
+
 struct Strategy {
   /// As --strategy takes it.
   std::string_view name;
@@ -39,6 +43,10 @@ struct Strategy {
   /// Makes a runner of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
+  /// How large windows of documents may be if their working memory is to take at most `bytes` with what the batch takes
+  /// anyway. Nothing if it does not answer the batch by windows, or not with so little memory. Null: it never does.
+  std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,
+                                               std::uint64_t bytes) = nullptr;
   /// Whether it reads the index's block maxima.
   bool reads_block_maxima = false;
   /// Whether it reads the documents' upper bounds, by which queries end early.

@@ -14,8 +14,10 @@ class EntryWriter {
   __device__ EntryWriter(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
       : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
 
-  __device__ void write(std::uint32_t number, std::uint32_t block) {
+  /// Writes the entries of block `own` of those that list `number` has in the window.
+  __device__ void write(std::uint32_t number, std::uint32_t own) {
     const ListView& list = batch_.lists[number];
+    const std::uint32_t block = list.begin_block + own;
     std::uint32_t docids[V], values[V];
     BlockPlace place;
     if (list.raw) {
@@ -31,6 +33,7 @@ class EntryWriter {
       }
     }
     const std::uint32_t first = block * index_.block_size + lane_id() * V;  // this lane's first posting in the list
+    const std::uint32_t before = list.begin_block * index_.block_size;
     const unsigned count = place.n > lane_id() * V ? min(place.n - lane_id() * V, std::uint32_t{V}) : 0;
     std::uint32_t entries[V];
 #pragma unroll
@@ -40,7 +43,7 @@ class EntryWriter {
       if constexpr (!quantized) values[i] = value_of(docids[i], values[i]);
       entries[i] = docids[i] % range_documents << 16 | min(values[i], 0xffffu);
     }
-    std::uint32_t* to = batch_.entries + list.first_entry + first;
+    std::uint32_t* to = batch_.entries + list.first_entry + (first - before);
     if (count == V) {
 #pragma unroll
       for (int i = 0; i < V; i += 4)
@@ -71,17 +74,21 @@ class EntryWriter {
     return __float2uint_ru(__fdividef(number, index_.constants[docid] + number) * (value_steps * (1 + 0x1p-18f)));
   }
 
-  /// Writes where ranges start in the list: at the first posting whose docID lies in the range or after it.
+  /// Writes where the window's ranges start in the list: at the first posting whose docID lies in the range or after
+  /// it.
   __device__ void note_starts(std::uint32_t number, const ListView& list, const BlockPlace& place,
                               const std::uint32_t (&docids)[V], std::uint32_t first, unsigned count) const {
     std::uint32_t before = __shfl_up_sync(all_lanes, docids[V - 1], 1);
     if (lane_id() == 0) before = place.before;
     std::uint32_t* starts = batch_.starts + std::uint64_t{number} * (batch_.ranges + 1);
-    std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;  // the next range to start
+    // The next range to start. Ranges count from the window's first; all that follow the window are one.
+    std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;
+    next = next < batch_.first_range ? 0 : min(next - batch_.first_range, batch_.ranges + 1);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (i >= count) continue;
-      const std::uint32_t own = docids[i] / range_documents;
+      if (docids[i] / range_documents < batch_.first_range) continue;
+      const std::uint32_t own = min(docids[i] / range_documents - batch_.first_range, batch_.ranges);
       for (; next <= own; ++next) starts[next] = first + i;
     }
     if (count > 0 && first + count == list.df)
@@ -90,7 +97,6 @@ class EntryWriter {
 
   __device__ void note_max(std::uint32_t number, const std::uint32_t (&docids)[V], const std::uint32_t (&entries)[V],
                            unsigned count) const {
-    std::uint32_t* maxima = batch_.range_max + std::uint64_t{number} * batch_.ranges;
     std::uint32_t own = 0, range = count > 0 ? docids[0] / range_documents : 0;
     const std::uint32_t first_range = __shfl_sync(all_lanes, range, 0);
     const bool other =
@@ -99,7 +105,7 @@ class EntryWriter {
 #pragma unroll
       for (int i = 0; i < V; ++i) own = max(own, entries[i] & 0xffff);
       own = warp_max(own);
-      if (lane_id() == 0) atomicMax(maxima + first_range, own);
+      if (lane_id() == 0) raise_max(number, first_range, own);
       return;
     }
 #pragma unroll
@@ -107,13 +113,17 @@ class EntryWriter {
       if (i >= count) continue;
       const std::uint32_t here = docids[i] / range_documents;
       if (here != range) {
-        atomicMax(maxima + range, own);
+        raise_max(number, range, own);
         range = here;
         own = 0;
       }
       own = max(own, entries[i] & 0xffff);
     }
-    if (count > 0) atomicMax(maxima + range, own);
+    if (count > 0) raise_max(number, range, own);
+  }
+  __device__ void raise_max(std::uint32_t number, std::uint32_t range, std::uint32_t value) const {
+    if (range - batch_.first_range >= batch_.ranges) return;  // not in the window
+    atomicMax(batch_.range_max + std::uint64_t{number} * batch_.ranges + (range - batch_.first_range), value);
   }
 
   const IndexView& index_;

@@ -61,6 +61,7 @@ class RangeRun final : public StrategyRun {
     steps_at_ = zeroed.add<std::uint32_t>(queries * threshold_steps);
     max_docid_at_ = zeroed.add<std::uint32_t>(queries);
     num_candidates_at_ = zeroed.add<std::uint32_t>(queries);
+    num_scored_at_ = zeroed.add<std::uint32_t>(queries);
     return {filled.bytes(), zeroed.bytes()};
   }
 
@@ -70,21 +71,48 @@ class RangeRun final : public StrategyRun {
   }
 
   void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream& stream) override {
-    view_ = {};
-    view_.chunks = at<BatchChunk>(arrays.filled, chunks_at_);
-    view_.num_chunks = static_cast<std::uint32_t>(chunks_.size());
-    view_.thresholds = at<ThresholdKey>(arrays.filled, thresholds_at_);
-    view_.steps = at<std::uint32_t>(arrays.zeroed, steps_at_);
-    view_.max_docid = at<std::uint32_t>(arrays.zeroed, max_docid_at_);
-    view_.num_candidates = at<std::uint32_t>(arrays.zeroed, num_candidates_at_);
-    view_.tasks = batch.tasks;
-    view_.static_scores = device_.static_scores.data();
-    view_.range_static_score = device_.range_static_score.data();
-    view_.range_upper_bounds = device_.range_upper_bounds.data();
-    view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
-    candidates_.reserve(batch.queries.size() * view_.max_candidates);
-    view_.candidates = candidates_.data();
-    if (decodes_) prepare_entries(batch, work.pruning == Pruning::blocks, stream);
+    windows_ = false;
+    prepare_queries(arrays, batch, work);
+    if (!decodes_) return;
+    view_.ranges = num_ranges(device_.view.num_documents);
+    view_.blocks = batch.blocks;
+    reserve_entries(batch.entries, batch.lists.size(), view_.ranges, work);
+    clear_starts(batch.lists.size(), stream);
+  }
+
+  void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
+                       const WindowLimits& largest, const Stream&) override {
+    windows_ = true;
+    prepare_queries(arrays, batch, work);
+    reserve_entries(largest.entries, batch.lists.size(), largest.ranges, work);
+    scores_windows_ = std::any_of(batch.queries.begin(), batch.queries.end(),
+                                  [](const BatchQuery& query) { return query.exact_units == 0; });
+    view_.num_scored = at<std::uint32_t>(arrays.zeroed, num_scored_at_);
+  }
+
+  void run_window(const IndexView& index, const BatchView& shared, const WindowLists& lists, const BatchWork& work,
+                  const Stream& stream) override {
+    static_cast<BatchView&>(view_) = shared;
+    view_.first_range = lists.window.first_range;
+    view_.ranges = lists.window.ranges;
+    view_.blocks = lists.blocks;
+    clear_starts(lists.lists.size(), stream);
+    with_coding(device_.coding, [&]<Coding coding>() {
+      RangeKernels<coding>::write_entries(index, view_, device_.quantized, stream);
+      find_candidates(work, stream);
+      if (!scores_windows_) return;
+      // While the window's blocks are there.
+      RangeKernels<coding>::score(index, view_, device_.quantized, stream);
+      CUDA_CHECK(cudaMemcpyAsync(view_.num_scored, view_.num_candidates, view_.num_queries * sizeof(std::uint32_t),
+                                 cudaMemcpyDeviceToDevice, stream));
+    });
+  }
+
+  void finish_windows(const IndexView& index, const BatchView& shared, const Stream& stream) override {
+    static_cast<BatchView&>(view_) = shared;
+    with_coding(device_.coding, [&]<Coding coding>() {
+      RangeKernels<coding>::finish(index, view_, device_.quantized, scores_windows_, stream);
+    });
   }
 
   void run(const IndexView& index, const BatchView& shared, const QueryBatch&, const BatchWork& work,
@@ -94,10 +122,7 @@ class RangeRun final : public StrategyRun {
       if (decodes_) {
         RangeKernels<coding>::write_entries(index, view_, device_.quantized, stream);
         decoded_.record(stream);
-        if (work.intersect)
-          intersect_ranges(view_, stream);
-        else
-          unite(view_, work.pruning, stream);
+        find_candidates(work, stream);
       } else {
         RangeKernels<coding>::intersect(index, view_, device_.quantized, stream);
       }
@@ -116,6 +141,7 @@ class RangeRun final : public StrategyRun {
   }
 
   void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
+    if (windows_) return StrategyRun::add_times(started, ended, times);
     times.decode_us = decodes_ ? decoded_.us_since(started) : 0;
     times.unite_us = united_.us_since(decodes_ ? decoded_ : started);
     times.finish_us = ended.us_since(united_);
@@ -124,6 +150,33 @@ class RangeRun final : public StrategyRun {
   BatchCounts counts() const override { return counts_; }
 
  private:
+  /// Everything but memory for entries.
+  void prepare_queries(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work) {
+    view_ = {};
+    view_.chunks = at<BatchChunk>(arrays.filled, chunks_at_);
+    view_.num_chunks = static_cast<std::uint32_t>(chunks_.size());
+    view_.thresholds = at<ThresholdKey>(arrays.filled, thresholds_at_);
+    view_.steps = at<std::uint32_t>(arrays.zeroed, steps_at_);
+    view_.max_docid = at<std::uint32_t>(arrays.zeroed, max_docid_at_);
+    view_.num_candidates = at<std::uint32_t>(arrays.zeroed, num_candidates_at_);
+    view_.tasks = batch.tasks;
+    view_.block_size = device_.view.block_size;
+    view_.static_scores = device_.static_scores.data();
+    view_.range_static_score = device_.range_static_score.data();
+    view_.range_upper_bounds = device_.range_upper_bounds.data();
+    view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
+    candidates_.reserve(batch.queries.size() * view_.max_candidates);
+    view_.candidates = candidates_.data();
+  }
+
+  /// Finds candidates in the entries.
+  void find_candidates(const BatchWork& work, const Stream& stream) {
+    if (work.intersect)
+      intersect_ranges(view_, stream);
+    else
+      unite(view_, work.pruning, stream);
+  }
+
   void count(const QueryBatch& batch, const BatchWork& work) {
     counts_ = {};
     if (!decodes_) return;
@@ -136,30 +189,32 @@ class RangeRun final : public StrategyRun {
     if (!work.intersect && work.pruning == Pruning::none) counts_.added = batch.postings;
   }
 
-  void prepare_entries(const QueryBatch& batch, bool with_max, const Stream& stream) {
-    view_.ranges = num_ranges(device_.view.num_documents);
-    view_.blocks = batch.blocks;
+  void reserve_entries(std::uint64_t entries, std::size_t lists, std::uint32_t ranges, const BatchWork& work) {
     // The last tile is read to its end, beyond the last entry.
-    entries_.reserve(batch.entries + 4);
+    entries_.reserve(entries + 4);
     view_.entries = entries_.data();
-    const std::size_t starts = batch.lists.size() * (view_.ranges + 1);
-    starts_.reserve(starts);
-    // Starts that a damaged block fails to write lie after the list.
-    CUDA_CHECK(cudaMemsetAsync(starts_.data(), 0xff, starts * sizeof(std::uint32_t), stream));
+    starts_.reserve(lists * (ranges + 1));
     view_.starts = starts_.data();
-    if (!with_max) return;
-    const std::size_t maxima = batch.lists.size() * view_.ranges;
-    range_max_.reserve(maxima);
-    fill_zero(range_max_.data(), maxima, stream);
+    if (work.pruning != Pruning::blocks) return;
+    range_max_.reserve(lists * ranges);
     view_.range_max = range_max_.data();
   }
 
+  void clear_starts(std::size_t lists, const Stream& stream) {
+    // Starts that no block writes lie after the list.
+    CUDA_CHECK(cudaMemsetAsync(view_.starts, 0xff, lists * (view_.ranges + 1) * sizeof(std::uint32_t), stream));
+    if (view_.range_max != nullptr) fill_zero(view_.range_max, lists * view_.ranges, stream);
+  }
+
   const DeviceIndex::Device& device_;
-  bool decodes_ = false;  ///< lists to entries
+  bool decodes_ = false;         ///< lists to entries
+  bool windows_ = false;         ///< the batch goes through windows
+  bool scores_windows_ = false;  ///< candidates are scored window by window
   BatchCounts counts_;
   std::vector<BatchChunk> chunks_;
   std::vector<ThresholdKey> primed_;  ///< initial thresholds
-  std::size_t chunks_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0, num_candidates_at_ = 0;
+  std::size_t chunks_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0, num_candidates_at_ = 0,
+              num_scored_at_ = 0;
   RangeView view_;
   DeviceArray<Candidate> candidates_;
   DeviceArray<std::uint32_t> entries_, starts_, range_max_;

@@ -5,10 +5,14 @@
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
+namespace {
 
-std::uint32_t num_ranges(docid_t num_documents) {
-  return static_cast<std::uint32_t>((std::uint64_t{num_documents} + range_documents - 1) / range_documents);
+/// Of where ranges start in lists, and the greatest values in them.
+std::uint64_t starts_bytes(const QueryBatch& batch, std::uint64_t ranges) {
+  return 2 * sizeof(std::uint32_t) * (ranges + 1) * batch.lists.size();
 }
+
+}  // namespace
 
 std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_queries) {
   std::vector<BatchChunk> chunks;
@@ -37,10 +41,31 @@ bool decodes_lists(const QueryBatch& batch, bool intersect) {
                                     [](const BatchQuery& query) { return query.terms <= warp_terms; }));
 }
 
+std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k) {
+  return batch.queries.size() *
+         (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16));
+}
+
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
   const std::uint64_t ranges = num_ranges(batch.engine().index().num_documents());
-  return sizeof(std::uint32_t) * batch.entries + 2 * sizeof(std::uint32_t) * (ranges + 1) * batch.lists.size() +
-         batch.queries.size() * (sizeof(std::uint64_t) * max_candidates(k) + sizeof(std::uint32_t) * threshold_steps);
+  return sizeof(std::uint32_t) * batch.entries + starts_bytes(batch, ranges) + range_query_bytes(batch, k);
+}
+
+std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes) {
+  if (!decodes_lists(batch, work.intersect)) return std::nullopt;
+  // The lists' views: of the batch, and of two windows.
+  const std::uint64_t taken = range_query_bytes(batch, work.k) + 3 * sizeof(ListView) * batch.lists.size() +
+                              sizeof(BatchTerm) * batch.terms.size() + 8 * batch.raw_docids.size();
+  if (taken >= bytes) return std::nullopt;
+  // A quarter of the rest is for the ranges' starts.
+  const std::uint64_t left = bytes - taken, per_range = starts_bytes(batch, 1) / 2;
+  WindowLimits limits;
+  limits.ranges = static_cast<std::uint32_t>(std::min<std::uint64_t>(num_ranges(batch.engine().index().num_documents()),
+                                                                     left / 4 / std::max<std::uint64_t>(per_range, 1)));
+  if (limits.ranges < 2) return std::nullopt;
+  --limits.ranges;  // a start more than ranges
+  limits.entries = left / 4 * 3 / sizeof(std::uint32_t);
+  return limits;
 }
 
 }  // namespace quern::gpu

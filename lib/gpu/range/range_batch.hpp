@@ -1,6 +1,8 @@
 #pragma once
+#include <optional>
 #include <vector>
 
+#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
@@ -18,9 +20,6 @@ inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
 inline constexpr std::size_t few_candidates = 4096, many_candidates = 8192;
 inline constexpr std::size_t max_candidates(std::size_t k) { return k <= 256 ? few_candidates : many_candidates; }
 
-/// The number of ranges of docIDs in a collection.
-std::uint32_t num_ranges(docid_t num_documents);
-
 /// Cuts a batch's queries into chunks of at most `max_queries`.
 std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_queries = chunk_queries);
 
@@ -32,7 +31,13 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool interse
 /// they need, as do batches of intersections in which a query has more terms than a warp has lanes.
 bool decodes_lists(const QueryBatch& batch, bool intersect);
 
+/// Approximate GPU memory of a batch with k results per query that does not depend on its entries, without the index.
+std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k);
+
 /// Approximate GPU memory of a batch with k results per query, without the index.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);
+
+/// See Strategy::window_limits. Only what decodes lists goes through windows.
+std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes);
 
 }  // namespace quern::gpu

@@ -22,14 +22,21 @@ struct ListSlice {
   }
 };
 
+/// The list's postings that have entries: those of the window, or all.
+__device__ inline std::uint32_t end_posting(const RangeView& batch, const ListView& list) {
+  return list.end_block <= list.rows ? min(list.end_block * batch.block_size, list.df) : list.df;
+}
+
+/// The slice of a term's list in range `range` of the window.
 __device__ inline ListSlice slice_of(const RangeView& batch, const BatchTerm& term, std::uint32_t range) {
   const ListView& list = batch.lists[term.list];
   const std::uint32_t* starts = batch.starts + std::uint64_t{term.list} * (batch.ranges + 1) + range;
-  const std::uint32_t first = min(starts[0], list.df), end = min(starts[1], list.df);
+  const std::uint32_t last = end_posting(batch, list), before = list.begin_block * batch.block_size;
+  const std::uint32_t first = min(starts[0], last), end = min(starts[1], last);
   // Damage may leave more entries between two starts than a range has documents.
   const std::uint32_t count = end > first ? min(end - first, range_documents) : 0;
-  ListSlice slice{batch.entries + list.first_entry + first, count, term.unit_weight, term.unit_offset, 0};
-  if (slice.count == 0) return slice;
+  if (count == 0) return {};
+  ListSlice slice{batch.entries + list.first_entry + (first - before), count, term.unit_weight, term.unit_offset, 0};
   slice.max_units = term.max_units;
   if (batch.range_max != nullptr) {
     const std::uint32_t value = batch.range_max[std::uint64_t{term.list} * batch.ranges + range];
@@ -68,14 +75,18 @@ __device__ inline std::uint32_t entry_of(const std::uint32_t* entries, std::uint
   return found;
 }
 
-/// One query in one range.
+/// One query in one range of the window.
 class RangeLookup {
  public:
   /// `slice` is each lane's own; `lists` has a bit for each lane with a list.
   __device__ RangeLookup(const RangeView& batch, std::uint32_t number, std::uint32_t range, const ListSlice& slice,
                          unsigned lists)
-      : batch_(batch), number_(number), begin_(range * range_documents), slice_(slice), lists_(lists) {
-    required_ = requirement_of(batch, number, range, begin_);
+      : batch_(batch),
+        number_(number),
+        begin_((batch.first_range + range) * range_documents),
+        slice_(slice),
+        lists_(lists) {
+    required_ = requirement_of(batch, number, begin_);
   }
 
   /// Whether no document of the range is a result.

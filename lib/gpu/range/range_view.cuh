@@ -17,11 +17,12 @@ struct RangeView : BatchView {
   const BatchChunk* chunks = nullptr;
   std::uint32_t num_chunks = 0;
   std::uint32_t tasks = 0;   ///< of `and`: blocks of the queries' shortest lists
-  std::uint32_t blocks = 0;  ///< of all lists
+  std::uint32_t blocks = 0;  ///< of all lists, or of all lists in the window
+  std::uint32_t block_size = 0;
 
-  std::uint32_t ranges = 0;            ///< of range_documents docIDs each
+  std::uint32_t first_range = 0, ranges = 0;  ///< of the window, or all; of range_documents docIDs each
   std::uint32_t* entries = nullptr;    ///< one per posting: docID within its range above, value below, 16 bits each
-  std::uint32_t* starts = nullptr;     ///< [list][ranges + 1]: the first posting in the range or after it
+  std::uint32_t* starts = nullptr;     ///< [list][ranges + 1]: the list's first posting in the range or after it
   std::uint32_t* range_max = nullptr;  ///< [list][ranges]: the maximum value in the range; null: not used
 
   const float* static_scores = nullptr;       ///< per document; null: 0
@@ -33,6 +34,7 @@ struct RangeView : BatchView {
   std::uint32_t* max_docid = nullptr;       ///< per query, of the counted documents
   Candidate* candidates = nullptr;          ///< [query][max_candidates]
   std::uint32_t* num_candidates = nullptr;  ///< per query; above max_candidates, those beyond it are lost
+  std::uint32_t* num_scored = nullptr;      ///< per query, candidates that are rank keys already; null: none
   std::uint32_t max_candidates = 0;
 };
 

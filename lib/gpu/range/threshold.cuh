@@ -94,15 +94,15 @@ struct RangeRequirement {
   bool ended = false;                ///< no document in this range or after it is a result
 };
 
-/// The requirement in the range that starts at docID `begin`. If documents are ordered by global score, a query ends
+/// The requirement in the range that begins with docID `begin`. If documents are ordered by global score, a query ends
 /// with the first range whose upper bound is below the threshold, as it ends with a round in Wang et al. (Efficient
 /// GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.2).
-__device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t range,
-                                                  std::uint32_t begin) {
+__device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin) {
   RangeRequirement required{load_threshold(batch, number)};
   required.min_term_units = max(1u, min_units(required.threshold, begin));
   if (batch.static_scores == nullptr) return required;
   const BatchQuery& query = batch.queries[number];
+  const std::uint32_t range = begin / range_documents;
   if (batch.range_upper_bounds != nullptr)
     required.ended = units_of_score(query.scale, batch.range_upper_bounds[range]) < required.min_term_units;
   const std::uint32_t static_score = units_of_score(query.scale, batch.range_static_score[range]);

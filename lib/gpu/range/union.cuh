@@ -84,7 +84,7 @@ class UnionBlock {
       const std::uint32_t work = shared_.work;
       if (work >= all) return;
       range_ = work / batch_.num_chunks;
-      begin_ = range_ * range_documents;
+      begin_ = (batch_.first_range + range_) * range_documents;
       choose_queries(batch_.chunks[work % batch_.num_chunks]);
       __syncthreads();
       look_up();
@@ -147,7 +147,7 @@ class UnionBlock {
     if (lane_id() < query.terms) slice = slice_of(batch_, batch_.terms[query.first_term + lane_id()], range_);
     const unsigned there = __ballot_sync(all_lanes, slice.count > 0);
     if (there == 0) return;
-    const RangeRequirement required = requirement_of(batch_, number, range_, begin_);
+    const RangeRequirement required = requirement_of(batch_, number, begin_);
     if (required.ended) return;
     if (pruning_ == Pruning::none) return put_query(number, slice, there, required.min_term_units);
     if (warp_sum(slice.max_units) < required.min_term_units) return;
@@ -209,7 +209,7 @@ class UnionBlock {
 
   /// choose() for queries with more terms than a warp has lanes; these are answered by sums.
   __device__ void choose_all(std::uint32_t number, const BatchQuery& query) {
-    const RangeRequirement required = requirement_of(batch_, number, range_, begin_);
+    const RangeRequirement required = requirement_of(batch_, number, begin_);
     if (required.ended) return;
     const std::uint32_t first = pieces_for(query.terms);
     std::uint32_t count = 0, end = 0, sum = 0;
@@ -354,7 +354,7 @@ class UnionBlock {
   const RangeView& batch_;
   UnionShared& shared_;
   Pruning pruning_;
-  std::uint32_t range_ = 0, begin_ = 0;  ///< the range, and its first docID
+  std::uint32_t range_ = 0, begin_ = 0;  ///< the range's number in the window, and its first docID
 };
 
 }  // namespace quern::gpu

@@ -18,6 +18,8 @@ class Extents {
   /// Gives back what was taken.
   void give_back(std::uint64_t first, std::uint64_t count);
   std::uint64_t free() const { return free_; }
+  /// Elements of the largest free part.
+  std::uint64_t largest() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
 
  private:
   void add_free(std::uint64_t first, std::uint64_t count);

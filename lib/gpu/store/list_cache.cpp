@@ -139,7 +139,7 @@ void ListCache::set_view(const Entry& entry, ListView& view) {
   const Part& front = entry.front.size() > 0 ? entry.front : entry.rest;
   view.first_word = front.first;
   view.first_impact_word = front.first + front.coded;
-  view.front_words = static_cast<std::uint32_t>(front.coded);
+  view.front_words = view.tail_begin = static_cast<std::uint32_t>(front.coded);
   if (entry.front.size() > 0 && entry.rest.size() > 0) {
     view.front_blocks = static_cast<std::uint32_t>(entry.front_blocks);
     view.tail_word = entry.rest.first;
@@ -197,6 +197,23 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
 void ListCache::release_from(std::vector<Entry*>& acquired, std::size_t first) {
   for (std::size_t i = first; i < acquired.size(); ++i) stop_using(*acquired[i]);
   acquired.resize(first);
+}
+
+std::optional<ArenaPart> ListCache::take_room() {
+  const bool is_used = std::any_of(acquired_.begin(), acquired_.end(), [](const auto& of) { return !of.empty(); });
+  if (is_used) return std::nullopt;
+  while (evict_one()) continue;
+  ArenaPart room{0, words_.largest()};
+  if (room.words == 0) return std::nullopt;
+  room.first = *words_.take(room.words);
+  return room;
+}
+
+KeptFront ListCache::front_of(term_t term) const {
+  const auto found = entries_.find(term);
+  if (found == entries_.end() || found->second.front.size() == 0) return {};
+  const Entry& entry = found->second;
+  return {entry.front_blocks, entry.front.first, entry.front.coded, entry.front.first + entry.front.coded};
 }
 
 void ListCache::release(unsigned flight) {

@@ -16,6 +16,17 @@
 /// nothing.
 namespace quern::gpu {
 
+/// Words that follow each other in the arena.
+struct ArenaPart {
+  std::uint64_t first = 0, words = 0;
+};
+
+/// A front that a plan keeps: blocks, and where their coded words and impacts are.
+struct KeptFront {
+  std::uint64_t blocks = 0;
+  std::uint64_t first_word = 0, words = 0, first_impact_word = 0;
+};
+
 /// A coded list that a batch reads, and its view in the batch, in which its place is to be set.
 struct WantedList {
   const PostingList* list = nullptr;
@@ -65,6 +76,16 @@ class ListCache {
   /// Ends the use of what the flight's batch acquired.
   void release(unsigned flight);
 
+  /// Drops all but the fronts, and takes the largest part of the arena that is free then, for windows of documents.
+  /// Nothing if a batch uses lists. No lists can be acquired until give_back_room().
+  std::optional<ArenaPart> take_room();
+  void give_back_room(const ArenaPart& room) { words_.give_back(room.first, room.words); }
+  /// The list's front; without blocks if none is kept.
+  KeptFront front_of(term_t term) const;
+  /// Counts what windows of documents brought.
+  void count(const ListCacheCounts& more) { counts_ += more; }
+
+  bool keeps_impacts() const { return options_.with_impacts; }
   /// Words that keep_front() would take.
   std::uint64_t front_words(const PostingList& list, std::uint64_t blocks) const {
     return front_of(list, blocks).size();

@@ -163,20 +163,61 @@ void ListStore::Device::send_piece(std::span<const Run> runs) {
   piece.done.record(stream);
 }
 
+void ListStore::Device::copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half) {
+  CUDA_CHECK(cudaStreamWaitEvent(stream, half.done.handle()));
+  for (std::uint64_t from = 0; from < count; from += piece_words) {
+    const std::uint64_t size = std::min<std::uint64_t>(piece_words, count - from);
+    Piece& piece = pieces[next_piece++ % pieces.size()];
+    piece.done.wait();
+    gather_words(parts, from, size, piece.host.data());
+    copy_to_device(words.data() + half.first_word + from, piece.host.data(), size, stream);
+    piece.done.record(stream);
+  }
+  half.copied.record(stream);
+}
+
+void ListStore::Device::begin_copies(unsigned flight) {
+  flights.at(flight).copies = true;
+  flights.at(flight).begun.record(stream);
+}
+
+void ListStore::Device::end_copies(unsigned flight) {
+  flights.at(flight).copied.record(stream);
+  all_copied.record(stream);
+}
+
+bool ListStore::open_windows(unsigned flight) {
+  if (!room_) {
+    room_ = cache_.take_room();
+    if (!room_) return false;
+    for (std::size_t i = 0; i < device_->halves.size(); ++i)
+      device_->halves[i].first_word = room_->first + i * (room_->words / 2);
+  }
+  has_windows_.at(flight) = true;
+  return true;
+}
+
 bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
+  if (room_) {
+    if (std::find(has_windows_.begin(), has_windows_.end(), true) != has_windows_.end()) return false;
+    cache_.give_back_room(*room_);
+    room_.reset();
+  }
   Device::Flight& of = device_->flights.at(flight);
   ListCopies copies;
   if (!cache_.acquire(flight, lists, copies)) return false;
   of.copies = !copies.words.empty() || !copies.rows.empty();
   if (!of.copies) return true;
-  of.begun.record(device_->stream);
+  device_->begin_copies(flight);
   device_->copy(copies);
-  of.copied.record(device_->stream);
-  device_->all_copied.record(device_->stream);
+  device_->end_copies(flight);
   return true;
 }
 
-void ListStore::release(unsigned flight) { cache_.release(flight); }
+void ListStore::release(unsigned flight) {
+  cache_.release(flight);
+  has_windows_.at(flight) = false;
+}
 
 double ListStore::copy_us(unsigned flight) const {
   const Device::Flight& of = device_->flights.at(flight);

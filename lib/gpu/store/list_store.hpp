@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,14 @@ class ListStore {
   bool acquire(unsigned flight, std::span<const WantedList> lists);
   /// To be called once the batch's kernels have ended.
   void release(unsigned flight);
+  /// Gives all of the arena but the plan's fronts to windows of documents, of which each has half of it. To be called
+  /// for each batch with windows. False if another flight's batch uses lists. Lists can be acquired again once no
+  /// flight has windows.
+  bool open_windows(unsigned flight);
+  /// Words that a window may have; at least this many, if the room is not open yet.
+  std::uint64_t words_per_window() const { return (room_ ? room_->words : cache_.free_words()) / 2; }
+  /// Adds what windows brought to the counts.
+  void count(const ListCacheCounts& more) { cache_.count(more); }
   const ListCache& cache() const { return cache_; }
   ListCacheCounts take_counts() { return cache_.take_counts(); }
   /// Microseconds of the GPU's clock that the copies took for the flight's last acquire(), once its batch has ended.
@@ -33,12 +43,15 @@ class ListStore {
 
   struct Device;  ///< for CUDA sources only
   const Device& device() const { return *device_; }
+  Device& device() { return *device_; }
 
  private:
   void keep_plan(const CachePlan& plan, Progress& progress);
 
   const DeviceIndex& index_;
   ListCache cache_;
+  std::optional<ArenaPart> room_;                      ///< of windows
+  std::array<bool, batches_in_flight> has_windows_{};  ///< by flight
   std::unique_ptr<Device> device_;
 };
 

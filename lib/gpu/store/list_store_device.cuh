@@ -5,6 +5,7 @@
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/store/list_store.hpp"
+#include "quern/gpu/store/word_parts.hpp"
 
 namespace quern::gpu {
 
@@ -35,6 +36,12 @@ struct ListStore::Device {
     std::uint32_t* to = nullptr;
   };
 
+  /// Half of the room for windows, which every other window gets.
+  struct Half {
+    Event copied, done;
+    std::uint64_t first_word = 0;  ///< in the arena
+  };
+
   DeviceArray<std::uint32_t> words, block_last, block_offset;
   DeviceArray<std::uint16_t> block_max;
   std::array<Piece, staging_pieces> pieces;
@@ -42,12 +49,21 @@ struct ListStore::Device {
   Stream stream;
   Event all_copied;  ///< the last copy so far; all are in one stream
   std::array<Flight, batches_in_flight> flights;
+  std::array<Half, 2> halves;
+  std::size_t next_half = 0;
 
   /// Points a view of the index to the arenas.
   void set(IndexView& view) const;
   /// What is enqueued in `waiting` later waits for all copies so far.
   void make_wait(const Stream& waiting) const;
   void copy(const ListCopies& copies);
+  /// The half for the next window. Its words may be copied there at once, and used from `copied` on until `done`, which
+  /// the window's last kernel is to be followed by.
+  Half& take_half() { return halves[next_half++ % halves.size()]; }
+  void copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half);
+  /// Enclose the copies of a flight's windows.
+  void begin_copies(unsigned flight);
+  void end_copies(unsigned flight);
   void copy_runs(std::vector<Run> runs);
   void send_piece(std::span<const Run> runs);
   /// The words of a piece, behind its table.

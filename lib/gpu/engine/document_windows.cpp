@@ -1,0 +1,188 @@
+#include "quern/gpu/engine/document_windows.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quern/codec/impact_packing.hpp"
+#include "quern/core/error.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
+#include "quern/gpu/device/searches.hpp"
+#include "quern/gpu/device/tuning.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// Lists begin at entries that four can be read from at once.
+std::uint64_t entries_taken(std::uint64_t postings) { return (postings + 3) / 4 * 4; }
+
+std::uint32_t rows_of(const PostingList& list) { return static_cast<std::uint32_t>(list.block_last.size()); }
+
+std::uint64_t quotient_up(std::uint64_t number, std::uint64_t by) { return by == 0 ? 0 : (number + by - 1) / by; }
+
+}  // namespace
+
+std::uint32_t num_ranges(docid_t num_documents) {
+  return static_cast<std::uint32_t>((std::uint64_t{num_documents} + range_documents - 1) / range_documents);
+}
+
+DocumentWindows::DocumentWindows(const QueryBatch& batch, const ListCache& cache, const WindowLimits& limits)
+    : batch_(batch), block_size_(batch.engine().index().block_size()), with_impacts_(cache.keeps_impacts()) {
+  coded_.reserve(batch.coded.size());
+  for (const auto& [number, list] : batch.coded) coded_.push_back({number, list, cache.front_of(list->number)});
+  for (const ListView& list : batch.lists)
+    if (list.raw) raw_entries_ += entries_taken(list.df);
+  cut(limits);
+}
+
+void DocumentWindows::cut(const WindowLimits& limits) {
+  const std::uint32_t ranges = num_ranges(batch_.engine().index().num_documents());
+  const auto begins = std::make_shared<const Places>(coded_.size());
+  Places ends(coded_.size());
+  for (std::size_t i = 0; i < coded_.size(); ++i) ends[i] = rows_of(*coded_[i].list);
+  const Size all = size_of(*begins, ends);
+  places_.push_back(begins);
+  // Windows of the same number of ranges first, as many as would be enough if all were equal; what is too large is
+  // halved.
+  std::uint64_t count = std::max(quotient_up(all.words, limits.words), quotient_up(all.entries, limits.entries));
+  count = std::max(count + count / 8, quotient_up(ranges, limits.ranges));
+  count = std::clamp<std::uint64_t>(count, 1, ranges);
+  const auto last = std::make_shared<const Places>(std::move(ends));
+  std::uint32_t first_range = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto end_range = static_cast<std::uint32_t>(ranges * (i + 1) / count);
+    const auto end = end_range == ranges ? last : places_of(end_range, *places_.back(), *last);
+    add({first_range, end_range - first_range}, end, limits);
+    first_range = end_range;
+  }
+}
+
+void DocumentWindows::add(const DocumentWindow& window, const SharedPlaces& end, const WindowLimits& limits) {
+  const Size size = size_of(*places_.back(), *end);
+  if (size.words <= limits.words && size.entries <= limits.entries && window.ranges <= limits.ranges) {
+    windows_.push_back(window);
+    places_.push_back(end);
+    copied_words_ += size.words;
+    largest_.words = std::max(largest_.words, size.words);
+    largest_.entries = std::max(largest_.entries, size.entries);
+    largest_.ranges = std::max(largest_.ranges, window.ranges);
+    return;
+  }
+  if (window.ranges == 1)
+    throw GpuOutOfMemory("the blocks of a batch in a single range of documents do not fit into the GPU's memory");
+  const std::uint32_t half = window.ranges / 2, middle = window.first_range + half;
+  const SharedPlaces between = places_of(middle, *places_.back(), *end);
+  add({window.first_range, half}, between, limits);
+  add({middle, window.ranges - half}, end, limits);
+}
+
+DocumentWindows::SharedPlaces DocumentWindows::places_of(std::uint32_t range, const Places& low,
+                                                         const Places& high) const {
+  Places places(coded_.size());
+  const std::uint32_t docid = range * range_documents;
+  in_parallel(coded_.size(), [&](std::size_t i) {
+    places[i] = lower_bound(coded_[i].list->block_last.data(), low[i], high[i], docid);
+  });
+  return std::make_shared<const Places>(std::move(places));
+}
+
+DocumentWindows::Blocks DocumentWindows::blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const {
+  const PostingList& list = *coded.list;
+  const std::uint32_t rows = rows_of(list);
+  Blocks blocks;
+  blocks.begin = begin;
+  // The first block that reaches beyond the window may begin in it.
+  blocks.end = next < rows ? next + 1 : rows;
+  blocks.copied = static_cast<std::uint32_t>(std::max<std::uint64_t>(begin, coded.front.blocks));
+  if (begin >= blocks.end) return blocks;
+  if (coded.front.blocks == 0) blocks.header = list.words.first(batch_.lists[coded.number].header_words);
+  if (blocks.copied >= blocks.end) return blocks;
+  const std::uint64_t per_block = with_impacts_ ? impact_words(block_size_, list.impact_width) : 0;
+  const std::uint64_t first = list.block_offset[blocks.copied],
+                      last = blocks.end < rows ? list.block_offset[blocks.end] : list.words.size();
+  const std::uint64_t first_impact = per_block * blocks.copied, last_impact = blocks.end < rows ? per_block * blocks.end
+                                                                              : with_impacts_   ? list.impacts.size()
+                                                                                                : 0;
+  // Numbers that contradict each other bring nothing: then kernels find no words, and count damage.
+  if (first > last || last > list.words.size() || first_impact > last_impact || last_impact > list.impacts.size())
+    return blocks;
+  blocks.first_word = static_cast<std::uint32_t>(first);
+  blocks.words = list.words.subspan(first, last - first);
+  blocks.impacts = list.impacts.subspan(first_impact, last_impact - first_impact);
+  return blocks;
+}
+
+std::uint64_t DocumentWindows::entries_of(const Coded& coded, const Blocks& blocks) const {
+  if (blocks.begin >= blocks.end) return 0;
+  return entries_taken(std::min(coded.list->df, std::uint64_t{blocks.end} * block_size_) -
+                       std::uint64_t{blocks.begin} * block_size_);
+}
+
+DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places& end) const {
+  const auto add = [](const Size& a, const Size& b) { return Size{a.words + b.words, a.entries + b.entries}; };
+  const Size coded = tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, coded_.size(), 256), Size{},
+      [&](const auto& lists, Size sum) {
+        for (std::size_t i = lists.begin(); i < lists.end(); ++i) {
+          const Blocks blocks = blocks_of(coded_[i], begin[i], end[i]);
+          sum = add(sum, {blocks.copied_words(), entries_of(coded_[i], blocks)});
+        }
+        return sum;
+      },
+      add);
+  return add(coded, {0, raw_entries_});
+}
+
+void DocumentWindows::view(std::size_t window, std::uint64_t first_word, WindowLists& out) const {
+  out.window = windows_.at(window);
+  out.lists = batch_.lists;
+  std::vector<Blocks> blocks(coded_.size());
+  in_parallel(coded_.size(), [&](std::size_t i) {
+    blocks[i] = blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
+  });
+  out.parts.clear();
+  out.words = out.entries = 0;
+  std::uint64_t numbered = 0;
+  std::size_t next = 0;  // of the coded lists
+  for (std::uint32_t number = 0; number < out.lists.size(); ++number) {
+    ListView& view = out.lists[number];
+    view.first_block = static_cast<std::uint32_t>(numbered);
+    view.first_entry = out.entries;
+    if (view.raw) {
+      ++numbered;
+      out.entries += entries_taken(view.df);
+      continue;
+    }
+    const Coded& coded = coded_[next];
+    const Blocks& of = blocks[next++];
+    numbered += of.end - std::min(of.begin, of.end);
+    out.entries += entries_of(coded, of);
+    set_view(coded, of, first_word + out.words, view);
+    for (const WordView part : {of.header, of.words, of.impacts})
+      if (!part.empty()) out.parts.push_back({part, std::exchange(out.words, out.words + part.size())});
+  }
+  out.blocks = static_cast<std::uint32_t>(numbered);
+}
+
+void DocumentWindows::set_view(const Coded& coded, const Blocks& blocks, std::uint64_t place, ListView& view) {
+  view.begin_block = blocks.begin;
+  view.end_block = blocks.end;
+  view.front_blocks = static_cast<std::uint32_t>(coded.front.blocks);
+  if (coded.front.blocks > 0) {
+    view.first_word = coded.front.first_word;
+    view.front_words = static_cast<std::uint32_t>(coded.front.words);
+    view.first_impact_word = coded.front.first_impact_word;
+  } else {
+    view.first_word = place;
+    view.front_words = 0;
+  }
+  view.tail_word = place + blocks.header.size();
+  view.tail_impact_word = view.tail_word + blocks.words.size();
+  view.tail_begin = blocks.first_word;
+  // Where the last block ends, if it is not in the front.
+  if (blocks.copied < blocks.end) view.words = blocks.first_word + static_cast<std::uint32_t>(blocks.words.size());
+}
+
+}  // namespace quern::gpu

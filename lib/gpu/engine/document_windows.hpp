@@ -1,0 +1,102 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "quern/formats/index_file.hpp"
+#include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/store/list_cache.hpp"
+#include "quern/gpu/store/word_parts.hpp"
+
+/// Batches whose lists do not fit a GPU's memory together go through the documents by windows: neighbouring ranges of
+/// docIDs, with those blocks of all lists that have documents there. Host code, which copies nothing.
+namespace quern::gpu {
+
+/// The number of ranges of docIDs in a collection.
+std::uint32_t num_ranges(docid_t num_documents);
+
+/// Neighbouring ranges of range_documents docIDs each.
+struct DocumentWindow {
+  std::uint32_t first_range = 0, ranges = 0;
+};
+
+/// What a window may have.
+struct WindowLimits {
+  std::uint64_t words = 0;    ///< that are copied for it
+  std::uint64_t entries = 0;  ///< space for the entries of all lists
+  std::uint32_t ranges = 0;
+};
+
+/// A window's view of the lists of a batch.
+struct WindowLists {
+  DocumentWindow window;
+  std::vector<ListView> lists;  ///< as in QueryBatch::lists
+  std::uint32_t blocks = 0;     ///< of all lists; a raw list counts as one block
+  std::uint64_t entries = 0;
+  std::uint64_t words = 0;      ///< that are copied
+  std::vector<WordPart> parts;  ///< which follow each other
+};
+
+/// Cuts the documents into as few windows as limits allow, and makes each window's view. Blocks that have documents in
+/// two windows are in both. Blocks of fronts that the cache keeps are not copied.
+class DocumentWindows {
+ public:
+  /// Throws GpuOutOfMemory if the blocks of a single range are too much. All arguments but the limits must outlive it.
+  DocumentWindows(const QueryBatch& batch, const ListCache& cache, const WindowLimits& limits);
+
+  std::size_t size() const { return windows_.size(); }
+  /// The most that a window has of each.
+  const WindowLimits& largest() const { return largest_; }
+  /// Words that are copied for all windows.
+  std::uint64_t copied_words() const { return copied_words_; }
+  const DocumentWindow& operator[](std::size_t window) const { return windows_[window]; }
+  /// Makes a window's view, for words that are copied to the arena from `first_word` on.
+  void view(std::size_t window, std::uint64_t first_word, WindowLists& out) const;
+
+ private:
+  /// A coded list of the batch.
+  struct Coded {
+    std::uint32_t number = 0;  ///< in the batch
+    const PostingList* list = nullptr;
+    KeptFront front;
+  };
+  /// What a list has in a window: blocks and, of those from `copied` on, the words that are copied.
+  struct Blocks {
+    std::uint32_t begin = 0, end = 0, copied = 0;
+    std::uint32_t first_word = 0;  ///< of `words`, in the list
+    WordView header, words, impacts;
+
+    std::uint64_t copied_words() const { return header.size() + words.size() + impacts.size(); }
+  };
+  struct Size {
+    std::uint64_t words = 0, entries = 0;
+  };
+  /// Per coded list, the first block with a docID that is not below the first of a range.
+  using Places = std::vector<std::uint32_t>;
+  using SharedPlaces = std::shared_ptr<const Places>;
+
+  void cut(const WindowLimits& limits);
+  /// Adds a window that begins where the last one ends, or its halves.
+  void add(const DocumentWindow& window, const SharedPlaces& end, const WindowLimits& limits);
+  /// The places of `range`, which are not before those of `low` nor after those of `high`.
+  SharedPlaces places_of(std::uint32_t range, const Places& low, const Places& high) const;
+  /// The blocks from `begin` up to `next`, the first that reaches beyond the window.
+  Blocks blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const;
+  Size size_of(const Places& begin, const Places& end) const;
+  std::uint64_t entries_of(const Coded& coded, const Blocks& blocks) const;
+  /// Sets a list's view in a window, for words that are copied to `place`.
+  static void set_view(const Coded& coded, const Blocks& blocks, std::uint64_t place, ListView& view);
+
+  const QueryBatch& batch_;
+  std::uint32_t block_size_;
+  bool with_impacts_;
+  std::vector<Coded> coded_;
+  std::uint64_t raw_entries_ = 0;
+  std::vector<DocumentWindow> windows_;
+  WindowLimits largest_;
+  std::uint64_t copied_words_ = 0;
+  std::vector<SharedPlaces> places_;  ///< at the beginning of each window, and at the end of the last
+};
+
+}  // namespace quern::gpu

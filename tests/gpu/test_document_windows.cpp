@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <deque>
+
+#include "quern/codec/impact_packing.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
+#include "quern/gpu/decode/block_place.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/range/range_batch.hpp"
+
+#include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// Windows have all blocks that a plain reading of the lists says they need, at the places that their views name.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// A batch of one query with all terms of the index.
+struct BatchOfAll {
+  explicit BatchOfAll(const QueryEngine& engine) : batch(engine) {
+    const IndexReader& index = engine.index();
+    for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
+      index.for_each_list(block, [&](std::string_view, const PostingList& list) {
+        if (lists.size() < gpu::max_terms) lists.push_back({list, 1.0f, 1});
+      });
+    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, 10, false);
+  }
+  std::vector<WeightedList> lists;
+  gpu::QueryBatch batch;
+};
+
+gpu::ListCache cache_with_fronts(const BatchOfAll& of, bool impacts, RandomBits& random) {
+  gpu::ListCacheOptions options;
+  options.with_impacts = impacts;
+  options.block_size = of.batch.engine().index().block_size();
+  for (const WeightedList& list : of.lists) options.words += 2 * (list.list.words.size() + list.list.impacts.size());
+  gpu::ListCache cache(options);
+  gpu::ListCopies copies;
+  for (const auto& [number, list] : of.batch.coded)
+    if (random.below(2) == 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
+  return cache;
+}
+
+/// The arena's word at this place, if the window copies it.
+std::uint32_t word_at(const gpu::WindowLists& lists, std::uint64_t first, std::uint64_t place) {
+  const std::uint64_t at = place - first;
+  REQUIRE(at < lists.words);
+  for (const gpu::WordPart& part : lists.parts)
+    if (part.to <= at && at < part.to + part.from.size()) return part.from[at - part.to];
+  FAIL("no part has word " << at);
+  return 0;
+}
+
+/// A block that no front has can be read where the view says.
+void check_block(const gpu::WindowLists& lists, std::uint64_t first, const gpu::ListView& view, const PostingList& list,
+                 std::uint32_t block, unsigned block_size, bool impacts) {
+  if (block < view.front_blocks) return;
+  const std::uint32_t* const arena = nullptr;
+  gpu::IndexView index;
+  index.postings = arena;
+  index.block_size = block_size;
+  REQUIRE(view.begin_block <= block);
+  REQUIRE(block < view.end_block);
+  const std::uint32_t rows = static_cast<std::uint32_t>(list.block_last.size());
+  const std::uint32_t begin = list.block_offset[block], end = block + 1 < rows
+                                                                  ? list.block_offset[block + 1]
+                                                                  : static_cast<std::uint32_t>(list.words.size());
+  REQUIRE(view.tail_begin <= begin);
+  REQUIRE(end <= view.words);
+  for (std::uint32_t word = begin; word < end; ++word)
+    REQUIRE(word_at(lists, first, view.tail_word + word - view.tail_begin) == list.words[word]);
+  if (view.front_blocks == 0)
+    for (std::uint32_t word = 0; word < view.header_words; ++word)
+      REQUIRE(word_at(lists, first, view.first_word + word) == list.words[word]);
+  if (!impacts) return;
+  const std::uint64_t per_block = impact_words(block_size, list.impact_width);
+  const std::uint64_t last = std::min<std::uint64_t>(list.impacts.size(), (block + 1) * per_block);
+  for (std::uint64_t word = block * per_block; word < last; ++word) {
+    const std::uint64_t before = std::max(view.front_blocks, view.begin_block) * per_block;
+    REQUIRE(word_at(lists, first, view.tail_impact_word + word - before) == list.impacts[word]);
+  }
+}
+
+void check_window(const gpu::QueryBatch& batch, const gpu::WindowLists& lists, std::uint64_t first, bool impacts) {
+  const unsigned block_size = batch.engine().index().block_size();
+  const std::uint64_t begin = std::uint64_t{lists.window.first_range} * gpu::range_documents,
+                      end = begin + std::uint64_t{lists.window.ranges} * gpu::range_documents;
+  for (const auto& [number, list] : batch.coded) {
+    for (std::uint32_t block = 0; block < list->block_last.size(); ++block) {
+      const std::uint64_t after = block == 0 ? 0 : list->block_last[block - 1] + 1;
+      if (after < end && list->block_last[block] >= begin)
+        check_block(lists, first, lists.lists[number], *list, block, block_size, impacts);
+    }
+  }
+}
+
+/// Blocks and entries are numbered list after list.
+void check_numbers(const gpu::WindowLists& lists, unsigned block_size) {
+  std::uint64_t blocks = 0, entries = 0;
+  for (const gpu::ListView& view : lists.lists) {
+    REQUIRE(view.first_block == blocks);
+    REQUIRE(view.first_entry == entries);
+    if (view.raw) {
+      ++blocks;
+      entries += (view.df + 3) / 4 * 4;
+    } else if (view.begin_block < view.end_block) {
+      blocks += view.end_block - view.begin_block;
+      const std::uint64_t last = std::min<std::uint64_t>(view.df, std::uint64_t{view.end_block} * block_size);
+      entries += (last - std::uint64_t{view.begin_block} * block_size + 3) / 4 * 4;
+    }
+  }
+  REQUIRE(lists.blocks == blocks);
+  REQUIRE(lists.entries == entries);
+}
+
+}  // namespace
+
+TEST_CASE("each window has all blocks with documents in it", "[gpu_store][property]") {
+  IndexedCorpus corpus(83, {70000, 60, 5, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  RandomBits random(83);
+  for (const bool impacts : {false, true}) {
+    ScoringOptions scoring;
+    if (impacts) scoring.scores = Scores::quantized;
+    const QueryEngine engine(index, scoring);
+    const BatchOfAll of(engine);
+    REQUIRE(of.batch.coded.size() > 10);
+    const std::uint32_t ranges = gpu::num_ranges(index.num_documents());
+    REQUIRE(ranges == 5);
+    for (unsigned turn = 0; turn < 8; ++turn) {
+      const gpu::ListCache cache = cache_with_fronts(of, impacts, random);
+      const gpu::WindowLimits none{~std::uint64_t{0}, ~std::uint64_t{0}, 1};
+      const gpu::WindowLimits least = gpu::DocumentWindows(of.batch, cache, none).largest();
+      const gpu::WindowLimits limits{least.words + random.below(3 * least.words + 1),
+                                     least.entries + random.below(3 * least.entries),
+                                     static_cast<std::uint32_t>(1 + random.below(5))};
+      const gpu::DocumentWindows windows(of.batch, cache, limits);
+      std::uint32_t next_range = 0;
+      std::uint64_t copied = 0;
+      gpu::WindowLists lists;
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        windows.view(i, 1000, lists);
+        REQUIRE(lists.window.first_range == next_range);
+        next_range += lists.window.ranges;
+        copied += lists.words;
+        REQUIRE(lists.words <= limits.words);
+        REQUIRE(lists.entries <= limits.entries);
+        REQUIRE(lists.window.ranges <= limits.ranges);
+        REQUIRE(lists.words <= windows.largest().words);
+        check_numbers(lists, index.block_size());
+        check_window(of.batch, lists, 1000, impacts);
+      }
+      REQUIRE(next_range == ranges);
+      REQUIRE(copied == windows.copied_words());
+    }
+    const gpu::ListCache cache = cache_with_fronts(of, impacts, random);
+    CHECK_THROWS_AS(gpu::DocumentWindows(of.batch, cache, {8, 1 << 30, 1}), GpuOutOfMemory);
+    CHECK_THROWS_AS(gpu::DocumentWindows(of.batch, cache, {1 << 30, 64, 1}), GpuOutOfMemory);
+  }
+}
+
+TEST_CASE("windows of lists with damaged rows stay within the lists, and leave no block out", "[gpu_store]") {
+  IndexedCorpus corpus(89, {40000, 30, 5, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const QueryEngine engine(index, {});
+  RandomBits random(89);
+  for (unsigned turn = 0; turn < 30; ++turn) {
+    BatchOfAll of(engine);
+    std::deque<std::vector<docid_t>> last;
+    std::deque<std::vector<std::uint32_t>> offset;
+    std::deque<PostingList> damaged;
+    for (auto& [number, list] : of.batch.coded) {
+      PostingList& copy = damaged.emplace_back(*list);
+      auto& own_last = last.emplace_back(list->block_last.begin(), list->block_last.end());
+      auto& own_offset = offset.emplace_back(list->block_offset.begin(), list->block_offset.end());
+      for (unsigned i = 0; i < 3; ++i) {
+        own_last[random.below(own_last.size())] ^= 1u << random.below(32);
+        own_offset[random.below(own_offset.size())] ^= 1u << random.below(32);
+      }
+      copy.block_last = own_last;
+      copy.block_offset = own_offset;
+      list = &copy;
+    }
+    gpu::ListCacheOptions options;
+    options.block_size = index.block_size();
+    const gpu::ListCache cache(options);
+    const gpu::DocumentWindows windows(of.batch, cache, {1 << 30, 1 << 30, static_cast<std::uint32_t>(1 + turn % 3)});
+    gpu::WindowLists lists;
+    std::vector<std::uint32_t> next_block(of.batch.lists.size());
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      windows.view(i, 0, lists);
+      check_numbers(lists, index.block_size());
+      for (const gpu::WordPart& part : lists.parts) REQUIRE(part.to + part.from.size() <= lists.words);
+      for (const auto& [number, list] : of.batch.coded) {
+        const gpu::ListView& view = lists.lists[number];
+        REQUIRE(view.begin_block <= next_block[number]);
+        REQUIRE(view.end_block <= list->block_last.size());
+        REQUIRE(view.words <= list->words.size());
+        next_block[number] = std::max(next_block[number], view.end_block);
+      }
+    }
+    for (const auto& [number, list] : of.batch.coded) REQUIRE(next_block[number] == list->block_last.size());
+  }
+}
+
+TEST_CASE("gathered words are those of the parts, from any word on", "[gpu_store]") {
+  std::vector<std::uint32_t> all(200000);
+  for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i * 2654435761u;
+  RandomBits random(97);
+  std::vector<gpu::WordPart> parts;
+  for (std::uint64_t at = 0; at < all.size();) {
+    const std::uint64_t count =
+        std::min<std::uint64_t>(1 + random.below(random.below(2) == 0 ? 5 : 60000), all.size() - at);
+    parts.push_back({WordView(all).subspan(at, count), at});
+    at += count;
+  }
+  for (unsigned turn = 0; turn < 50; ++turn) {
+    const std::uint64_t from = random.below(all.size()), count = random.below(all.size() - from + 1);
+    std::vector<std::uint32_t> to(count + 1, 77);
+    gpu::gather_words(parts, from, count, to.data());
+    REQUIRE(std::equal(to.begin(), to.end() - 1, all.begin() + static_cast<std::ptrdiff_t>(from)));
+    REQUIRE(to.back() == 77);
+  }
+}
+
+}  // namespace quern
