@@ -57,7 +57,9 @@ BatchRunner::BatchRunner(const DeviceIndex&, const ListStore*, const Strategy&, 
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
-void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&, const WindowLimits&, const BatchRunner*) { fail(); }
+void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&, const WindowLimits&, const BatchRunner*) {
+  fail();
+}
 void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned) { fail(); }
 void BatchRunner::wait_for_kernels() { fail(); }
 void BatchRunner::wait() { fail(); }
