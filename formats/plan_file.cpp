@@ -25,6 +25,8 @@ std::string PlanManifest::to_json() const {
                       {"alpha", alpha},
                       {"k1", bm25.k1},
                       {"b", bm25.b},
+                      {"idf", idf},
+                      {"scores", scores},
                       {"scorer", scorer},
                       {"early_termination", early_termination},
                       {"round", round},
@@ -32,7 +34,8 @@ std::string PlanManifest::to_json() const {
   json["log"] = {{"queries", queries},
                  {"distinct_queries", distinct_queries},
                  {"unknown_queries", unknown_queries},
-                 {"empty_queries", empty_queries}};
+                 {"empty_queries", empty_queries},
+                 {"hash", log_hash}};
   json["index_hash"] = index_hash;
   json["lists"] = lists;
   json["cached_blocks"] = cached_blocks;
@@ -53,6 +56,9 @@ PlanManifest PlanManifest::from_json(const std::string& text, const std::string&
     settings.at("alpha").get_to(manifest.alpha);
     settings.at("k1").get_to(manifest.bm25.k1);
     settings.at("b").get_to(manifest.bm25.b);
+    // Version 1 has neither IDF and scores nor the log's hash.
+    manifest.idf = settings.value("idf", manifest.idf);
+    manifest.scores = settings.value("scores", manifest.scores);
     settings.at("scorer").get_to(manifest.scorer);
     settings.at("early_termination").get_to(manifest.early_termination);
     settings.at("round").get_to(manifest.round);
@@ -62,6 +68,7 @@ PlanManifest PlanManifest::from_json(const std::string& text, const std::string&
     log.at("distinct_queries").get_to(manifest.distinct_queries);
     log.at("unknown_queries").get_to(manifest.unknown_queries);
     log.at("empty_queries").get_to(manifest.empty_queries);
+    manifest.log_hash = log.value("hash", manifest.log_hash);
     json.at("index_hash").get_to(manifest.index_hash);
     json.at("lists").get_to(manifest.lists);
     json.at("cached_blocks").get_to(manifest.cached_blocks);

@@ -11,13 +11,13 @@
 /// The cache plan: which posting lists of an index a GPU keeps in its memory, and how much of each. See plan.md.
 namespace quern {
 
-inline constexpr FormatVersions plan_version = {.written = 1, .oldest_read = 1};
+inline constexpr FormatVersions plan_version = {.written = 2, .oldest_read = 1};
 
 /// The front of a posting list that a plan keeps in GPU memory.
 struct CachedList {
   term_t term = 0;           ///< number of the list in the index
   std::uint32_t blocks = 0;  ///< caching blocks from the front, at least 1
-  std::uint64_t bytes = 0;   ///< what they take on the GPU
+  std::uint64_t bytes = 0;   ///< what they take of a GPU's memory for lists
   bool operator==(const CachedList&) const = default;
 };
 
@@ -30,6 +30,8 @@ struct PlanManifest {
   std::uint64_t k = 10;            ///< results per query
   double alpha = 0.3;              ///< PageRank's share of scores
   Bm25Parameters bm25;
+  std::string idf = "lucene";    ///< lucene, robertson
+  std::string scores = "exact";  ///< exact, or quantized: with impacts on the GPU
   std::string scorer = "bm25+pagerank";
   bool early_termination = true;
   std::uint64_t round = 256;           ///< postings of the shortest list between two tests for early termination
@@ -38,11 +40,12 @@ struct PlanManifest {
   std::uint64_t distinct_queries = 0;  ///< of the log
   std::uint64_t unknown_queries = 0;   ///< of the log: with a term that is not in the index
   std::uint64_t empty_queries = 0;     ///< of the log: without results
+  std::string log_hash;                ///< of the log's queries, 16 hexadecimal digits; empty: unknown
   std::string index_hash;              ///< content hash of the index's container, 16 hexadecimal digits
   std::uint64_t lists = 0;             ///< lists of which something is cached
   std::uint64_t cached_blocks = 0;     ///< sum over the lists
   std::uint64_t cached_bytes = 0;      ///< sum over the lists
-  std::uint64_t index_bytes = 0;       ///< what all lists would take on the GPU
+  std::uint64_t index_bytes = 0;       ///< of all coded lists: 100 % of a budget
 
   std::string to_json() const;
   /// Throws CorruptFile, with `what` in front, if something is missing, of another type or impossible.

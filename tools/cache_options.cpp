@@ -38,15 +38,21 @@ void add_cache_options(CLI::App& command, CacheArguments& arguments) {
       ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32));
   add_value_option(command, "--count", arguments.count, visit_kinds,
                    with_choices("Which blocks of a list count as used:", visit_kinds));
+  add_idf_and_scores_options(command, arguments.idf, arguments.scores);
   add_value_option(
       command, "--scorer", arguments.scorer, scorer_names,
-      with_choices("Scores (default: bm25+pagerank if the index has global scores, else bm25):", scorer_names));
+      with_choices("Scoring function (default: bm25+pagerank if the index has global scores and scores are "
+                   "exact, else bm25):",
+                   scorer_names));
   add_alpha_option(command, arguments.alpha);
 }
 
 ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
+  const bool has_global_scores = !index.global_scores().empty() && arguments.scores == Scores::exact;
   ScoringArguments scoring;
-  scoring.scorer = arguments.scorer.value_or(index.global_scores().empty() ? Scorer::bm25 : Scorer::bm25_pagerank);
+  scoring.idf = arguments.idf;
+  scoring.scores = arguments.scores;
+  scoring.scorer = arguments.scorer.value_or(has_global_scores ? Scorer::bm25_pagerank : Scorer::bm25);
   scoring.alpha = arguments.alpha;
   return scoring_options(scoring, index);
 }
@@ -55,8 +61,10 @@ DemandOptions demand_options(const CacheArguments& arguments) {
   return {arguments.k, arguments.round, arguments.count};
 }
 
-std::uint64_t block_size(const CacheArguments& arguments, const IndexReader& index) {
-  return arguments.block == 0 ? CacheBlocks::default_size(index) : arguments.block;
+CacheBlocks cache_blocks(const CacheArguments& arguments, const QueryEngine& engine, const Resources& resources) {
+  const IndexReader& index = engine.index();
+  const std::uint64_t size = arguments.block == 0 ? CacheBlocks::default_size(index) : arguments.block;
+  return {index, size, resources, engine.quantizer() != nullptr};
 }
 
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine) {

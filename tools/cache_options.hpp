@@ -15,17 +15,20 @@ struct CacheArguments {
   std::uint64_t round = 256;
   std::uint64_t block = 0;  ///< 0: the default of the index
   VisitKind count = VisitKind::visited;
-  std::optional<Scorer> scorer;  ///< none: bm25+pagerank if the index has global scores, else bm25
+  Idf idf = Idf::lucene;
+  Scores scores = Scores::exact;
+  std::optional<Scorer> scorer;  ///< none: bm25+pagerank if the index has global scores and scores are exact, else bm25
   std::optional<double> alpha;
 };
 
-/// -k, --round, --block, --count, --scorer and --alpha.
+/// -k, --round, --block, --count, --idf, --scores, --scorer and --alpha.
 void add_cache_options(CLI::App& command, CacheArguments& arguments);
 
 /// Queries run with algorithm `and`, and with early termination if possible.
 ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index);
 DemandOptions demand_options(const CacheArguments& arguments);
-std::uint64_t block_size(const CacheArguments& arguments, const IndexReader& index);
+/// The blocks of the engine's index, with impacts if its scores are quantized.
+CacheBlocks cache_blocks(const CacheArguments& arguments, const QueryEngine& engine, const Resources& resources);
 /// Warns if early termination is off, so that queries read all of their lists.
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine);
 

@@ -132,6 +132,11 @@ void add_alpha_option(CLI::App& command, std::optional<double>& alpha) {
       ->check(range_validator(0.0, 1.0));
 }
 
+void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores) {
+  add_value_option(command, "--idf", idf, idf_names, "Formula for the inverse document frequency");
+  add_value_option(command, "--scores", scores, scores_names, with_choices("Precision of scores:", scores_names));
+}
+
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
   command.add_option("--k1", arguments.k1, "BM25's k1 (default: the index's)")
       ->type_name("X")
@@ -139,9 +144,7 @@ void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
   command.add_option("--b", arguments.b, "BM25's b (default: the index's)")
       ->type_name("X")
       ->check(range_validator(0.0, 1.0));
-  add_value_option(command, "--idf", arguments.idf, idf_names, "Formula for the inverse document frequency");
-  add_value_option(command, "--scores", arguments.scores, scores_names,
-                   with_choices("Precision of scores:", scores_names));
+  add_idf_and_scores_options(command, arguments.idf, arguments.scores);
   add_value_option(command, "--scorer", arguments.scorer, scorer_names,
                    with_choices("Scoring function:", scorer_names));
   add_alpha_option(command, arguments.alpha);

@@ -118,6 +118,8 @@ struct ScoringArguments {
 
 /// --k1, --b, --idf, --scores, --scorer, --alpha and --no-early-termination.
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments);
+/// --idf and --scores alone.
+void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores);
 /// --alpha alone.
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha);
 /// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha is given with a scorer that has

@@ -13,10 +13,11 @@
 
 namespace quern {
 
-CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, const Resources& resources)
+CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, const Resources& resources, bool with_impacts)
     : index_(index),
       size_(size),
       ratio_(size / index.block_size()),
+      with_impacts_(with_impacts),
       threads_(resources.threads),
       pages_bytes_(resources.memory_bytes / 8) {
   if (size == 0 || size % index.block_size() != 0)
@@ -36,15 +37,11 @@ std::uint64_t CacheBlocks::of(const PostingList& list, docid_t docid) const {
 }
 
 std::uint64_t CacheBlocks::bytes(const PostingList& list, std::uint64_t n) const {
-  if (n == 0) return 0;
-  if (list.is_short()) return list_directory_bytes + list.short_list.size();
-  if (list.block_last.empty()) return list_directory_bytes + list.words.size_bytes();
-  const std::uint64_t blocks = std::min<std::uint64_t>(list.block_last.size(), n * ratio_);
-  const std::uint64_t words = blocks < list.block_last.size() ? list.block_offset[blocks] : list.words.size();
-  return list_directory_bytes + words * sizeof(std::uint32_t) + blocks * block_row_bytes;
+  if (n == 0 || !is_kept(list)) return 0;
+  return front_of(list, n * ratio_, index_.block_size(), with_impacts_).size_bytes();
 }
 
-std::uint64_t CacheBlocks::index_bytes() const {
+std::uint64_t CacheBlocks::kept_bytes() const {
   IndexPages pages(index_, pages_bytes_);
   const auto add = [&](const auto& range, std::uint64_t sum) {
     for (std::uint64_t block = range.begin(); block < range.end(); ++block) {

@@ -3,25 +3,23 @@
 #include <functional>
 
 #include "quern/core/resources.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/list_front.hpp"
 
 /// Caching blocks: the pieces of posting lists that a plan admits to GPU memory (Wang et al. 3.3.1).
 namespace quern {
 
-/// Memory of a list on the GPU besides its words and block rows: its row in the directory of lists.
-inline constexpr std::uint64_t list_directory_bytes = 32;
-/// A block's row: last docID, offset, maximum.
-inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
-
 /// Cuts the lists of an index into caching blocks, each a whole number of index blocks, and computes their size. A
-/// caching block is decoded from its own words, so the first n of a list are one range of bytes and their rows.
+/// caching block is decoded from its own words, so the first n of a list are one range of its words, and one of its
+/// impacts.
 class CacheBlocks {
  public:
   static constexpr std::uint64_t min_size = 256;
 
   /// `size`: postings per caching block. Throws InvalidArgument if it is not a multiple of the index's block size.
-  /// Functions that read all lists keep within the memory of `resources`.
-  CacheBlocks(const IndexReader& index, std::uint64_t size, const Resources& resources = default_resources());
+  /// Functions that read all lists keep within the memory of `resources`. `with_impacts`: whether a GPU keeps quantized
+  /// impacts with the lists, which quantized scores need.
+  CacheBlocks(const IndexReader& index, std::uint64_t size, const Resources& resources = default_resources(),
+              bool with_impacts = false);
 
   /// The default size: 256, or the index's block size if that is larger.
   static std::uint64_t default_size(const IndexReader& index);
@@ -38,18 +36,22 @@ class CacheBlocks {
   std::uint64_t postings(const PostingList& list, std::uint64_t n) const {
     return n >= count(list) ? list.df : n * size_;
   }
-  /// Memory of the first n blocks on the GPU: the directory's row, compressed words, block rows. 0 for none.
+  /// Memory of the first n blocks on the GPU: coded words and impacts. 0 for a list of a single block of the index,
+  /// which comes with its queries.
   std::uint64_t bytes(const PostingList& list, std::uint64_t n) const;
   /// The last docID of the first n blocks, n at least 1 and below count(list).
   docid_t last(const PostingList& list, std::uint64_t n) const { return list.block_last[n * ratio_ - 1]; }
-  /// Memory of all lists of the index: 100 % of budgets that are percentages.
-  std::uint64_t index_bytes() const;
+  /// Memory of all coded lists of the index: 100 % of budgets that are percentages.
+  std::uint64_t index_bytes() const { return coded_list_bytes(index_, with_impacts_); }
+  /// Memory of all lists that a GPU keeps.
+  std::uint64_t kept_bytes() const;
   /// Calls visit(list) for all lists of the index, by rising term.
   void for_each_list(const std::function<void(const PostingList&)>& visit) const;
 
  private:
   const IndexReader& index_;
   std::uint64_t size_, ratio_;  ///< ratio_: blocks of the index per caching block
+  bool with_impacts_;
   unsigned threads_;
   std::uint64_t pages_bytes_;  ///< of the mapped index, while all of it is read
 };

@@ -15,6 +15,8 @@ namespace {
 ScoringOptions scoring_of(const PlanManifest& manifest) {
   ScoringOptions scoring;
   scoring.bm25 = manifest.bm25;
+  scoring.idf = find_named(idf_names, manifest.idf, "IDF").value;
+  scoring.scores = find_named(scores_names, manifest.scores, "precision of scores").value;
   scoring.alpha = manifest.alpha;
   scoring.scorer = find_named(scorer_names, manifest.scorer, "scorer").value;
   scoring.early_termination = manifest.early_termination;
@@ -33,9 +35,10 @@ auto with_queries(const ReadQueries& log, const QueryEngine& engine, const Resou
 
 void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, const Resources& resources) {
   const std::uint64_t terms = blocks.index().manifest().terms;
-  // What CacheAdmission takes, a row of the plan and its copy in the file's sections. A list takes its row in the
-  // directory and at least a byte.
-  const std::uint64_t lists = std::min(terms, budget_bytes / (list_directory_bytes + 1));
+  // What CacheAdmission takes, a row of the plan and its copy in the file's sections. A list in the plan has at least a
+  // word and two block rows.
+  const std::uint64_t rows = blocks.index().container().array<docid_t>("block_last").size();
+  const std::uint64_t lists = std::min({terms, rows / 2, budget_bytes / sizeof(std::uint32_t)});
   const std::uint64_t needed = terms * sizeof(std::uint32_t) + lists * 2 * sizeof(CachedList);
   if (needed > resources.memory_bytes / 2)
     throw InvalidArgument(
@@ -64,6 +67,8 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
     manifest.k = options.demand.k;
     manifest.alpha = scoring.alpha;
     manifest.bm25 = scoring.bm25;
+    manifest.idf = name_of_value(idf_names, scoring.idf);
+    manifest.scores = name_of_value(scores_names, scoring.scores);
     manifest.scorer = name_of_value(scorer_names, scoring.scorer);
     manifest.early_termination = engine.ends_early();
     manifest.round = options.demand.round;
@@ -72,6 +77,7 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
     manifest.distinct_queries = demand.distinct;
     manifest.unknown_queries = demand.unknown;
     manifest.empty_queries = demand.empty;
+    manifest.log_hash = hash_text(demand.log_hash);
     manifest.index_hash = hash_text(engine.index().container().content_hash());
     manifest.index_bytes = blocks.index_bytes();
     return plan;
@@ -84,7 +90,7 @@ SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, Lo
     const PlanManifest& manifest = plan.manifest;
     const QueryEngine engine(index, scoring_of(manifest), resources.threads,
                              QueryMemory(resources.memory_bytes / 4, resources.threads));
-    const CacheBlocks blocks(index, manifest.block, resources);
+    const CacheBlocks blocks(index, manifest.block, resources, engine.quantizer() != nullptr);
     const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
     const auto blocks_cached = [&](term_t term) { return plan.blocks_of(term); };
     return {manifest.policy,

@@ -118,6 +118,7 @@ CacheAdmission::CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_b
 }
 
 std::uint64_t CacheAdmission::admissible(const PostingList& list) const {
+  if (!is_kept(list)) return 0;
   const double postings = std::floor(max_admission_ * static_cast<double>(list.df));
   if (postings >= static_cast<double>(list.df)) return blocks_.count(list);
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(postings) / blocks_.size());

@@ -17,7 +17,7 @@ class CacheAdmission {
   CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission);
 
   const CacheBlocks& blocks() const { return blocks_; }
-  /// How many caching blocks of a list may be admitted.
+  /// How many caching blocks of a list may be admitted: none of one that a GPU does not keep.
   std::uint64_t admissible(const PostingList& list) const;
   /// Admits the list's next block if there is one and it fits. If not, the list is complete: free space only shrinks.
   bool admit_next(const PostingList& list);

@@ -134,6 +134,7 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
   docid_t complete_to = end_docid;  // m
   for (const Request& request : query.requests) {
     const PostingList& list = lists[request.term];
+    if (!is_kept(list)) continue;  // comes with the query
     const std::uint64_t kept = cached(request.term), all = blocks.count(list);
     const std::uint64_t visited = std::min(blocks.of(list, request.end - 1) + 1, all);
     ++figures.list_requests;

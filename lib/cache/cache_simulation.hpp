@@ -19,7 +19,7 @@ struct CacheFigures {
   std::uint64_t queries = 0;  ///< with results; the other queries do not count below
   std::uint64_t unknown = 0,
                 empty = 0;  ///< unknown: with a term that is not indexed, or without any; empty: without results
-  std::uint64_t list_requests = 0;
+  std::uint64_t list_requests = 0;   ///< requests for lists of more than one block; others come with their queries
   std::uint64_t list_hits = 0;       ///< requests for lists of which at least the first block is cached
   std::uint64_t block_requests = 0;  ///< blocks that queries visit
   std::uint64_t block_hits = 0;      ///< visited blocks that are cached

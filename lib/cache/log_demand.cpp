@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t queries_per_visit = 4096;
 /// Follows each term of a key; no term contains it.
 constexpr char end_of_term = '\0';
+/// Follows each query's text where the log is hashed.
+constexpr std::uint8_t end_of_text[] = {0};
 
 std::vector<std::string> terms_of(std::string_view key) {
   std::vector<std::string> terms;
@@ -120,6 +122,8 @@ LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resourc
 void LogQueries::add(std::string_view text) {
   return with_own_errors([&] {
     const std::uint64_t place = queries_++;
+    hash_.add(as_bytes(text));
+    hash_.add(end_of_text);
     std::vector<std::string> terms = analyzer_.terms(text);
     if (terms.empty()) return;
     std::sort(terms.begin(), terms.end());
@@ -190,6 +194,7 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
   return run_stage(resources, [&] {
     LogDemand demand;
     demand.queries = log.queries();
+    demand.log_hash = log.hash();
     VisitCounts counts(blocks, options.kind, resources);
     std::uint64_t with_terms = 0;
     const auto add = [&](const LogQuery& query, const std::vector<ListVisit>& visits) {

@@ -9,6 +9,7 @@
 #include "quern/cache/cache_blocks.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/query/query_engine.hpp"
 #include "quern/text/analyzer.hpp"
@@ -32,6 +33,8 @@ class LogQueries {
   void add(std::string_view text);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
+  /// XXH3-64 of their texts, each followed by a byte of zero.
+  std::uint64_t hash() const { return hash_.value(); }
   /// Calls visit(queries) for all distinct queries that have a term, ordered by their terms, as many at a time as a
   /// sixteenth of the memory budget holds, some thousand at most. One that occurs too often for that is there again in
   /// the next call, with the rest of its places. May be called once. Returns how many distinct queries there are.
@@ -43,6 +46,7 @@ class LogQueries {
   std::uint64_t max_group_bytes_;  ///< of queries that are visited together, with what they visit
   ExternalSort sorted_;
   std::uint64_t queries_ = 0;
+  StreamHash hash_;
 };
 
 /// How far a query's visit of a list goes. With its lists l(0), l(1), … in the order of summation:
@@ -72,8 +76,9 @@ struct LogDemand {
   std::vector<ListDemand> lists;      ///< those that a query reads, by rising term
   std::vector<std::uint64_t> visits;  ///< queries that visit each caching block; never rises along a list
   std::uint64_t queries = 0, distinct = 0;
-  std::uint64_t unknown = 0;  ///< queries with a term that is not in the index, or without any
-  std::uint64_t empty = 0;    ///< queries whose terms have no document in common
+  std::uint64_t unknown = 0;   ///< queries with a term that is not in the index, or without any
+  std::uint64_t empty = 0;     ///< queries whose terms have no document in common
+  std::uint64_t log_hash = 0;  ///< LogQueries::hash()
 
   std::span<const std::uint64_t> visits_of(const ListDemand& list) const {
     return std::span(visits).subspan(list.first_visit, list.blocks);

@@ -145,6 +145,7 @@ TEST_CASE("The worked example of the plan's page holds", "[format][plan]") {
   CHECK(wanted.erase("tool") == 1);
   CHECK(written == wanted);
   CHECK(wanted["settings"]["policy"] == "vfb");
+  CHECK(reader.manifest().log_hash == "fedcba9876543210");
   CHECK(reader.manifest().max_admission == 0.5);
   CHECK(reader.manifest().index_bytes == 9000);
 }

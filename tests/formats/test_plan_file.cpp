@@ -29,6 +29,8 @@ CachePlan random_plan(std::size_t count, std::uint64_t seed) {
   manifest.k = 1000;
   manifest.alpha = 0.6;
   manifest.bm25 = {0.9, 0.4};
+  manifest.idf = "robertson";
+  manifest.scores = "quantized";
   manifest.scorer = "bm25";
   manifest.early_termination = false;
   manifest.round = 64;
@@ -37,6 +39,7 @@ CachePlan random_plan(std::size_t count, std::uint64_t seed) {
   manifest.distinct_queries = 90;
   manifest.unknown_queries = 80;
   manifest.empty_queries = 70;
+  manifest.log_hash = "ff00ff00ff00ff00";
   manifest.index_hash = "00ff00ff00ff00ff";
   manifest.index_bytes = 123456789012;
   term_t term = 0;
@@ -122,6 +125,8 @@ TEST_CASE("Each field of a plan's manifest is read back", "[format][plan]") {
   CHECK(found.k == want.k);
   CHECK(found.alpha == want.alpha);
   CHECK(found.bm25 == want.bm25);
+  CHECK(found.idf == want.idf);
+  CHECK(found.scores == want.scores);
   CHECK(found.scorer == want.scorer);
   CHECK(found.early_termination == want.early_termination);
   CHECK(found.round == want.round);
@@ -130,6 +135,7 @@ TEST_CASE("Each field of a plan's manifest is read back", "[format][plan]") {
   CHECK(found.distinct_queries == want.distinct_queries);
   CHECK(found.unknown_queries == want.unknown_queries);
   CHECK(found.empty_queries == want.empty_queries);
+  CHECK(found.log_hash == want.log_hash);
   CHECK(found.index_hash == want.index_hash);
   CHECK(found.index_bytes == want.index_bytes);
 }
@@ -240,7 +246,8 @@ TEST_CASE("Hostile manifests of plans are refused at once", "[format][plan]") {
         with("\"policy\": \"qtfdf\"", "\"policy\": 1"), with("\"max_admission\": 0.1", "\"max_admission\": 0"),
         with("\"max_admission\": 0.1", "\"max_admission\": 1.5"),
         with("\"max_admission\": 0.1", "\"max_admission\": -1"),
-        with("\"max_admission\": 0.1", "\"max_admission\": null"), with("\"index_hash\"", "\"hash\"")}) {
+        with("\"max_admission\": 0.1", "\"max_admission\": null"), with("\"idf\": \"robertson\"", "\"idf\": 1"),
+        with("\"scores\": \"quantized\"", "\"scores\": {}"), with("\"index_hash\"", "\"hash\"")}) {
     INFO(wrong.substr(0, 1000));
     CHECK_THROWS_AS(load(wrong), CorruptFile);
   }

@@ -90,11 +90,13 @@ void plan_with(const PlanManifest& settings, const IndexReader& index, std::span
                const Resources& resources) {
   ScoringOptions scoring;
   scoring.bm25 = settings.bm25;
+  scoring.idf = find_named(idf_names, settings.idf, "IDF").value;
+  scoring.scores = find_named(scores_names, settings.scores, "precision of scores").value;
   scoring.alpha = settings.alpha;
   scoring.scorer = find_named(scorer_names, settings.scorer, "scorer").value;
   scoring.early_termination = settings.early_termination;
   const QueryEngine engine(index, scoring);
-  const CacheBlocks blocks(index, settings.block);
+  const CacheBlocks blocks(index, settings.block, resources, engine.quantizer() != nullptr);
   LogQueries queries(index.manifest().analyzer, resources);
   testing::add_all(log, queries);
   PlanOptions options;

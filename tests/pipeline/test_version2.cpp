@@ -88,8 +88,6 @@ TEST_CASE("Files of version 2 are written again with the same bytes, and read wi
   check_same(write({"parse", version2("corpus.trecweb"), "--stemmer", "porter2", "--stopwords", "english"}), collection,
              FileKind::collection, collection_version);
   check_same(write({"order", collection, "--by", "score"}), order, FileKind::order, order_version);
-  check_same(write({"plan", indexed, "-q", log, "--budget", "50%"}), version2("plan.quern"), FileKind::plan,
-             plan_version);
   std::filesystem::remove(folder.path("now"));
   check_same(write_index({"build", collection, "--order", order, "--quantize", "8"}), indexed, FileKind::index,
              index_version);
@@ -112,7 +110,27 @@ TEST_CASE("Files of version 2 are written again with the same bytes, and read wi
     CHECK(run.exit_status == 0);
     CHECK(run.out == read_file(version2(name + std::string(".run"))));
   }
-  CHECK(run_quern({"verify", version2("plan.quern")}).exit_status == 0);
+}
+
+TEST_CASE("A plan of version 1 is read with the settings that it does not record, and simulated",
+          "[format][plan][version2]") {
+  const std::string path = version2("plan.quern"), index = version2("newpfd.quern");
+  CHECK(run_quern({"verify", path}).exit_status == 0);
+  const CachePlan plan = PlanReader::open(path).load_for(IndexReader::open(index));
+  CHECK(plan.manifest.policy == "vfb");
+  CHECK(plan.manifest.budget_bytes == 16851);
+  CHECK(plan.manifest.idf == "lucene");
+  CHECK(plan.manifest.scores == "exact");
+  CHECK(plan.manifest.log_hash.empty());
+  CHECK(plan.manifest.cached_bytes == 16829);
+  CHECK(plan.lists.size() == 500);
+  CHECK_NOTHROW(ContainerReader::open(path, FileKind::plan, {.written = 1, .oldest_read = 1}));
+  CHECK(run_quern({"inspect", path, "--json"}).json()["scores"] == "exact");
+  const RunOutcome simulated =
+      run_quern({"simulate", "cache", index, "--plan", path, "-q", version2("log.txt"), "--json"});
+  REQUIRE(simulated.exit_status == 0);
+  CHECK(simulated.json()["queries"] == 4);
+  CHECK(simulated.json()["cached_bytes"] == 16829);
 }
 
 }  // namespace quern

@@ -81,7 +81,7 @@ inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scorin
                           std::span<const std::string_view> queries, const Resources& resources) {
   allow_errors_of(index, [&] {
     const QueryEngine engine(index, scoring);
-    const CacheBlocks blocks(index, CacheBlocks::default_size(index));
+    const CacheBlocks blocks(index, CacheBlocks::default_size(index), resources, engine.quantizer() != nullptr);
     for (const VisitKind kind : {VisitKind::visited, VisitKind::probed}) {
       LogQueries log(index.manifest().analyzer, resources);
       add_all(queries, log);
@@ -122,11 +122,13 @@ inline void use_index_one_way(const IndexReader& index, std::span<const std::str
       return plan_all_ways(index, options[0], queries, resources);
     case 7:
       return plan_all_ways(index, options[3], queries, resources);
+    case 8:
+      return plan_all_ways(index, options[1], queries, resources);
     default:
       return search_all_ways(index, options.at(way), queries);
   }
 }
-inline constexpr std::size_t ways_to_use_index = 8;
+inline constexpr std::size_t ways_to_use_index = 9;
 
 inline void use_index(const IndexReader& index, std::span<const std::string_view> queries, const Resources& resources) {
   for (std::size_t way = 0; way < ways_to_use_index; ++way) use_index_one_way(index, queries, resources, way);

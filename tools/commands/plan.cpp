@@ -22,14 +22,20 @@ struct PlanArguments {
   QueryFormat format = QueryFormat::automatic;
 };
 
-void say_plan(const CommonOptions& common, const PlanManifest& manifest, const std::string& output) {
+/// Says what a plan holds. `kept_bytes`: of all lists that it could hold.
+void say_plan(const CommonOptions& common, const PlanManifest& manifest, std::uint64_t kept_bytes,
+              const std::string& output) {
   say(common, fmt::format("quern: {}, {} distinct; {} with terms that are not indexed, {} without results",
                           count_text(manifest.queries, "query", "queries"), manifest.distinct_queries,
                           manifest.unknown_queries, manifest.empty_queries));
   say(common, fmt::format("quern: wrote {}: {}, {} of {} cached, {} of {}", output, manifest.policy,
                           size_text(manifest.cached_bytes), size_text(manifest.index_bytes),
                           count_text(manifest.cached_blocks, "block"), count_text(manifest.lists, "list")));
-  if (manifest.cached_bytes == manifest.index_bytes) say(common, "quern: the budget holds the whole index");
+  if (kept_bytes == 0) {
+    say(common, "quern: no list is longer than a block of the index; GPUs get such lists with their queries");
+  } else if (manifest.cached_bytes == kept_bytes) {
+    say(common, "quern: the budget holds all lists that are longer than a block of the index");
+  }
 }
 
 void run(PlanArguments arguments) {
@@ -37,7 +43,7 @@ void run(PlanArguments arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
                            QueryMemory(resources.memory_bytes / 4, resources.threads));
-  const CacheBlocks blocks(index, block_size(arguments.cache, index), resources);
+  const CacheBlocks blocks = cache_blocks(arguments.cache, engine, resources);
   arguments.plan.demand = demand_options(arguments.cache);
   arguments.plan.budget_bytes = parse_budget(arguments.budget, blocks.index_bytes());
   check_plan_memory(blocks, arguments.plan.budget_bytes, resources);
@@ -53,13 +59,14 @@ void run(PlanArguments arguments) {
   say_format(arguments.common, arguments.log, arguments.format, format);
   const LogDemand demand = measure_demand(engine, blocks, log, arguments.plan.demand, resources);
   const CachePlan plan = make_plan(engine, blocks, demand, arguments.plan);
-  if (plan.lists.empty() && arguments.plan.budget_bytes > 0)
+  const std::uint64_t kept_bytes = blocks.kept_bytes();
+  if (plan.lists.empty() && arguments.plan.budget_bytes > 0 && kept_bytes > 0)
     throw InvalidArgument(fmt::format("a budget of {} holds no block of any list; give more, or a share such as 20%",
                                       size_text(arguments.plan.budget_bytes)));
   write_plan(out.file(), plan);
   out.commit();
   const PlanManifest manifest = PlanReader::open(arguments.output).manifest();
-  say_plan(arguments.common, manifest, arguments.output);
+  say_plan(arguments.common, manifest, kept_bytes, arguments.output);
   if (arguments.common.json) print(to_json(manifest).dump(1) + "\n");
 }
 
@@ -94,7 +101,9 @@ void add_plan_command(CLI::App& program) {
   add_common_options(*command, arguments->common);
   set_notes(*command,
             {"Plans are made for queries with algorithm `and`. Other algorithms transfer the part of a list that is "
-             "not cached."},
+             "not cached.",
+             "A list takes its coded words and, with --scores quantized, its impacts: what `quern query --gpu-memory` "
+             "counts. Lists of at most one block come with the queries that need them and are in no plan."},
             {{"quern plan my.quern -q log.gz --budget 10% -o my.plan"},
              {"quern plan my.quern -q log.gz --policy qtf --budget 4G -o my.plan"},
              {"quern simulate cache my.quern --plan my.plan -q later.gz", "Simulate the plan on another log"}});

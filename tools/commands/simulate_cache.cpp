@@ -73,7 +73,7 @@ class Log {
 /// All policies, budgets and lambdas, for each k.
 std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, Log& log,
                                   const Resources& resources) {
-  const CacheBlocks blocks(engine.index(), block_size(arguments.cache, engine.index()), resources);
+  const CacheBlocks blocks = cache_blocks(arguments.cache, engine, resources);
   const DemandOptions demand = demand_options(arguments.cache);
   SweepOptions options;
   options.ks = arguments.ks;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "quern/codec/impact_packing.hpp"
-
 namespace quern::gpu {
 
 ListCache::ListCache(const ListCacheOptions& options) : options_(options), words_(options.words), rows_(options.rows) {}
@@ -17,18 +15,9 @@ std::uint64_t ListCache::bytes_of(const PostingList& list) const {
   return 4 * words_of(list) + (options_.rows > 0 ? row_bytes * list.block_last.size() : 0);
 }
 
-/// The whole list if it has no more blocks, or if its rows or impacts contradict each other.
-ListCache::Part ListCache::front_of(const PostingList& list, std::uint64_t blocks) const {
-  Part part{0, list.words.size(), words_of(list) - list.words.size()};
-  if (blocks >= list.block_last.size()) return part;
-  const std::uint64_t coded = list.block_offset[blocks];
-  const std::uint64_t impacts = part.impacts > 0 ? blocks * impact_words(options_.block_size, list.impact_width) : 0;
-  if (coded == 0 || coded > part.coded || impacts > part.impacts) return part;
-  return {0, coded, impacts};
-}
-
 ListCache::Part ListCache::rest_of(const PostingList& list, const Part& front) const {
-  return {0, list.words.size() - front.coded, words_of(list) - list.words.size() - front.impacts};
+  const std::uint64_t impacts = words_of(list) - list.words.size();
+  return {{list.words.size() - front.coded, impacts - front.impacts}, 0};
 }
 
 void ListCache::add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded,
@@ -39,21 +28,17 @@ void ListCache::add_copies(const PostingList& list, const Part& part, std::uint6
 }
 
 bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies) {
-  Part front = front_of(list, blocks);
-  const auto place = words_.take(front.size());
-  if (!place) return false;
-  std::uint64_t first_row = 0;
+  Part front = {front_of(list, blocks, options_.block_size, options_.with_impacts), 0};
   const std::uint64_t rows = rows_of(list);
+  if (kept_words_ + front.size() > most_kept_words()) return false;
+  if (kept_rows_ + rows > share_for_fronts(options_.rows)) return false;
+  // Fronts follow each other, so that there is a place for each.
+  front.first = words_.take(front.size()).value();
+  std::uint64_t first_row = 0;
   if (rows > 0) {
-    const auto taken = rows_.take(rows);
-    if (!taken) {
-      words_.give_back(*place, front.size());
-      return false;
-    }
-    first_row = *taken;
+    first_row = rows_.take(rows).value();
     copies.rows.push_back({&list, first_row});
   }
-  front.first = *place;
   Entry& entry = entries_[list.number];
   entry.term = list.number;
   entry.front = front;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/list_front.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_cache_counts.hpp"
@@ -66,8 +66,9 @@ class ListCache {
  public:
   explicit ListCache(const ListCacheOptions& options);
 
-  /// Keeps the first `blocks` blocks of a list from now on. False, and nothing done, if they don't fit. To be called
-  /// before lists are acquired.
+  /// Keeps the first `blocks` blocks of a list from now on. False, and nothing done, if fronts would then take more
+  /// than three quarters of the words or rows: what is left is for lists that batches need. To be called before lists
+  /// are acquired.
   bool keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies);
   /// Makes lists complete for a batch and sets the places in their views. What has to be copied is appended to `copies`
   /// and must be there before the batch runs; its targets are used by no other batch. Each list occurs once. False, and
@@ -86,28 +87,25 @@ class ListCache {
   void count(const ListCacheCounts& more) { counts_ += more; }
 
   bool keeps_impacts() const { return options_.with_impacts; }
-  /// Words that keep_front() would take.
-  std::uint64_t front_words(const PostingList& list, std::uint64_t blocks) const {
-    return front_of(list, blocks).size();
-  }
   /// Words that fronts take for good.
   std::uint64_t kept_words() const { return kept_words_; }
   std::uint64_t kept_lists() const { return kept_lists_; }
+  /// The most words that fronts may take.
+  std::uint64_t most_kept_words() const { return share_for_fronts(options_.words); }
   /// What batches can have, if no other batch uses anything.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
   /// What acquiring a list for the first time takes of it.
   std::uint64_t words_of(const PostingList& list) const;
-  std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_taken(list) : 0; }
+  std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_kept(list) : 0; }
   std::uint64_t free_rows() const { return options_.rows - kept_rows_; }
 
   /// Returns what was counted since the last call.
   ListCacheCounts take_counts() { return std::exchange(counts_, {}); }
 
  private:
-  /// A part of a list in the arena: coded words, then their impacts.
-  struct Part {
-    std::uint64_t first = 0, coded = 0, impacts = 0;
-    std::uint64_t size() const { return coded + impacts; }
+  /// A part of a list in the arena, from the word `first` on: coded words, then their impacts.
+  struct Part : ListWords {
+    std::uint64_t first = 0;
   };
   struct Entry {
     term_t term = 0;
@@ -121,9 +119,6 @@ class ListCache {
     std::list<Entry*>::iterator in_unused;
   };
 
-  /// Rows are taken by twos, so that rows of 16 bits begin at whole words.
-  static std::uint64_t rows_taken(const PostingList& list) { return (list.block_last.size() + 1) / 2 * 2; }
-  Part front_of(const PostingList& list, std::uint64_t blocks) const;
   Part rest_of(const PostingList& list, const Part& front) const;
   std::uint64_t bytes_of(const PostingList& list) const;
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
@@ -138,6 +133,8 @@ class ListCache {
   void remove_from_unused(Entry& entry);
   void release_from(std::vector<Entry*>& acquired, std::size_t first);
   static void set_view(const Entry& entry, ListView& view);
+
+  static std::uint64_t share_for_fronts(std::uint64_t of) { return of / 4 * 3; }
 
   ListCacheOptions options_;
   Extents words_, rows_;

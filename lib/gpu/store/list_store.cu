@@ -67,7 +67,6 @@ ListStore::~ListStore() = default;
 void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
   const IndexReader& index = index_.index();
   const std::uint64_t ratio = plan.manifest.block / index.block_size();
-  const std::uint64_t max_words = cache_options(index_, {}).words / 4 * 3;
   progress.start("load the plan", plan.lists.size(), "lists");
   std::uint64_t left_out = 0;
   constexpr std::size_t lists_at_once = 4096;
@@ -77,10 +76,8 @@ void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
     ListCopies copies;
     for (std::size_t i = from; i < std::min(from + lists_at_once, plan.lists.size()); ++i) {
       const PostingList& list = lists.emplace_back(index.list(plan.lists[i].term));
-      if (list.block_last.empty()) continue;  // comes with its batch
-      const std::uint64_t blocks = plan.lists[i].blocks * ratio;
-      const bool fits = cache_.kept_words() + cache_.front_words(list, blocks) <= max_words;
-      if (!fits || !cache_.keep_front(list, blocks, copies)) ++left_out;
+      if (!is_kept(list)) continue;  // in plans of version 1
+      if (!cache_.keep_front(list, plan.lists[i].blocks * ratio, copies)) ++left_out;
     }
     device_->copy(copies);
     progress.add(lists.size());
@@ -88,8 +85,8 @@ void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
   progress.finish();
   if (left_out > 0)
     progress.warn(std::to_string(left_out) + " of the plan's " + std::to_string(plan.lists.size()) +
-                  " lists do not fit into the " + size_text(max_words / 3 * 4 * sizeof(std::uint32_t)) +
-                  " that lists may take of the GPU's memory");
+                  " lists do not fit into the " + size_text(cache_.most_kept_words() * sizeof(std::uint32_t)) +
+                  " that a plan may take of the GPU's memory; plan for it with quern plan --gpu-memory");
 }
 
 void ListStore::Device::set(IndexView& view) const {
