@@ -23,7 +23,7 @@ struct CachedList {
 
 /// The settings that shaped a plan, the log that it was made from, and its sums.
 struct PlanManifest {
-  std::string policy;              ///< vfb, qtf, qtfdf
+  std::string policy;              ///< its name in lib/cache
   std::uint64_t budget_bytes = 0;  ///< of GPU memory
   double max_admission = 1;        ///< lambda: the share of a list that may be cached, in (0, 1]
   std::string count = "visited";   ///< which blocks count: visited or probed

@@ -35,11 +35,13 @@ auto with_queries(const ReadQueries& log, const QueryEngine& engine, const Resou
 
 void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, const Resources& resources) {
   const std::uint64_t terms = blocks.index().manifest().terms;
-  // What CacheAdmission takes, a row of the plan and its copy in the file's sections. A list in the plan has at least a
-  // word and two block rows.
+  // What CacheAdmission takes; then what a policy sorts, and later a row of the plan and its copy in the file's
+  // sections. A list in the plan has at least a word and two block rows.
   const std::uint64_t rows = blocks.index().container().array<docid_t>("block_last").size();
-  const std::uint64_t lists = std::min({terms, rows / 2, budget_bytes / sizeof(std::uint32_t)});
-  const std::uint64_t needed = terms * sizeof(std::uint32_t) + lists * 2 * sizeof(CachedList);
+  const std::uint64_t sorted = std::min(terms, rows / 2);
+  const std::uint64_t lists = std::min(sorted, budget_bytes / sizeof(std::uint32_t));
+  const std::uint64_t needed =
+      terms * sizeof(std::uint32_t) + std::max(sorted * sizeof(LengthOfList), lists * 2 * sizeof(CachedList));
   if (needed > resources.memory_bytes / 2)
     throw InvalidArgument(
         fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, and half of --memory, {}, "

@@ -102,9 +102,27 @@ void admit_vfb(const LogDemand& demand, CacheAdmission& admission) {
   for_other_lists(demand, admission, [&](const PostingList& list) { admit_rest(list, admission); });
 }
 
+/// Ordered from the longest list to the shortest, ties by term.
+bool longer(const LengthOfList& a, const LengthOfList& b) {
+  return a.length != b.length ? a.length > b.length : a.term < b.term;
+}
+
+/// As Huang et al. keep lists, whose memory held all of them: the log does not matter.
+void admit_longer_than_block(const LogDemand&, CacheAdmission& admission) {
+  std::vector<LengthOfList> lists;
+  admission.blocks().for_each_list([&](const PostingList& list) {
+    if (is_kept(list)) lists.push_back({static_cast<std::uint32_t>(list.df), list.number});
+  });
+  std::sort(lists.begin(), lists.end(), longer);
+  for (const LengthOfList& list : lists) admission.admit_whole(admission.blocks().index().list(list.term));
+}
+
 constexpr CachePolicy vfb = {"vfb", "blocks by how many queries visit them", admit_vfb};
 constexpr CachePolicy qtf = {"qtf", "whole lists by how many queries have their term", admit_qtf};
 constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by how many queries have their term, per posting", admit_qtfdf};
+constexpr CachePolicy longer_than_block = {"longer-than-block",
+                                           "whole lists of more than one block, the longest first, whatever the log",
+                                           admit_longer_than_block};
 
 }  // namespace
 
@@ -141,7 +159,7 @@ bool CacheAdmission::admit_next(const PostingList& list) {
 void CacheAdmission::admit_whole(const PostingList& list) { admit(list, admissible(list)); }
 
 const std::vector<const CachePolicy*>& all_cache_policies() {
-  static const std::vector<const CachePolicy*> policies = {&vfb, &qtf, &qtfdf};
+  static const std::vector<const CachePolicy*> policies = {&vfb, &qtf, &qtfdf, &longer_than_block};
   return policies;
 }
 

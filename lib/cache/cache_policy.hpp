@@ -6,8 +6,14 @@
 #include "quern/cache/cache_blocks.hpp"
 #include "quern/cache/log_demand.hpp"
 
-/// Policies that choose which list prefixes are cached in GPU memory (Wang et al. 3.3).
+/// Policies that choose which list prefixes are cached in GPU memory (Wang et al. 3.3, Huang et al.).
 namespace quern {
+
+/// A list and its number of postings.
+struct LengthOfList {
+  std::uint32_t length = 0;
+  term_t term = 0;
+};
 
 /// The prefixes that a policy has admitted, within a budget. Takes 4 bytes per term of the index.
 class CacheAdmission {
@@ -43,8 +49,8 @@ struct CachePolicy {
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// Admits blocks of the index's lists: first what the log reads, then other lists while there is space, which costs
-  /// nothing.
+  /// Admits blocks of the index's lists. A policy that looks at the log begins with what the log reads, and goes on
+  /// with other lists while there is space, which costs nothing.
   void (*admit)(const LogDemand& demand, CacheAdmission& admission) = nullptr;
 };
 

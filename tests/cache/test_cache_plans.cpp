@@ -270,6 +270,7 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
         } else {
           std::vector<PostingList> sorted = all;
           std::stable_sort(sorted.begin(), sorted.end(), [&](const PostingList& a, const PostingList& b) {
+            if (policy->name == "longer-than-block") return a.df > b.df;
             if (policy->name == "qtf") return queries_of(a) > queries_of(b);
             return queries_of(a) * b.df > queries_of(b) * a.df;
           });
@@ -401,6 +402,8 @@ TEST_CASE("a plan that does not fit in the memory is refused, with what it needs
   resources.memory_bytes -= 2;
   CHECK_THROWS_WITH(check_plan_memory(blocks, budget, resources), Catch::Contains("raise it, or lower --budget"));
   CHECK_NOTHROW(check_plan_memory(blocks, 4 * (most_lists - 1), resources));
+  resources.memory_bytes = 2 * (4 * terms + 8 * most_lists) - 2;
+  CHECK_THROWS_WITH(check_plan_memory(blocks, 4, resources), Catch::Contains("raise it, or lower --budget"));
 }
 
 TEST_CASE("visited blocks come first, ties go to the term with more queries", "[cache]") {

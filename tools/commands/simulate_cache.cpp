@@ -107,7 +107,7 @@ void print_csv(const std::vector<SimulatedCache>& rows) {
 }
 
 void print_table(const std::vector<SimulatedCache>& rows) {
-  print(fmt::format("{:<7}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}\n", "policy", "budget", "share",
+  print(fmt::format("{:<18}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}\n", "policy", "budget", "share",
                     "lambda", "k", "lists", "blocks", "served", "CPU", "transfer/query", "transfer/batch"));
   for (const SimulatedCache& row : rows) {
     const CacheFigures& figures = row.figures;
@@ -115,7 +115,7 @@ void print_table(const std::vector<SimulatedCache>& rows) {
       return figures.queries == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(figures.queries);
     };
     print(fmt::format(
-        "{:<7}{:>9}{:>6.1f} %{:>7}{:>6}{:>7.2f} %{:>7.2f} %{:>7.2f} %{:>9.2f} %{:>16}{:>16}\n", row.policy,
+        "{:<18}{:>9}{:>6.1f} %{:>7}{:>6}{:>7.2f} %{:>7.2f} %{:>7.2f} %{:>9.2f} %{:>16}{:>16}\n", row.policy,
         size_text(row.budget_bytes), 100 * static_cast<double>(row.cached_bytes) / static_cast<double>(row.index_bytes),
         row.max_admission, row.k, 100 * figures.hit_rate(), 100 * figures.block_hit_rate(), percent(figures.served),
         percent(figures.post_processed), size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_query())),
