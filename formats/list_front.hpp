@@ -23,6 +23,9 @@ inline bool is_kept(const PostingList& list) { return !list.block_last.empty(); 
 /// its rows or impacts contradict each other. `with_impacts`: whether impacts are kept, which quantized scores need.
 ListWords front_of(const PostingList& list, std::uint64_t blocks, unsigned block_size, bool with_impacts);
 
+/// A block row: last docID, offset, maximum.
+inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
+
 /// The block rows that a kept list takes where only kept lists have theirs: by twos, so that rows of 16 bits begin at
 /// whole words. All rows of a list come with its first block.
 inline std::uint64_t rows_kept(const PostingList& list) { return (list.block_last.size() + 1) / 2 * 2; }

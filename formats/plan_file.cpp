@@ -31,6 +31,7 @@ std::string PlanManifest::to_json() const {
                       {"early_termination", early_termination},
                       {"round", round},
                       {"block", block}};
+  if (budget_rows) json["settings"]["budget_rows"] = *budget_rows;
   json["log"] = {{"queries", queries},
                  {"distinct_queries", distinct_queries},
                  {"unknown_queries", unknown_queries},
@@ -50,6 +51,7 @@ PlanManifest PlanManifest::from_json(const std::string& text, const std::string&
     const ManifestJson& settings = json.at("settings");
     settings.at("policy").get_to(manifest.policy);
     settings.at("budget_bytes").get_to(manifest.budget_bytes);
+    if (settings.contains("budget_rows")) manifest.budget_rows = settings.at("budget_rows").get<std::uint64_t>();
     settings.at("max_admission").get_to(manifest.max_admission);
     settings.at("count").get_to(manifest.count);
     settings.at("k").get_to(manifest.k);

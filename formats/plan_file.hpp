@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,13 @@ struct CachedList {
 
 /// The settings that shaped a plan, the log that it was made from, and its sums.
 struct PlanManifest {
-  std::string policy;              ///< its name in lib/cache
-  std::uint64_t budget_bytes = 0;  ///< of GPU memory
-  double max_admission = 1;        ///< lambda: the share of a list that may be cached, in (0, 1]
-  std::string count = "visited";   ///< which blocks count: visited or probed
-  std::uint64_t k = 10;            ///< results per query
-  double alpha = 0.3;              ///< PageRank's share of scores
+  std::string policy;                        ///< its name in lib/cache
+  std::uint64_t budget_bytes = 0;            ///< of GPU memory
+  std::optional<std::uint64_t> budget_rows;  ///< block rows of the plan's lists; none: they have no limit
+  double max_admission = 1;                  ///< lambda: the share of a list that may be cached, in (0, 1]
+  std::string count = "visited";             ///< which blocks count: visited or probed
+  std::uint64_t k = 10;                      ///< results per query
+  double alpha = 0.3;                        ///< PageRank's share of scores
   Bm25Parameters bm25;
   std::string idf = "lucene";    ///< lucene, robertson
   std::string scores = "exact";  ///< exact, or quantized: with impacts on the GPU

@@ -55,16 +55,21 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
                    with_choices("Lists that are in GPU memory besides the plan's:", list_caches));
 }
 
+gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
+  gpu::GpuMemoryOptions options;
+  if (const auto percent = percentage(text))
+    options.list_share = *percent / 100;
+  else if (!text.empty())
+    options.bytes = parse_size(text);
+  return options;
+}
+
 GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index) : arguments_(arguments) {
   if (!arguments.plan.empty()) plan_ = PlanReader::open(arguments.plan).load_for(index);
 }
 
 gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
-  gpu::GpuMemoryOptions options;
-  if (const auto percent = percentage(arguments_.limit))
-    options.list_share = *percent / 100;
-  else if (!arguments_.limit.empty())
-    options.bytes = parse_size(arguments_.limit);
+  gpu::GpuMemoryOptions options = gpu_memory_limit(arguments_.limit);
   options.plan = plan_ ? &*plan_ : nullptr;
   options.keeps_unused_lists = arguments_.keeps_unused_lists;
   return options;

@@ -34,6 +34,9 @@ void check_strategy(const std::string& strategy, const std::vector<std::string>&
 /// --strategies NAME,..., for commands that compare them.
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options);
 
+/// What --gpu-memory says, a size or a percentage; empty: nothing.
+gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);
+
 /// How much of a GPU's memory queries may take, and what it keeps there if the index does not fit.
 struct GpuMemoryArguments {
   std::string limit, plan;

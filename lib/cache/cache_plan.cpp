@@ -45,14 +45,14 @@ void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, co
   if (needed > resources.memory_bytes / 2)
     throw InvalidArgument(
         fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, and half of --memory, {}, "
-                    "is for that: raise it, or lower --budget",
+                    "is for that: raise it, or lower --budget or --gpu-memory",
                     blocks.index().name(), lists, terms, size_text(needed), size_text(resources.memory_bytes)));
 }
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options) {
   return with_own_errors([&] {
-    CacheAdmission admission(blocks, options.budget_bytes, options.max_admission);
+    CacheAdmission admission(blocks, options.budget_bytes, options.max_admission, options.budget_rows);
     cache_policy_named(options.policy).admit(demand, admission);
     CachePlan plan;
     plan.lists.reserve(admission.num_lists());
@@ -64,6 +64,7 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
     const ScoringOptions& scoring = engine.options();
     manifest.policy = options.policy;
     manifest.budget_bytes = options.budget_bytes;
+    manifest.budget_rows = options.budget_rows;
     manifest.max_admission = options.max_admission;
     manifest.count = name_of_value(visit_kinds, options.demand.kind);
     manifest.k = options.demand.k;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace quern {
 struct PlanOptions {
   std::string policy{all_cache_policies().front()->name};
   std::uint64_t budget_bytes = 0;
+  std::optional<std::uint64_t> budget_rows;  ///< as in CacheAdmission
   double max_admission = 1;
   DemandOptions demand;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "quern/core/named.hpp"
@@ -126,9 +127,11 @@ constexpr CachePolicy longer_than_block = {"longer-than-block",
 
 }  // namespace
 
-CacheAdmission::CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission)
+CacheAdmission::CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission,
+                               std::optional<std::uint64_t> budget_rows)
     : blocks_(blocks),
       budget_(budget_bytes),
+      budget_rows_(budget_rows.value_or(std::numeric_limits<std::uint64_t>::max())),
       max_admission_(max_admission),
       admitted_(blocks.index().manifest().terms) {
   if (!(max_admission > 0 && max_admission <= 1))
@@ -144,9 +147,12 @@ std::uint64_t CacheAdmission::admissible(const PostingList& list) const {
 
 bool CacheAdmission::admit(const PostingList& list, std::uint64_t blocks) {
   const std::uint64_t bytes = blocks_.bytes(list, blocks) - blocks_.bytes(list, admitted_[list.number]);
-  if (bytes > budget_ - bytes_) return false;
+  const bool is_new = admitted_[list.number] == 0 && blocks > 0;
+  const std::uint64_t rows = is_new ? rows_kept(list) : 0;
+  if (bytes > budget_ - bytes_ || rows > budget_rows_ - rows_) return false;
   bytes_ += bytes;
-  num_lists_ += admitted_[list.number] == 0 && blocks > 0;
+  rows_ += rows;
+  num_lists_ += is_new;
   admitted_[list.number] = static_cast<std::uint32_t>(blocks);
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +20,10 @@ struct LengthOfList {
 class CacheAdmission {
  public:
   /// `max_admission`: lambda, above 0 and at most 1. At most max(one block, lambda · length) postings of each list are
-  /// admitted. Throws InvalidArgument if it is out of range.
-  CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission);
+  /// admitted. `budget_rows`: block rows of lists, which all come with a list's first block; none: they have no limit.
+  /// Throws InvalidArgument if max_admission is out of range.
+  CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_bytes, double max_admission,
+                 std::optional<std::uint64_t> budget_rows = {});
 
   const CacheBlocks& blocks() const { return blocks_; }
   /// How many caching blocks of a list may be admitted: none of one that a GPU does not keep.
@@ -40,6 +43,7 @@ class CacheAdmission {
 
   const CacheBlocks& blocks_;
   std::uint64_t budget_, bytes_ = 0;
+  std::uint64_t budget_rows_, rows_ = 0;
   double max_admission_;
   std::vector<std::uint32_t> admitted_;  ///< blocks, by term
   std::size_t num_lists_ = 0;

@@ -124,6 +124,27 @@ TEST_CASE("a plan records its IDF, scores and log, and has the lists that such s
   CHECK(hash_with(other) != exact.json()["log_hash"]);
 }
 
+TEST_CASE("a plan fills what the engine leaves of a GPU's memory", "[cli][cache][plan]") {
+  const ScoredSample pages;
+  const RunOutcome share = pages.plan("share", {"--gpu-memory", "30%"});
+  REQUIRE(share.exit_status == 0);
+  const auto lists = share.json()["index_bytes"].get<double>();
+  CHECK(share.json()["budget_bytes"].get<double>() <= lists * 0.3 * 0.75);
+  CHECK(share.json()["budget_bytes"].get<double>() > lists * 0.3 * 0.75 - 16);
+  CHECK(share.json()["cached_bytes"].get<double>() > lists * 0.3 * 0.75 / 2);
+  CHECK_FALSE(share.json().contains("budget_rows"));
+  const RunOutcome all = pages.plan("all", {"--gpu-memory", "64M"});
+  REQUIRE(all.exit_status == 0);
+  CHECK(contains(all.err, "the whole index fits into 64M"));
+  CHECK(all.json()["budget_bytes"].get<double>() == lists);
+  const RunOutcome little = pages.plan("little", {"--gpu-memory", "1M"});
+  CHECK(little.exit_status == 1);
+  CHECK(contains(little.err, "raise --gpu-memory"));
+  CHECK(pages.plan("p", {"--gpu-memory", "30%", "--budget", "30%"}).exit_status == 2);
+  CHECK(pages.plan("p", {}).exit_status == 2);
+  CHECK(pages.plan("p", {"--gpu-memory", "much"}).exit_status == 2);
+}
+
 TEST_CASE("an index without lists of more than a block has an empty plan", "[cli][cache][plan]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", "{\"docno\": \"a\", \"contents\": \"water mill\"}\n");

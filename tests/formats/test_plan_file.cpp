@@ -24,6 +24,7 @@ CachePlan random_plan(std::size_t count, std::uint64_t seed) {
   PlanManifest& manifest = plan.manifest;
   manifest.policy = "qtfdf";
   manifest.budget_bytes = std::numeric_limits<std::uint64_t>::max();
+  manifest.budget_rows = 5000000000;
   manifest.max_admission = 0.1;
   manifest.count = "probed";
   manifest.k = 1000;
@@ -120,6 +121,7 @@ TEST_CASE("Each field of a plan's manifest is read back", "[format][plan]") {
   const PlanManifest found = PlanManifest::from_json(want.to_json(), "plan");
   CHECK(found.policy == want.policy);
   CHECK(found.budget_bytes == want.budget_bytes);
+  CHECK(found.budget_rows == want.budget_rows);
   CHECK(found.max_admission == want.max_admission);
   CHECK(found.count == want.count);
   CHECK(found.k == want.k);
@@ -247,6 +249,7 @@ TEST_CASE("Hostile manifests of plans are refused at once", "[format][plan]") {
         with("\"max_admission\": 0.1", "\"max_admission\": 1.5"),
         with("\"max_admission\": 0.1", "\"max_admission\": -1"),
         with("\"max_admission\": 0.1", "\"max_admission\": null"), with("\"idf\": \"robertson\"", "\"idf\": 1"),
+        with("\"budget_rows\": 5000000000", "\"budget_rows\": \"1\""),
         with("\"scores\": \"quantized\"", "\"scores\": {}"), with("\"index_hash\"", "\"hash\"")}) {
     INFO(wrong.substr(0, 1000));
     CHECK_THROWS_AS(load(wrong), CorruptFile);

@@ -4,10 +4,12 @@
 
 #include "quern/cache/cache_plan.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/gpu/store/plan_room.hpp"
 #include "quern/io/atomic_output.hpp"
 
 #include "cache_options.hpp"
 #include "figures.hpp"
+#include "gpu_options.hpp"
 #include "query_options.hpp"
 #include "query_remarks.hpp"
 
@@ -18,7 +20,7 @@ struct PlanArguments {
   CommonOptions common;
   CacheArguments cache;
   PlanOptions plan;
-  std::string index, log, budget, output;
+  std::string index, log, budget, gpu_memory, output;
   QueryFormat format = QueryFormat::automatic;
 };
 
@@ -38,6 +40,21 @@ void say_plan(const CommonOptions& common, const PlanManifest& manifest, std::ui
   }
 }
 
+/// Sets the room for the plan: --budget, or what --gpu-memory leaves to it.
+void set_budget(PlanArguments& arguments, const QueryEngine& engine, const CacheBlocks& blocks) {
+  PlanOptions& plan = arguments.plan;
+  if (arguments.gpu_memory.empty()) {
+    plan.budget_bytes = parse_budget(arguments.budget, blocks.index_bytes());
+    return;
+  }
+  const gpu::PlanRoom room = gpu::plan_room(engine, gpu_memory_limit(arguments.gpu_memory));
+  plan.budget_bytes = room.bytes;
+  plan.budget_rows = room.rows;
+  if (room.whole_index)
+    say(arguments.common, fmt::format("quern: {}: the whole index fits into {} of GPU memory; queries need no plan",
+                                      blocks.index().name(), arguments.gpu_memory));
+}
+
 void run(PlanArguments arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -45,7 +62,7 @@ void run(PlanArguments arguments) {
                            QueryMemory(resources.memory_bytes / 4, resources.threads));
   const CacheBlocks blocks = cache_blocks(arguments.cache, engine, resources);
   arguments.plan.demand = demand_options(arguments.cache);
-  arguments.plan.budget_bytes = parse_budget(arguments.budget, blocks.index_bytes());
+  set_budget(arguments, engine, blocks);
   check_plan_memory(blocks, arguments.plan.budget_bytes, resources);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   warn_of_full_visits(arguments.common, engine);
@@ -84,12 +101,21 @@ void add_plan_command(CLI::App& program) {
   add_name_option(*command, "--policy", arguments->plan.policy, all_cache_policies(),
                   with_choices("What to keep:", all_cache_policies()))
       ->capture_default_str();
-  command
-      ->add_option("--budget", arguments->budget,
-                   "GPU memory for lists: a size such as 64M, or a share of the size of all lists such as 10%")
-      ->type_name("SIZE|P%")
-      ->check(budget_validator())
-      ->required();
+  CLI::Option* budget =
+      command
+          ->add_option("--budget", arguments->budget,
+                       "GPU memory for lists: a size such as 64M, or a share of the size of all lists such as 10%")
+          ->type_name("SIZE|P%")
+          ->check(budget_validator());
+  require_one_of(
+      *command, budget,
+      command
+          ->add_option(
+              "--gpu-memory", arguments->gpu_memory,
+              "GPU memory that queries may take, as for quern query: the plan gets what the engine leaves to it "
+              "beside tables, rows and batches")
+          ->type_name("SIZE|P%")
+          ->check(budget_validator()));
   command
       ->add_option("--max-admission", arguments->plan.max_admission,
                    "Largest share of a list to keep; at least one block is kept")
@@ -99,14 +125,15 @@ void add_plan_command(CLI::App& program) {
   add_cache_options(*command, arguments->cache);
   add_output_options(*command, arguments->common, arguments->output, "plan");
   add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"Plans are made for queries with algorithm `and`. Other algorithms transfer the part of a list that is "
-             "not cached.",
-             "A list takes its coded words and, with --scores quantized, its impacts: what `quern query --gpu-memory` "
-             "counts. Lists of at most one block come with the queries that need them and are in no plan."},
-            {{"quern plan my.quern -q log.gz --budget 10% -o my.plan"},
-             {"quern plan my.quern -q log.gz --policy qtf --budget 4G -o my.plan"},
-             {"quern simulate cache my.quern --plan my.plan -q later.gz", "Simulate the plan on another log"}});
+  set_notes(
+      *command,
+      {"Plans are made for queries with algorithm `and`. Other algorithms transfer the part of a list that is "
+       "not cached.",
+       "A list takes its coded words and, with --scores quantized, its impacts: what `quern query --gpu-memory` "
+       "counts. Lists of at most one block come with the queries that need them and are in no plan."},
+      {{"quern plan my.quern -q log.gz --budget 10% -o my.plan"},
+       {"quern plan my.quern -q log.gz --policy qtf --gpu-memory 4G -o my.plan", "For queries with --gpu-memory 4G"},
+       {"quern simulate cache my.quern --plan my.plan -q later.gz", "Simulate the plan on another log"}});
   command->callback([arguments] { run(*arguments); });
 }
 

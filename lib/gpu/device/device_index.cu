@@ -6,6 +6,7 @@
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/index_sizes.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
@@ -13,8 +14,6 @@ namespace {
 
 /// Bytes per copy.
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
-/// What sizes are rounded up by, for all tables together.
-constexpr std::uint64_t rounding_bytes = 64 << 10;
 /// Zeros after arrays that warps decode: a damaged block may claim to be longer by this.
 constexpr std::size_t over_read_words = 4096;
 
@@ -140,12 +139,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
         std::uint64_t{rpfd::arrays_of(index.manifest().codec_options.recursion)} * index.block_size() *
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
 
-  constexpr std::uint64_t row_bytes = 10;  // with the block's maximum
-  IndexSizes sizes;
-  sizes.tables = constants.size_bytes() + static_scores.size_bytes() + upper_bounds.size_bytes() +
-                 (range_static_score.size() + range_upper_bounds.size()) * sizeof(float) + rounding_bytes;
-  sizes.rows = block_last.size() * row_bytes;
-  sizes.lists = postings.size_bytes() + impacts.size_bytes();
+  const IndexSizes sizes = sizes_of(index, scores);
   const std::uint64_t limit = limit_of(index, memory, properties);
   division_ = divide_memory(limit, sizes, memory.list_share, index.name());
   account_->set_limit(limit - batches_in_flight * division_.per_batch);

@@ -6,6 +6,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/formats/list_front.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -23,6 +24,13 @@ std::uint64_t share_of(std::uint64_t bytes, double share) {
 
 }  // namespace
 
+ListArenas arenas_of(const MemoryDivision& division) {
+  ListArenas arenas;
+  arenas.words = division.lists / sizeof(std::uint32_t);
+  if (!division.resident_rows) arenas.rows = std::max<std::uint64_t>(2, division.rows / block_row_bytes / 2 * 2);
+  return arenas;
+}
+
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
                              const std::string& name) {
   MemoryDivision division;
@@ -36,7 +44,7 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   if (const std::uint64_t least = least_of(sizes, lists); least > limit)
     throw GpuOutOfMemory(
         fmt::format("{}: queries on a GPU need at least {} of its memory, {} of that for numbers per "
-                    "document, but may take {}; raise --gpu-memory, or ask for --device cpu",
+                    "document, but may take {}; raise --gpu-memory, or run them with --device cpu",
                     name, size_text(least), size_text(sizes.tables), size_text(limit)));
   std::uint64_t left = limit - sizes.tables;
   division.staging = std::clamp(left / 64, min_staging, max_staging);

@@ -33,6 +33,16 @@ struct MemoryDivision {
   std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
 };
 
+/// The arenas that hold lists if the whole index is not there.
+struct ListArenas {
+  std::uint64_t words = 0;  ///< of 32 bits, for coded words and impacts
+  std::uint64_t rows = 0;   ///< block rows; 0: all rows of the index are elsewhere on the GPU
+
+  /// What the fronts of a plan may take: three quarters. The rest is for lists that batches need.
+  ListArenas for_fronts() const { return {words / 4 * 3, rows / 4 * 3}; }
+};
+ListArenas arenas_of(const MemoryDivision& division);
+
 /// Pieces in which lists travel.
 inline constexpr std::uint64_t staging_pieces = 4;
 

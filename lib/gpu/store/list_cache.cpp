@@ -11,8 +11,7 @@ std::uint64_t ListCache::words_of(const PostingList& list) const {
 }
 
 std::uint64_t ListCache::bytes_of(const PostingList& list) const {
-  constexpr std::uint64_t row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
-  return 4 * words_of(list) + (options_.rows > 0 ? row_bytes * list.block_last.size() : 0);
+  return 4 * words_of(list) + (options_.rows > 0 ? block_row_bytes * list.block_last.size() : 0);
 }
 
 ListCache::Part ListCache::rest_of(const PostingList& list, const Part& front) const {
@@ -30,8 +29,8 @@ void ListCache::add_copies(const PostingList& list, const Part& part, std::uint6
 bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies) {
   Part front = {front_of(list, blocks, options_.block_size, options_.with_impacts), 0};
   const std::uint64_t rows = rows_of(list);
-  if (kept_words_ + front.size() > most_kept_words()) return false;
-  if (kept_rows_ + rows > share_for_fronts(options_.rows)) return false;
+  const ListArenas room = options_.for_fronts();
+  if (kept_words_ + front.size() > room.words || kept_rows_ + rows > room.rows) return false;
   // Fronts follow each other, so that there is a place for each.
   front.first = words_.take(front.size()).value();
   std::uint64_t first_row = 0;

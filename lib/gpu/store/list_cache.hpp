@@ -9,6 +9,7 @@
 #include "quern/core/types.hpp"
 #include "quern/formats/list_front.hpp"
 #include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_cache_counts.hpp"
 
@@ -50,9 +51,7 @@ struct ListCopies {
   std::vector<RowCopy> rows;
 };
 
-struct ListCacheOptions {
-  std::uint64_t words = 0;    ///< of 32 bits, of the arena for coded words and impacts
-  std::uint64_t rows = 0;     ///< of the arena for block rows; 0: all rows of the index are elsewhere on the GPU
+struct ListCacheOptions : ListArenas {
   bool with_impacts = false;  ///< whether quantized impacts are kept with the words
   bool keeps_unused = true;   ///< whether lists stay when no batch uses them
   unsigned block_size = 0;    ///< of the index
@@ -67,8 +66,7 @@ class ListCache {
   explicit ListCache(const ListCacheOptions& options);
 
   /// Keeps the first `blocks` blocks of a list from now on. False, and nothing done, if fronts would then take more
-  /// than three quarters of the words or rows: what is left is for lists that batches need. To be called before lists
-  /// are acquired.
+  /// than ListArenas::for_fronts(). To be called before lists are acquired.
   bool keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies);
   /// Makes lists complete for a batch and sets the places in their views. What has to be copied is appended to `copies`
   /// and must be there before the batch runs; its targets are used by no other batch. Each list occurs once. False, and
@@ -90,8 +88,6 @@ class ListCache {
   /// Words that fronts take for good.
   std::uint64_t kept_words() const { return kept_words_; }
   std::uint64_t kept_lists() const { return kept_lists_; }
-  /// The most words that fronts may take.
-  std::uint64_t most_kept_words() const { return share_for_fronts(options_.words); }
   /// What batches can have, if no other batch uses anything.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
   /// What acquiring a list for the first time takes of it.
@@ -133,8 +129,6 @@ class ListCache {
   void remove_from_unused(Entry& entry);
   void release_from(std::vector<Entry*>& acquired, std::size_t first);
   static void set_view(const Entry& entry, ListView& view);
-
-  static std::uint64_t share_for_fronts(std::uint64_t of) { return of / 4 * 3; }
 
   ListCacheOptions options_;
   Extents words_, rows_;

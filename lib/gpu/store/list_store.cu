@@ -25,11 +25,7 @@ __global__ void scatter_words(const StagedWords* runs, unsigned count, const std
 }
 
 ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions& memory) {
-  const MemoryDivision& division = index.division();
-  ListCacheOptions options;
-  options.words = division.lists / sizeof(std::uint32_t);
-  constexpr std::uint64_t row_bytes = 2 * sizeof(std::uint32_t) + sizeof(std::uint16_t);
-  if (!division.resident_rows) options.rows = std::max<std::uint64_t>(2, division.rows / row_bytes / 2 * 2);
+  ListCacheOptions options{arenas_of(index.division())};
   options.with_impacts = index.device().quantized;
   options.keeps_unused = memory.keeps_unused_lists;
   options.block_size = index.index().block_size();
@@ -85,7 +81,8 @@ void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
   progress.finish();
   if (left_out > 0)
     progress.warn(std::to_string(left_out) + " of the plan's " + std::to_string(plan.lists.size()) +
-                  " lists do not fit into the " + size_text(cache_.most_kept_words() * sizeof(std::uint32_t)) +
+                  " lists do not fit into the " +
+                  size_text(arenas_of(index_.division()).for_fronts().words * sizeof(std::uint32_t)) +
                   " that a plan may take of the GPU's memory; plan for it with quern plan --gpu-memory");
 }
 
