@@ -73,6 +73,14 @@ void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine)
   say(common, "quern: warning: early termination is off (" + why + "); queries read their shortest lists to the end");
 }
 
+void add_link_option(CLI::App& command, std::optional<TransferLink>& link, const std::string& help) {
+  command
+      .add_option_function<double>(
+          "--link", [&link](double speed) { link = TransferLink{speed}; }, help)
+      ->type_name("GB/s")
+      ->check(range_validator(1e-3, 1e6));
+}
+
 CLI::Validator budget_validator() {
   return {[](std::string& text) -> std::string {
             if (percentage(text)) return {};

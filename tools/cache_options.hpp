@@ -3,6 +3,7 @@
 #include <string>
 
 #include "quern/cache/log_demand.hpp"
+#include "quern/cache/transfer_link.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"
@@ -31,6 +32,9 @@ DemandOptions demand_options(const CacheArguments& arguments);
 CacheBlocks cache_blocks(const CacheArguments& arguments, const QueryEngine& engine, const Resources& resources);
 /// Warns if early termination is off, so that queries read all of their lists.
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine);
+
+/// --link: the speed of the link over which lists travel; `help` says what for.
+void add_link_option(CLI::App& command, std::optional<TransferLink>& link, const std::string& help);
 
 /// The number before a % sign; nothing if `text` is not a percentage, or negative.
 std::optional<double> percentage(const std::string& text);

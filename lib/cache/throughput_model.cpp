@@ -93,12 +93,14 @@ InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
   return fit;
 }
 
-ThroughputModel::ThroughputModel(const MeasuredPoints& points) : transfer_bytes_(points.transfer_bytes) {
+ThroughputModel::ThroughputModel(const MeasuredPoints& points, std::optional<TransferLink> link)
+    : transfer_bytes_(points.transfer_bytes) {
   check_points(points.name, points.query_us, "c");
-  check_points(points.name, points.transfer_us_per_byte, "t");
+  if (!link) check_points(points.name, points.transfer_us_per_byte, "t");
   check_points(points.name, points.transfer_bytes, "dq");
   query_us_ = fit_inverse(points.query_us);
-  transfer_us_ = fit_inverse(points.transfer_us_per_byte);
+  if (!points.transfer_us_per_byte.empty()) transfer_us_ = fit_inverse(points.transfer_us_per_byte);
+  if (link) transfer_us_.base = link->us_per_byte();
   for (const MeasuredPoint& point : points.query_us) max_queries_ = std::max(max_queries_, point.x);
   std::stable_sort(transfer_bytes_.begin(), transfer_bytes_.end(),
                    [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "quern/cache/transfer_link.hpp"
 #include "quern/formats/tables/measured_points.hpp"
 
 /// How many queries per second a GPU answers if its memory is split between cached lists and the buffer of a batch
@@ -26,8 +28,9 @@ InverseFit fit_inverse(const std::vector<MeasuredPoint>& points);
 
 class ThroughputModel {
  public:
-  /// Throws InvalidArgument if a function has no points.
-  explicit ThroughputModel(const MeasuredPoints& points);
+  /// With a `link`, t is the link's time for a byte, and what the points, if there are any, say that each transfer
+  /// takes besides. Throws InvalidArgument if a function has no points, except t with a link.
+  explicit ThroughputModel(const MeasuredPoints& points, std::optional<TransferLink> link = {});
 
   const InverseFit& query_us() const { return query_us_; }
   const InverseFit& transfer_us_per_byte() const { return transfer_us_; }

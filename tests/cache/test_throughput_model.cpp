@@ -1,5 +1,6 @@
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "quern/cache/throughput_model.hpp"
 #include "quern/core/error.hpp"
@@ -37,6 +38,22 @@ TEST_CASE("points of a sum of a constant and an inverse are fitted exactly", "[c
   CHECK(model.transfer_bytes(1e9) == Approx(3e6));
   CHECK(model.transfer_bytes(9e9) == 0);
   CHECK(model.max_queries() == 10000);
+}
+
+TEST_CASE("with a link, bytes take the link's time, and each transfer what was measured", "[cache]") {
+  MeasuredPoints points = exact_points();
+  const ThroughputModel measured(points, TransferLink{50});
+  CHECK(measured.transfer_us_per_byte().base == Approx(2e-5));  // 50,000 bytes a microsecond
+  CHECK(measured.transfer_us_per_byte().over_x == Approx(20));
+  CHECK(measured.query_us().over_x == Approx(200));
+  points.transfer_us_per_byte.clear();
+  CHECK_THROWS_WITH(ThroughputModel(points), Catch::Contains("no points of t"));
+  const ThroughputModel unmeasured(points, TransferLink{50});
+  CHECK(unmeasured.transfer_us_per_byte().at(1) == Approx(2e-5));
+  // Without a cache a query's 4 MB take 80 us, besides its 10 us and a ten thousandth of the batch's 200 us.
+  const auto curve = throughput_curve(unmeasured, 1e12, std::numeric_limits<double>::infinity(), 1);
+  CHECK(curve.front().cache_bytes == 0);
+  CHECK(curve.front().queries_per_second == Approx(1e6 / (10 + 200 / 1e4 + 80)));
 }
 
 TEST_CASE("a fit never falls below 0, and reports when it is poor", "[cache]") {

@@ -198,6 +198,34 @@ TEST_CASE("a sweep is printed as a table, as CSV and as JSON", "[cli][cache]") {
   CHECK(with({"--json"}).json()["results"].size() == rows);
 }
 
+TEST_CASE("a link's speed says how long the transfers of a simulated cache take", "[cli][cache]") {
+  const ScoredSample pages;
+  REQUIRE(pages.plan("plan", {"--budget", "5%"}).exit_status == 0);
+  const auto with = [&](const Arguments& more) {
+    Arguments all = {"--plan", pages.folder.path("plan"), "--batch", "32"};
+    all.insert(all.end(), more.begin(), more.end());
+    return pages.simulate(all);
+  };
+  const auto plain = with({"--json"}).json(), linked = with({"--link", "0.5", "--json"}).json();
+  const auto per_batch = plain["transfer_bytes_per_batch"].get<double>(), batches = plain["batches"].get<double>();
+  REQUIRE(per_batch > 0);
+  CHECK_FALSE(plain.contains("transfer_us_per_batch"));
+  CHECK(linked["link_gb_per_second"] == 0.5);
+  CHECK(linked["transfer_us_per_batch"].get<double>() == Approx(per_batch / 500));
+  CHECK(linked["most_queries_per_second"].get<double>() ==
+        Approx(plain["queries"].get<double>() / (per_batch * batches / 0.5e9)));
+  CHECK(linked["transfer_bytes_per_batch"] == plain["transfer_bytes_per_batch"]);
+  CHECK(contains(with({"--link", "0.5"}).out, "most queries/s"));
+  CHECK_FALSE(contains(with({}).out, "most queries/s"));
+  CHECK(contains(with({"--link", "0.5", "--csv"}).out, ",most_queries_per_second\n"));
+  for (const char* wrong : {"0", "-1", "fast", "inf"}) CHECK(with({"--link", wrong}).exit_status == 2);
+  // Nothing to transfer: no limit.
+  REQUIRE(pages.plan("all", {"--budget", "100%"}).exit_status == 0);
+  const RunOutcome none = pages.simulate({"--plan", pages.folder.path("all"), "--link", "1", "--json"});
+  CHECK(none.json()["transfer_us_per_batch"] == 0);
+  CHECK(none.json()["most_queries_per_second"].is_null());
+}
+
 TEST_CASE("the best split of memory comes from measured points", "[cli][cache]") {
   const TemporaryFolder folder;
   const std::string points = folder.write("points.csv",
@@ -210,6 +238,12 @@ TEST_CASE("the best split of memory comes from measured points", "[cli][cache]")
   const RunOutcome limited = run_quern({"simulate", "throughput", points, "--memory", "1G", "--limit", "5", "--json"});
   REQUIRE(limited.exit_status == 0);
   CHECK(limited.json()["best"]["response_us"].get<double>() <= 5000);
+  const auto split = [&](const std::string& link) {
+    return run_quern({"simulate", "throughput", points, "--memory", "1G", "--link", link, "--json"}).json();
+  };
+  CHECK(split("100")["t"]["base"].get<double>() == Approx(1e-5));
+  CHECK(split("100")["link_gb_per_second"] == 100);
+  CHECK(split("400")["best"]["queries_per_second"] > split("50")["best"]["queries_per_second"]);
   CHECK(run_quern({"simulate", "throughput", points, "--memory", "1G"}).out.find("best") != std::string::npos);
   CHECK(run_quern({"simulate", "throughput", points, "--memory", "1M", "--limit", "0.001"}).exit_status == 1);
   const std::string poor = folder.write("poor.csv", "c,1,1\nc,10,100\nc,100,1\nt,1,1\ndq,0,1\n");

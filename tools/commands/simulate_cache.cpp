@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "quern/cache/cache_plan.hpp"
@@ -24,29 +26,49 @@ struct SimulateCacheArguments {
   std::vector<double> max_admissions = {1};
   std::vector<std::size_t> ks = {10};
   std::uint64_t batch = 1024;
+  std::optional<TransferLink> link;
   bool csv = false;
 };
 
+/// What transfers take over a link, with lists transferred once per batch. Nothing else is counted, so that no GPU
+/// behind the link answers more queries per second.
+struct LinkFigures {
+  double us_per_batch = 0;
+  double most_queries_per_second = 0;  ///< infinite without transfers
+};
+
+LinkFigures link_figures(const TransferLink& link, const CacheFigures& figures) {
+  const double us = link.us_per_byte() * static_cast<double>(figures.batch_transfer_bytes);
+  return {link.us_per_byte() * figures.transfer_bytes_per_batch(), 1e6 * static_cast<double>(figures.queries) / us};
+}
+
 /// Name and value of all figures, in the order in which they are printed.
-Json figures_json(const SimulatedCache& simulated) {
+Json figures_json(const SimulatedCache& simulated, const std::optional<TransferLink>& link) {
   const CacheFigures& figures = simulated.figures;
-  return {{"policy", simulated.policy},
-          {"budget_bytes", simulated.budget_bytes},
-          {"max_admission", simulated.max_admission},
-          {"k", simulated.k},
-          {"cached_bytes", simulated.cached_bytes},
-          {"index_bytes", simulated.index_bytes},
-          {"queries", figures.queries},
-          {"unknown_queries", figures.unknown},
-          {"empty_queries", figures.empty},
-          {"hit_rate", figures.hit_rate()},
-          {"block_hit_rate", figures.block_hit_rate()},
-          {"served_queries", figures.served},
-          {"post_processed_queries", figures.post_processed},
-          {"post_processed_postings", figures.post_processed_postings},
-          {"transfer_bytes_per_query", figures.transfer_bytes_per_query()},
-          {"transfer_bytes_per_batch", figures.transfer_bytes_per_batch()},
-          {"batches", figures.batches}};
+  Json json = {{"policy", simulated.policy},
+               {"budget_bytes", simulated.budget_bytes},
+               {"max_admission", simulated.max_admission},
+               {"k", simulated.k},
+               {"cached_bytes", simulated.cached_bytes},
+               {"index_bytes", simulated.index_bytes},
+               {"queries", figures.queries},
+               {"unknown_queries", figures.unknown},
+               {"empty_queries", figures.empty},
+               {"hit_rate", figures.hit_rate()},
+               {"block_hit_rate", figures.block_hit_rate()},
+               {"served_queries", figures.served},
+               {"post_processed_queries", figures.post_processed},
+               {"post_processed_postings", figures.post_processed_postings},
+               {"transfer_bytes_per_query", figures.transfer_bytes_per_query()},
+               {"transfer_bytes_per_batch", figures.transfer_bytes_per_batch()},
+               {"batches", figures.batches}};
+  if (link) {
+    const LinkFigures over_link = link_figures(*link, figures);
+    json["link_gb_per_second"] = link->gigabytes_per_second;
+    json["transfer_us_per_batch"] = over_link.us_per_batch;
+    json["most_queries_per_second"] = over_link.most_queries_per_second;
+  }
+  return json;
 }
 
 /// The log to simulate, read once for each k.
@@ -93,9 +115,9 @@ std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const
   return sweep_policies(engine, blocks, read_train, read_log, options, resources);
 }
 
-void print_csv(const std::vector<SimulatedCache>& rows) {
+void print_csv(const std::vector<SimulatedCache>& rows, const std::optional<TransferLink>& link) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Json json = figures_json(rows[i]);
+    const Json json = figures_json(rows[i], link);
     std::vector<std::string> names, values;
     for (const auto& [name, value] : json.items()) {
       names.push_back(name);
@@ -106,20 +128,28 @@ void print_csv(const std::vector<SimulatedCache>& rows) {
   }
 }
 
-void print_table(const std::vector<SimulatedCache>& rows) {
-  print(fmt::format("{:<18}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}\n", "policy", "budget", "share",
+std::string link_columns(const LinkFigures& figures) {
+  const bool is_limited = std::isfinite(figures.most_queries_per_second);
+  return fmt::format("{:>10.2f}{:>16}\n", figures.us_per_batch / 1000,
+                     is_limited ? fmt::format("{:.0f}", figures.most_queries_per_second) : "no limit");
+}
+
+void print_table(const std::vector<SimulatedCache>& rows, const std::optional<TransferLink>& link) {
+  print(fmt::format("{:<18}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}", "policy", "budget", "share",
                     "lambda", "k", "lists", "blocks", "served", "CPU", "transfer/query", "transfer/batch"));
+  print(link ? fmt::format("{:>10}{:>16}\n", "ms/batch", "most queries/s") : "\n");
   for (const SimulatedCache& row : rows) {
     const CacheFigures& figures = row.figures;
     const auto percent = [&](std::uint64_t part) {
       return figures.queries == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(figures.queries);
     };
     print(fmt::format(
-        "{:<18}{:>9}{:>6.1f} %{:>7}{:>6}{:>7.2f} %{:>7.2f} %{:>7.2f} %{:>9.2f} %{:>16}{:>16}\n", row.policy,
+        "{:<18}{:>9}{:>6.1f} %{:>7}{:>6}{:>7.2f} %{:>7.2f} %{:>7.2f} %{:>9.2f} %{:>16}{:>16}", row.policy,
         size_text(row.budget_bytes), 100 * static_cast<double>(row.cached_bytes) / static_cast<double>(row.index_bytes),
         row.max_admission, row.k, 100 * figures.hit_rate(), 100 * figures.block_hit_rate(), percent(figures.served),
         percent(figures.post_processed), size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_query())),
         size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_batch()))));
+    print(link ? link_columns(link_figures(*link, figures)) : "\n");
   }
 }
 
@@ -131,18 +161,18 @@ void run(const SimulateCacheArguments& arguments) {
     LogQueries queries(index.manifest().analyzer, resources);
     Log(arguments, resources).for_each([&](std::string_view text) { queries.add(text); });
     const SimulatedCache simulated = simulate_plan(plan, index, queries, arguments.batch, resources);
-    if (arguments.common.json) return print(figures_json(simulated).dump(1) + "\n");
-    return arguments.csv ? print_csv({simulated}) : print_table({simulated});
+    if (arguments.common.json) return print(figures_json(simulated, arguments.link).dump(1) + "\n");
+    return arguments.csv ? print_csv({simulated}, arguments.link) : print_table({simulated}, arguments.link);
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
                            QueryMemory(resources.memory_bytes / 4, resources.threads));
   warn_of_full_visits(arguments.common, engine);
   Log log(arguments, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
-  if (arguments.csv) return print_csv(rows);
-  if (!arguments.common.json) return print_table(rows);
+  if (arguments.csv) return print_csv(rows, arguments.link);
+  if (!arguments.common.json) return print_table(rows, arguments.link);
   Json json = {{"bench", "cache"}, {"environment", environment_json()}, {"indexes", {index_json(index)}}};
-  for (const SimulatedCache& row : rows) json["results"].push_back(figures_json(row));
+  for (const SimulatedCache& row : rows) json["results"].push_back(figures_json(row, arguments.link));
   print(json.dump(1) + "\n");
 }
 
@@ -181,6 +211,10 @@ void add_cache_simulation(CLI::App& simulate) {
       ->type_name("N")
       ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
       ->capture_default_str();
+  add_link_option(
+      *command, arguments->link,
+      "Also print how long transfers take over a link of this speed, in 10^9 bytes per second, and how many "
+      "queries per second it allows");
   add_cache_options(*command, arguments->cache);
   command->remove_option(command->get_option("-k"));
   command->add_option("-k", arguments->ks, "Results per query, for a sweep (default: 10)")
@@ -197,10 +231,12 @@ void add_cache_simulation(CLI::App& simulate) {
        "its lists, the CPU completes it. Queries without results are left out.",
        "Columns: budget; share of the index that is cached; lambda, the largest share of a list to keep; k; lists and "
        "blocks, the shares of list and block accesses that hit the cache; served, the share of queries that need no "
-       "transfer; CPU, the share that the CPU completes; bytes transferred per query and per batch."},
+       "transfer; CPU, the share that the CPU completes; bytes transferred per query and per batch. With --link: "
+       "milliseconds of transfers per batch, and the queries per second beyond which the link is too slow."},
       {{"quern simulate cache my.quern --plan my.plan -q later.gz"},
        {"quern simulate cache my.quern --train train.gz -q test.gz --budget 5%,10%,20% --max-admission 0.75,1 --json > "
         "cache.json"},
+       {"quern simulate cache my.quern --train train.gz -q test.gz --batch 256 --link 55", "Behind PCIe 5"},
        {"scripts/plot cache.json -o plots"}});
   command->callback([arguments] { run(*arguments); });
 }

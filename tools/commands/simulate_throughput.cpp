@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "quern/cache/throughput_model.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/byte_source.hpp"
 
+#include "cache_options.hpp"
 #include "command.hpp"
 
 namespace quern::tools {
@@ -21,6 +23,7 @@ struct SimulateThroughputArguments {
   std::string points, memory;
   double limit_ms = 0;
   unsigned steps = 100;
+  std::optional<TransferLink> link;
 };
 
 Json figures_json(const InverseFit& fit) {
@@ -63,9 +66,10 @@ void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& c
 
 void run(const SimulateThroughputArguments& arguments) {
   make_resources(arguments.common);
-  const ThroughputModel model(parse_measured_points(read_whole(arguments.points, max_points_bytes), arguments.points));
+  const ThroughputModel model(parse_measured_points(read_whole(arguments.points, max_points_bytes), arguments.points),
+                              arguments.link);
   warn_if_poor(arguments.common, "c(n)", model.query_us());
-  warn_if_poor(arguments.common, "t(S_b)", model.transfer_us_per_byte());
+  if (!arguments.link) warn_if_poor(arguments.common, "t(S_b)", model.transfer_us_per_byte());
   const double limit_us = arguments.limit_ms > 0 ? arguments.limit_ms * 1000 : std::numeric_limits<double>::infinity();
   const std::vector<MemorySplit> curve =
       throughput_curve(model, static_cast<double>(parse_size(arguments.memory)), limit_us, arguments.steps);
@@ -79,6 +83,7 @@ void run(const SimulateThroughputArguments& arguments) {
   Json json = {{"c", figures_json(model.query_us())},
                {"t", figures_json(model.transfer_us_per_byte())},
                {"best", figures_json(best)}};
+  if (arguments.link) json["link_gb_per_second"] = arguments.link->gigabytes_per_second;
   for (const MemorySplit& split : curve) json["curve"].push_back(figures_json(split));
   print(json.dump(1) + "\n");
 }
@@ -97,6 +102,9 @@ void add_throughput_simulation(CLI::App& simulate) {
       ->type_name("SIZE")
       ->check(size_validator())
       ->required();
+  add_link_option(*command, arguments->link,
+                  "Predict for a link of this speed, in 10^9 bytes per second, in place of the one that was measured; "
+                  "the points then need no t");
   command->add_option("--limit", arguments->limit_ms, "Longest time for a batch, in milliseconds (default: no limit)")
       ->type_name("MS")
       ->check(range_validator(0.0, 1e9));
@@ -108,7 +116,8 @@ void add_throughput_simulation(CLI::App& simulate) {
   add_common_options(*command, arguments->common);
   set_notes(*command,
             {"The model is that of Wang et al., section 4.2.1: 1 / (c(n) + t(S_b) dq(S_c)) queries per second."},
-            {{"quern simulate throughput points.csv --memory 6G --limit 150"}});
+            {{"quern simulate throughput points.csv --memory 6G --limit 150"},
+             {"quern simulate throughput points.csv --memory 6G --link 375", "The same GPU behind a faster link"}});
   command->callback([arguments] { run(*arguments); });
 }
 
