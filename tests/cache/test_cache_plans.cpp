@@ -6,6 +6,7 @@
 #include "quern/cache/cache_plan.hpp"
 #include "quern/cache/cache_policy.hpp"
 #include "quern/cache/cache_simulation.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"

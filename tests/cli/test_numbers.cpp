@@ -56,7 +56,8 @@ bool is_one_of(const std::string& text, const CommandLine& words) {
 }  // namespace
 
 TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers]") {
-  const CommandLine numbers = {"N", "N,...", "X", "A", "C", "L", "L,...", "MS", "S", "SIZE", "SIZE|P%", "SIZE|P%,..."};
+  const CommandLine numbers = {"N",  "N,...", "X",    "A",    "C",       "L",          "L,...",
+                               "MS", "S",     "GB/s", "SIZE", "SIZE|P%", "SIZE|P%,..."};
   const CommandLine others = {"NAME",   "NAME,...", "NAME|FILE", "FILE", "FILE|INDEX", "links|none|FILE",
                               "FOLDER", "INDEX",    "TEXT",      "GLOB"};
   std::size_t tried = 0;
