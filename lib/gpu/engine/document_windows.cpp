@@ -31,7 +31,7 @@ std::uint32_t num_ranges(docid_t num_documents) {
 DocumentWindows::DocumentWindows(const QueryBatch& batch, const ListCache& cache, const WindowLimits& limits)
     : batch_(batch), block_size_(batch.engine().index().block_size()), with_impacts_(cache.keeps_impacts()) {
   coded_.reserve(batch.coded.size());
-  for (const auto& [number, list] : batch.coded) coded_.push_back({number, list, cache.front_of(list->number)});
+  for (const auto& [number, list] : batch.coded) coded_.push_back({number, list, cache.kept_front(list->number)});
   for (const ListView& list : batch.lists)
     if (list.raw) raw_entries_ += entries_taken(list.df);
   cut(limits);

@@ -193,7 +193,7 @@ std::optional<ArenaPart> ListCache::take_room() {
   return room;
 }
 
-KeptFront ListCache::front_of(term_t term) const {
+KeptFront ListCache::kept_front(term_t term) const {
   const auto found = entries_.find(term);
   if (found == entries_.end() || found->second.front.size() == 0) return {};
   const Entry& entry = found->second;

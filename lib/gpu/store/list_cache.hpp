@@ -80,7 +80,7 @@ class ListCache {
   std::optional<ArenaPart> take_room();
   void give_back_room(const ArenaPart& room) { words_.give_back(room.first, room.words); }
   /// The list's front; without blocks if none is kept.
-  KeptFront front_of(term_t term) const;
+  KeptFront kept_front(term_t term) const;
   /// Counts what windows of documents brought.
   void count(const ListCacheCounts& more) { counts_ += more; }
 
