@@ -1,6 +1,29 @@
 #include "gpu/emulated_gpu.hpp"
 
+#include <numeric>
+#include <optional>
+#include <random>
+
 namespace quern::testing::emulated {
+namespace {
+
+/// Draws orders; none: by number.
+std::optional<std::mt19937_64> orders;
+
+/// The numbers below `count` in the order of this turn.
+std::vector<unsigned> order_of(unsigned count) {
+  std::vector<unsigned> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  if (orders) std::shuffle(order.begin(), order.end(), *orders);
+  return order;
+}
+
+}  // namespace
+
+void set_order(std::uint64_t seed) {
+  orders.reset();
+  if (seed != 0) orders.emplace(seed);
+}
 
 Block* Block::current = nullptr;
 
@@ -66,7 +89,7 @@ void Block::run() {
   for (std::size_t left = fibers_.size(); left > 0;) {
     const std::uint64_t before = meetings();
     const std::size_t left_before = left;
-    for (unsigned thread = 0; thread < fibers_.size(); ++thread) {
+    for (const unsigned thread : order_of(static_cast<unsigned>(fibers_.size()))) {
       Fiber& fiber = *fibers_[thread];
       if (fiber.ended) continue;
       threadIdx.x = thread;
@@ -82,7 +105,10 @@ void Block::run() {
 void run(unsigned blocks, unsigned threads, const std::function<void()>& kernel) {
   blockDim.x = threads;
   gridDim.x = blocks;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) Block(threads, kernel).run();
+  for (const unsigned block : order_of(blocks)) {
+    blockIdx.x = block;
+    Block(threads, kernel).run();
+  }
 }
 
 }  // namespace quern::testing::emulated

@@ -18,7 +18,8 @@
 
 /// A thread block of a GPU on the CPU, so that tests run kernels' very sources where there is no GPU: its threads are
 /// fibers of one thread, which take turns where they wait for one another. Include this before any .cuh; kernels are
-/// then plain functions that run() calls. What it can't show: how threads interleave, and what a GPU's memory allows.
+/// then plain functions that run() calls. Threads change only where they wait, in an order that set_order() draws. What
+/// it can't show: how they interleave between such places, and what a GPU's memory allows.
 namespace quern::testing::emulated {
 
 struct Place {
@@ -90,6 +91,18 @@ class Block {
   void* scheduler_shadow_ = nullptr;
   const void* scheduler_stack_ = nullptr;
   std::size_t scheduler_size_ = 0;
+};
+
+/// Sets the order in which thread blocks run, and threads take turns: by number if `seed` is 0, which it is at first,
+/// else at random.
+void set_order(std::uint64_t seed);
+
+/// Sets a random order until it goes out of scope.
+struct RandomOrder {
+  explicit RandomOrder(std::uint64_t seed) { set_order(seed); }
+  RandomOrder(const RandomOrder&) = delete;
+  RandomOrder& operator=(const RandomOrder&) = delete;
+  ~RandomOrder() { set_order(0); }
 };
 
 /// Calls the kernel once a thread, in so many thread blocks of so many threads, a multiple of 32. Throws

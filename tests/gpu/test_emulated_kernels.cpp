@@ -434,6 +434,24 @@ TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gp
   }
 }
 
+TEST_CASE("emulated kernels give the CPU's results whatever the order of threads", "[gpu_emulated][property]") {
+  IndexedCorpus corpus(71, {600, 80, 20, false});
+  const auto queries = draw_queries(11, corpus.model, 7);
+  RandomBits random(73);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const emulated::RandomOrder order(seed);
+    INFO("order " << seed);
+    const Codec& codec = *all_codecs()[seed % all_codecs().size()];
+    const IndexReader index =
+        corpus.index(coded(codec, {seed % 2 == 0 ? 16u : 64u, codec.name() == "rpfd" ? 2u : 1u}, 8));
+    check_all_ways(QueryEngine(index, {}), queries);
+    check_moved_lists(QueryEngine(index, {}), queries, random);
+    ScoringOptions scoring;
+    scoring.scores = Scores::quantized;
+    check_all_ways(QueryEngine(index, scoring), queries);
+  }
+}
+
 TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emulated][gpu_store][property]") {
   // Three ranges of documents.
   IndexedCorpus corpus(59, {33000, 40, 4, false});

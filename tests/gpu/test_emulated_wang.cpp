@@ -146,6 +146,17 @@ TEST_CASE("emulated rounds give the CPU's results over every codec", "[gpu_emula
   }
 }
 
+TEST_CASE("emulated rounds give the CPU's results whatever the order of threads", "[gpu_emulated][wang][property]") {
+  IndexedCorpus corpus(33, {600, 80, 20, false});
+  const auto queries = draw_queries(5, corpus.model, 8);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const emulated::RandomOrder order(seed);
+    INFO("order " << seed);
+    const IndexReader index = corpus.index(coded(*all_codecs()[seed % all_codecs().size()], {16, 1}));
+    check_wang(QueryEngine(index, {}), queries);
+  }
+}
+
 TEST_CASE("emulated rounds of as many documents as on a GPU give the CPU's results", "[gpu_emulated][wang]") {
   IndexedCorpus corpus(43, {1200, 90, 24, false});
   const auto queries = draw_queries(7, corpus.model, 10);
@@ -253,6 +264,7 @@ TEST_CASE("an emulated thread block sorts keys and merges them with the best", "
   std::mt19937_64 random(3);
   for (const std::uint32_t size : {1u, 2u, 16u, 128u}) {
     for (const std::uint32_t count : {1u, 2u, 15u, 16u, 33u, 200u}) {
+      const emulated::RandomOrder order(size + count);
       INFO(size << " best, " << count << " more");
       std::vector<gpu::RankKey> best(size), more(gpu::sorted_space(count), 7);
       for (gpu::RankKey& key : best) key = random() % 500;
