@@ -32,10 +32,6 @@ using gpu::ResultTransfer;
 constexpr NamedValue<ResultTransfer> transfers[] = {
     {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
 
-constexpr NamedValue<bool> list_caches[] = {
-    {"lru", true, "lists stay after a batch; those that were used least recently go first"},
-    {"none", false, "only the plan's lists stay"}};
-
 }  // namespace
 
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
@@ -51,8 +47,8 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
                   "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does "
                   "not fit")
       ->type_name("FILE");
-  add_value_option(command, "--cache", arguments.keeps_unused_lists, list_caches,
-                   with_choices("Lists that are in GPU memory besides the plan's:", list_caches));
+  add_value_option(command, "--cache", arguments.retention, gpu::list_retentions,
+                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
 }
 
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
@@ -71,7 +67,7 @@ GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexRea
 gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
   gpu::GpuMemoryOptions options = gpu_memory_limit(arguments_.limit);
   options.plan = plan_ ? &*plan_ : nullptr;
-  options.keeps_unused_lists = arguments_.keeps_unused_lists;
+  options.retention = arguments_.retention;
   return options;
 }
 

@@ -40,7 +40,7 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);
 /// How much of a GPU's memory queries may take, and what it keeps there if the index does not fit.
 struct GpuMemoryArguments {
   std::string limit, plan;
-  bool keeps_unused_lists = true;
+  gpu::ListRetention retention = gpu::ListRetention::lfu;
 };
 
 /// --gpu-memory, --plan and --cache.

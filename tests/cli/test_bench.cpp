@@ -69,6 +69,23 @@ TEST_CASE("bench intersect refuses queries without a posting", "[cli][measure]")
   CHECK(some.exit_status == 0);
 }
 
+TEST_CASE("bench list-cache has a row for each memory, batch and cache", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const RunOutcome outcome = run_quern({"bench", "list-cache", indexes.newpfd, "-q", sample_folder + "/topics.txt",
+                                        "--percentages", "20,100", "--batch", "1,4", "--json", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  check_environment(json["environment"]);
+  REQUIRE(json["results"].size() == 2 * 2 * 3);
+  for (const auto& row : json["results"]) {
+    CHECK(row["copied_bytes"] <= row["needed_bytes"]);
+    // Without lists that stay, all are copied; with memory for all, each is copied once.
+    if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
+    if (row["percentage"] == 100) CHECK(row["evicted"] == 0);
+  }
+}
+
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {
   const SampleIndexes indexes;
   const RunOutcome outcome = run_quern({"bench", "query", indexes.newpfd, indexes.rice, "-q",

@@ -188,6 +188,39 @@ class Batches {
   std::vector<ListView> views_[2];
 };
 
+/// Four lists, and memory for the first three.
+class FourLists {
+ public:
+  FourLists(std::uint64_t seed, gpu::ListRetention retention)
+      : random_(seed), made_(random_, 4, false), cache_(options_of(retention)) {}
+
+  /// Copies for a batch that uses this list alone.
+  std::size_t copies_of(std::size_t i) {
+    const PostingList list = made_.list(i);
+    ListView view;
+    ListCopies copies;
+    const WantedList wanted{&list, &view};
+    REQUIRE(cache_.acquire(0, {&wanted, 1}, copies));
+    cache_.release(0);
+    return copies.words.size();
+  }
+  std::size_t words(std::size_t i) const { return made_.list(i).words.size(); }
+  ListCache& cache() { return cache_; }
+
+ private:
+  ListCacheOptions options_of(gpu::ListRetention retention) const {
+    ListCacheOptions options;
+    options.words = words(0) + words(1) + words(2);
+    options.block_size = postings_per_block;
+    options.retention = retention;
+    return options;
+  }
+
+  RandomBits random_;
+  const MadeLists made_;
+  ListCache cache_;
+};
+
 }  // namespace
 
 TEST_CASE("extents are distinct, and all are free again when they are given back", "[gpu_store][property]") {
@@ -232,7 +265,7 @@ TEST_CASE("batches find their lists whole in memory that is too small for all", 
     options.words = words * (10 + random.below(100)) / 100;
     options.rows = seed % 3 == 0 ? rows * (20 + random.below(90)) / 100 : 0;
     options.with_impacts = with_impacts;
-    options.keeps_unused = seed % 5 != 1;
+    options.retention = gpu::list_retentions[seed % std::size(gpu::list_retentions)].value;
     options.block_size = postings_per_block;
     INFO("seed " << seed);
     Batches batches(random, made, options);
@@ -246,35 +279,33 @@ TEST_CASE("batches find their lists whole in memory that is too small for all", 
   }
 }
 
-TEST_CASE("a list stays until memory is needed, and the one that was used last stays longest", "[gpu_store]") {
-  RandomBits random(5);
-  const MadeLists made(random, 4, false);
-  std::vector<PostingList> lists;
-  std::uint64_t words = 0;
-  for (std::size_t i = 0; i < 4; ++i) lists.push_back(made.list(i));
-  for (std::size_t i = 0; i < 3; ++i) words += lists[i].words.size();
-  ListCacheOptions options;
-  options.words = words;
-  options.block_size = postings_per_block;
-  ListCache cache(options);
-  const auto copies_of = [&](std::size_t i) {
-    ListView view;
-    ListCopies copies;
-    const WantedList wanted{&lists[i], &view};
-    REQUIRE(cache.acquire(0, {&wanted, 1}, copies));
-    cache.release(0);
-    return copies.words.size();
-  };
+TEST_CASE("with lru, a list stays until memory is needed, and the one that was used last stays longest",
+          "[gpu_store]") {
+  FourLists lists(5, gpu::ListRetention::lru);
+  const auto copies_of = [&](std::size_t i) { return lists.copies_of(i); };
   for (const std::size_t i : {0, 1, 2}) CHECK(copies_of(i) == 1);
   for (const std::size_t i : {0, 1, 2, 0}) CHECK(copies_of(i) == 0);
   CHECK(copies_of(3) == 1);  // takes the place of 1, and perhaps of 2
-  CHECK(copies_of(0) == (lists[3].words.size() > lists[1].words.size() + lists[2].words.size() ? 1 : 0));
+  CHECK(copies_of(0) == (lists.words(3) > lists.words(1) + lists.words(2) ? 1 : 0));
   CHECK(copies_of(1) == 1);
-  const gpu::ListCacheCounts counts = cache.take_counts();
+  const gpu::ListCacheCounts counts = lists.cache().take_counts();
   CHECK(counts.lists == 10);
   CHECK(counts.resident_lists + 5 + (counts.copied_bytes == 0) <= 10);
   CHECK(counts.bytes > counts.copied_bytes);
-  CHECK(cache.take_counts().lists == 0);
+  CHECK(lists.cache().take_counts().lists == 0);
+}
+
+TEST_CASE("with lfu, the list that batches used least often goes first, and old uses count for less", "[gpu_store]") {
+  FourLists lists(7, gpu::ListRetention::lfu);
+  for (const std::size_t i : {0, 1, 2}) CHECK(lists.copies_of(i) == 1);
+  for (const std::size_t i : {0, 0, 2, 2, 2, 0, 0, 0, 1}) CHECK(lists.copies_of(i) == 0);
+  REQUIRE(lists.words(3) <= lists.words(1) + lists.words(2));
+  CHECK(lists.copies_of(3) == 1);  // takes the place of 1, and perhaps of 2
+  CHECK(lists.copies_of(0) == 0);
+  CHECK(lists.copies_of(1) == 1);
+  for (unsigned turn = 0; turn < 20; ++turn)
+    for (const std::size_t i : {1, 2, 3}) lists.copies_of(i);
+  CHECK(lists.copies_of(0) == 1);
 }
 
 }  // namespace quern

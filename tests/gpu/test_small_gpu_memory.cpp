@@ -43,7 +43,7 @@ gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   constexpr double shares[] = {0, 0.02, 0.1, 0.3, 0.6, 0.9};
   memory.list_share = shares[random.below(std::size(shares))];
   if (random.below(2) == 0) memory.plan = &plan;
-  memory.keeps_unused_lists = random.below(3) > 0;
+  memory.retention = gpu::list_retentions[random.below(std::size(gpu::list_retentions))].value;
   return memory;
 }
 
@@ -68,7 +68,8 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
       for (std::size_t i = 0; i < texts.size(); ++i) {
         INFO(strategy.name << ", " << algorithm.name << ", batches of " << options.batch_queries << ", lists "
                            << options.memory.list_share.value_or(-1) << ", plan " << (options.memory.plan != nullptr)
-                           << ", kept " << options.memory.keeps_unused_lists << ", query " << texts[i]);
+                           << ", cache " << name_of_value(gpu::list_retentions, options.memory.retention) << ", query "
+                           << texts[i]);
         require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer));
       }
     }

@@ -3,10 +3,24 @@
 #include <optional>
 #include <string>
 
+#include "quern/core/named.hpp"
 #include "quern/formats/plan_file.hpp"
 
 /// How a GPU's memory is divided among what the engine keeps there. Host code.
 namespace quern::gpu {
+
+/// Which lists stay on a GPU when no batch uses them, besides a plan's, and which of these go first.
+enum class ListRetention : std::uint8_t {
+  none,  ///< none
+  lru,   ///< those that were used least recently go first
+  lfu,   ///< those that batches have used least often since they came go first; uses long ago count for less
+};
+
+inline constexpr NamedValue<ListRetention> list_retentions[] = {
+    {"lfu", ListRetention::lfu, "lists stay after a batch; those that batches used least often of late go first"},
+    {"lru", ListRetention::lru, "lists stay after a batch; those that were used least recently go first"},
+    {"none", ListRetention::none, "only the plan's lists stay"},
+};
 
 /// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
 struct GpuMemoryOptions {
@@ -14,7 +28,7 @@ struct GpuMemoryOptions {
   /// Of the coded lists with impacts, the share that may be in the memory; what else is needed comes on top.
   std::optional<double> list_share;
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
-  bool keeps_unused_lists = true;   ///< whether lists stay after a batch, as long as there is memory
+  ListRetention retention = ListRetention::lfu;
 };
 
 /// Sizes in bytes, as an index would take them on a GPU.

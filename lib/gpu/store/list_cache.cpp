@@ -53,7 +53,8 @@ bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCo
 
 bool ListCache::evict_one() {
   if (unused_.empty()) return false;
-  Entry& entry = *unused_.front();
+  Entry& entry = *unused_.begin()->second;
+  last_evicted_ = entry.unused->first;
   remove_from_unused(entry);
   ++counts_.evicted_lists;
   drop_rest(entry);
@@ -101,22 +102,31 @@ bool ListCache::complete(Entry& entry, const PostingList& list, ListCopies& copi
 }
 
 void ListCache::remove_from_unused(Entry& entry) {
-  if (!entry.is_unused) return;
-  unused_.erase(entry.in_unused);
-  entry.is_unused = false;
+  if (!entry.unused) return;
+  unused_.erase(*entry.unused);
+  entry.unused.reset();
+}
+
+ListCache::Priority ListCache::priority_of(const Entry& entry) {
+  ++clock_;
+  if (options_.retention == ListRetention::lru) return {clock_, clock_};
+  // LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web Proxy Caches, 2000): a list
+  // is worth its uses more than the one that was evicted last.
+  return {last_evicted_ + entry.uses, clock_};
 }
 
 void ListCache::use(Entry& entry) {
   if (entry.users++ == 0) remove_from_unused(entry);
+  ++entry.uses;
 }
 
 void ListCache::stop_using(Entry& entry) {
   if (--entry.users > 0) return;
   const bool has_rest = entry.rest.size() > 0;
-  if (!entry.complete || (has_rest && !options_.keeps_unused)) return drop_rest(entry);
+  if (!entry.complete || (has_rest && options_.retention == ListRetention::none)) return drop_rest(entry);
   if (!has_rest) return;  // all of it is kept
-  entry.in_unused = unused_.insert(unused_.end(), &entry);
-  entry.is_unused = true;
+  entry.unused = priority_of(entry);
+  unused_.emplace(*entry.unused, &entry);
 }
 
 void ListCache::set_view(const Entry& entry, ListView& view) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <list>
+#include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -53,13 +54,13 @@ struct ListCopies {
 
 struct ListCacheOptions : ListArenas {
   bool with_impacts = false;  ///< whether quantized impacts are kept with the words
-  bool keeps_unused = true;   ///< whether lists stay when no batch uses them
-  unsigned block_size = 0;    ///< of the index
+  ListRetention retention = ListRetention::lfu;
+  unsigned block_size = 0;  ///< of the index
 };
 
 /// Whole lists, and fronts of lists that a plan keeps (Wang et al. 2017, section 3.3). A list that a batch needs is
-/// made complete, and stays while a batch uses it. If there is too little memory, lists that no batch uses go, those
-/// that were used least recently first; the plan's fronts never do. For lists with block rows; others come with their
+/// made complete, and stays while a batch uses it. If there is too little memory, lists that no batch uses go, as
+/// ListRetention says; the plan's fronts never do. For lists with block rows; others come with their
 /// batch.
 class ListCache {
  public:
@@ -103,22 +104,25 @@ class ListCache {
   struct Part : ListWords {
     std::uint64_t first = 0;
   };
+  /// In which order lists are evicted: see ListRetention. The second number tells equal ones apart.
+  using Priority = std::pair<std::uint64_t, std::uint64_t>;
   struct Entry {
     term_t term = 0;
     Part front;                      ///< kept for good; empty: none
     std::uint64_t front_blocks = 0;  ///< of the front
     Part rest;                       ///< what follows the front, or the whole list
     std::uint64_t first_row = 0, rows = 0;
-    bool complete = false;    ///< with its rest and rows
-    std::uint64_t users = 0;  ///< batches
-    bool is_unused = false;   ///< and in the list of these
-    std::list<Entry*>::iterator in_unused;
+    bool complete = false;           ///< with its rest and rows
+    std::uint64_t users = 0;         ///< batches
+    std::uint64_t uses = 0;          ///< by batches, since it came
+    std::optional<Priority> unused;  ///< if it is complete and has no users: its place in unused_
   };
 
   Part rest_of(const PostingList& list, const Part& front) const;
   std::uint64_t bytes_of(const PostingList& list) const;
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void use(Entry& entry);
+  Priority priority_of(const Entry& entry);
   void stop_using(Entry& entry);
   bool complete(Entry& entry, const PostingList& list, ListCopies& copies);
   void add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded, std::uint64_t first_impact,
@@ -133,7 +137,9 @@ class ListCache {
   ListCacheOptions options_;
   Extents words_, rows_;
   std::unordered_map<term_t, Entry> entries_;
-  std::list<Entry*> unused_;  ///< complete entries without users, the one that was used least recently first
+  std::map<Priority, Entry*> unused_;          ///< complete entries without users; the first go first
+  std::uint64_t last_evicted_ = 0;             ///< the first number of its priority
+  std::uint64_t clock_ = 0;                    ///< counts what became unused
   std::vector<std::vector<Entry*>> acquired_;  ///< by flight
   std::uint64_t kept_words_ = 0, kept_rows_ = 0, kept_lists_ = 0;
   ListCacheCounts counts_;

@@ -27,7 +27,7 @@ __global__ void scatter_words(const StagedWords* runs, unsigned count, const std
 ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions& memory) {
   ListCacheOptions options{arenas_of(index.division())};
   options.with_impacts = index.device().quantized;
-  options.keeps_unused = memory.keeps_unused_lists;
+  options.retention = memory.retention;
   options.block_size = index.index().block_size();
   return options;
 }

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/measure/gpu/list_cache_bench.hpp"
+
+#include "bench/bench.hpp"
+#include "query_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct BenchListCacheArguments {
+  CommonOptions common;
+  QuerySource queries;
+  std::string index;
+  std::vector<double> percentages = {5, 10, 20, 40};
+  std::vector<std::uint64_t> batches = {1, 16, 256};
+};
+
+Json case_json(const ListCacheCase& of, const ListCacheFigures& figures) {
+  return {{"percentage", 100 * of.share},
+          {"batch", of.batch},
+          {"cache", name_of_value(gpu::list_retentions, of.retention)},
+          {"queries", figures.queries},
+          {"batches", figures.batches},
+          {"left_out", figures.left_out},
+          {"needed_bytes", figures.counts.bytes},
+          {"copied_bytes", figures.counts.copied_bytes},
+          {"evicted", figures.counts.evicted_lists}};
+}
+
+void print_case(const Json& row) {
+  const double needed = row["needed_bytes"].get<double>(), copied = row["copied_bytes"].get<double>();
+  print(fmt::format("{:>8.1f} %{:>9}{:>8}{:>12.1f}{:>12.1f}{:>11.1f} %\n", row["percentage"].get<double>(),
+                    row["batch"].get<std::uint64_t>(), row["cache"].get<std::string>(), needed / 1e6, copied / 1e6,
+                    needed > 0 ? 100 * (1 - copied / needed) : 0));
+}
+
+void run(const BenchListCacheArguments& arguments) {
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
+  const std::vector<std::string_view> texts = texts_of(queries);
+  const IndexReader index = IndexReader::open(arguments.index);
+  const QueryEngine engine(index, {});
+  Json json = {{"bench", "list-cache"}, {"environment", environment_json()}, {"index", index_json(index)}};
+  if (!arguments.common.json)
+    print(fmt::format("{:>10}{:>9}{:>8}{:>12}{:>12}{:>13}\n", "memory", "batch", "cache", "needed MB", "copied MB",
+                      "found there"));
+  for (const std::uint64_t batch : arguments.batches)
+    for (const double percentage : arguments.percentages)
+      for (const auto& retention : gpu::list_retentions) {
+        const ListCacheCase of{percentage / 100, batch, retention.value};
+        json["results"].push_back(case_json(of, replay_queries(engine, texts, of)));
+        if (!arguments.common.json) print_case(json["results"].back());
+      }
+  if (arguments.common.json) print(json.dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_list_cache_bench(CLI::App& bench) {
+  auto arguments = std::make_shared<BenchListCacheArguments>();
+  CLI::App* command = bench.add_subcommand(
+      "list-cache", "Measure what a GPU smaller than the index copies for a log, by what it keeps; needs no GPU");
+  add_index_argument(*command, arguments->index);
+  add_query_source_options(*command, arguments->queries);
+  command
+      ->add_option("--percentages", arguments->percentages,
+                   "Memory for lists, as shares of all coded lists; a row for each")
+      ->type_name("P")
+      ->check(range_validator(0.01, 100.0))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--batch", arguments->batches, "Maximum queries per batch; a row for each")
+      ->type_name("N")
+      ->check(range_validator(std::uint64_t{1}, std::uint64_t{1} << 32))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  add_common_options(*command, arguments->common);
+  set_notes(
+      *command,
+      {"Queries with a term that is not in the index are left out. A batch has fewer queries if their lists would "
+       "take more than half of the memory, as in the engine for strategies without windows of documents."},
+      {{"quern bench list-cache my.quern -q log.txt --percentages 10,30 --batch 256"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
