@@ -32,23 +32,65 @@ using gpu::ResultTransfer;
 constexpr NamedValue<ResultTransfer> transfers[] = {
     {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
 
+constexpr std::string_view limit_help =
+    "GPU memory that may be taken: a size, of all that queries need there, or a percentage of the coded lists, which "
+    "is "
+    "what lists may take while the rest comes on top. If the index does not fit, lists are copied when batches need "
+    "them";
+constexpr std::string_view plan_help =
+    "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does not fit";
+
+void add_cache_option(CLI::App& command, gpu::ListRetention& retention) {
+  add_value_option(command, "--cache", retention, gpu::list_retentions,
+                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
+}
+
+/// A limit of --gpu-memory, or "all".
+CLI::Validator limit_or_all() {
+  CLI::Validator budget = budget_validator();
+  return CLI::Validator([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }, "");
+}
+
 }  // namespace
+
+void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
+  command
+      .add_option("--gpu-memory", arguments.limits,
+                  std::string(limit_help) + "; all: what is free, less a margin. A row for each")
+      ->type_name("SIZE|P%|all")
+      ->delimiter(',')
+      ->check(limit_or_all())
+      ->capture_default_str();
+  command.add_option("--plan", arguments.plans, std::string(plan_help) + "; none: no plan. A row for each")
+      ->type_name("FILE|none")
+      ->delimiter(',')
+      ->capture_default_str();
+  add_cache_option(command, arguments.retention);
+}
+
+GpuMemoryPlans::GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index) {
+  std::vector<const CachePlan*> plans;
+  for (const std::string& plan : arguments.plans)
+    plans.push_back(plan == "none" ? nullptr : &plans_.emplace_back(PlanReader::open(plan).load_for(index)));
+  for (const std::string& limit : arguments.limits) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      GpuMemoryCase& of = cases_.emplace_back();
+      of.limit = limit;
+      of.plan = arguments.plans[i];
+      of.memory = gpu_memory_limit(limit == "all" ? "" : limit);
+      of.memory.plan = plans[i];
+      of.memory.retention = arguments.retention;
+    }
+  }
+}
 
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
   command
-      .add_option("--gpu-memory", arguments.limit,
-                  "GPU memory that may be taken: a size, of all that queries need there, or a percentage of the coded "
-                  "lists, which is what lists may take while the rest comes on top (default: what is free, less a "
-                  "margin). If the index does not fit, lists are copied when batches need them")
+      .add_option("--gpu-memory", arguments.limit, std::string(limit_help) + " (default: what is free, less a margin)")
       ->type_name("SIZE|P%")
       ->check(budget_validator());
-  command
-      .add_option("--plan", arguments.plan,
-                  "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does "
-                  "not fit")
-      ->type_name("FILE");
-  add_value_option(command, "--cache", arguments.retention, gpu::list_retentions,
-                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
+  command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
+  add_cache_option(command, arguments.retention);
 }
 
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {

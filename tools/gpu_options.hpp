@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/intersection/gpu_intersection.hpp"
+#include "quern/measure/gpu/gpu_bench.hpp"
 
 #include "command.hpp"
 
@@ -45,6 +47,30 @@ struct GpuMemoryArguments {
 
 /// --gpu-memory, --plan and --cache.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
+
+/// Several of them, for a command that compares them: each limit, or "all", with each plan, or "none".
+struct GpuMemoryCases {
+  std::vector<std::string> limits = {"all"}, plans = {"none"};
+  gpu::ListRetention retention = gpu::ListRetention::lfu;
+};
+
+/// --gpu-memory and --plan, which take several values, and --cache.
+void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments);
+
+/// All combinations, with the plans that they name, which are read when this is made.
+class GpuMemoryPlans {
+ public:
+  /// Throws as GpuMemoryPlan does.
+  GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index);
+  GpuMemoryPlans(const GpuMemoryPlans&) = delete;
+  GpuMemoryPlans& operator=(const GpuMemoryPlans&) = delete;
+  /// Valid as long as this object.
+  const std::vector<GpuMemoryCase>& cases() const { return cases_; }
+
+ private:
+  std::deque<CachePlan> plans_;
+  std::vector<GpuMemoryCase> cases_;
+};
 
 /// The options with the plan that they name, which is read when this is made.
 class GpuMemoryPlan {

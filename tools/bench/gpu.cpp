@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "quern/gpu/device/device_info.hpp"
@@ -21,7 +22,7 @@ struct BenchGpuArguments {
   std::vector<std::string> algorithms = {"or", "bmw", "and"};
   std::vector<std::string> strategies = {std::string(gpu::all_strategies().front().name)};
   GpuBenchOptions bench;
-  GpuMemoryArguments gpu_memory;
+  GpuMemoryCases gpu_memory;
   bool no_cpu = false;
 };
 
@@ -29,6 +30,8 @@ Json figures_json(const GpuBenchFigures& figures) {
   const auto queries = static_cast<double>(figures.queries);
   Json json = {{"strategy", figures.strategy->name},
                {"algorithm", figures.algorithm->name},
+               {"gpu_memory", figures.memory_limit},
+               {"plan", figures.plan},
                {"k", figures.k},
                {"gpus", figures.gpus},
                {"batch_queries", figures.batch_queries},
@@ -62,17 +65,23 @@ std::string text_of(const Json& figure, const char* form) {
   return figure.is_null() ? "-" : fmt::format(fmt::runtime(form), figure.get<double>());
 }
 
+/// The limit, and the plan if there is one.
+std::string memory_text(const Json& row) {
+  const auto limit = row["gpu_memory"].get<std::string>(), plan = row["plan"].get<std::string>();
+  return plan == "none" ? limit : limit + " " + std::filesystem::path(plan).filename().string();
+}
+
 void print_table(const Json& json) {
   print(environment_line());
-  print(fmt::format("{:<11}{:<10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "strategy",
-                    "algorithm", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU", "postings/s", "of the bound",
-                    "J/1000", "to CPU", "again"));
+  print(fmt::format("{:<11}{:<10}{:>18}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "strategy",
+                    "algorithm", "memory", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU", "postings/s",
+                    "of the bound", "J/1000", "to CPU", "again"));
   for (const Json& row : json["set_ups"]) {
     const std::string bound = row["bound"].is_null() ? "-"
                                                      : fmt::format("{:.0f} % {}", 100 * row["share"].get<double>(),
                                                                    row["bound"].get<std::string>());
-    print(fmt::format("{:<11}{:<10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
-                      row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(),
+    print(fmt::format("{:<11}{:<10}{:>18}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
+                      row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(), memory_text(row),
                       row["k"].get<std::size_t>(), row["gpus"].get<std::size_t>(),
                       row["batch_queries"].get<std::size_t>(), row["queries_per_second"].get<double>(),
                       row["kernel_queries_per_second"].get<double>(), row.value("cpu_queries_per_second", 0.0),
@@ -108,8 +117,8 @@ void run(const BenchGpuArguments& arguments) {
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
-  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
-  options.memory = gpu_memory.options();
+  const GpuMemoryPlans gpu_memory(arguments.gpu_memory, index);
+  options.memories = gpu_memory.cases();
   Json json = {{"bench", "gpu"},
                {"environment", environment_json()},
                {"index", index_json(index)},
@@ -163,7 +172,8 @@ void add_gpu_bench(CLI::App& bench) {
             {{"quern bench gpu my.quern -q log.txt"},
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
              {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition,wang -a and"},
-             {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"}});
+             {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"},
+             {"quern bench gpu my.quern -q log.txt --gpu-memory all,20%,5% --plan none,my.plan"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
@@ -59,12 +61,14 @@ Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgor
 /// Measures one configuration after another.
 class GpuBench {
  public:
-  GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, Progress& progress)
+  GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, const GpuMemoryCase& memory,
+           Progress& progress)
       : texts_(texts),
         options_(options),
+        memory_(memory),
         progress_(progress),
         all_gpus_(list_gpus()),
-        engine_(engine, gpu_options(options), progress),
+        engine_(engine, gpu_options(options, memory.memory), progress),
         gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
         energy_(gpus_),
         limits_(limits_of(gpus_.front(), options.gpu)) {}
@@ -79,6 +83,8 @@ class GpuBench {
     GpuBenchFigures figures;
     figures.strategy = strategy_;
     figures.algorithm = &algorithm;
+    figures.memory_limit = memory_.limit;
+    figures.plan = memory_.plan;
     figures.k = k;
     figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
     figures.batch_queries = batch;
@@ -105,12 +111,12 @@ class GpuBench {
     return static_cast<unsigned>(*least == 0 ? 0 : *most);
   }
 
-  static GpuOptions gpu_options(const GpuBenchOptions& options) {
+  static GpuOptions gpu_options(const GpuBenchOptions& options, const gpu::GpuMemoryOptions& memory) {
     GpuOptions gpu;
     gpu.gpu = options.gpu;
     gpu.batch_queries = options.batches.front();
     gpu.gpus = max_gpus(options);
-    gpu.memory = options.memory;
+    gpu.memory = memory;
     return gpu;
   }
 
@@ -173,6 +179,7 @@ class GpuBench {
 
   const Texts texts_;
   const GpuBenchOptions& options_;
+  const GpuMemoryCase& memory_;
   Progress& progress_;
   const std::vector<GpuInfo> all_gpus_;
   GpuEngine engine_;
@@ -203,17 +210,25 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
   check_gpu_bench_options(options);
   if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
   for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
-  GpuBench bench(engine, texts, options, progress);
+  std::map<std::pair<const QueryAlgorithm*, std::size_t>, Reference> references;
+  const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const Reference& {
+    const auto [known, is_new] = references.try_emplace({&algorithm, k});
+    if (is_new) known->second = answer_on_cpu(engine, texts, algorithm, k, options, progress);
+    return known->second;
+  };
   std::vector<GpuBenchFigures> all;
-  for (const QueryAlgorithm* algorithm : algorithms) {
-    for (const std::size_t k : options.ks) {
-      const Reference reference = answer_on_cpu(engine, texts, *algorithm, k, options, progress);
-      for (const gpu::Strategy* strategy : strategies) {
-        if (!gpu::answers(*strategy, *algorithm)) continue;
-        bench.set_strategy(*strategy);
-        for (const std::size_t gpus : options.gpus)
-          for (const std::size_t batch : options.batches)
-            all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
+  for (const GpuMemoryCase& memory : options.memories) {
+    GpuBench bench(engine, texts, options, memory, progress);
+    for (const QueryAlgorithm* algorithm : algorithms) {
+      for (const std::size_t k : options.ks) {
+        const Reference& reference = reference_of(*algorithm, k);
+        for (const gpu::Strategy* strategy : strategies) {
+          if (!gpu::answers(*strategy, *algorithm)) continue;
+          bench.set_strategy(*strategy);
+          for (const std::size_t gpus : options.gpus)
+            for (const std::size_t batch : options.batches)
+              all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
+        }
       }
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,13 +13,19 @@
 /// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
 namespace quern {
 
+/// What each GPU may take of its memory, and how tables name that.
+struct GpuMemoryCase {
+  std::string limit = "all", plan = "none";
+  gpu::GpuMemoryOptions memory;
+};
+
 struct GpuBenchOptions {
   unsigned gpu = 0;                  ///< the first
   std::vector<std::size_t> gpus{1};  ///< how many to measure with; 0: all
   std::vector<std::size_t> ks{10}, batches{4096};
   gpu::StrategyOptions strategy_options;
-  gpu::GpuMemoryOptions memory;  ///< of each GPU
-  unsigned threads = 1;          ///< of the CPU
+  std::vector<GpuMemoryCase> memories{{}};  ///< one after another, at least one
+  unsigned threads = 1;                     ///< of the CPU
   unsigned repeats = 3;
   bool cpu = true;  ///< measure the CPU too; results are compared in any case
 };
@@ -32,6 +39,7 @@ inline constexpr std::size_t max_single_queries = 2000;
 struct GpuBenchFigures {
   const gpu::Strategy* strategy = nullptr;
   const QueryAlgorithm* algorithm = nullptr;
+  std::string memory_limit, plan;  ///< as in GpuMemoryCase
   std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
   double seconds = 0;             ///< for all queries, from text to results; the median over the repeats, like the next
   double kernel_seconds = 0;      ///< of these in kernels, averaged over the GPUs
@@ -44,7 +52,8 @@ struct GpuBenchFigures {
   std::optional<LatencySummary> wall_us, device_us;
 };
 
-/// Answers all queries on the CPU, then on GPUs by each algorithm, k, strategy, number of GPUs and batch size, and
+/// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and
+/// batch size, and
 /// compares results bit by bit. With batches of 1, the first max_single_queries are asked one at a time, as by users
 /// who wait for each answer. Leaves out algorithms by which a strategy does not answer queries, but throws
 /// InvalidArgument if these are all. Throws Error, naming query, algorithm and strategy, if results differ; otherwise
