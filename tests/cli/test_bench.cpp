@@ -72,7 +72,7 @@ TEST_CASE("bench intersect refuses queries without a posting", "[cli][measure]")
 TEST_CASE("bench list-cache has a row for each memory, batch and cache", "[cli][measure]") {
   const SampleIndexes indexes;
   const RunOutcome outcome = run_quern({"bench", "list-cache", indexes.newpfd, "-q", sample_folder + "/topics.txt",
-                                        "--percentages", "20,100", "--batch", "1,4", "--json", "--quiet"});
+                                        "--gpu-memory", "20%,100%", "--batch", "1,4", "--json", "--quiet"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   const auto json = outcome.json();
@@ -82,7 +82,7 @@ TEST_CASE("bench list-cache has a row for each memory, batch and cache", "[cli][
     CHECK(row["copied_bytes"] <= row["needed_bytes"]);
     // Without lists that stay, all are copied; with memory for all, each is copied once.
     if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
-    if (row["percentage"] == 100) CHECK(row["evicted"] == 0);
+    if (row["gpu_memory"] == "100%") CHECK(row["evicted"] == 0);
   }
 }
 

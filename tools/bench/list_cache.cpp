@@ -2,9 +2,11 @@
 
 #include <memory>
 
+#include "quern/formats/list_front.hpp"
 #include "quern/measure/gpu/list_cache_bench.hpp"
 
 #include "bench/bench.hpp"
+#include "cache_options.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {
@@ -14,12 +16,12 @@ struct BenchListCacheArguments {
   CommonOptions common;
   QuerySource queries;
   std::string index;
-  std::vector<double> percentages = {5, 10, 20, 40};
+  std::vector<std::string> memories = {"5%", "10%", "20%", "40%"};
   std::vector<std::uint64_t> batches = {1, 16, 256};
 };
 
-Json case_json(const ListCacheCase& of, const ListCacheFigures& figures) {
-  return {{"percentage", 100 * of.share},
+Json case_json(const std::string& memory, const ListCacheCase& of, const ListCacheFigures& figures) {
+  return {{"gpu_memory", memory},
           {"batch", of.batch},
           {"cache", name_of_value(gpu::list_retentions, of.retention)},
           {"queries", figures.queries},
@@ -32,7 +34,7 @@ Json case_json(const ListCacheCase& of, const ListCacheFigures& figures) {
 
 void print_case(const Json& row) {
   const double needed = row["needed_bytes"].get<double>(), copied = row["copied_bytes"].get<double>();
-  print(fmt::format("{:>8.1f} %{:>9}{:>8}{:>12.1f}{:>12.1f}{:>11.1f} %\n", row["percentage"].get<double>(),
+  print(fmt::format("{:>10}{:>9}{:>8}{:>12.1f}{:>12.1f}{:>11.1f} %\n", row["gpu_memory"].get<std::string>(),
                     row["batch"].get<std::uint64_t>(), row["cache"].get<std::string>(), needed / 1e6, copied / 1e6,
                     needed > 0 ? 100 * (1 - copied / needed) : 0));
 }
@@ -47,10 +49,10 @@ void run(const BenchListCacheArguments& arguments) {
     print(fmt::format("{:>10}{:>9}{:>8}{:>12}{:>12}{:>13}\n", "memory", "batch", "cache", "needed MB", "copied MB",
                       "found there"));
   for (const std::uint64_t batch : arguments.batches)
-    for (const double percentage : arguments.percentages)
+    for (const std::string& memory : arguments.memories)
       for (const auto& retention : gpu::list_retentions) {
-        const ListCacheCase of{percentage / 100, batch, retention.value};
-        json["results"].push_back(case_json(of, replay_queries(engine, texts, of)));
+        const ListCacheCase of{parse_budget(memory, coded_list_bytes(index, false)), batch, retention.value};
+        json["results"].push_back(case_json(memory, of, replay_queries(engine, texts, of)));
         if (!arguments.common.json) print_case(json["results"].back());
       }
   if (arguments.common.json) print(json.dump(1) + "\n");
@@ -65,10 +67,10 @@ void add_list_cache_bench(CLI::App& bench) {
   add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
   command
-      ->add_option("--percentages", arguments->percentages,
-                   "Memory for lists, as shares of all coded lists; a row for each")
-      ->type_name("P")
-      ->check(range_validator(0.01, 100.0))
+      ->add_option("--gpu-memory", arguments->memories,
+                   "Memory for lists: sizes, or shares of all coded lists; a row for each")
+      ->type_name("SIZE|P%")
+      ->check(budget_validator())
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--batch", arguments->batches, "Maximum queries per batch; a row for each")
@@ -82,7 +84,7 @@ void add_list_cache_bench(CLI::App& bench) {
       *command,
       {"Queries with a term that is not in the index are left out. A batch has fewer queries if their lists would "
        "take more than half of the memory, as in the engine for strategies without windows of documents."},
-      {{"quern bench list-cache my.quern -q log.txt --percentages 10,30 --batch 256"}});
+      {{"quern bench list-cache my.quern -q log.txt --gpu-memory 10%,30% --batch 256"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -45,8 +45,7 @@ ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const std::
                                 const ListCacheCase& of) {
   const IndexReader& index = engine.index();
   gpu::ListCacheOptions options;
-  options.words = static_cast<std::uint64_t>(
-      of.share * static_cast<double>(index.container().array<std::uint32_t>("postings").size()));
+  options.words = of.bytes / sizeof(std::uint32_t);
   options.block_size = index.block_size();
   options.retention = of.retention;
   gpu::ListCache cache(options);

@@ -13,7 +13,7 @@
 namespace quern {
 
 struct ListCacheCase {
-  double share = 1;         ///< of the index's coded words, the memory for lists
+  std::uint64_t bytes = 0;  ///< of memory for lists
   std::uint64_t batch = 1;  ///< queries at most; fewer if their lists take more than half of the memory
   gpu::ListRetention retention = gpu::ListRetention::lfu;
 };
