@@ -19,7 +19,7 @@ std::uint64_t result_bytes(const QueryBatch& batch, std::size_t k) {
 const std::vector<Strategy>& all_strategies() {
   static const std::vector<Strategy> strategies = {
       {"range", "many queries together, one range of docIDs after another; each list is decoded once for all queries",
-       range_batch_bytes, make_range, range_window_limits},
+       range_batch_bytes, make_range, range_query_bytes, range_window_limits},
       {"ding",
        "one term after another, with an accumulator per document for unions; wand, bmw and maxscore run as or "
        "(Ding et al. 2009)",
@@ -27,7 +27,7 @@ const std::vector<Strategy>& all_strategies() {
       {"partition",
        "a thread block per query, each thread with a range of documents of its own; maxscore runs as bmw "
        "(Huang et al. 2017)",
-       result_bytes, make_partition, nullptr, true},
+       result_bytes, make_partition, nullptr, nullptr, true},
       {.name = "wang",
        .description = "a thread block per query, in rounds over the shortest list until no later document can be a "
                       "result; for and only (Wang et al. 2017)",

@@ -64,6 +64,7 @@ void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStor
 void BatchRunner::wait_for_kernels() { fail(); }
 void BatchRunner::wait() { fail(); }
 void BatchRunner::free_memory() { fail(); }
+std::uint64_t BatchRunner::bytes_for_batches() const { fail(); }
 const MemoryTable& BatchRunner::memory() const { fail(); }
 BatchAnswer BatchRunner::answer(std::uint32_t) const { fail(); }
 void BatchRunner::abandon() noexcept {}

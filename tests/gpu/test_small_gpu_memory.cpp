@@ -103,6 +103,7 @@ TEST_CASE("with memory for a part of the lists, GPUs give the CPU's results", "[
   CHECK(all.lists.copied_bytes > 0);
   CHECK(all.lists.resident_lists > 0);
   CHECK(all.lists.evicted_lists > 0);
+  CHECK(all.windows > 0);
 }
 
 TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]") {

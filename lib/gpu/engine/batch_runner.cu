@@ -42,6 +42,7 @@ struct BatchRunner::State {
   std::unique_ptr<StrategyRun> strategy;
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries
+  std::uint64_t bytes_for_batches = 0;
   BatchTimes times;
 
   void reserve_results(std::size_t queries);
@@ -58,10 +59,12 @@ BatchRunner::BatchRunner(const DeviceIndex& index, const ListStore* store, const
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   state_ = std::make_unique<State>(index, store);
   state_->strategy = strategy.make(index, state_->account, options);
+  state_->bytes_for_batches = state_->account.left();
 }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
+std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
 const MemoryTable& BatchRunner::memory() const { return state_->account.most(); }
 BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
 
@@ -184,6 +187,7 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
     half.done.record(state.stream);
   }
   device.end_copies(flight);
+  device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
   state.strategy->finish_windows(state.index_view, state.view, state.stream);
   state.download();
 }

@@ -55,6 +55,8 @@ class BatchRunner {
   void abandon() noexcept;
   /// Frees what batches have reserved, except for what the strategy allocated once. No batch may be running.
   void free_memory();
+  /// What a batch may take: DeviceIndex::bytes_per_batch() less what the runner and its strategy keep.
+  std::uint64_t bytes_for_batches() const;
   /// The most GPU memory that batches took, by its use.
   const MemoryTable& memory() const;
   /// Times of the last batch, after wait().

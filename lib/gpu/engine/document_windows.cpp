@@ -97,7 +97,8 @@ DocumentWindows::Blocks DocumentWindows::blocks_of(const Coded& coded, std::uint
   blocks.end = next < rows ? next + 1 : rows;
   blocks.copied = static_cast<std::uint32_t>(std::max<std::uint64_t>(begin, coded.front.blocks));
   if (begin >= blocks.end) return blocks;
-  if (coded.front.blocks == 0) blocks.header = list.words.first(batch_.lists[coded.number].header_words);
+  if (coded.front.blocks == 0)
+    blocks.header = list.words.first(std::min<std::size_t>(batch_.lists[coded.number].header_words, list.words.size()));
   if (blocks.copied >= blocks.end) return blocks;
   const std::uint64_t per_block = with_impacts_ ? impact_words(block_size_, list.impact_width) : 0;
   const std::uint64_t first = list.block_offset[blocks.copied],

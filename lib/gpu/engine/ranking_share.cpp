@@ -79,16 +79,14 @@ std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> que
     // Arrays of earlier batches may be larger than this one needs.
     of.runner.free_memory();
     if (freed && queries.size() == 1) break;
-    if (freed) most_queries_ = queries.size() / 2;
+    if (freed) take_less(queries.size());
     freed = true;
   }
   queries.front()->on_cpu = true;
   return 1;
 }
 
-bool RankingShare::has_room(const gpu::QueryBatch& batch, ListSums& sums) const {
-  // Arrays grow by a quarter.
-  if (strategy_->batch_bytes(batch, work_.k) > index_.bytes_per_batch() / 5 * 4) return false;
+bool RankingShare::has_list_room(const gpu::QueryBatch& batch, ListSums& sums) const {
   if (!store_) return true;
   const gpu::ListCache& cache = store_->cache();
   for (; sums.lists < batch.coded.size(); ++sums.lists) {
@@ -98,6 +96,10 @@ bool RankingShare::has_room(const gpu::QueryBatch& batch, ListSums& sums) const 
   }
   // The other flight's batch needs as much.
   return sums.words <= cache.free_words() / num_flights && sums.rows <= cache.free_rows() / num_flights;
+}
+
+bool RankingShare::has_room(const gpu::QueryBatch& batch, ListSums& sums) const {
+  return strategy_->batch_bytes(batch, work_.k) <= bytes_for_batch() && has_list_room(batch, sums);
 }
 
 void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
@@ -131,13 +133,7 @@ void RankingShare::free_lists_of_others(unsigned flight) {
   }
 }
 
-std::optional<gpu::WindowLimits> RankingShare::window_limits(const gpu::QueryBatch& batch) const {
-  if (!may_use_windows()) return std::nullopt;
-  // Arrays grow by a quarter.
-  return strategy_->window_limits(batch, work_, index_.bytes_per_batch() / 5 * 4);
-}
-
-void RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch,
+bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch,
                                  const gpu::WindowLimits& limits) {
   wait_for_all_copies();
   if (!store_->open_windows(flight)) {
@@ -147,7 +143,12 @@ void RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   Flight& of = flights_[flight];
   gpu::WindowLimits all = limits;
   all.words = store_->words_per_window();
-  of.windows = std::make_unique<gpu::DocumentWindows>(*batch, store_->cache(), all);
+  try {
+    of.windows = std::make_unique<gpu::DocumentWindows>(*batch, store_->cache(), all);
+  } catch (const GpuOutOfMemory&) {
+    store_->release(flight);
+    return false;
+  }
   of.batch = std::move(batch);
   of.runner.begin_windows(*of.batch, work_, of.windows->largest(), runner_before(flight));
   gpu::ListCacheCounts counts;
@@ -161,36 +162,48 @@ void RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   of.copying = std::async(std::launch::async, [this, &of, flight, work = work_] {
     of.runner.run_windows(work, *of.windows, *store_, flight);
   });
+  return true;
+}
+
+bool RankingShare::start_by_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch>& batch) {
+  const auto limits = strategy_->window_limits(*batch, work_, bytes_for_windows());
+  return limits && start_windows(flight, std::move(batch), *limits);
+}
+
+void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
+  wait_for_all_copies();
+  bring_lists(flight, batch);
+  flights_[flight].runner.start(batch, work_, runner_before(flight));
 }
 
 std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
-  const auto started = WallClock::now();
+  const auto begun = WallClock::now();
   auto batch = std::make_unique<gpu::QueryBatch>(engine_);
+  ListSums sums;
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(queries.size());
   for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
-  std::optional<gpu::WindowLimits> limits;
-  std::size_t count = waiting.size();
-  if (may_use_windows()) {
-    batch->add(waiting, work_.k, work_.intersect);
-    ListSums sums;
-    if (!has_room(*batch, sums)) limits = window_limits(*batch);
-    if (!limits && !has_room(*batch, sums)) batch = std::make_unique<gpu::QueryBatch>(engine_);
+  const auto queries_fit = [&] { return strategy_->query_bytes(*batch, work_.k) <= bytes_for_windows() / 2; };
+  const auto all_fits = [&] { return has_room(*batch, sums); };
+  tried_windows_ = may_use_windows();
+  std::size_t count = tried_windows_ ? batch->add(waiting, work_.k, work_.intersect, queries_fit)
+                                     : batch->add(waiting, work_.k, work_.intersect, all_fits);
+  bool started = false;
+  if (tried_windows_ && !all_fits()) {
+    started = !has_list_room(*batch, sums) && start_by_windows(flight, batch);
+    if (!started) {
+      batch = std::make_unique<gpu::QueryBatch>(engine_);
+      sums = {};
+      count = batch->add(waiting, work_.k, work_.intersect, all_fits);
+    }
   }
-  if (batch->queries.empty()) {
-    ListSums sums;
-    count = batch->add(waiting, work_.k, work_.intersect, [&] { return has_room(*batch, sums); });
-  }
-  if (limits) {
-    start_windows(flight, std::move(batch), *limits);
-  } else {
-    wait_for_all_copies();
-    bring_lists(flight, *batch);
-    flights_[flight].runner.start(*batch, work_, runner_before(flight));
+  if (!started) {
+    tried_windows_ = false;
+    start_whole(flight, *batch);
   }
   last_runner_ = &flights_[flight].runner;
   ++outcome_.statistics.batches;
-  outcome_.statistics.prepare_us += us_since(started);
+  outcome_.statistics.prepare_us += us_since(begun);
   return count;
 }
 
@@ -220,6 +233,14 @@ void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
                [](const GpuQuery* query) { return !query->answered; });
 }
 
+void RankingShare::take_less(std::size_t queries) {
+  constexpr double min_window_share = 0.1;
+  if (tried_windows_ && window_share_ > min_window_share)
+    window_share_ /= 2;
+  else
+    most_queries_ = queries / 2;
+}
+
 void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) {
   flights_[flight].runner.abandon();
   flights_[flight].runner.free_memory();
@@ -229,7 +250,7 @@ void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) 
     queries.front()->on_cpu = true;
     return;
   }
-  most_queries_ = queries.size() / 2;
+  take_less(queries.size());
   for (GpuQuery* query : queries) outcome_.again.push_back(query);
 }
 

@@ -85,14 +85,22 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
 
   /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
   std::size_t start_batch(unsigned flight, std::span<GpuQuery* const> queries);
-  /// Starts a batch whose lists do not fit the GPU's memory together. Throws GpuOutOfMemory.
-  void start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch, const gpu::WindowLimits& limits);
+  /// Starts a batch whose lists do not fit the GPU's memory together. False, and nothing started, if the blocks of a
+  /// range do not fit either. Throws GpuOutOfMemory.
+  bool start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch, const gpu::WindowLimits& limits);
+  /// The same with as large windows as memory allows. The batch is taken, also if nothing is started.
+  bool start_by_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch>& batch);
+  /// Starts a batch whose lists fit. Throws GpuOutOfMemory.
+  void start_whole(unsigned flight, gpu::QueryBatch& batch);
   /// Whether batches may go through windows.
   bool may_use_windows() const {
-    return store_ && index_.division().resident_rows && strategy_->window_limits != nullptr;
+    return store_ && index_.division().resident_rows && strategy_->query_bytes != nullptr;
   }
-  /// How large windows of the batch may be; nothing if it can't be answered by windows.
-  std::optional<gpu::WindowLimits> window_limits(const gpu::QueryBatch& batch) const;
+  /// What a batch is planned to take: arrays grow by a quarter.
+  std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
+  std::uint64_t bytes_for_windows() const {
+    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(bytes_for_batch()));
+  }
   /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
   static void wait_for_copies(Flight& of);
   /// The same for all flights, since the store works for one at a time.
@@ -103,6 +111,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   const gpu::BatchRunner* runner_before(unsigned flight) const {
     return last_runner_ == &flights_[flight].runner ? nullptr : last_runner_;
   }
+  /// After a batch of so many queries that there was too little memory for: makes windows smaller, or batches.
+  void take_less(std::size_t queries);
   /// Takes back the queries of a batch that there was too little memory for.
   void give_up(unsigned flight, std::span<GpuQuery* const> queries);
   /// Of the lists of a batch that is being made.
@@ -110,7 +120,9 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
     std::size_t lists = 0;  ///< that are counted
     std::uint64_t words = 0, rows = 0;
   };
-  /// Whether the batch so far leaves room for more. Brings `sums` up to date.
+  /// Whether the batch's lists so far leave room for more. Brings `sums` up to date.
+  bool has_list_room(const gpu::QueryBatch& batch, ListSums& sums) const;
+  /// The same, and whether its working memory does.
   bool has_room(const gpu::QueryBatch& batch, ListSums& sums) const;
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned flight, gpu::QueryBatch& batch);
@@ -123,6 +135,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   RankingOutcome outcome_;
   std::vector<Flight> flights_;
   std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
+  double window_share_ = 1;                            ///< of what windows could take, likewise
+  bool tried_windows_ = false;                         ///< for the batch that was started last
   const gpu::BatchRunner* last_runner_ = nullptr;      ///< the one that started last
 };
 

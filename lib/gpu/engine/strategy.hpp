@@ -43,8 +43,11 @@ struct Strategy {
   /// Makes a runner of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
+  /// Approximate GPU memory of a batch that does not become less if it goes through windows of documents. Null: it
+  /// never does.
+  std::uint64_t (*query_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
   /// How large windows of documents may be if their working memory is to take at most `bytes` with what the batch takes
-  /// anyway. Nothing if it does not answer the batch by windows, or not with so little memory. Null: it never does.
+  /// anyway. Nothing if it does not answer the batch by windows, or not with so little memory.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,
                                                std::uint64_t bytes) = nullptr;
   /// Whether it reads the index's block maxima.

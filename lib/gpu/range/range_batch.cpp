@@ -42,8 +42,11 @@ bool decodes_lists(const QueryBatch& batch, bool intersect) {
 }
 
 std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k) {
+  // The lists' views: of the batch, and of two windows.
   return batch.queries.size() *
-         (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16));
+             (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
+         3 * sizeof(ListView) * batch.lists.size() + sizeof(BatchTerm) * batch.terms.size() +
+         2 * sizeof(std::uint32_t) * batch.raw_docids.size();
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
@@ -53,17 +56,14 @@ std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
 
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes) {
   if (!decodes_lists(batch, work.intersect)) return std::nullopt;
-  // The lists' views: of the batch, and of two windows.
-  const std::uint64_t taken = range_query_bytes(batch, work.k) + 3 * sizeof(ListView) * batch.lists.size() +
-                              sizeof(BatchTerm) * batch.terms.size() + 8 * batch.raw_docids.size();
+  const std::uint64_t taken = range_query_bytes(batch, work.k);
   if (taken >= bytes) return std::nullopt;
-  // A quarter of the rest is for the ranges' starts.
-  const std::uint64_t left = bytes - taken, per_range = starts_bytes(batch, 1) / 2;
+  // A quarter of the rest is for the ranges' starts, of which there is one more than ranges.
+  const std::uint64_t left = bytes - taken, starts = left / 4 / std::max<std::uint64_t>(starts_bytes(batch, 0), 1);
+  if (starts < 2) return std::nullopt;
   WindowLimits limits;
-  limits.ranges = static_cast<std::uint32_t>(std::min<std::uint64_t>(num_ranges(batch.engine().index().num_documents()),
-                                                                     left / 4 / std::max<std::uint64_t>(per_range, 1)));
-  if (limits.ranges < 2) return std::nullopt;
-  --limits.ranges;  // a start more than ranges
+  limits.ranges = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(num_ranges(batch.engine().index().num_documents()), starts - 1));
   limits.entries = left / 4 * 3 / sizeof(std::uint32_t);
   return limits;
 }

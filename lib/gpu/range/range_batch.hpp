@@ -31,7 +31,7 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool interse
 /// they need, as do batches of intersections in which a query has more terms than a warp has lanes.
 bool decodes_lists(const QueryBatch& batch, bool intersect);
 
-/// Approximate GPU memory of a batch with k results per query that does not depend on its entries, without the index.
+/// The same that does not depend on its entries: see Strategy::query_bytes.
 std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k);
 
 /// Approximate GPU memory of a batch with k results per query, without the index.

@@ -197,6 +197,8 @@ bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
     cache_.give_back_room(*room_);
     room_.reset();
   }
+  // Another GPU may be the thread's current one.
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
   Device::Flight& of = device_->flights.at(flight);
   ListCopies copies;
   if (!cache_.acquire(flight, lists, copies)) return false;
