@@ -84,6 +84,9 @@ TEST_CASE("bench list-cache has a row for each memory, batch and cache", "[cli][
     if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
     if (row["gpu_memory"] == "100%") CHECK(row["evicted"] == 0);
   }
+  const RunOutcome nothing = run_quern({"bench", "list-cache", indexes.newpfd, "--query", "zzunknown"});
+  CHECK(nothing.exit_status == 1);
+  CHECK(contains(nothing.err, "none of the 1 queries has all of its terms"));
 }
 
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {

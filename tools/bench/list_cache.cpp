@@ -34,9 +34,9 @@ Json case_json(const std::string& memory, const ListCacheCase& of, const ListCac
 
 void print_case(const Json& row) {
   const double needed = row["needed_bytes"].get<double>(), copied = row["copied_bytes"].get<double>();
-  print(fmt::format("{:>10}{:>9}{:>8}{:>12.1f}{:>12.1f}{:>11.1f} %\n", row["gpu_memory"].get<std::string>(),
+  print(fmt::format("{:>10}{:>9}{:>8}{:>12.1f}{:>12.1f}{:>11.1f} %{:>10}\n", row["gpu_memory"].get<std::string>(),
                     row["batch"].get<std::uint64_t>(), row["cache"].get<std::string>(), needed / 1e6, copied / 1e6,
-                    needed > 0 ? 100 * (1 - copied / needed) : 0));
+                    needed > 0 ? 100 * (1 - copied / needed) : 0, row["left_out"].get<std::uint64_t>()));
 }
 
 void run(const BenchListCacheArguments& arguments) {
@@ -46,8 +46,8 @@ void run(const BenchListCacheArguments& arguments) {
   const QueryEngine engine(index, {});
   Json json = {{"bench", "list-cache"}, {"environment", environment_json()}, {"index", index_json(index)}};
   if (!arguments.common.json)
-    print(fmt::format("{:>10}{:>9}{:>8}{:>12}{:>12}{:>13}\n", "memory", "batch", "cache", "needed MB", "copied MB",
-                      "found there"));
+    print(fmt::format("{:>10}{:>9}{:>8}{:>12}{:>12}{:>13}{:>10}\n", "memory", "batch", "cache", "needed MB",
+                      "copied MB", "found there", "too long"));
   for (const std::uint64_t batch : arguments.batches)
     for (const std::string& memory : arguments.memories)
       for (const auto& retention : gpu::list_retentions) {
@@ -83,7 +83,8 @@ void add_list_cache_bench(CLI::App& bench) {
   set_notes(
       *command,
       {"Queries with a term that is not in the index are left out. A batch has fewer queries if their lists would "
-       "take more than half of the memory, as in the engine for strategies without windows of documents."},
+       "take more than half of the memory, as in the engine for strategies without windows of documents. Too long: "
+       "queries whose lists alone do not fit."},
       {{"quern bench list-cache my.quern -q log.txt --gpu-memory 10%,30% --batch 256"}});
   command->callback([arguments] { run(*arguments); });
 }

@@ -1,6 +1,10 @@
 #include "quern/measure/gpu/list_cache_bench.hpp"
 
+#include <fmt/format.h>
+
 #include <unordered_map>
+
+#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {
@@ -70,6 +74,8 @@ ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const std::
       if (!batch.add(lists, options.words)) ++figures.left_out;
     }
   }
+  if (figures.queries == 0)
+    throw InvalidArgument(fmt::format("none of the {} queries has all of its terms in {}", texts.size(), index.name()));
   run_batch();
   figures.counts = cache.take_counts();
   return figures;

@@ -24,7 +24,8 @@ struct ListCacheFigures {
   gpu::ListCacheCounts counts;
 };
 
-/// Runs the queries with all of their terms in the index through an empty cache, in their order.
+/// Runs the queries with all of their terms in the index through an empty cache, in their order. Throws InvalidArgument
+/// if there is none.
 ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const std::string_view> texts,
                                 const ListCacheCase& of);
 
