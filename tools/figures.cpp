@@ -35,6 +35,8 @@ Json gpu_json(const GpuStatistics& statistics) {
                     {"scoring", share(times.unite_us)},
                     {"merging", share(times.finish_us)}};
   json["memory"] = gpu_memory_json(statistics.memory);
+  if (statistics.entries.lists > 0)
+    json["decoded_lists"] = {{"needed", statistics.entries.lists}, {"kept", statistics.entries.kept_lists}};
   if (statistics.lists.lists > 0) json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
   return json;
 }

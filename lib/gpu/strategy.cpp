@@ -18,16 +18,24 @@ std::uint64_t result_bytes(const QueryBatch& batch, std::size_t k) {
 
 const std::vector<Strategy>& all_strategies() {
   static const std::vector<Strategy> strategies = {
-      {"range", "many queries together, one range of docIDs after another; each list is decoded once for all queries",
-       range_batch_bytes, make_range, range_query_bytes, range_window_limits},
-      {"ding",
-       "one term after another, with an accumulator per document for unions; wand, bmw and maxscore run as or "
-       "(Ding et al. 2009)",
-       result_bytes, make_ding},
-      {"partition",
-       "a thread block per query, each thread with a range of documents of its own; maxscore runs as bmw "
-       "(Huang et al. 2017)",
-       result_bytes, make_partition, nullptr, nullptr, true},
+      {.name = "range",
+       .description = "many queries together, one range of docIDs after another; each list is decoded once for all "
+                      "queries, and stays decoded as far as memory goes",
+       .batch_bytes = range_batch_bytes,
+       .make = make_range,
+       .list_decoding = range_list_decoding,
+       .window_limits = range_window_limits},
+      {.name = "ding",
+       .description = "one term after another, with an accumulator per document for unions; wand, bmw and maxscore "
+                      "run as or (Ding et al. 2009)",
+       .batch_bytes = result_bytes,
+       .make = make_ding},
+      {.name = "partition",
+       .description = "a thread block per query, each thread with a range of documents of its own; maxscore runs as "
+                      "bmw (Huang et al. 2017)",
+       .batch_bytes = result_bytes,
+       .make = make_partition,
+       .reads_block_maxima = true},
       {.name = "wang",
        .description = "a thread block per query, in rounds over the shortest list until no later document can be a "
                       "result; for and only (Wang et al. 2017)",

@@ -44,6 +44,11 @@ void ListStore::release(unsigned) {}
 bool ListStore::open_windows(unsigned) { fail(); }
 double ListStore::copy_us(unsigned) const { fail(); }
 
+struct EntryStore::Device {};
+EntryStore::EntryStore(const DeviceIndex&, std::uint64_t) { fail(); }
+EntryStore::~EntryStore() = default;
+std::uint32_t* EntryStore::arena() const { fail(); }
+
 class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 std::unique_ptr<StrategyRun> make_ding(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
@@ -57,10 +62,9 @@ BatchRunner::BatchRunner(const DeviceIndex&, const ListStore*, const Strategy&, 
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
-void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&, const WindowLimits&, const BatchRunner*) {
-  fail();
-}
-void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned) { fail(); }
+void BatchRunner::use_entries(const EntryStore&) { fail(); }
+void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
+void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned, std::uint64_t) { fail(); }
 void BatchRunner::wait_for_kernels() { fail(); }
 void BatchRunner::wait() { fail(); }
 void BatchRunner::free_memory() { fail(); }

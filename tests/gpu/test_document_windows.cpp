@@ -98,23 +98,37 @@ void check_window(const gpu::QueryBatch& batch, const gpu::WindowLists& lists, s
   }
 }
 
-/// Blocks and entries are numbered list after list.
-void check_numbers(const gpu::WindowLists& lists, unsigned block_size) {
-  std::uint64_t blocks = 0, entries = 0;
-  for (const gpu::ListView& view : lists.lists) {
-    REQUIRE(view.first_block == blocks);
-    REQUIRE(view.first_entry == entries);
+/// Blocks are numbered list after list, and entries, starts and maxima follow each other. Returns the postings'
+/// entries.
+std::uint64_t check_numbers(const gpu::WindowLists& lists, unsigned block_size, std::uint64_t first_entry) {
+  std::uint64_t blocks = 0, next = first_entry, entries = 0;
+  REQUIRE(lists.entries_of.lists.size() == lists.lists.size());
+  for (std::size_t i = 0; i < lists.lists.size(); ++i) {
+    const gpu::ListView& view = lists.lists[i];
+    const gpu::EntryPlace& place = lists.entries_of.lists[i];
+    REQUIRE(place.first_block == blocks);
+    REQUIRE(place.first_entry == next);
+    std::uint64_t begin = 0, end = 0;
     if (view.raw) {
-      ++blocks;
-      entries += (view.df + 3) / 4 * 4;
+      REQUIRE(place.blocks == 1);
+      end = view.df;
     } else if (view.begin_block < view.end_block) {
-      blocks += view.end_block - view.begin_block;
-      const std::uint64_t last = std::min<std::uint64_t>(view.df, std::uint64_t{view.end_block} * block_size);
-      entries += (last - std::uint64_t{view.begin_block} * block_size + 3) / 4 * 4;
+      REQUIRE(place.blocks == view.end_block - view.begin_block);
+      begin = std::uint64_t{view.begin_block} * block_size;
+      end = std::min<std::uint64_t>(view.df, std::uint64_t{view.end_block} * block_size);
+    } else {
+      REQUIRE(place.blocks == 0);
     }
+    REQUIRE(place.begin == begin);
+    REQUIRE(place.end == end);
+    blocks += place.blocks;
+    const std::uint64_t taken = (end - begin + 3) / 4 * 4;
+    entries += taken;
+    REQUIRE(place.first_start == next + taken);
+    next = place.first_start + (2 * std::uint64_t{lists.window.ranges} + 1 + 3) / 4 * 4;
   }
-  REQUIRE(lists.blocks == blocks);
-  REQUIRE(lists.entries == entries);
+  REQUIRE(lists.entries_of.blocks == blocks);
+  return entries;
 }
 
 }  // namespace
@@ -143,15 +157,16 @@ TEST_CASE("each window has all blocks with documents in it", "[gpu_store][proper
       std::uint64_t copied = 0;
       gpu::WindowLists lists;
       for (std::size_t i = 0; i < windows.size(); ++i) {
-        windows.view(i, 1000, lists);
+        windows.view(i, 1000, 64, lists);
         REQUIRE(lists.window.first_range == next_range);
         next_range += lists.window.ranges;
         copied += lists.words;
         REQUIRE(lists.words <= limits.words);
-        REQUIRE(lists.entries <= limits.entries);
         REQUIRE(lists.window.ranges <= limits.ranges);
         REQUIRE(lists.words <= windows.largest().words);
-        check_numbers(lists, index.block_size());
+        REQUIRE(check_numbers(lists, index.block_size(), 64) <= limits.entries);
+        const gpu::EntryPlace& last = lists.entries_of.lists.back();
+        REQUIRE(last.first_start + 2 * lists.window.ranges + 1 <= 64 + windows.entry_room());
         check_window(of.batch, lists, 1000, impacts);
       }
       REQUIRE(next_range == ranges);
@@ -192,8 +207,8 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
     gpu::WindowLists lists;
     std::vector<std::uint32_t> next_block(of.batch.lists.size());
     for (std::size_t i = 0; i < windows.size(); ++i) {
-      windows.view(i, 0, lists);
-      check_numbers(lists, index.block_size());
+      windows.view(i, 0, 0, lists);
+      check_numbers(lists, index.block_size(), 0);
       for (const gpu::WordPart& part : lists.parts) REQUIRE(part.to + part.from.size() <= lists.words);
       for (const auto& [number, list] : of.batch.coded) {
         const gpu::ListView& view = lists.lists[number];

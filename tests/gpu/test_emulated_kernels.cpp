@@ -16,6 +16,7 @@
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
+#include "quern/gpu/store/entry_cache.hpp"
 
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"
@@ -30,6 +31,29 @@ namespace {
 using namespace testing;
 using gpu::Coding;
 
+/// Memory for decoded lists, which holds nonsense at first.
+class HostEntries {
+ public:
+  HostEntries(std::uint64_t words, std::uint32_t ranges) : cache_(words, ranges), words_(words + 8) { forget(); }
+
+  gpu::EntryCache& cache() { return cache_; }
+  /// Four entries are read at once.
+  std::uint32_t* data() { return words_.data() + (16 - reinterpret_cast<std::uintptr_t>(words_.data()) % 16) % 16 / 4; }
+  void forget() { std::fill(words_.begin(), words_.end(), 0xdeadbeef); }
+  /// Gives a batch's lists places for their entries.
+  void place(gpu::QueryBatch& batch) { REQUIRE(cache_.acquire(0, {batch.lists, batch.coded}, batch.entries_of)); }
+
+ private:
+  gpu::EntryCache cache_;
+  std::vector<std::uint32_t> words_;
+};
+
+/// Memory for the decoded lists of any batch.
+HostEntries entries_for(const gpu::QueryBatch& batch) {
+  const std::uint32_t ranges = gpu::num_ranges(batch.engine().index().num_documents());
+  return {batch.entries + batch.lists.size() * gpu::start_words(ranges), ranges};
+}
+
 /// A batch of queries with the memory that RangeRun gives it; memory that a GPU does not initialise holds nonsense.
 class HostBatch {
  public:
@@ -41,16 +65,11 @@ class HostBatch {
     view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
     view.tasks = batch.tasks;
     view.block_size = index.view.block_size;
-    view.blocks = batch.blocks;
     view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
     set_static_scores(index);
-    entries_.assign(batch.entries + 8, 0xdeadbeef);
-    // Four entries are read at once.
-    view.entries = entries_.data() + (16 - reinterpret_cast<std::uintptr_t>(entries_.data()) % 16) % 16 / 4;
-    starts_.assign(std::size_t{view.num_lists} * (view.ranges + 1), 0xffffffffu);
-    view.starts = starts_.data();
-    range_max_.assign(std::size_t{view.num_lists} * view.ranges, 0);
-    if (with_max) view.range_max = range_max_.data();
+    view.entries_of = batch.entries_of.lists.empty() ? nullptr : batch.entries_of.lists.data();
+    view.blocks = batch.entries_of.blocks;
+    view.reads_max = with_max;
     for (const gpu::BatchQuery& query : batch.queries) thresholds_.push_back(gpu::ThresholdKey{query.min_units} << 32);
     view.thresholds = thresholds_.data();
     steps_.assign(queries * gpu::threshold_steps, 0);
@@ -67,16 +86,17 @@ class HostBatch {
   std::vector<ScoredDocument> results(std::size_t query) const { return shared_.results(query); }
   std::optional<std::uint32_t> min_units_again(std::size_t query) const { return shared_.min_units_again(query); }
 
+  /// Gives the batch the memory for decoded lists.
+  void use(HostEntries& entries) { view.entries = entries.data(); }
+
   /// Prepares the memory for a window, as RangeRun does.
   void begin_window(const gpu::WindowLists& lists) {
     view.lists = lists.lists.data();
     view.first_range = lists.window.first_range;
     view.ranges = lists.window.ranges;
-    view.blocks = lists.blocks;
-    REQUIRE(lists.entries + 8 <= entries_.size() + 4 * lists.lists.size());
-    std::fill(entries_.begin(), entries_.end(), 0xdeadbeef);
-    std::fill(starts_.begin(), starts_.end(), 0xffffffffu);
-    std::fill(range_max_.begin(), range_max_.end(), 0);
+    view.entries_of = lists.entries_of.lists.data();
+    view.blocks = lists.entries_of.blocks;
+    view.writes_max = view.reads_max;
     *view.next_work = 0;
     num_scored_.resize(num_candidates_.size());
     view.num_scored = num_scored_.data();
@@ -105,7 +125,7 @@ class HostBatch {
 
   HostBatchView shared_;
   std::vector<gpu::BatchChunk> chunks_;
-  std::vector<std::uint32_t> entries_, starts_, range_max_, steps_, max_docid_, num_candidates_, num_scored_;
+  std::vector<std::uint32_t> steps_, max_docid_, num_candidates_, num_scored_;
   std::vector<float> range_static_score_, range_upper_bounds_;
   std::vector<gpu::ThresholdKey> thresholds_;
   std::vector<gpu::Candidate> candidates_;
@@ -116,13 +136,17 @@ struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
   const gpu::DocumentWindows* windows = nullptr;
-  gpu::ArenaPart room{};  ///< of windows
+  gpu::ArenaPart room{};           ///< of windows
+  HostEntries* entries = nullptr;  ///< likewise
 };
 
 /// Decodes lists and finds candidates in them.
 template <Coding coding, int V, bool quantized>
 void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
-  emulated::run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, of); });
+  if (of.blocks > 0) {
+    emulated::run(2, gpu::plain_threads, [&] { gpu::clear_starts(of); });
+    emulated::run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, of); });
+  }
   if (way.intersect) {
     emulated::run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
   } else {
@@ -140,10 +164,14 @@ void score_found(const gpu::IndexView& view, const gpu::RangeView& of) {
 template <Coding coding, int V, bool quantized>
 void run_windows(HostIndex& index, HostBatch& batch, const Way& way, const gpu::DocumentWindows& windows,
                  const gpu::ArenaPart& room) {
+  batch.use(*way.entries);
+  std::uint64_t first_entry = 0;
+  REQUIRE(way.entries->cache().take_room(0, windows.entry_room(), first_entry));
   gpu::WindowLists lists;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const std::uint64_t first = room.first + i % 2 * (room.words / 2);
-    windows.view(i, first, lists);
+    windows.view(i, first, first_entry, lists);
+    way.entries->forget();
     REQUIRE(lists.words <= room.words / 2);
     index.fill_arena(first, room.words / 2, lists.parts);
     batch.begin_window(lists);
@@ -196,9 +224,12 @@ void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& qu
                const Way& way, std::size_t k) {
   const QueryEngine& engine = index.engine();
   BatchQueries asked;
-  const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
+  gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
   const std::vector<std::string>& texts = asked.texts;
+  HostEntries entries = entries_for(batch);
+  entries.place(batch);
   HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
+  host.use(entries);
   run_way(index, host, way);
   REQUIRE(index.damaged() == 0);
   Analyzer analyzer = engine.make_analyzer();
@@ -218,7 +249,10 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
     gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
     const std::vector<std::string>& texts = asked.texts;
     index.move_lists(batch, random);
+    HostEntries entries = entries_for(batch);
+    entries.place(batch);
     HostBatch host(index, batch, 10, true);
+    host.use(entries);
     run_way(index, host, way);
     REQUIRE(index.damaged() == 0);
     Analyzer analyzer = engine.make_analyzer();
@@ -242,8 +276,10 @@ class WindowsOfBatch {
     limits.entries = least.entries + random.below(2 * least.entries);
     limits.ranges = static_cast<std::uint32_t>(1 + random.below(3));
     windows_.emplace(batch, *cache_, limits);
+    entries_.emplace(windows_->entry_room(), 0);
   }
-  Way way(Way of) const {
+  Way way(Way of) {
+    of.entries = &*entries_;
     of.windows = &*windows_;
     of.room = room_;
     return of;
@@ -253,6 +289,7 @@ class WindowsOfBatch {
   std::optional<gpu::ListCache> cache_;
   gpu::ArenaPart room_;
   std::optional<gpu::DocumentWindows> windows_;
+  std::optional<HostEntries> entries_;
 };
 
 void check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
@@ -270,7 +307,7 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
       HostIndex index(engine);
       BatchQueries asked;
       const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
-      const WindowsOfBatch windows(index, batch, random);
+      WindowsOfBatch windows(index, batch, random);
       HostBatch host(index, batch, 10, of.pruning == gpu::Pruning::blocks);
       run_way(index, host, windows.way(of));
       REQUIRE(index.damaged() == 0);
@@ -480,7 +517,7 @@ TEST_CASE("emulated kernels stay within bounds over damaged windows", "[gpu_emul
     damaged.damage(random);
     BatchQueries asked;
     const gpu::QueryBatch batch = batch_of(engine, queries, i % 2 == 0, 10, asked);
-    const WindowsOfBatch windows(damaged, batch, random);
+    WindowsOfBatch windows(damaged, batch, random);
     HostBatch host(damaged, batch, 10, true);
     run_way(damaged, host, windows.way({i % 2 == 0, false, true, gpu::Pruning::blocks}));
     found += damaged.damaged();
@@ -505,8 +542,11 @@ TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulat
         // Sanitizers check what is not asserted here.
         for (const Way& way : {Way{false, false, i % 2 == 0, gpu::Pruning::blocks}, Way{true, true}}) {
           BatchQueries asked;
-          const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
+          gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
+          HostEntries entries = entries_for(batch);
+          entries.place(batch);
           HostBatch host(damaged, batch, 10, true);
+          host.use(entries);
           run_way(damaged, host, way);
         }
         found += damaged.damaged();

@@ -33,11 +33,10 @@ struct IndexView {
 /// A coded list may be in two parts, each of whole blocks: a front, and a tail elsewhere. In a window of documents, the
 /// tail is no more than the window's blocks that are not in the front.
 struct ListView {
-  std::uint64_t first_entry = 0;  ///< in RangeView::entries, of the list or of its blocks in the window
   std::uint64_t first_word = 0, first_row = 0, first_impact_word = 0;
   std::uint64_t tail_word = 0, tail_impact_word = 0;  ///< where the tail begins
   std::uint32_t words = 0, df = 0;                    ///< words up to the end of the list, or of the window
-  std::uint32_t first_block = 0;             ///< number of its first block among those of all lists of the batch
+  std::uint32_t first_block = 0;             ///< of intersections: number of its first block among those of all lists
   std::uint32_t rows = 0;                    ///< block rows; 0 if the list is a single block
   std::uint32_t front_blocks = 0xffffffffu;  ///< the tail's first block; above `rows` if there is no tail
   std::uint32_t front_words = 0;             ///< words of the front; those of the list if there is no tail

@@ -8,13 +8,14 @@
 /// What a GPU's memory is used for, and how much of it may be. Host code.
 namespace quern::gpu {
 
-enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, batch, working };
+enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, entries, batch, working };
 
-inline constexpr std::array<NamedValue<MemoryUse>, 6> memory_uses = {{
+inline constexpr std::array<NamedValue<MemoryUse>, 7> memory_uses = {{
     {"tables", MemoryUse::tables, "numbers per document"},
     {"rows", MemoryUse::rows, "block rows"},
     {"lists", MemoryUse::lists, "coded lists and impacts"},
     {"staging", MemoryUse::staging, "lists on their way to their place"},
+    {"entries", MemoryUse::entries, "decoded lists"},
     {"batch", MemoryUse::batch, "queries and results"},
     {"working", MemoryUse::working, "working memory of the strategy"},
 }};

@@ -23,6 +23,7 @@ struct BatchRunner::State {
 
   const DeviceIndex& index;
   const ListStore* store;
+  const EntryStore* entries = nullptr;
   MemoryAccount account;  ///< of all that follows
   Stream stream;
   Event started, uploaded, kernels_started, kernels_ended, ended;
@@ -34,8 +35,8 @@ struct BatchRunner::State {
   /// A window's view of the lists; two alternate.
   struct WindowViews {
     explicit WindowViews(MemoryAccount& account) : device(account, MemoryUse::batch) {}
-    PinnedArray<ListView> host;
-    DeviceArray<ListView> device;
+    PinnedArray<std::uint8_t> host;
+    DeviceArray<std::uint8_t> device;
     Event copied;
   };
   WindowViews window_views[2] = {WindowViews(account), WindowViews(account)};
@@ -64,6 +65,12 @@ BatchRunner::BatchRunner(const DeviceIndex& index, const ListStore* store, const
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
+void BatchRunner::use_entries(const EntryStore& entries) {
+  state_->entries = &entries;
+  const std::uint64_t share = std::min(entries.bytes() / batches_in_flight, state_->account.left());
+  state_->account.set_limit(state_->account.limit() - share);
+  state_->bytes_for_batches = state_->account.left();
+}
 std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
 const MemoryTable& BatchRunner::memory() const { return state_->account.most(); }
 BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
@@ -85,6 +92,7 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
   const StrategyRun::OwnBytes own = strategy->plan(batch, work);
   Layout layout;
   const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
+                    entries_at = layout.add<EntryPlace>(batch.entries_of.lists.size()),
                     terms_at = layout.add<BatchTerm>(batch.terms.size()),
                     queries_at = layout.add<BatchQuery>(batch.queries.size()),
                     docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
@@ -97,6 +105,7 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
   host_in.reserve(copied);
   in.reserve(layout.bytes());
   put(host_in.data(), lists_at, batch.lists);
+  put(host_in.data(), entries_at, batch.entries_of.lists);
   put(host_in.data(), terms_at, batch.terms);
   put(host_in.data(), queries_at, batch.queries);
   put(host_in.data(), docids_at, batch.raw_docids);
@@ -109,6 +118,9 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
   uploaded.record(stream);
 
   view.lists = at<ListView>(in.data(), lists_at);
+  view.entries = entries ? entries->arena() : nullptr;
+  view.entries_of = batch.entries_of.lists.empty() ? nullptr : at<EntryPlace>(in.data(), entries_at);
+  view.blocks = batch.entries_of.blocks;
   view.terms = at<BatchTerm>(in.data(), terms_at);
   view.queries = at<BatchQuery>(in.data(), queries_at);
   view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
@@ -148,30 +160,38 @@ void BatchRunner::State::make_wait(const BatchRunner* after) const {
   if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
 }
 
-void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work, const WindowLimits& largest,
-                                const BatchRunner* after) {
+void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
   State& state = *state_;
   const StrategyRun::OwnArrays own = state.begin(batch, work);
+  Layout layout;
+  layout.add<ListView>(batch.lists.size());
+  layout.add<EntryPlace>(batch.lists.size());
   for (State::WindowViews& views : state.window_views) {
-    views.host.reserve(batch.lists.size());
-    views.device.reserve(batch.lists.size());
+    views.host.reserve(layout.bytes());
+    views.device.reserve(layout.bytes());
   }
-  state.strategy->prepare_windows(own, batch, work, largest, state.stream);
+  state.strategy->prepare_windows(own, batch, work, state.stream);
   state.make_wait(after);
   state.kernels_started.record(state.stream);
 }
 
 void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views) {
   views.copied.wait();
-  std::copy(lists.lists.begin(), lists.lists.end(), views.host.data());
-  copy_to_device(views.device.data(), views.host.data(), lists.lists.size(), stream);
+  Layout layout;
+  const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
+                    entries_at = layout.add<EntryPlace>(lists.lists.size());
+  put(views.host.data(), lists_at, lists.lists);
+  put(views.host.data(), entries_at, lists.entries_of.lists);
+  copy_to_device(views.device.data(), views.host.data(), layout.bytes(), stream);
   views.copied.record(stream);
-  view.lists = views.device.data();
+  view.lists = at<ListView>(views.device.data(), lists_at);
+  view.entries_of = at<EntryPlace>(views.device.data(), entries_at);
+  view.blocks = lists.entries_of.blocks;
   fill_zero(view.next_work, 1, stream);
 }
 
-void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store,
-                              unsigned flight) {
+void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
+                              std::uint64_t first_entry) {
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   ListStore::Device& device = store.device();
@@ -179,7 +199,7 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
   WindowLists lists;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     ListStore::Device::Half& half = device.take_half();
-    windows.view(i, half.first_word, lists);
+    windows.view(i, half.first_word, first_entry, lists);
     device.copy_window(lists.parts, lists.words, half);
     state.upload_views(lists, state.window_views[i % 2]);
     CUDA_CHECK(cudaStreamWaitEvent(state.stream, half.copied.handle()));

@@ -8,6 +8,7 @@
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/store/entry_store.hpp"
 #include "quern/gpu/store/list_store.hpp"
 
 /// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
@@ -34,17 +35,21 @@ class BatchRunner {
   BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 
+  /// Where lists are decoded to, for strategies that do. It must outlive the runner; half of its memory counts as the
+  /// runner's.
+  void use_entries(const EntryStore& entries);
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given, since two batches that share the
   /// GPU would both finish later, and for the lists that the store copies for it. Throws GpuOutOfMemory if the batch
   /// needs more than DeviceIndex::bytes_per_batch(); the runner must then be abandoned, and can run a smaller one.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
-  /// Starts a batch whose lists come by windows of documents: copies the queries and reserves all memory that windows
-  /// of this size need. Throws as start() does.
-  void begin_windows(const QueryBatch& batch, const BatchWork& work, const WindowLimits& largest,
-                     const BatchRunner* after);
+  /// Starts a batch whose lists come by windows of documents: copies the queries and reserves all memory that it needs.
+  /// Throws as start() does.
+  void begin_windows(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after);
   /// Then copies one window after another and enqueues its kernels, and returns after the last. Takes the place of what
   /// the store does for other batches; the flight must have open_windows(). May be called by another thread.
-  void run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight);
+  /// `first_entry`: where there is room for decoded lists.
+  void run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
+                   std::uint64_t first_entry);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
   void wait_for_kernels();
   /// Waits until the batch has finished.
@@ -55,7 +60,7 @@ class BatchRunner {
   void abandon() noexcept;
   /// Frees what batches have reserved, except for what the strategy allocated once. No batch may be running.
   void free_memory();
-  /// What a batch may take: DeviceIndex::bytes_per_batch() less what the runner and its strategy keep.
+  /// What a batch may take: DeviceIndex::bytes_per_batch() less what the runner, its strategy and decoded lists keep.
   std::uint64_t bytes_for_batches() const;
   /// The most GPU memory that batches took, by its use.
   const MemoryTable& memory() const;

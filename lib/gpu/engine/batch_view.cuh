@@ -18,6 +18,9 @@ struct BatchView {
   const BatchQuery* queries = nullptr;
   const std::uint32_t* raw_docids = nullptr;
   const std::uint32_t* raw_values = nullptr;
+  std::uint32_t* entries = nullptr;        ///< the arena of decoded lists; null: the strategy decodes none
+  const EntryPlace* entries_of = nullptr;  ///< [list]: places there; null: lists are not decoded as a whole
+  std::uint32_t blocks = 0;                ///< to decode, of all lists; a raw list counts as one block
   std::uint32_t num_lists = 0, num_queries = 0;
   std::uint32_t k = 0;
   std::uint32_t* next_work = nullptr;    ///< a counter that starts at 0, from which thread blocks or warps take work

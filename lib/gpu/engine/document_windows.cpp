@@ -15,25 +15,18 @@
 namespace quern::gpu {
 namespace {
 
-/// Lists begin at entries that four can be read from at once.
-std::uint64_t entries_taken(std::uint64_t postings) { return (postings + 3) / 4 * 4; }
-
 std::uint32_t rows_of(const PostingList& list) { return static_cast<std::uint32_t>(list.block_last.size()); }
 
 std::uint64_t quotient_up(std::uint64_t number, std::uint64_t by) { return by == 0 ? 0 : (number + by - 1) / by; }
 
 }  // namespace
 
-std::uint32_t num_ranges(docid_t num_documents) {
-  return static_cast<std::uint32_t>((std::uint64_t{num_documents} + range_documents - 1) / range_documents);
-}
-
 DocumentWindows::DocumentWindows(const QueryBatch& batch, const ListCache& cache, const WindowLimits& limits)
     : batch_(batch), block_size_(batch.engine().index().block_size()), with_impacts_(cache.keeps_impacts()) {
   coded_.reserve(batch.coded.size());
   for (const auto& [number, list] : batch.coded) coded_.push_back({number, list, cache.kept_front(list->number)});
   for (const ListView& list : batch.lists)
-    if (list.raw) raw_entries_ += entries_taken(list.df);
+    if (list.raw) raw_entries_ += entry_words(list.df);
   cut(limits);
 }
 
@@ -117,8 +110,8 @@ DocumentWindows::Blocks DocumentWindows::blocks_of(const Coded& coded, std::uint
 
 std::uint64_t DocumentWindows::entries_of(const Coded& coded, const Blocks& blocks) const {
   if (blocks.begin >= blocks.end) return 0;
-  return entries_taken(std::min(coded.list->df, std::uint64_t{blocks.end} * block_size_) -
-                       std::uint64_t{blocks.begin} * block_size_);
+  return entry_words(std::min(coded.list->df, std::uint64_t{blocks.end} * block_size_) -
+                     std::uint64_t{blocks.begin} * block_size_);
 }
 
 DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places& end) const {
@@ -136,7 +129,12 @@ DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places
   return add(coded, {0, raw_entries_});
 }
 
-void DocumentWindows::view(std::size_t window, std::uint64_t first_word, WindowLists& out) const {
+std::uint64_t DocumentWindows::entry_room() const {
+  return largest_.entries + batch_.lists.size() * start_words(largest_.ranges);
+}
+
+void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::uint64_t first_entry,
+                           WindowLists& out) const {
   out.window = windows_.at(window);
   out.lists = batch_.lists;
   std::vector<Blocks> blocks(coded_.size());
@@ -144,27 +142,41 @@ void DocumentWindows::view(std::size_t window, std::uint64_t first_word, WindowL
     blocks[i] = blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
   });
   out.parts.clear();
-  out.words = out.entries = 0;
+  out.words = 0;
+  out.entries_of.lists.clear();
   std::uint64_t numbered = 0;
   std::size_t next = 0;  // of the coded lists
-  for (std::uint32_t number = 0; number < out.lists.size(); ++number) {
-    ListView& view = out.lists[number];
-    view.first_block = static_cast<std::uint32_t>(numbered);
-    view.first_entry = out.entries;
-    if (view.raw) {
-      ++numbered;
-      out.entries += entries_taken(view.df);
-      continue;
+  for (ListView& view : out.lists) {
+    if (!view.raw) {
+      const Coded& coded = coded_[next];
+      const Blocks& of = blocks[next++];
+      set_view(coded, of, first_word + out.words, view);
+      for (const WordView part : {of.header, of.words, of.impacts})
+        if (!part.empty()) out.parts.push_back({part, std::exchange(out.words, out.words + part.size())});
     }
-    const Coded& coded = coded_[next];
-    const Blocks& of = blocks[next++];
-    numbered += of.end - std::min(of.begin, of.end);
-    out.entries += entries_of(coded, of);
-    set_view(coded, of, first_word + out.words, view);
-    for (const WordView part : {of.header, of.words, of.impacts})
-      if (!part.empty()) out.parts.push_back({part, std::exchange(out.words, out.words + part.size())});
+    EntryPlace& place = out.entries_of.lists.emplace_back(entry_place(view, first_entry));
+    place.first_block = static_cast<std::uint32_t>(numbered);
+    numbered += place.blocks;
+    first_entry = place.first_start + start_words(out.window.ranges);
   }
-  out.blocks = static_cast<std::uint32_t>(numbered);
+  out.entries_of.blocks = static_cast<std::uint32_t>(numbered);
+}
+
+EntryPlace DocumentWindows::entry_place(const ListView& view, std::uint64_t first_entry) const {
+  EntryPlace place;
+  place.first_entry = first_entry;
+  place.blocks = 1;
+  place.end = view.df;
+  if (!view.raw) {
+    place.blocks = view.end_block - std::min(view.begin_block, view.end_block);
+    place.begin = view.begin_block * block_size_;
+    place.end =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(view.df, std::uint64_t{view.end_block} * block_size_));
+  }
+  // Nobody writes where ranges start in a list without blocks: it has no postings then.
+  if (place.blocks == 0) place.begin = place.end = 0;
+  place.first_start = first_entry + entry_words(place.end - std::min(place.begin, place.end));
+  return place;
 }
 
 void DocumentWindows::set_view(const Coded& coded, const Blocks& blocks, std::uint64_t place, ListView& view) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/gpu/store/word_parts.hpp"
@@ -12,9 +13,6 @@
 /// Batches whose lists do not fit a GPU's memory together go through the documents by windows: neighbouring ranges of
 /// docIDs, with those blocks of all lists that have documents there. Host code, which copies nothing.
 namespace quern::gpu {
-
-/// The number of ranges of docIDs in a collection.
-std::uint32_t num_ranges(docid_t num_documents);
 
 /// Neighbouring ranges of range_documents docIDs each.
 struct DocumentWindow {
@@ -32,8 +30,7 @@ struct WindowLimits {
 struct WindowLists {
   DocumentWindow window;
   std::vector<ListView> lists;  ///< as in QueryBatch::lists
-  std::uint32_t blocks = 0;     ///< of all lists; a raw list counts as one block
-  std::uint64_t entries = 0;
+  EntryPlaces entries_of;       ///< where these are decoded to
   std::uint64_t words = 0;      ///< that are copied
   std::vector<WordPart> parts;  ///< which follow each other
 };
@@ -51,8 +48,11 @@ class DocumentWindows {
   /// Words that are copied for all windows.
   std::uint64_t copied_words() const { return copied_words_; }
   const DocumentWindow& operator[](std::size_t window) const { return windows_[window]; }
-  /// Makes a window's view, for words that are copied to the arena from `first_word` on.
-  void view(std::size_t window, std::uint64_t first_word, WindowLists& out) const;
+  /// Words of the arena of decoded lists that each window needs.
+  std::uint64_t entry_room() const;
+  /// Makes a window's view, for words that are copied to the arena of lists from `first_word` on, and are decoded to
+  /// the arena of decoded lists from `first_entry` on.
+  void view(std::size_t window, std::uint64_t first_word, std::uint64_t first_entry, WindowLists& out) const;
 
  private:
   /// A coded list of the batch.
@@ -87,6 +87,8 @@ class DocumentWindows {
   std::uint64_t entries_of(const Coded& coded, const Blocks& blocks) const;
   /// Sets a list's view in a window, for words that are copied to `place`.
   static void set_view(const Coded& coded, const Blocks& blocks, std::uint64_t place, ListView& view);
+  /// Sets the place of a list's entries, of which there are `count`.
+  EntryPlace entry_place(const ListView& view, std::uint64_t first_entry) const;
 
   const QueryBatch& batch_;
   std::uint32_t block_size_;

@@ -6,6 +6,7 @@
 
 #include "quern/gpu/device/add_members.hpp"
 #include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/store/entry_counts.hpp"
 #include "quern/gpu/store/list_cache_counts.hpp"
 
 namespace quern {
@@ -28,15 +29,17 @@ struct BatchTimes {
   }
 };
 
-/// What a batch moves through GPU memory if it decodes its lists; otherwise 0.
+/// What a batch moves through GPU memory if it uses decoded lists; otherwise 0.
 struct BatchCounts {
-  /// Of its lists, each list once: postings, block rows, and impacts or document constants.
+  /// Of the lists that it decodes: postings, block rows, and impacts or document constants.
   std::uint64_t list_bytes = 0;
-  std::uint64_t entries = 0;  ///< postings of its lists, each list once
+  std::uint64_t decoded = 0;  ///< postings of these
+  std::uint64_t entries = 0;  ///< postings of all its lists, each list once
   std::uint64_t added = 0;    ///< entries that unions without pruning add up
 
   BatchCounts& operator+=(const BatchCounts& other) {
-    return add_members(*this, other, &BatchCounts::list_bytes, &BatchCounts::entries, &BatchCounts::added);
+    using T = BatchCounts;
+    return add_members(*this, other, &T::list_bytes, &T::decoded, &T::entries, &T::added);
   }
 };
 
@@ -52,6 +55,7 @@ struct GpuStatistics {
   gpu::BatchTimes device;                ///< of all batches
   gpu::BatchCounts counts;               ///< of all batches
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
+  gpu::EntryCounts entries;              ///< lists that batches needed decoded
   double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels; windows wait for these
   gpu::MemoryTable memory{};             ///< the most memory of one GPU that was taken, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
@@ -61,7 +65,7 @@ struct GpuStatistics {
     failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
     for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
     return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::run_again,
-                            &T::prepare_us, &T::device, &T::counts, &T::lists, &T::copy_lists_us);
+                            &T::prepare_us, &T::device, &T::counts, &T::lists, &T::entries, &T::copy_lists_us);
   }
 };
 

@@ -65,10 +65,7 @@ void QueryBatch::add_list(const PostingList& list) {
     view = coded_view(engine_.index(), list);
     coded.emplace_back(static_cast<std::uint32_t>(lists.size()), &list);
   }
-  view.first_block = blocks;
-  blocks += view.raw ? 1 : view.rows;
-  view.first_entry = entries;
-  entries += (list.df + 3) / 4 * 4;
+  entries += entry_words(list.df);
   lists.push_back(view);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
+#include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/query/query_engine.hpp"
 
@@ -134,13 +135,13 @@ class QueryBatch {
 
   std::vector<ListView> lists;
   std::vector<std::pair<std::uint32_t, const PostingList*>>
-      coded;  ///< lists in blocks: numbers in `lists`, and what they are
+      coded;               ///< lists in blocks: numbers in `lists`, and what they are
+  EntryPlaces entries_of;  ///< if lists are decoded as a whole, where to; set by the batch's owner
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
   std::vector<std::uint32_t> raw_docids, raw_values;  ///< postings of raw lists: docIDs; frequencies or impacts
   std::uint32_t tasks = 0;                            ///< for intersections: blocks in all queries' shortest lists
-  std::uint32_t blocks = 0;                           ///< of all lists; a raw list counts as one block
-  std::uint64_t entries = 0;                          ///< space for all lists' entries: see ListView::first_entry
+  std::uint64_t entries = 0;                          ///< space for all lists' entries: see entry_words()
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:

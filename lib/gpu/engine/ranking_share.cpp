@@ -48,14 +48,25 @@ void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::Strate
   strategy_ = &strategy;
   last_runner_ = nullptr;
   flights_.clear();
+  entries_.reset();
   if (strategy.reads_block_maxima) index_.upload_block_maxima(progress);
   if (strategy.reads_upper_bounds) index_.upload_upper_bounds(engine_, progress);
   for (unsigned i = 0; i < num_flights; ++i)
     flights_.emplace_back(gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options));
+  if (strategy.list_decoding) make_entries();
+}
+
+void RankingShare::make_entries() {
+  std::uint64_t left = gpu::all_entry_bytes(index_.index());
+  // A quarter is for queries, their candidates and results.
+  for (const Flight& flight : flights_) left = std::min(left, flight.runner.bytes_for_batches() / 4 * 3 * num_flights);
+  entries_ = std::make_unique<gpu::EntryStore>(index_, left);
+  for (Flight& flight : flights_) flight.runner.use_entries(*entries_);
 }
 
 gpu::MemoryTable RankingShare::memory() const {
   gpu::MemoryTable all = index_.account().most();
+  if (entries_) all[static_cast<std::size_t>(gpu::MemoryUse::entries)] += entries_->bytes();
   for (const Flight& flight : flights_)
     for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
   return all;
@@ -74,7 +85,7 @@ std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> que
       return count;
     } catch (const GpuOutOfMemory&) {
       of.runner.abandon();
-      if (store_) store_->release(flight);
+      release(flight, false);
     }
     // Arrays of earlier batches may be larger than this one needs.
     of.runner.free_memory();
@@ -98,8 +109,37 @@ bool RankingShare::has_list_room(const gpu::QueryBatch& batch, ListSums& sums) c
   return sums.words <= cache.free_words() / num_flights && sums.rows <= cache.free_rows() / num_flights;
 }
 
+bool RankingShare::has_entry_room(const gpu::QueryBatch& batch) const {
+  if (!entries_) return true;
+  const gpu::EntryCache& cache = entries_->cache();
+  return batch.entries + batch.lists.size() * cache.words_of(0) <= cache.words_per_batch();
+}
+
 bool RankingShare::has_room(const gpu::QueryBatch& batch, ListSums& sums) const {
-  return strategy_->batch_bytes(batch, work_.k) <= bytes_for_batch() && has_list_room(batch, sums);
+  return strategy_->batch_bytes(batch, work_.k) <= bytes_for_batch() && has_entry_room(batch) &&
+         has_list_room(batch, sums);
+}
+
+void RankingShare::release(unsigned flight, bool ran) {
+  if (store_) store_->release(flight);
+  if (entries_) entries_->cache().release(flight, ran);
+}
+
+void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
+  batch.entries_of = {};
+  if (!entries_) return;
+  gpu::EntryCache& cache = entries_->cache();
+  const gpu::BatchLists lists{batch.lists, batch.coded};
+  const gpu::ListDecoding decoding = strategy_->list_decoding(batch, work_);
+  if (decoding == gpu::ListDecoding::never) return;
+  if (decoding == gpu::ListDecoding::if_it_pays) {
+    if (!cache.pays_off(lists) || !cache.acquire(flight, lists, batch.entries_of)) batch.entries_of = {};
+    return;
+  }
+  if (cache.acquire(flight, lists, batch.entries_of)) return;
+  free_lists_of_others(flight);
+  if (!cache.acquire(flight, lists, batch.entries_of))
+    throw GpuOutOfMemory("the decoded lists of a batch do not fit into the GPU's memory");
 }
 
 void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
@@ -129,7 +169,7 @@ void RankingShare::free_lists_of_others(unsigned flight) {
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == flight || !flights_[other].has_batch) continue;
     flights_[other].runner.wait_for_kernels();
-    store_->release(other);
+    release(other);
   }
 }
 
@@ -146,11 +186,18 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   try {
     of.windows = std::make_unique<gpu::DocumentWindows>(*batch, store_->cache(), all);
   } catch (const GpuOutOfMemory&) {
-    store_->release(flight);
+    release(flight);
     return false;
   }
+  std::uint64_t first_entry = 0;
+  const std::uint64_t entry_room = of.windows->entry_room();
+  if (!entries_->cache().take_room(flight, entry_room, first_entry)) {
+    free_lists_of_others(flight);
+    if (!entries_->cache().take_room(flight, entry_room, first_entry))
+      throw GpuOutOfMemory("no memory is left for the decoded lists of a batch");
+  }
   of.batch = std::move(batch);
-  of.runner.begin_windows(*of.batch, work_, of.windows->largest(), runner_before(flight));
+  of.runner.begin_windows(*of.batch, work_, runner_before(flight));
   gpu::ListCacheCounts counts;
   counts.lists = of.batch->coded.size();
   for (const auto& [number, list] : of.batch->coded) counts.bytes += 4 * store_->cache().words_of(*list);
@@ -159,20 +206,21 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   store_->count(counts);
   outcome_.statistics.windows += of.windows->size();
   // Meanwhile, the next batch is made.
-  of.copying = std::async(std::launch::async, [this, &of, flight, work = work_] {
-    of.runner.run_windows(work, *of.windows, *store_, flight);
+  of.copying = std::async(std::launch::async, [this, &of, flight, first_entry, work = work_] {
+    of.runner.run_windows(work, *of.windows, *store_, flight, first_entry);
   });
   return true;
 }
 
 bool RankingShare::start_by_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch>& batch) {
-  const auto limits = strategy_->window_limits(*batch, work_, bytes_for_windows());
+  const auto limits = strategy_->window_limits(*batch, work_, entry_words_for_windows());
   return limits && start_windows(flight, std::move(batch), *limits);
 }
 
 void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
   wait_for_all_copies();
   bring_lists(flight, batch);
+  place_entries(flight, batch);
   flights_[flight].runner.start(batch, work_, runner_before(flight));
 }
 
@@ -183,7 +231,7 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(queries.size());
   for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
-  const auto queries_fit = [&] { return strategy_->query_bytes(*batch, work_.k) <= bytes_for_windows() / 2; };
+  const auto queries_fit = [&] { return strategy_->batch_bytes(*batch, work_.k) <= bytes_for_batch(); };
   const auto all_fits = [&] { return has_room(*batch, sums); };
   tried_windows_ = may_use_windows();
   std::size_t count = tried_windows_ ? batch->add(waiting, work_.k, work_.intersect, queries_fit)
@@ -215,8 +263,9 @@ void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
   if (std::exchange(of.ran_out, false)) return give_up(flight, queries);
   runner.wait();
   of.has_batch = false;
+  release(flight);
+  if (entries_) outcome_.statistics.entries += entries_->cache().take_counts();
   if (store_) {
-    store_->release(flight);
     outcome_.statistics.lists += store_->take_counts();
     outcome_.statistics.copy_lists_us += store_->copy_us(flight);
   }
@@ -245,7 +294,7 @@ void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) 
   flights_[flight].runner.abandon();
   flights_[flight].runner.free_memory();
   flights_[flight].has_batch = false;
-  store_->release(flight);
+  release(flight, false);
   if (queries.size() == 1) {
     queries.front()->on_cpu = true;
     return;
@@ -264,6 +313,8 @@ void RankingShare::abandon() noexcept {
     flights_[flight].has_batch = false;
     if (store_) store_->release(flight);
   }
+  // Lists may not have been decoded, or be damaged.
+  if (entries_) entries_->cache().clear();
   last_runner_ = nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/store/entry_store.hpp"
 #include "quern/query/query_engine.hpp"
 
 namespace quern {
@@ -54,8 +55,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
                const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
 
   unsigned gpu() const override { return index_.gpu(); }
-  /// GPU memory that stays taken: tables, rows, and lists or the room for them.
-  std::uint64_t device_bytes() const { return index_.account().taken(); }
+  /// GPU memory that stays taken: tables, rows, and lists, coded and decoded, or the room for them.
+  std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
   /// The most GPU memory that was taken, by its use.
   gpu::MemoryTable memory() const;
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
@@ -94,12 +95,13 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   void start_whole(unsigned flight, gpu::QueryBatch& batch);
   /// Whether batches may go through windows.
   bool may_use_windows() const {
-    return store_ && index_.division().resident_rows && strategy_->query_bytes != nullptr;
+    return store_ && index_.division().resident_rows && strategy_->window_limits != nullptr;
   }
   /// What a batch is planned to take: arrays grow by a quarter.
   std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
-  std::uint64_t bytes_for_windows() const {
-    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(bytes_for_batch()));
+  /// Words for the decoded lists of a window.
+  std::uint64_t entry_words_for_windows() const {
+    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(entries_->cache().words() / num_flights));
   }
   /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
   static void wait_for_copies(Flight& of);
@@ -107,6 +109,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   void wait_for_all_copies();
   /// Waits until no other flight's kernels read lists.
   void free_lists_of_others(unsigned flight);
+  /// Ends the use of what the flight's batch has of lists.
+  void release(unsigned flight, bool ran = true);
   /// The runner whose kernels come before those of the flight; null if there is none.
   const gpu::BatchRunner* runner_before(unsigned flight) const {
     return last_runner_ == &flights_[flight].runner ? nullptr : last_runner_;
@@ -122,14 +126,21 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   };
   /// Whether the batch's lists so far leave room for more. Brings `sums` up to date.
   bool has_list_room(const gpu::QueryBatch& batch, ListSums& sums) const;
+  /// The same for decoded lists.
+  bool has_entry_room(const gpu::QueryBatch& batch) const;
   /// The same, and whether its working memory does.
   bool has_room(const gpu::QueryBatch& batch, ListSums& sums) const;
+  /// Makes the memory for decoded lists, if the strategy decodes any.
+  void make_entries();
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned flight, gpu::QueryBatch& batch);
+  /// Gives the batch's lists places where they are decoded to. Throws GpuOutOfMemory.
+  void place_entries(unsigned flight, gpu::QueryBatch& batch);
 
   const QueryEngine& engine_;
   gpu::DeviceIndex index_;
-  std::optional<gpu::ListStore> store_;  ///< none: the whole index is on the GPU
+  std::optional<gpu::ListStore> store_;       ///< none: the whole index is on the GPU
+  std::unique_ptr<gpu::EntryStore> entries_;  ///< null: the strategy decodes no whole lists
   const gpu::Strategy* strategy_ = nullptr;
   gpu::BatchWork work_;
   RankingOutcome outcome_;

@@ -33,23 +33,29 @@ struct StrategyOptions {
 struct BatchWork;
 struct WindowLimits;
 
+/// Whether a strategy decodes the lists of a batch as a whole, to an EntryStore.
+enum class ListDecoding : std::uint8_t {
+  never,       ///< it reads blocks of coded lists
+  if_it_pays,  ///< it does either: see EntryCache::pays_off()
+  always,
+};
+
 struct Strategy {
   /// As --strategy takes it.
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// Approximate GPU memory of a batch, without what make() allocates once.
+  /// Approximate GPU memory of a batch, without what make() allocates once, and without decoded lists.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
   /// Makes a runner of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
-  /// Approximate GPU memory of a batch that does not become less if it goes through windows of documents. Null: it
-  /// never does.
-  std::uint64_t (*query_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
-  /// How large windows of documents may be if their working memory is to take at most `bytes` with what the batch takes
-  /// anyway. Nothing if it does not answer the batch by windows, or not with so little memory.
+  /// How it reads the lists of a batch. Null: it never decodes them as a whole, and needs no EntryStore.
+  ListDecoding (*list_decoding)(const QueryBatch& batch, const BatchWork& work) = nullptr;
+  /// How large windows of documents may be if decoded lists are to take at most `words` of the EntryStore's arena.
+  /// Nothing if it does not answer the batch by windows, or not with so little memory. Null: it never does.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,
-                                               std::uint64_t bytes) = nullptr;
+                                               std::uint64_t words) = nullptr;
   /// Whether it reads the index's block maxima.
   bool reads_block_maxima = false;
   /// Whether it reads the documents' upper bounds, by which queries end early.

@@ -38,11 +38,11 @@ class StrategyRun {
   /// on the device.
   virtual void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
                    const Stream& stream) = 0;
-  /// For a batch that goes through windows of documents, instead of prepare() and run(): reserves working memory for
-  /// windows of at most this size; then run_window() for one window after another, with its view of the lists in
-  /// BatchView::lists; and finish_windows(), which writes the results.
+  /// For a batch that goes through windows of documents, instead of prepare() and run(): reserves working memory; then
+  /// run_window() for one window after another, with its view of the lists in BatchView::lists; and finish_windows(),
+  /// which writes the results.
   virtual void prepare_windows(const OwnArrays& /*arrays*/, const QueryBatch& /*batch*/, const BatchWork& /*work*/,
-                               const WindowLimits& /*largest*/, const Stream& /*stream*/) {}
+                               const Stream& /*stream*/) {}
   virtual void run_window(const IndexView& /*index*/, const BatchView& /*view*/, const WindowLists& /*lists*/,
                           const BatchWork& /*work*/, const Stream& /*stream*/) {}
   virtual void finish_windows(const IndexView& /*index*/, const BatchView& /*view*/, const Stream& /*stream*/) {}

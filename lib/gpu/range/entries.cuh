@@ -17,6 +17,7 @@ class EntryWriter {
   /// Writes the entries of block `own` of those that list `number` has in the window.
   __device__ void write(std::uint32_t number, std::uint32_t own) {
     const ListView& list = batch_.lists[number];
+    const EntryPlace& to_place = batch_.entries_of[number];
     const std::uint32_t block = list.begin_block + own;
     std::uint32_t docids[V], values[V];
     BlockPlace place;
@@ -33,7 +34,6 @@ class EntryWriter {
       }
     }
     const std::uint32_t first = block * index_.block_size + lane_id() * V;  // this lane's first posting in the list
-    const std::uint32_t before = list.begin_block * index_.block_size;
     const unsigned count = place.n > lane_id() * V ? min(place.n - lane_id() * V, std::uint32_t{V}) : 0;
     std::uint32_t entries[V];
 #pragma unroll
@@ -43,7 +43,7 @@ class EntryWriter {
       if constexpr (!quantized) values[i] = value_of(docids[i], values[i]);
       entries[i] = docids[i] % range_documents << 16 | min(values[i], 0xffffu);
     }
-    std::uint32_t* to = batch_.entries + list.first_entry + (first - before);
+    std::uint32_t* to = batch_.entries + to_place.first_entry + (first - to_place.begin);
     if (count == V) {
 #pragma unroll
       for (int i = 0; i < V; i += 4)
@@ -53,8 +53,8 @@ class EntryWriter {
       for (int i = 0; i < V; ++i)
         if (i < count) to[i] = entries[i];
     }
-    note_starts(number, list, place, docids, first, count);
-    if (batch_.range_max != nullptr) note_max(number, docids, entries, count);
+    note_starts(batch_.starts(to_place), list, place, docids, first, count);
+    if (batch_.writes_max) note_max(batch_.range_max(to_place), docids, entries, count);
   }
 
  private:
@@ -76,11 +76,10 @@ class EntryWriter {
 
   /// Writes where the window's ranges start in the list: at the first posting whose docID lies in the range or after
   /// it.
-  __device__ void note_starts(std::uint32_t number, const ListView& list, const BlockPlace& place,
+  __device__ void note_starts(std::uint32_t* starts, const ListView& list, const BlockPlace& place,
                               const std::uint32_t (&docids)[V], std::uint32_t first, unsigned count) const {
     std::uint32_t before = __shfl_up_sync(all_lanes, docids[V - 1], 1);
     if (lane_id() == 0) before = place.before;
-    std::uint32_t* starts = batch_.starts + std::uint64_t{number} * (batch_.ranges + 1);
     // The next range to start. Ranges count from the window's first; all that follow the window are one.
     std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;
     next = next < batch_.first_range ? 0 : min(next - batch_.first_range, batch_.ranges + 1);
@@ -95,7 +94,7 @@ class EntryWriter {
       for (; next <= batch_.ranges; ++next) starts[next] = list.df;
   }
 
-  __device__ void note_max(std::uint32_t number, const std::uint32_t (&docids)[V], const std::uint32_t (&entries)[V],
+  __device__ void note_max(std::uint32_t* maxima, const std::uint32_t (&docids)[V], const std::uint32_t (&entries)[V],
                            unsigned count) const {
     std::uint32_t own = 0, range = count > 0 ? docids[0] / range_documents : 0;
     const std::uint32_t first_range = __shfl_sync(all_lanes, range, 0);
@@ -105,7 +104,7 @@ class EntryWriter {
 #pragma unroll
       for (int i = 0; i < V; ++i) own = max(own, entries[i] & 0xffff);
       own = warp_max(own);
-      if (lane_id() == 0) raise_max(number, first_range, own);
+      if (lane_id() == 0) raise_max(maxima, first_range, own);
       return;
     }
 #pragma unroll
@@ -113,17 +112,17 @@ class EntryWriter {
       if (i >= count) continue;
       const std::uint32_t here = docids[i] / range_documents;
       if (here != range) {
-        raise_max(number, range, own);
+        raise_max(maxima, range, own);
         range = here;
         own = 0;
       }
       own = max(own, entries[i] & 0xffff);
     }
-    if (count > 0) raise_max(number, range, own);
+    if (count > 0) raise_max(maxima, range, own);
   }
-  __device__ void raise_max(std::uint32_t number, std::uint32_t range, std::uint32_t value) const {
+  __device__ void raise_max(std::uint32_t* maxima, std::uint32_t range, std::uint32_t value) const {
     if (range - batch_.first_range >= batch_.ranges) return;  // not in the window
-    atomicMax(batch_.range_max + std::uint64_t{number} * batch_.ranges + (range - batch_.first_range), value);
+    atomicMax(maxima + (range - batch_.first_range), value);
   }
 
   const IndexView& index_;
@@ -131,13 +130,25 @@ class EntryWriter {
   typename DecoderOf<coding, V>::Type decoder_;
 };
 
+/// Prepares the starts and maxima of the lists that are to be decoded: starts that no block writes lie after the list.
+/// By all thread blocks, a list each at a time.
+__device__ inline void clear_starts(const RangeView& batch) {
+  for (std::uint32_t number = blockIdx.x; number < batch.num_lists; number += gridDim.x) {
+    const EntryPlace& place = batch.entries_of[number];
+    if (place.blocks == 0) continue;
+    for (std::uint32_t i = threadIdx.x; i <= batch.ranges; i += blockDim.x) batch.starts(place)[i] = 0xffffffffu;
+    if (!batch.writes_max) continue;
+    for (std::uint32_t i = threadIdx.x; i < batch.ranges; i += blockDim.x) batch.range_max(place)[i] = 0;
+  }
+}
+
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     write_entries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
   EntryWriter<coding, V, quantized> writer(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
   for_own_blocks(
-      batch.blocks, batch.num_lists, [&](std::uint32_t list) { return batch.lists[list].first_block; },
+      batch.blocks, batch.num_lists, [&](std::uint32_t list) { return batch.entries_of[list].first_block; },
       [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });
 }
 

@@ -4,6 +4,7 @@
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
+#include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
@@ -15,6 +16,10 @@ __global__ void __launch_bounds__(union_threads, union_blocks)
     run_union(const __grid_constant__ RangeView batch, Pruning pruning) {
   extern __shared__ __align__(16) unsigned char shared[];
   UnionBlock(batch, *reinterpret_cast<UnionShared*>(shared), pruning).run();
+}
+
+__global__ void __launch_bounds__(plain_threads) prepare_starts(const __grid_constant__ RangeView batch) {
+  clear_starts(batch);
 }
 
 __global__ void __launch_bounds__(plain_threads) run_range_intersection(const __grid_constant__ RangeView batch) {
@@ -36,19 +41,25 @@ void intersect_ranges(const RangeView& batch, const Stream& stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
+/// Decodes the batch's lists that no batch before has decoded.
+template <Coding coding>
+void decode_missing(const IndexView& index, const RangeView& batch, bool quantized, const Stream& stream) {
+  if (batch.blocks == 0) return;
+  prepare_starts<<<std::min(resident_blocks(prepare_starts, plain_threads, 0), batch.num_lists), plain_threads, 0,
+                   stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+  RangeKernels<coding>::write_entries(index, batch, quantized, stream);
+}
+
 /// Decodes lists to entries, once for all queries, finds candidates in them range by range, and scores candidates
 /// exactly. A small batch of intersections reads the lists directly instead.
 class RangeRun final : public StrategyRun {
  public:
   RangeRun(const DeviceIndex& index, MemoryAccount& account)
-      : device_(index.device()),
-        candidates_(account, MemoryUse::working),
-        entries_(account, MemoryUse::working),
-        starts_(account, MemoryUse::working),
-        range_max_(account, MemoryUse::working) {}
+      : device_(index.device()), candidates_(account, MemoryUse::working) {}
 
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override {
-    decodes_ = decodes_lists(batch, work.intersect);
+    decodes_ = !batch.entries_of.lists.empty();
     count(batch, work);
     chunks_ = cut_chunks_for_gpu(batch, work.intersect);
     primed_.clear();
@@ -70,21 +81,17 @@ class RangeRun final : public StrategyRun {
     put(memory, thresholds_at_, primed_);
   }
 
-  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream& stream) override {
+  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
     windows_ = false;
     prepare_queries(arrays, batch, work);
-    if (!decodes_) return;
     view_.ranges = num_ranges(device_.view.num_documents);
-    view_.blocks = batch.blocks;
-    reserve_entries(batch.entries, batch.lists.size(), view_.ranges, work);
-    clear_starts(batch.lists.size(), stream);
   }
 
   void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-                       const WindowLimits& largest, const Stream&) override {
+                       const Stream&) override {
     windows_ = true;
     prepare_queries(arrays, batch, work);
-    reserve_entries(largest.entries, batch.lists.size(), largest.ranges, work);
+    view_.writes_max = view_.reads_max;
     scores_windows_ = std::any_of(batch.queries.begin(), batch.queries.end(),
                                   [](const BatchQuery& query) { return query.exact_units == 0; });
     view_.num_scored = at<std::uint32_t>(arrays.zeroed, num_scored_at_);
@@ -95,10 +102,8 @@ class RangeRun final : public StrategyRun {
     static_cast<BatchView&>(view_) = shared;
     view_.first_range = lists.window.first_range;
     view_.ranges = lists.window.ranges;
-    view_.blocks = lists.blocks;
-    clear_starts(lists.lists.size(), stream);
     with_coding(device_.coding, [&]<Coding coding>() {
-      RangeKernels<coding>::write_entries(index, view_, device_.quantized, stream);
+      decode_missing<coding>(index, view_, device_.quantized, stream);
       find_candidates(work, stream);
       if (!scores_windows_) return;
       // While the window's blocks are there.
@@ -120,7 +125,7 @@ class RangeRun final : public StrategyRun {
     static_cast<BatchView&>(view_) = shared;
     with_coding(device_.coding, [&]<Coding coding>() {
       if (decodes_) {
-        RangeKernels<coding>::write_entries(index, view_, device_.quantized, stream);
+        decode_missing<coding>(index, view_, device_.quantized, stream);
         decoded_.record(stream);
         find_candidates(work, stream);
       } else {
@@ -133,12 +138,7 @@ class RangeRun final : public StrategyRun {
     });
   }
 
-  void free_memory() override {
-    candidates_.release();
-    entries_.release();
-    starts_.release();
-    range_max_.release();
-  }
+  void free_memory() override { candidates_.release(); }
 
   void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
     if (windows_) return StrategyRun::add_times(started, ended, times);
@@ -150,7 +150,6 @@ class RangeRun final : public StrategyRun {
   BatchCounts counts() const override { return counts_; }
 
  private:
-  /// Everything but memory for entries.
   void prepare_queries(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work) {
     view_ = {};
     view_.chunks = at<BatchChunk>(arrays.filled, chunks_at_);
@@ -164,6 +163,7 @@ class RangeRun final : public StrategyRun {
     view_.static_scores = device_.static_scores.data();
     view_.range_static_score = device_.range_static_score.data();
     view_.range_upper_bounds = device_.range_upper_bounds.data();
+    view_.reads_max = work.pruning == Pruning::blocks;
     view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
     candidates_.reserve(batch.queries.size() * view_.max_candidates);
     view_.candidates = candidates_.data();
@@ -180,30 +180,16 @@ class RangeRun final : public StrategyRun {
   void count(const QueryBatch& batch, const BatchWork& work) {
     counts_ = {};
     if (!decodes_) return;
-    for (const ListView& list : batch.lists) {
+    for (std::size_t i = 0; i < batch.lists.size(); ++i) {
+      const ListView& list = batch.lists[i];
+      if (!batch.entries_of.lists.empty() && batch.entries_of.lists[i].blocks == 0) continue;
+      counts_.decoded += list.df;
       counts_.list_bytes += std::uint64_t{list.words} * 4 + std::uint64_t{list.rows} * 8;
       counts_.list_bytes +=
           device_.quantized ? std::uint64_t{list.df} * list.impact_width / 8 : std::uint64_t{list.df} * sizeof(float);
     }
     counts_.entries = batch.entries;
     if (!work.intersect && work.pruning == Pruning::none) counts_.added = batch.postings;
-  }
-
-  void reserve_entries(std::uint64_t entries, std::size_t lists, std::uint32_t ranges, const BatchWork& work) {
-    // The last tile is read to its end, beyond the last entry.
-    entries_.reserve(entries + 4);
-    view_.entries = entries_.data();
-    starts_.reserve(lists * (ranges + 1));
-    view_.starts = starts_.data();
-    if (work.pruning != Pruning::blocks) return;
-    range_max_.reserve(lists * ranges);
-    view_.range_max = range_max_.data();
-  }
-
-  void clear_starts(std::size_t lists, const Stream& stream) {
-    // Starts that no block writes lie after the list.
-    CUDA_CHECK(cudaMemsetAsync(view_.starts, 0xff, lists * (view_.ranges + 1) * sizeof(std::uint32_t), stream));
-    if (view_.range_max != nullptr) fill_zero(view_.range_max, lists * view_.ranges, stream);
   }
 
   const DeviceIndex::Device& device_;
@@ -217,7 +203,6 @@ class RangeRun final : public StrategyRun {
               num_scored_at_ = 0;
   RangeView view_;
   DeviceArray<Candidate> candidates_;
-  DeviceArray<std::uint32_t> entries_, starts_, range_max_;
   Event decoded_, united_;
 };
 

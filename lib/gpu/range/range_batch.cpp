@@ -5,15 +5,6 @@
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
-namespace {
-
-/// Of where ranges start in lists, and the greatest values in them.
-std::uint64_t starts_bytes(const QueryBatch& batch, std::uint64_t ranges) {
-  return 2 * sizeof(std::uint32_t) * (ranges + 1) * batch.lists.size();
-}
-
-}  // namespace
-
 std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_queries) {
   std::vector<BatchChunk> chunks;
   std::uint32_t terms = 0;
@@ -34,37 +25,33 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool interse
   return cut_chunks(batch, std::max<std::size_t>(1, pieces / (intersect ? many_warps : many_blocks)));
 }
 
-bool decodes_lists(const QueryBatch& batch, bool intersect) {
+ListDecoding range_list_decoding(const QueryBatch& batch, const BatchWork& work) {
   constexpr std::uint32_t warp_terms = 32;
-  return !intersect || (batch.queries.size() > max_skipping_queries &&
-                        std::all_of(batch.queries.begin(), batch.queries.end(),
-                                    [](const BatchQuery& query) { return query.terms <= warp_terms; }));
-}
-
-std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k) {
-  // The lists' views: of the batch, and of two windows.
-  return batch.queries.size() *
-             (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
-         3 * sizeof(ListView) * batch.lists.size() + sizeof(BatchTerm) * batch.terms.size() +
-         2 * sizeof(std::uint32_t) * batch.raw_docids.size();
+  if (!work.intersect) return ListDecoding::always;
+  const bool are_short = std::all_of(batch.queries.begin(), batch.queries.end(),
+                                     [](const BatchQuery& query) { return query.terms <= warp_terms; });
+  if (!are_short) return ListDecoding::never;
+  return batch.queries.size() > max_skipping_queries ? ListDecoding::always : ListDecoding::if_it_pays;
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
-  const std::uint64_t ranges = num_ranges(batch.engine().index().num_documents());
-  return sizeof(std::uint32_t) * batch.entries + starts_bytes(batch, ranges) + range_query_bytes(batch, k);
+  // The lists' views and places: of the batch, and of two windows.
+  return batch.queries.size() *
+             (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
+         3 * (sizeof(ListView) + sizeof(EntryPlace)) * batch.lists.size() + sizeof(BatchTerm) * batch.terms.size() +
+         2 * sizeof(std::uint32_t) * batch.raw_docids.size();
 }
 
-std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes) {
-  if (!decodes_lists(batch, work.intersect)) return std::nullopt;
-  const std::uint64_t taken = range_query_bytes(batch, work.k);
-  if (taken >= bytes) return std::nullopt;
-  // A quarter of the rest is for the ranges' starts, of which there is one more than ranges.
-  const std::uint64_t left = bytes - taken, starts = left / 4 / std::max<std::uint64_t>(starts_bytes(batch, 0), 1);
-  if (starts < 2) return std::nullopt;
+std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t words) {
+  if (range_list_decoding(batch, work) != ListDecoding::always) return std::nullopt;
+  // A quarter is for the ranges' starts and maxima.
+  const std::uint64_t per_range = std::max<std::uint64_t>(2 * batch.lists.size(), 1);
+  const std::uint64_t others = start_words(0) * batch.lists.size();
+  if (words / 4 < others + per_range) return std::nullopt;
   WindowLimits limits;
   limits.ranges = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(num_ranges(batch.engine().index().num_documents()), starts - 1));
-  limits.entries = left / 4 * 3 / sizeof(std::uint32_t);
+      std::min<std::uint64_t>(num_ranges(batch.engine().index().num_documents()), (words / 4 - others) / per_range));
+  limits.entries = words / 4 * 3;
   return limits;
 }
 

@@ -4,6 +4,7 @@
 
 #include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
 namespace quern::gpu {
@@ -27,17 +28,14 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 /// or per warp for an intersection.
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool intersect);
 
-/// Whether all lists of the batch are decoded to entries. Small batches of intersections decode only the blocks that
-/// they need, as do batches of intersections in which a query has more terms than a warp has lanes.
-bool decodes_lists(const QueryBatch& batch, bool intersect);
+/// See Strategy::list_decoding. Small batches of intersections may read only the blocks that they need. Intersections
+/// in which a query has more terms than a warp has lanes always do.
+ListDecoding range_list_decoding(const QueryBatch& batch, const BatchWork& work);
 
-/// The same that does not depend on its entries: see Strategy::query_bytes.
-std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k);
-
-/// Approximate GPU memory of a batch with k results per query, without the index.
+/// Approximate GPU memory of a batch with k results per query, without the index and decoded lists.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);
 
 /// See Strategy::window_limits. Only what decodes lists goes through windows.
-std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes);
+std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t words);
 
 }  // namespace quern::gpu

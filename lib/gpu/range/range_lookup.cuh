@@ -22,26 +22,18 @@ struct ListSlice {
   }
 };
 
-/// The list's postings that have entries: those of the window, or all.
-__device__ inline std::uint32_t end_posting(const RangeView& batch, const ListView& list) {
-  return list.end_block <= list.rows ? min(list.end_block * batch.block_size, list.df) : list.df;
-}
-
 /// The slice of a term's list in range `range` of the window.
 __device__ inline ListSlice slice_of(const RangeView& batch, const BatchTerm& term, std::uint32_t range) {
-  const ListView& list = batch.lists[term.list];
-  const std::uint32_t* starts = batch.starts + std::uint64_t{term.list} * (batch.ranges + 1) + range;
-  const std::uint32_t last = end_posting(batch, list), before = list.begin_block * batch.block_size;
-  const std::uint32_t first = min(starts[0], last), end = min(starts[1], last);
+  const EntryPlace& place = batch.entries_of[term.list];
+  const std::uint32_t* starts = batch.starts(place) + range;
+  const std::uint32_t first = min(starts[0], place.end), end = min(starts[1], place.end);
   // Damage may leave more entries between two starts than a range has documents.
   const std::uint32_t count = end > first ? min(end - first, range_documents) : 0;
   if (count == 0) return {};
-  ListSlice slice{batch.entries + list.first_entry + (first - before), count, term.unit_weight, term.unit_offset, 0};
+  ListSlice slice{batch.entries + place.first_entry + (first - place.begin), count, term.unit_weight, term.unit_offset,
+                  0};
   slice.max_units = term.max_units;
-  if (batch.range_max != nullptr) {
-    const std::uint32_t value = batch.range_max[std::uint64_t{term.list} * batch.ranges + range];
-    slice.max_units = units_of(value, term.unit_weight, term.unit_offset);
-  }
+  if (batch.reads_max) slice.max_units = units_of(batch.range_max(place)[range], term.unit_weight, term.unit_offset);
   return slice;
 }
 

@@ -16,14 +16,12 @@ using ThresholdKey = std::uint64_t;
 struct RangeView : BatchView {
   const BatchChunk* chunks = nullptr;
   std::uint32_t num_chunks = 0;
-  std::uint32_t tasks = 0;   ///< of `and`: blocks of the queries' shortest lists
-  std::uint32_t blocks = 0;  ///< of all lists, or of all lists in the window
+  std::uint32_t tasks = 0;  ///< of `and`: blocks of the queries' shortest lists
   std::uint32_t block_size = 0;
 
   std::uint32_t first_range = 0, ranges = 0;  ///< of the window, or all; of range_documents docIDs each
-  std::uint32_t* entries = nullptr;    ///< one per posting: docID within its range above, value below, 16 bits each
-  std::uint32_t* starts = nullptr;     ///< [list][ranges + 1]: the list's first posting in the range or after it
-  std::uint32_t* range_max = nullptr;  ///< [list][ranges]: the maximum value in the range; null: not used
+  bool writes_max = true;                     ///< decoding a list sets the maximum value in each range
+  bool reads_max = false;                     ///< queries use these
 
   const float* static_scores = nullptr;       ///< per document; null: 0
   const float* range_static_score = nullptr;  ///< the maximum in each range
@@ -36,6 +34,14 @@ struct RangeView : BatchView {
   std::uint32_t* num_candidates = nullptr;  ///< per query; above max_candidates, those beyond it are lost
   std::uint32_t* num_scored = nullptr;      ///< per query, candidates that are rank keys already; null: none
   std::uint32_t max_candidates = 0;
+
+  // Of a list in the arena BatchView::entries. An entry is a posting: its docID within its range in the upper 16 bits,
+  // its value in the lower ones.
+
+  /// Per range, and after the last: the list's first posting in the range or after it.
+  __device__ std::uint32_t* starts(const EntryPlace& place) const { return entries + place.first_start; }
+  /// Per range: the maximum value.
+  __device__ std::uint32_t* range_max(const EntryPlace& place) const { return starts(place) + ranges + 1; }
 };
 
 }  // namespace quern::gpu

@@ -19,10 +19,13 @@ GpuLimits limits_of(const GpuInfo& gpu, unsigned number) {
 }
 
 std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits& limits) {
-  if (counts.entries == 0) return std::nullopt;
+  if (counts.decoded == 0 && counts.added == 0) return std::nullopt;
   constexpr double entry_bytes = 4;
-  const auto entries = static_cast<double>(counts.entries), added = static_cast<double>(counts.added);
-  const double bytes = static_cast<double>(counts.list_bytes) + entry_bytes * entries * (counts.added > 0 ? 2 : 1);
+  const auto added = static_cast<double>(counts.added);
+  // Unions without pruning read all entries; what the others read depends on the results.
+  const double read = counts.added > 0 ? static_cast<double>(counts.entries) : 0;
+  const double bytes =
+      static_cast<double>(counts.list_bytes) + entry_bytes * (static_cast<double>(counts.decoded) + read);
   const GpuBound memory{"device memory", bytes / limits.bytes_per_second};
   const GpuBound additions{"shared memory", added / limits.additions_per_second};
   return memory.seconds >= additions.seconds ? memory : additions;

@@ -1,0 +1,182 @@
+#include "quern/gpu/store/entry_cache.hpp"
+
+#include <algorithm>
+
+#include "quern/formats/index_file.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// How many small batches read blocks of a list before it is decoded as a whole.
+constexpr std::uint32_t small_batches_before_decoding = 2;
+
+/// Whether the entries of a list stay: it is coded, and all of it is there.
+bool stays(const ListView& view, const PostingList& list) { return view.df == list.df; }
+
+EntryPlace place_at(std::uint64_t first, const ListView& view) {
+  EntryPlace place;
+  place.first_entry = first;
+  place.first_start = first + entry_words(view.df);
+  place.end = view.df;
+  return place;
+}
+
+}  // namespace
+
+std::uint64_t all_entry_bytes(const IndexReader& index) {
+  const std::uint64_t words =
+      index.manifest().postings + index.manifest().long_lists() * (start_words(num_ranges(index.num_documents())) + 3);
+  return words * sizeof(std::uint32_t) / 8 * 9;
+}
+
+EntryCache::EntryCache(std::uint64_t words, std::uint32_t ranges)
+    : words_(words / 4 * 4), ranges_(ranges), arena_(words_) {}
+
+bool EntryCache::acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places) {
+  Flight& of = flights_.at(flight);
+  if (!try_acquire(of, lists, places)) {
+    if (has_batches()) return false;
+    // What is free may be in pieces between lists that the batch needs itself.
+    clear();
+    if (!try_acquire(of, lists, places)) return false;
+  }
+  counts_.lists += lists.views.size();
+  for (const EntryPlace& place : places.lists) counts_.kept_lists += place.blocks == 0;
+  return true;
+}
+
+bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlaces& places) {
+  flight.batch = ++batches_;
+  places.lists.assign(lists.views.size(), {});
+  places.blocks = 0;
+  Unused unused;
+  use_what_is_there(flight, lists, places);
+  if (!place_missing(flight, lists, places, unused) || !place_own(flight, lists, places, unused)) {
+    release(flight, false);
+    return false;
+  }
+  for (EntryPlace& place : places.lists) {
+    place.first_block = places.blocks;
+    places.blocks += place.blocks;
+  }
+  return true;
+}
+
+/// So that it is not evicted for what is missing.
+void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
+  for (const auto& [number, list] : lists.coded) {
+    const auto found = entries_.find(list->number);
+    if (found == entries_.end() || found->second.words == 0 || !stays(lists.views[number], *list)) continue;
+    found->second.last_use = flight.batch;
+    places.lists[number] = place_at(found->second.first, lists.views[number]);
+  }
+}
+
+/// The lists that stay.
+bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
+  for (const auto& [number, list] : lists.coded) {
+    const ListView& view = lists.views[number];
+    if (places.lists[number].end > 0 || !stays(view, *list)) continue;
+    Entry entry;
+    entry.words = words_of(view.df);
+    entry.last_use = flight.batch;
+    if (!take(entry.words, entry.first, unused)) return false;
+    entries_[list->number] = entry;
+    flight.decoded.push_back(list->number);
+    places.lists[number] = place_at(entry.first, view);
+    places.lists[number].blocks = view.rows;
+  }
+  return true;
+}
+
+/// The others, all together.
+bool EntryCache::place_own(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
+  std::uint64_t words = 0;
+  for (std::size_t i = 0; i < places.lists.size(); ++i)
+    if (places.lists[i].end == 0) words += words_of(lists.views[i].df);
+  if (words == 0) return true;
+  if (!take(words, flight.first, unused)) return false;
+  flight.words = words;
+  std::uint64_t next = flight.first;
+  for (std::size_t i = 0; i < places.lists.size(); ++i) {
+    if (places.lists[i].end > 0) continue;
+    const ListView& view = lists.views[i];
+    places.lists[i] = place_at(std::exchange(next, next + words_of(view.df)), view);
+    places.lists[i].blocks = view.raw ? 1 : view.rows;
+  }
+  return true;
+}
+
+bool EntryCache::take_room(unsigned flight, std::uint64_t words, std::uint64_t& first) {
+  Flight& of = flights_.at(flight);
+  Unused unused;
+  words = (words + 3) / 4 * 4;
+  // Lists here and there would leave no room for the other flight's windows.
+  find_unused(unused);
+  for (const auto& [last_use, term] : unused.lists) drop(term);
+  unused.lists.clear();
+  if (!take(words, of.first, unused)) return false;
+  of.batch = ++batches_;
+  of.words = words;
+  first = of.first;
+  return true;
+}
+
+void EntryCache::release(Flight& flight, bool ran) {
+  if (flight.words > 0) arena_.give_back(flight.first, flight.words);
+  if (!ran)
+    for (const term_t term : flight.decoded) drop(term);
+  flight = {};
+}
+
+void EntryCache::release(unsigned flight, bool ran) { release(flights_.at(flight), ran); }
+
+bool EntryCache::has_batches() const {
+  return std::any_of(flights_.begin(), flights_.end(), [](const Flight& flight) { return flight.batch > 0; });
+}
+
+void EntryCache::clear() {
+  entries_.clear();
+  arena_ = Extents(words_);
+  for (Flight& flight : flights_) flight = {};
+}
+
+bool EntryCache::pays_off(const BatchLists& lists) {
+  bool all = true;
+  for (const auto& [number, list] : lists.coded) {
+    Entry& entry = entries_[list->number];
+    all &= entry.words > 0 || entry.small_uses >= small_batches_before_decoding;
+    entry.small_uses += entry.words == 0;
+  }
+  return all;
+}
+
+bool EntryCache::take(std::uint64_t words, std::uint64_t& first, Unused& unused) {
+  auto place = arena_.take(words);
+  if (!place && !unused.known) find_unused(unused);
+  while (!place && unused.next < unused.lists.size()) {
+    drop(unused.lists[unused.next++].second);
+    if (arena_.largest() >= words) place = arena_.take(words);
+  }
+  if (place) first = *place;
+  return place.has_value();
+}
+
+void EntryCache::find_unused(Unused& unused) const {
+  std::uint64_t oldest = batches_ + 1;
+  for (const Flight& flight : flights_)
+    if (flight.batch > 0) oldest = std::min(oldest, flight.batch);
+  for (const auto& [term, entry] : entries_)
+    if (entry.words > 0 && entry.last_use < oldest) unused.lists.emplace_back(entry.last_use, term);
+  std::sort(unused.lists.begin(), unused.lists.end());
+  unused.known = true;
+}
+
+void EntryCache::drop(term_t term) {
+  const auto found = entries_.find(term);
+  if (found == entries_.end()) return;
+  if (found->second.words > 0) arena_.give_back(found->second.first, found->second.words);
+  entries_.erase(found);
+}
+
+}  // namespace quern::gpu

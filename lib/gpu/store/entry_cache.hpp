@@ -1,0 +1,105 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "quern/core/types.hpp"
+#include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/device/entry_place.hpp"
+#include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/store/entry_counts.hpp"
+#include "quern/gpu/store/extents.hpp"
+
+namespace quern {
+class IndexReader;
+struct PostingList;
+}  // namespace quern
+
+/// Which decoded lists are in a GPU's memory, and where. Host code, which decodes nothing.
+namespace quern::gpu {
+
+/// The lists of a batch: their views, and for each coded one its number among them and the list itself.
+struct BatchLists {
+  std::span<const ListView> views;
+  std::span<const std::pair<std::uint32_t, const PostingList*>> coded;
+};
+
+/// What an index's decoded lists take at most, in bytes, with some room for lists that do not stay.
+std::uint64_t all_entry_bytes(const IndexReader& index);
+
+/// Gives the lists of a batch places in an arena of 32-bit words. Entries depend on index and scorer, not on queries:
+/// the lists stay when the batch has ended, as long as there is room, and later batches need not decode them. Those
+/// that were used least recently go first; lists of batches in flight never do. Raw lists, and lists of which a view
+/// shows a front only, have their places for one batch.
+class EntryCache {
+ public:
+  /// `words`: of the arena. `ranges`: of documents, in the whole index.
+  EntryCache(std::uint64_t words, std::uint32_t ranges);
+
+  /// Sets the places of all lists of a batch, whose kernels run after those of batches before. False, and nothing is
+  /// taken, if there is no room beside other flights' batches. The flight must have released its last batch.
+  bool acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places);
+  /// Takes `words` words for a batch that goes through windows of documents; sets `first` to the place of the first.
+  /// Drops all lists that no other flight uses.
+  bool take_room(unsigned flight, std::uint64_t words, std::uint64_t& first);
+  /// Ends the use of what the flight's batch has. If it did not run, its lists are not there.
+  void release(unsigned flight, bool ran = true);
+  /// Forgets all lists. No flight has a batch.
+  void clear();
+
+  /// For batches that read few blocks of their lists: whether decoding these pays off. Either all are there, or each of
+  /// them is or was in `small_batches_before_decoding` such batches before.
+  bool pays_off(const BatchLists& lists);
+
+  std::uint64_t words() const { return words_; }
+  /// Words that a batch may plan for: half of the arena, or all of it if it has room for every list of the index.
+  std::uint64_t words_per_batch() const { return has_all_lists_ ? words_ : words_ / 2; }
+  void set_has_all_lists() { has_all_lists_ = true; }
+  /// Words that a list of so many postings takes.
+  std::uint64_t words_of(std::uint64_t postings) const { return entry_words(postings) + start_words(ranges_); }
+  EntryCounts take_counts() { return std::exchange(counts_, {}); }
+
+ private:
+  struct Entry {
+    std::uint64_t first = 0, words = 0;  ///< in the arena; no words: not there
+    std::uint64_t last_use = 0;          ///< the batch, by number
+    std::uint32_t small_uses = 0;        ///< see pays_off()
+  };
+  struct Flight {
+    std::uint64_t batch = 0;             ///< its number; 0: none
+    std::uint64_t first = 0, words = 0;  ///< what it has for itself
+    std::vector<term_t> decoded;         ///< lists that it decodes, and that stay
+  };
+
+  /// The lists that no flight uses, in the order in which they are evicted; found once they are needed.
+  struct Unused {
+    bool known = false;
+    std::vector<std::pair<std::uint64_t, term_t>> lists;  ///< last use, and which
+    std::size_t next = 0;                                 ///< of those that are still there
+  };
+
+  bool try_acquire(Flight& flight, const BatchLists& lists, EntryPlaces& places);
+  void use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places);
+  bool place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused);
+  bool place_own(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused);
+  /// Takes room, and evicts lists for it if necessary.
+  bool take(std::uint64_t words, std::uint64_t& first, Unused& unused);
+  void find_unused(Unused& unused) const;
+  void drop(term_t term);
+  void release(Flight& flight, bool ran);
+  bool has_batches() const;
+
+  std::uint64_t words_;
+  std::uint32_t ranges_;
+  bool has_all_lists_ = false;
+  Extents arena_;
+  std::unordered_map<term_t, Entry> entries_;
+  std::array<Flight, batches_in_flight> flights_;
+  std::uint64_t batches_ = 0;  ///< so far
+  EntryCounts counts_;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "quern/core/random.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/gpu/store/entry_cache.hpp"
+
+#include "catch.hpp"
+
+/// Decoded lists stay in an arena as long as there is room, and never move or overlap while a batch uses them.
+namespace quern {
+namespace {
+
+using gpu::EntryCache;
+using gpu::EntryPlace;
+
+/// Some coded lists of different lengths, of which batches use any, and their views.
+class Lists {
+ public:
+  Lists(unsigned count, RandomBits& random) : rows_(64) {
+    for (unsigned i = 0; i < count; ++i) {
+      PostingList& list = lists_.emplace_back();
+      list.number = i;
+      list.df = 17 + random.below(400);
+      list.block_last = std::span(rows_).first((list.df + 15) / 16);
+    }
+  }
+  const PostingList& operator[](std::size_t i) const { return lists_[i]; }
+  std::size_t size() const { return lists_.size(); }
+
+ private:
+  std::vector<docid_t> rows_;
+  std::deque<PostingList> lists_;
+};
+
+struct Batch {
+  std::vector<gpu::ListView> views;
+  std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
+  gpu::EntryPlaces places;
+  std::set<term_t> cut;  ///< lists of which only a front is there
+
+  gpu::BatchLists lists() const { return {views, coded}; }
+  void add_raw(std::uint32_t df) {
+    views.emplace_back().raw = 1;
+    views.back().df = df;
+  }
+  void add(const PostingList& list, bool is_cut = false) {
+    coded.emplace_back(views.size(), &list);
+    gpu::ListView& view = views.emplace_back();
+    view.df = static_cast<std::uint32_t>(is_cut ? list.df / 2 : list.df);
+    view.rows = (view.df + 15) / 16;
+    if (is_cut) cut.insert(list.number);
+  }
+};
+
+Batch random_batch(const Lists& lists, RandomBits& random) {
+  Batch batch;
+  std::set<std::size_t> chosen;
+  for (std::uint64_t i = 1 + random.below(6); i > 0; --i)
+    chosen.insert(random.below(random.below(2) ? 6 : lists.size()));
+  for (const std::size_t i : chosen) {
+    if (random.below(4) == 0) batch.add_raw(static_cast<std::uint32_t>(1 + random.below(16)));
+    batch.add(lists[i], random.below(8) == 0);
+  }
+  return batch;
+}
+
+constexpr std::uint32_t num_test_ranges = 3;
+
+/// What the arena holds, by word: a number for each list, or for what is a batch's own.
+class Arena {
+ public:
+  explicit Arena(std::uint64_t words) : words_(words) {}
+
+  /// Kernels of the batch run: those that it decodes are written, the others must be there.
+  void run(const Batch& batch) {
+    std::uint32_t blocks = 0;
+    for (std::size_t i = 0; i < batch.views.size(); ++i) {
+      const EntryPlace& place = batch.places.lists[i];
+      REQUIRE(place.first_entry % 4 == 0);
+      REQUIRE(place.begin == 0);
+      REQUIRE(place.end == batch.views[i].df);
+      REQUIRE(place.first_start == place.first_entry + gpu::entry_words(place.end));
+      REQUIRE(place.first_block == blocks);
+      blocks += place.blocks;
+      if (place.blocks > 0) {
+        REQUIRE(place.blocks == (batch.views[i].raw ? 1 : batch.views[i].rows));
+        for_each_word(place, [&](std::uint64_t word) { words_.at(word) = content(batch, i); });
+      }
+    }
+    REQUIRE(batch.places.blocks == blocks);
+    check(batch);
+  }
+  void check(const Batch& batch) const {
+    for (std::size_t i = 0; i < batch.views.size(); ++i) {
+      bool same = true;
+      for_each_word(batch.places.lists[i], [&](std::uint64_t word) { same &= words_.at(word) == content(batch, i); });
+      REQUIRE(same);
+    }
+  }
+
+ private:
+  template <class Visit>
+  static void for_each_word(const EntryPlace& place, Visit&& visit) {
+    const std::uint64_t end = place.first_start + gpu::start_words(num_test_ranges);
+    for (std::uint64_t word = place.first_entry; word < end; ++word) visit(word);
+  }
+  /// Tells lists, fronts and batches' own lists apart.
+  static std::uint64_t content(const Batch& batch, std::size_t view) {
+    for (const auto& [number, list] : batch.coded)
+      if (number == view && !batch.cut.contains(list->number)) return 1 + list->number;
+    return reinterpret_cast<std::uintptr_t>(&batch) + view;
+  }
+
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace
+
+TEST_CASE("decoded lists are there for as long as batches use them, and decoded where they are not",
+          "[gpu_entries][property]") {
+  RandomBits random(101);
+  std::uint64_t kept = 0, evicted = 0, refused = 0;
+  for (unsigned turn = 0; turn < 60; ++turn) {
+    const Lists lists(30, random);
+    const std::uint64_t words = 600 + random.below(8000);
+    EntryCache cache(words, num_test_ranges);
+    Arena arena(words / 4 * 4);
+    std::map<unsigned, Batch> running;
+    std::set<term_t> seen;
+    for (unsigned step = 0; step < 200; ++step) {
+      const unsigned flight = step % 2;
+      if (running.contains(flight)) {
+        arena.check(running.at(flight));
+        cache.release(flight);
+        running.erase(flight);
+      }
+      Batch& batch = running.emplace(flight, random_batch(lists, random)).first->second;
+      const bool has_others = running.size() > 1;
+      if (!cache.acquire(flight, batch.lists(), batch.places)) {
+        ++refused;
+        std::uint64_t needed = 0;
+        for (const gpu::ListView& view : batch.views) needed += cache.words_of(view.df);
+        // Alone, whatever fits into the arena gets it.
+        REQUIRE((has_others || needed > cache.words()));
+        running.erase(flight);
+        continue;
+      }
+      if (random.below(10) == 0) {
+        // It does not run after all: what it was to decode is not there.
+        cache.release(flight, false);
+        running.erase(flight);
+        continue;
+      }
+      arena.run(batch);
+      for (const auto& [other, of] : running) arena.check(of);
+      for (const auto& [number, list] : batch.coded) {
+        const bool is_kept = batch.places.lists[number].blocks == 0;
+        kept += is_kept;
+        evicted += !is_kept && seen.contains(list->number);
+        seen.insert(list->number);
+      }
+      if (random.below(40) == 0) {
+        for (unsigned i = 0; i < 2; ++i) cache.release(i);
+        running.clear();
+        cache.clear();
+      }
+    }
+  }
+  CHECK(kept > 1000);
+  CHECK(evicted > 1000);
+  CHECK(refused > 10);
+}
+
+TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entries]") {
+  RandomBits random(3);
+  const Lists lists(3, random);
+  EntryCache cache(0, num_test_ranges);
+  std::uint64_t words = 0;
+  for (std::size_t i = 0; i < 2; ++i) words += cache.words_of(lists[i].df);
+  cache = EntryCache(std::max(words, cache.words_of(lists[2].df) + cache.words_of(lists[0].df)), num_test_ranges);
+  const auto is_kept = [&](std::size_t i) {
+    Batch batch;
+    batch.add(lists[i]);
+    REQUIRE(cache.acquire(0, batch.lists(), batch.places));
+    cache.release(0);
+    return batch.places.blocks == 0;
+  };
+  CHECK_FALSE(is_kept(0));
+  CHECK_FALSE(is_kept(1));
+  CHECK(is_kept(0));
+  CHECK(is_kept(1));
+  CHECK(is_kept(0));
+  const gpu::EntryCounts counts = cache.take_counts();
+  CHECK(counts.lists == 5);
+  CHECK(counts.kept_lists == 3);
+  CHECK_FALSE(is_kept(2));  // in place of list 1
+  CHECK(is_kept(0));
+  CHECK_FALSE(is_kept(1));
+}
+
+TEST_CASE("small batches decode the lists that they have used before", "[gpu_entries]") {
+  RandomBits random(5);
+  const Lists lists(3, random);
+  EntryCache cache(1 << 16, num_test_ranges);
+  Batch batch;
+  batch.add_raw(5);
+  batch.add(lists[0]);
+  batch.add(lists[1]);
+  CHECK_FALSE(cache.pays_off(batch.lists()));
+  CHECK_FALSE(cache.pays_off(batch.lists()));
+  CHECK(cache.pays_off(batch.lists()));
+  REQUIRE(cache.acquire(0, batch.lists(), batch.places));
+  cache.release(0);
+  Batch other;
+  other.add(lists[0]);
+  CHECK(cache.pays_off(other.lists()));
+  other.add(lists[2]);
+  CHECK_FALSE(cache.pays_off(other.lists()));
+}
+
+TEST_CASE("batches with windows of documents have room of their own", "[gpu_entries]") {
+  RandomBits random(7);
+  const Lists lists(20, random);
+  EntryCache cache(4000, num_test_ranges);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    Batch batch;
+    batch.add(lists[i]);
+    REQUIRE(cache.acquire(0, batch.lists(), batch.places));
+    cache.release(0);
+  }
+  std::uint64_t first = 0, second = 0;
+  REQUIRE(cache.take_room(0, 2000, first));
+  REQUIRE(cache.take_room(1, 1990, second));
+  CHECK((first + 2000 <= second || second + 1992 <= first));
+  std::uint64_t third = 0;
+  Batch batch;
+  batch.add(lists[0]);
+  cache.release(0);
+  CHECK_FALSE(cache.take_room(0, 2400, third));
+  CHECK(cache.acquire(0, batch.lists(), batch.places));
+}
+
+}  // namespace quern
