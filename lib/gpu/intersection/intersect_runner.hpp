@@ -60,7 +60,8 @@ class IntersectRunner {
   IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
-  /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given.
+  /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner that started the batch before,
+  /// unless that is this one: the lists that it unpacks may be used.
   void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.

@@ -57,7 +57,7 @@ void IntersectShare::prepare_method(bool keep_unpacked) {
     // Enough for the docIDs and directories of all lists.
     unpacked_words_ = std::min(max_bytes / 4, context_.index.manifest().postings / 4 * 6 + 4096);
     unpacked_memory_ = gpu::UnpackedMemory(index_, unpacked_words_);
-    unpacked_ = gpu::UnpackedLists(context_.index.num_documents(), unpacked_words_);
+    unpacked_ = gpu::UnpackedLists(context_.index.num_documents(), unpacked_words_, context_.options.memory.retention);
   }
   if (!keep_unpacked) unpacked_.clear();
 }
@@ -69,12 +69,12 @@ std::uint64_t IntersectShare::max_words() const {
   return context_.transfer() == gpu::ResultTransfer::packed ? words : std::min(words, max_whole);
 }
 
-void IntersectShare::begin_batch() {
+void IntersectShare::begin_batch(unsigned number) {
   gpu::PartSizes sizes;
   if (context_.method->any_transfer) sizes.documents = 0;
   if (context_.method->kernels == gpu::IntersectKernels::merge_find)
     sizes.blocks = gpu::merge_find_tile / context_.index.block_size();
-  batch_.begin(context_.method->unpacking, sizes);
+  batch_.begin(context_.method->unpacking, sizes, number);
 }
 
 gpu::MemoryTable IntersectShare::memory() const {
@@ -101,7 +101,7 @@ std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery*
       if (store_) store_->release(number);
     }
     flight.places.clear();
-    unpacked_.clear();  // what this batch was to unpack will not be there
+    unpacked_.cancel(number);
     // Arrays of earlier batches may be larger than this one needs.
     flight.runner.free_memory();
     if (freed && queries.size() == 1) break;
@@ -117,19 +117,24 @@ void IntersectShare::bring_lists(unsigned number) {
   if (!store_) return;
   const std::vector<gpu::WantedList> wanted = batch_.coded_lists();
   if (!store_->acquire(number, wanted)) {
-    for (unsigned other = 0; other < num_flights; ++other) {
-      if (other == number || flights_[other].places.empty()) continue;
-      flights_[other].runner.wait_for_kernels();
-      store_->release(other);
-    }
+    free_lists_of_others(number);
     if (!store_->acquire(number, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
   }
   batch_.place_unpacked();
 }
 
+void IntersectShare::free_lists_of_others(unsigned number) {
+  for (unsigned other = 0; other < num_flights; ++other) {
+    if (other == number || flights_[other].places.empty()) continue;
+    flights_[other].runner.wait_for_kernels();
+    if (store_) store_->release(other);
+    unpacked_.release(other);
+  }
+}
+
 std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries) {
   const auto begun = WallClock::now();
-  begin_batch();
+  begin_batch(number);
   std::size_t count = 0;
   const std::uint64_t words = max_words();
   for (IntersectionQuery* query : queries) {
@@ -137,7 +142,7 @@ std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::sp
     if (placement == Placement::next_batch) break;
     query->in_batch = placement == Placement::added;
     query->on_cpu = placement == Placement::on_cpu;
-    if (placement == Placement::evict_all) add_after_eviction(*query);
+    if (placement == Placement::make_room) add_with_all_memory(*query, number);
     ++count;
   }
   batch_.finish();
@@ -149,6 +154,8 @@ std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::sp
     flight.runner.start(batch_, work, unpacked_memory_, last_runner_ == &flight.runner ? nullptr : last_runner_);
     last_runner_ = &flight.runner;
     ++counted_.batches;
+  } else {
+    unpacked_.cancel(number);
   }
   count_batch();
   return count;
@@ -158,24 +165,28 @@ void IntersectShare::count_batch() {
   counted_.postings += batch_.postings;
   counted_.unpacked_lists += batch_.unpack.size();
   for (const gpu::UnpackTask& task : batch_.unpack) counted_.unpacked_postings += task.list.df;
-  counted_.unpacked_bytes += 4 * (batch_.unpack_end - batch_.unpack_begin);
+  counted_.unpacked_bytes += 4 * batch_.unpack_words;
 }
 
 IntersectShare::Placement IntersectShare::add(const IntersectionQuery& query, std::uint64_t max_words) {
   const std::uint64_t more = query.lists.front().df + gpu::bit_words(0);
   if (more > max_words) return Placement::on_cpu;
   if (batch_.result_words() + more <= max_words && batch_.add(query.lists)) return Placement::added;
-  return batch_.size() > 0 ? Placement::next_batch : Placement::evict_all;
+  return batch_.size() > 0 ? Placement::next_batch : Placement::make_room;
 }
 
-void IntersectShare::add_after_eviction(IntersectionQuery& query) {
-  unpacked_.clear();
-  begin_batch();
-  query.in_batch = batch_.add(query.lists);
-  query.on_cpu = !query.in_batch;
-  if (query.in_batch) return;
-  unpacked_.clear();
-  begin_batch();
+void IntersectShare::add_with_all_memory(IntersectionQuery& query, unsigned number) {
+  free_lists_of_others(number);
+  for (const bool drop_all : {false, true}) {
+    unpacked_.cancel(number);
+    if (drop_all) unpacked_.clear();  // what is free may be in pieces between lists that the query needs
+    begin_batch(number);
+    query.in_batch = batch_.add(query.lists);
+    query.on_cpu = !query.in_batch;
+    if (query.in_batch) return;
+  }
+  unpacked_.cancel(number);
+  begin_batch(number);
 }
 
 void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> queries) {
@@ -183,6 +194,7 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
   std::vector<std::span<const docid_t>> answers;
   if (!flight.places.empty()) {
     answers = flight.runner.wait();
+    unpacked_.release(number);
     counted_.device += flight.runner.times();
     if (store_) {
       store_->release(number);

@@ -94,7 +94,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
     no_match,    ///< nowhere: a term is missing
     added,       ///< into this batch
     next_batch,  ///< into the next batch: this one has too little memory left
-    evict_all,   ///< into this batch, which is empty, once all unpacked lists are dropped
+    make_room,   ///< into this batch, which is empty, once no other batch uses unpacked lists
     on_cpu,      ///< to the CPU: the query is too large for the GPU's memory
   };
 
@@ -112,11 +112,13 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   std::size_t start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries);
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned number);
-  void begin_batch();
+  /// Waits until no other flight's kernels read lists.
+  void free_lists_of_others(unsigned number);
+  void begin_batch(unsigned number);
   Placement add(const IntersectionQuery& query, std::uint64_t max_words);
-  /// Drops all unpacked lists and adds the query to the empty batch, or leaves it to the CPU if it still doesn't fit.
-  /// Earlier batches may still use the lists: their kernels run before those of this one.
-  void add_after_eviction(IntersectionQuery& query);
+  /// Adds the query to the empty batch once the memory for unpacked lists is its own, or leaves it to the CPU if its
+  /// lists still don't fit.
+  void add_with_all_memory(IntersectionQuery& query, unsigned number);
   void count_batch();
   void answer_on_cpu(const IntersectionQuery& query);
   /// Maximum words for the results of a batch.
