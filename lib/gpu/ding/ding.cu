@@ -61,6 +61,7 @@ class DingRun final : public StrategyRun {
         quantized_(index.device().quantized),
         max_bytes_(account.left() / 2),
         node_blocks_(resident_blocks(make_nodes, plain_threads, 0)),
+        host_queries_(index.pinned(), MemoryUse::pinned),
         queries_(account, MemoryUse::working),
         leaves_(account, MemoryUse::working),
         nodes_(account, MemoryUse::working),

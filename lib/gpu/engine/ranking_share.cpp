@@ -55,7 +55,7 @@ void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::Strate
 }
 
 gpu::MemoryTable RankingShare::memory() const {
-  gpu::MemoryTable all = index_.account().most();
+  gpu::MemoryTable all = index_.memory();
   for (const Flight& flight : flights_)
     for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
   return all;

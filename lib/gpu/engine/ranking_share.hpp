@@ -56,7 +56,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   unsigned gpu() const override { return index_.gpu(); }
   /// GPU memory that stays taken: tables, rows, and lists or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken(); }
-  /// The most GPU memory that was taken, by its use.
+  /// The most memory that was taken, by its use.
   gpu::MemoryTable memory() const;
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
   /// be set.

@@ -42,8 +42,8 @@ struct IntersectRunner::State {
   MemoryAccount account;  ///< of all that follows
   Stream stream;
   Event started, uploaded, kernels_started, unpacked, with_directories, intersected, kernels_ended, download, ended;
-  PinnedArray<std::uint8_t> host_in, host_out;
-  PinnedArray<std::uint32_t> host_documents;
+  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
+  PinnedArray<std::uint32_t> host_documents{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, counters{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch, damaged;  ///< see IndexView
@@ -79,6 +79,9 @@ void IntersectRunner::free_memory() {
   State& state = *state_;
   for (DeviceArray<std::uint8_t>* array : {&state.in, &state.counters}) array->release();
   for (DeviceArray<std::uint32_t>* array : {&state.results, &state.documents}) array->release();
+  state.host_in.release();
+  state.host_out.release();
+  state.host_documents.release();
 }
 
 void IntersectRunner::State::upload(const IntersectBatch& batch) {

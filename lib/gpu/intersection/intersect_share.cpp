@@ -1,6 +1,7 @@
 #include "quern/gpu/intersection/intersect_share.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "quern/gpu/device/tuning.hpp"
 
@@ -9,6 +10,11 @@ namespace {
 
 /// Maximum words for results: what the kernels' 32-bit counters can count, and what one copy of them all should take.
 constexpr std::uint64_t max_packed = std::uint64_t{1} << 31, max_whole = std::uint64_t{1} << 28;
+
+/// Of each GPU.
+gpu::GpuMemoryOptions memory_of(const GpuIntersectionOptions& options) {
+  return options.memory.of_each(gpu::gpu_numbers(options.gpu, options.gpus).size());
+}
 
 }  // namespace
 
@@ -37,7 +43,7 @@ void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries
 
 IntersectShare::IntersectShare(IntersectionContext& context, unsigned gpu, Progress& progress)
     : context_(context),
-      index_(context.index, gpu, context.options.memory, progress),
+      index_(context.index, gpu, memory_of(context.options), progress),
       unpacked_memory_(index_, 0),
       unpacked_(context.index.num_documents(), 0),
       batch_(context.index, unpacked_, context.method->unpacking, {}) {
@@ -78,7 +84,7 @@ void IntersectShare::begin_batch(unsigned number) {
 }
 
 gpu::MemoryTable IntersectShare::memory() const {
-  gpu::MemoryTable all = index_.account().most();
+  gpu::MemoryTable all = index_.memory();
   for (const Flight& flight : flights_)
     for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
   all[static_cast<std::size_t>(gpu::MemoryUse::working)] += unpacked_words_ * sizeof(std::uint32_t);
@@ -193,7 +199,11 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
   Flight& flight = flights_[number];
   std::vector<std::span<const docid_t>> answers;
   if (!flight.places.empty()) {
-    answers = flight.runner.wait();
+    try {
+      answers = flight.runner.wait();
+    } catch (const GpuOutOfMemory&) {
+      return answer_in_parts(number, queries);
+    }
     unpacked_.release(number);
     counted_.device += flight.runner.times();
     if (store_) {
@@ -203,11 +213,11 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
     }
   }
   std::size_t next = 0;
-  for (const IntersectionQuery* query : queries) {
+  for (IntersectionQuery* query : queries) {
     if (query->on_cpu)
       answer_on_cpu(*query);
     else
-      take_(*query, query->in_batch ? answers[flight.places[next++]] : std::span<const docid_t>());
+      take(*query, query->in_batch ? answers[flight.places[next++]] : std::span<const docid_t>());
   }
   if (answers.empty()) return;
   const double response = us_since(flight.started);
@@ -215,12 +225,32 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
   counted_.longest_response_us = std::max(counted_.longest_response_us, response);
 }
 
-void IntersectShare::answer_on_cpu(const IntersectionQuery& query) {
+void IntersectShare::answer_in_parts(unsigned number, std::span<IntersectionQuery* const> queries) {
+  Flight& flight = flights_[number];
+  flight.runner.abandon();
+  flight.runner.free_memory();
+  flight.places.clear();
+  unpacked_.release(number);
+  if (store_) store_->release(number);
+  if (queries.size() == 1) return answer_on_cpu(*queries.front());
+  most_queries_ = queries.size() / 2;
+  while (!queries.empty()) {
+    const std::size_t count = launch(number, queries);
+    land(number, queries.first(count));
+    queries = queries.subspan(count);
+  }
+}
+
+void IntersectShare::take(IntersectionQuery& query, std::span<const docid_t> documents) {
+  if (!std::exchange(query.is_taken, true)) take_(query, documents);
+}
+
+void IntersectShare::answer_on_cpu(IntersectionQuery& query) {
   IntersectionAnswer answer;
   context_.cpu.answer(query.text, context_.spaces.local(), answer);
   ++counted_.on_cpu;
   counted_.postings += answer.statistics.counts.postings;
-  take_(query, answer.documents);
+  take(query, answer.documents);
 }
 
 void IntersectShare::abandon() noexcept {

@@ -50,7 +50,7 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, P
   device.piece_words = index.division().staging / sizeof(std::uint32_t);
   device.max_runs = device.piece_words / 64;  // a sixteenth of the piece
   for (Device::Piece& piece : device.pieces) {
-    piece.host = PinnedArray<std::uint32_t>(device.piece_words);
+    piece.host = PinnedArray<std::uint32_t>(index.pinned(), MemoryUse::pinned, device.piece_words);
     piece.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, device.piece_words);
   }
   if (memory.plan != nullptr) keep_plan(*memory.plan, progress);
