@@ -41,7 +41,8 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, P
   MemoryAccount& account = index.account();
   const ListCacheOptions options = cache_options(index, memory);
   device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, options.words + over_read_words);
-  fill_zero(device.words.data() + options.words, over_read_words, device.stream);
+  // Not only behind the arena: what follows a block in it is read, too, if only to be dropped.
+  fill_zero(device.words.data(), options.words + over_read_words, device.stream);
   if (options.rows > 0) {
     device.block_last = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
     device.block_offset = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
