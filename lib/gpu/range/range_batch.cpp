@@ -34,11 +34,14 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool interse
   return cut_chunks(batch, std::max<std::size_t>(1, pieces / (intersect ? many_warps : many_blocks)));
 }
 
-bool decodes_lists(const QueryBatch& batch, bool intersect) {
+bool can_decode_lists(const QueryBatch& batch, bool intersect) {
   constexpr std::uint32_t warp_terms = 32;
-  return !intersect || (batch.queries.size() > max_skipping_queries &&
-                        std::all_of(batch.queries.begin(), batch.queries.end(),
-                                    [](const BatchQuery& query) { return query.terms <= warp_terms; }));
+  return !intersect || std::all_of(batch.queries.begin(), batch.queries.end(),
+                                   [](const BatchQuery& query) { return query.terms <= warp_terms; });
+}
+
+bool decodes_lists(const QueryBatch& batch, bool intersect) {
+  return can_decode_lists(batch, intersect) && (!intersect || batch.queries.size() > max_skipping_queries);
 }
 
 std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k) {
@@ -55,7 +58,7 @@ std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
 }
 
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes) {
-  if (!decodes_lists(batch, work.intersect)) return std::nullopt;
+  if (!can_decode_lists(batch, work.intersect)) return std::nullopt;
   const std::uint64_t taken = range_query_bytes(batch, work.k);
   if (taken >= bytes) return std::nullopt;
   // A quarter of the rest is for the ranges' starts, of which there is one more than ranges.

@@ -27,8 +27,11 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 /// or per warp for an intersection.
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool intersect);
 
-/// Whether all lists of the batch are decoded to entries. Small batches of intersections decode only the blocks that
-/// they need, as do batches of intersections in which a query has more terms than a warp has lanes.
+/// Whether the batch can be answered from entries of all its lists: not intersections in which a query has more terms
+/// than a warp has lanes.
+bool can_decode_lists(const QueryBatch& batch, bool intersect);
+
+/// Whether it is, unless it goes through windows. Small batches of intersections decode only the blocks that they need.
 bool decodes_lists(const QueryBatch& batch, bool intersect);
 
 /// The same that does not depend on its entries: see Strategy::query_bytes.
@@ -37,7 +40,7 @@ std::uint64_t range_query_bytes(const QueryBatch& batch, std::size_t k);
 /// Approximate GPU memory of a batch with k results per query, without the index.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);
 
-/// See Strategy::window_limits. Only what decodes lists goes through windows.
+/// See Strategy::window_limits. Windows are decoded whole.
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t bytes);
 
 }  // namespace quern::gpu
