@@ -57,12 +57,8 @@ Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us) {
 
 Json gpu_memory_json(const gpu::MemoryTable& memory) {
   Json json;
-  std::uint64_t all = 0;
-  for (std::size_t use = 0; use < memory.size(); ++use) {
-    json[std::string(gpu::memory_uses[use].name)] = memory[use];
-    all += memory[use];
-  }
-  json["all"] = all;
+  for (std::size_t use = 0; use < memory.size(); ++use) json[std::string(gpu::memory_uses[use].name)] = memory[use];
+  json["all"] = gpu::on_gpu(memory);
   return json;
 }
 

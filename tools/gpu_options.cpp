@@ -106,10 +106,17 @@ GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexRea
   if (!arguments.plan.empty()) plan_ = PlanReader::open(arguments.plan).load_for(index);
 }
 
+void GpuMemoryPlan::take_pinned(QueryDevice device, std::uint64_t& bytes) {
+  if (device == QueryDevice::cpu || list_gpus().empty()) return;
+  pinned_bytes_ = bytes / 4;
+  bytes -= *pinned_bytes_;
+}
+
 gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
   gpu::GpuMemoryOptions options = gpu_memory_limit(arguments_.limit);
   options.plan = plan_ ? &*plan_ : nullptr;
   options.retention = arguments_.retention;
+  options.pinned_bytes = pinned_bytes_;
   return options;
 }
 

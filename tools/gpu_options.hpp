@@ -77,12 +77,16 @@ class GpuMemoryPlan {
  public:
   /// Throws as PlanReader does; InvalidArgument if the plan belongs to another index.
   GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index);
+  /// If queries may run on GPUs, takes a quarter of `bytes` of a memory budget for what copies to and from all of them
+  /// pin.
+  void take_pinned(QueryDevice device, std::uint64_t& bytes);
   /// Valid as long as this object.
   gpu::GpuMemoryOptions options() const;
 
  private:
   const GpuMemoryArguments& arguments_;
   std::optional<CachePlan> plan_;
+  std::optional<std::uint64_t> pinned_bytes_;
 };
 
 inline constexpr const char* switch_on = "on";

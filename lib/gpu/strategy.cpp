@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "quern/core/named.hpp"
 #include "quern/gpu/range/range_batch.hpp"
@@ -12,6 +13,22 @@ namespace {
 
 std::uint64_t result_bytes(const QueryBatch& batch, std::size_t k) {
   return batch.queries.size() * k * sizeof(std::uint64_t);
+}
+
+/// Of strategies that answer one window after another: a window's results beside those so far, the queries, and the
+/// lists' views, of the batch and of two windows.
+std::uint64_t query_bytes(const QueryBatch& batch, std::size_t k) {
+  constexpr std::uint64_t per_query = sizeof(BatchQuery) + 4 * sizeof(std::uint64_t);
+  return 2 * result_bytes(batch, k) + per_query * batch.queries.size() + 3 * sizeof(ListView) * batch.lists.size() +
+         sizeof(BatchTerm) * batch.terms.size() + 2 * sizeof(std::uint32_t) * batch.raw_docids.size();
+}
+
+/// They decode no whole lists, and their other memory does not depend on windows.
+std::optional<WindowLimits> window_limits(const QueryBatch& batch, const BatchWork& /*work*/, std::uint64_t /*words*/) {
+  WindowLimits limits;
+  limits.entries = std::numeric_limits<std::uint64_t>::max();
+  limits.ranges = num_ranges(batch.engine().index().num_documents());
+  return limits;
 }
 
 }  // namespace
@@ -28,19 +45,22 @@ const std::vector<Strategy>& all_strategies() {
       {.name = "ding",
        .description = "one term after another, with an accumulator per document for unions; wand, bmw and maxscore "
                       "run as or (Ding et al. 2009)",
-       .batch_bytes = result_bytes,
-       .make = make_ding},
+       .batch_bytes = query_bytes,
+       .make = make_ding,
+       .window_limits = window_limits},
       {.name = "partition",
        .description = "a thread block per query, each thread with a range of documents of its own; maxscore runs as "
                       "bmw (Huang et al. 2017)",
-       .batch_bytes = result_bytes,
+       .batch_bytes = query_bytes,
        .make = make_partition,
+       .window_limits = window_limits,
        .reads_block_maxima = true},
       {.name = "wang",
        .description = "a thread block per query, in rounds over the shortest list until no later document can be a "
                       "result; for and only (Wang et al. 2017)",
-       .batch_bytes = result_bytes,
+       .batch_bytes = query_bytes,
        .make = make_wang,
+       .window_limits = window_limits,
        .reads_upper_bounds = true,
        .conjunctive_only = true},
   };

@@ -206,6 +206,9 @@ inline unsigned __reduce_or_sync(unsigned, unsigned value) {
 inline unsigned __reduce_max_sync(unsigned, unsigned value) {
   return quern::testing::emulated::reduce(value, [](unsigned a, unsigned b) { return std::max(a, b); });
 }
+inline int __reduce_max_sync(unsigned, int value) {
+  return quern::testing::emulated::reduce(value, [](int a, int b) { return std::max(a, b); });
+}
 inline unsigned __reduce_min_sync(unsigned, unsigned value) {
   return quern::testing::emulated::reduce(value, [](unsigned a, unsigned b) { return std::min(a, b); });
 }
@@ -254,11 +257,22 @@ inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
 }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float number) { return std::bit_cast<unsigned>(number); }
+inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
+inline int __float_as_int(float number) { return std::bit_cast<int>(number); }
 inline float __uint2float_rn(unsigned number) { return static_cast<float>(number); }
 inline unsigned __float2uint_ru(float number) { return static_cast<unsigned>(std::ceil(number)); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
+namespace quern::testing::emulated {
+/// The smallest float that is not below the number.
+inline float rounded_up(double number) {
+  const auto nearest = static_cast<float>(number);
+  return nearest < number ? std::nextafter(nearest, INFINITY) : nearest;
+}
+}  // namespace quern::testing::emulated
+inline float __fadd_ru(float a, float b) { return quern::testing::emulated::rounded_up(double{a} + b); }
+inline float __fmul_ru(float a, float b) { return quern::testing::emulated::rounded_up(double{a} * b); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline bool __isGlobal(const void*) { return true; }
 #if !defined(__clang__)

@@ -29,10 +29,12 @@ class HostIndex {
     postings_ = padded(file.array<std::uint32_t>("postings"));
     block_last_ = padded(file.array<std::uint32_t>("block_last"));
     block_offset_ = padded(file.array<std::uint32_t>("block_offset"));
+    block_max_ = padded(file.array<std::uint16_t>("block_max"));
     if (engine.quantizer()) impacts_ = padded(file.array<std::uint32_t>("impacts"));
     view.postings = postings_.data();
     view.block_last = block_last_.data();
     view.block_offset = block_offset_.data();
+    view.block_max = block_max_.data();
     view.impacts = impacts_.data();
     view.constants = engine.constants().data();
     view.num_documents = index.num_documents();
@@ -81,15 +83,19 @@ class HostIndex {
     view.impacts = impacts_.empty() ? nullptr : arena_.data();
     if (options.rows == 0) return;
     std::vector<std::uint32_t> last(options.rows), offset(options.rows);
+    std::vector<std::uint16_t> maxima(options.rows);
     for (const gpu::RowCopy& copy : copies.rows) {
       const auto to = static_cast<std::ptrdiff_t>(copy.to);
       std::copy(copy.list->block_last.begin(), copy.list->block_last.end(), last.begin() + to);
       std::copy(copy.list->block_offset.begin(), copy.list->block_offset.end(), offset.begin() + to);
+      std::copy(copy.list->block_max.begin(), copy.list->block_max.end(), maxima.begin() + to);
     }
     block_last_ = padded(last);
     block_offset_ = padded(offset);
+    block_max_ = padded(maxima);
     view.block_last = block_last_.data();
     view.block_offset = block_offset_.data();
+    view.block_max = block_max_.data();
   }
 
   /// Puts random fronts of the batch's lists into an arena, and returns what is there, with room for windows.
@@ -128,13 +134,15 @@ class HostIndex {
   gpu::IndexView view;
 
  private:
-  static std::vector<std::uint32_t> padded(std::span<const std::uint32_t> section) {
-    std::vector<std::uint32_t> copy(section.begin(), section.end());
+  template <class Section>
+  static std::vector<typename Section::value_type> padded(const Section& section) {
+    std::vector<typename Section::value_type> copy(section.begin(), section.end());
     copy.resize(copy.size() + 4096);
     return copy;
   }
 
   const QueryEngine& engine_;
+  std::vector<std::uint16_t> block_max_;
   std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_, arena_;
   std::uint32_t damaged_ = 0;
 };

@@ -7,6 +7,7 @@
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 #include "catch.hpp"
@@ -239,6 +240,32 @@ TEST_CASE("gathered words are those of the parts, from any word on", "[gpu_store
     gpu::gather_words(parts, from, count, to.data());
     REQUIRE(std::equal(to.begin(), to.end() - 1, all.begin() + static_cast<std::ptrdiff_t>(from)));
     REQUIRE(to.back() == 77);
+  }
+}
+
+TEST_CASE("every strategy says how large its windows may be, or that memory is too small for any", "[gpu_strategy]") {
+  IndexedCorpus corpus(19, {300, 40, 20, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {8, 1}));
+  const QueryEngine engine(index, {});
+  const BatchOfAll of(engine);
+  REQUIRE(of.lists.size() > 32);
+  gpu::QueryBatch small(engine);
+  const std::vector<WeightedList> some(of.lists.begin(), of.lists.begin() + 3);
+  small.add(std::vector<gpu::WaitingQuery>{{some}}, 10, true);
+  for (const gpu::Strategy& strategy : gpu::all_strategies()) {
+    INFO(strategy.name);
+    REQUIRE(strategy.window_limits != nullptr);
+    const auto limits_of = [&](const gpu::QueryBatch& batch, bool intersect, std::uint64_t words) {
+      return strategy.window_limits(batch, {intersect, gpu::Pruning::none, 10}, words);
+    };
+    // A single intersection, too.
+    const auto limits = limits_of(small, true, 1 << 20);
+    REQUIRE(limits);
+    CHECK(limits->ranges == 1);
+    CHECK(limits->entries >= small.entries);
+    CHECK(limits_of(small, true, 8).has_value() == (strategy.list_decoding == nullptr));
+    CHECK(limits_of(of.batch, false, 1 << 20));
+    CHECK(limits_of(of.batch, true, 1 << 20).has_value() == (strategy.name != "range"));  // 33 terms and more
   }
 }
 

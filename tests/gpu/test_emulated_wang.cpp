@@ -1,5 +1,6 @@
 #include "gpu/emulated_gpu.hpp"
 #include "gpu/host_index.hpp"
+#include "gpu/host_windows.hpp"
 #include "gpu/indexed_corpus.hpp"
 //
 #include <algorithm>
@@ -36,13 +37,14 @@ void run_blocks(const gpu::IndexView& index, const gpu::BatchView& batch) {
                 [&] { gpu::WangBlock<coding, V, quantized, threads>(index, batch, shared, best.data()).run(); });
 }
 
-void run_wang(const HostIndex& index, HostBatchView& batch) {
+void run_view(const HostIndex& index, const gpu::BatchView& view) {
   gpu::with_coding(index.coding(), [&]<Coding coding>() {
     gpu::with_variant(index.view, index.engine().quantizer() != nullptr, [&]<int V, bool quantized>() {
-      run_blocks<coding, V, quantized, few_threads>(index.view, batch.view);
+      run_blocks<coding, V, quantized, few_threads>(index.view, view);
     });
   });
 }
+void run_wang(const HostIndex& index, HostBatchView& batch) { run_view(index, batch.view); }
 
 using RunWang = std::function<void(const HostIndex&, HostBatchView&)>;
 
@@ -82,6 +84,23 @@ void check_wang(const QueryEngine& engine, const std::vector<std::vector<std::st
   for (const std::size_t k : {1, 7, 300}) check_k(index, queries, k);
   RandomBits random(queries.size());
   check_moved_lists(engine, queries, random);
+}
+
+void find_in_window(const HostIndex& index, const gpu::BatchView& view, std::span<const gpu::ListView>) {
+  run_view(index, view);
+}
+
+/// Window by window; returns how many queries ended early.
+std::size_t check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                          std::size_t k, RandomBits& random) {
+  HostIndex index(engine);
+  BatchQueries asked;
+  const gpu::QueryBatch batch = batch_of(engine, queries, true, k, asked);
+  std::size_t ended = 0;
+  check_batch(index, batch, asked.texts, k, [&](const HostIndex&, HostBatchView& host) {
+    ended = run_windows(index, batch, host, random, find_in_window);
+  });
+  return ended;
 }
 
 /// The documents of a query's shortest list, in order.
@@ -257,6 +276,92 @@ TEST_CASE("emulated rounds stay within bounds over damaged lists", "[gpu_emulate
       }
       CHECK(found > 0);
     }
+  }
+}
+
+TEST_CASE("emulated rounds give the CPU's results window by window", "[gpu_emulated][gpu_store][wang][property]") {
+  // Three ranges of documents.
+  IndexedCorpus corpus(59, {33000, 40, 4, false});
+  const auto queries = draw_queries(7, corpus.model, 8);
+  RandomBits random(53);
+  for (const Codec* codec : all_codecs()) {
+    const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8));
+    for (const Scores scores : {Scores::exact, Scores::quantized}) {
+      ScoringOptions scoring;
+      scoring.scores = scores;
+      const QueryEngine engine(index, scoring);
+      INFO(codec->name() << ", quantized " << (scores == Scores::quantized));
+      check_windows(engine, queries, scores == Scores::exact ? 7 : 300, random);
+    }
+  }
+}
+
+TEST_CASE("queries end with a window if no later document can be a result", "[gpu_emulated][gpu_store][wang]") {
+  RankedPages pages(29, {33000, 60, 4, false});
+  const DocumentOrder order = pages.order(OrderBy::score, 0.9);
+  const auto queries = draw_queries(3, ModelIndex(pages.documents, order.documents), 8);
+  const IndexReader index = pages.index(order, 0.9, blocks_of(64));
+  RandomBits random(5);
+  std::size_t ended = 0;
+  for (unsigned i = 0; i < 3; ++i) ended += check_windows(QueryEngine(index, with_pagerank(0.9)), queries, 1, random);
+  CHECK(ended > 0);
+}
+
+TEST_CASE("emulated rounds stay within bounds over damaged windows", "[gpu_emulated][gpu_store][wang]") {
+  IndexedCorpus corpus(57, {33000, 30, 4, false});
+  const auto queries = draw_queries(9, corpus.model, 5);
+  RandomBits random(51);
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const QueryEngine engine(index, {});
+  std::uint32_t found = 0;
+  for (unsigned i = 0; i < 6; ++i) {
+    HostIndex damaged(engine);
+    damaged.damage(random);
+    BatchQueries asked;
+    const gpu::QueryBatch batch = batch_of(engine, queries, true, 10, asked);
+    HostBatchView host(batch, 10);
+    run_windows(damaged, batch, host, random, find_in_window);
+    found += damaged.damaged();
+  }
+  CHECK(found > 0);
+}
+
+TEST_CASE("an emulated thread block merges the results of windows", "[gpu_emulated][property]") {
+  std::mt19937_64 random(13);
+  for (unsigned turn = 0; turn < 60; ++turn) {
+    const std::uint32_t k = 1 + random() % 70;
+    std::vector<gpu::RankKey> all(random() % (2 * k) + 1);
+    std::iota(all.begin(), all.end(), 5);
+    std::shuffle(all.begin(), all.end(), random);
+    const std::size_t before = std::min<std::size_t>(random() % (all.size() + 1), k);
+    const std::size_t more = std::min<std::size_t>(all.size() - before, k);
+    all.resize(before + more);
+    std::vector<gpu::RankKey> results(all.begin(), all.begin() + before), found(all.begin() + before, all.end());
+    for (auto* keys : {&all, &results, &found}) {
+      for (gpu::RankKey& key : *keys) key = gpu::rank_key(static_cast<float>(key), static_cast<std::uint32_t>(key));
+      std::sort(keys->begin(), keys->end());
+    }
+    results.resize(k), found.resize(k);
+    std::uint32_t num_results = static_cast<std::uint32_t>(before), num_found = static_cast<std::uint32_t>(more);
+    gpu::RankKey limit = gpu::no_key;
+    std::vector<gpu::RankKey> space(2 * k);
+    gpu::BatchView so_far;
+    so_far.k = k;
+    so_far.results = results.data();
+    so_far.num_results = &num_results;
+    const bool is_full = all.size() >= k;
+    const float worst = is_full ? gpu::score_of_key(all[k - 1]) : 0, bound = turn % 2 == 0 ? worst : worst * 2;
+    const gpu::MergedWindow merged{found.data(), &num_found, &limit, turn % 3 == 0 ? nullptr : &bound, before == 0};
+    if (before == 0) num_results = 0xdeadbeef;
+    const emulated::RandomOrder order(turn + 1);
+    emulated::run(1, few_threads, [&] { gpu::merge_window(so_far, merged, 0, space.data()); });
+    INFO("k " << k << ", " << before << " and " << more);
+    REQUIRE(num_results == std::min<std::size_t>(k, all.size()));
+    REQUIRE(std::equal(results.begin(), results.begin() + num_results, all.begin()));
+    if (!is_full)
+      CHECK(limit == gpu::no_key);
+    else
+      CHECK(limit == (turn % 3 != 0 && bound <= worst ? 0 : all[k - 1]));
   }
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("a list is unpacked once, when queries have used it often enough", "[g
   CHECK(unpacked.state_of(lists.front().number).place.format == ListFormat::bits);
   unpacked.clear();
   CHECK(unpacked.state_of(lists.front().number).place.format == ListFormat::coded);
-  CHECK(unpacked.end() == 0);
+  CHECK(unpacked.state_of(lists.front().number).words == 0);
 }
 
 TEST_CASE("kernels get queries that decode first, and answers go to the right queries", "[gpu_batch]") {
@@ -110,7 +110,7 @@ TEST_CASE("methods that need all lists unpacked refuse queries that do not fit t
     CHECK(fits.coded_queries == 0);
     CHECK(fits.unpack.size() == 2);
     CHECK((fits.unpack_entries > 0) == (unpacking == Unpacking::buckets));
-    CHECK(fits.unpack_end <= 4 * all);
+    CHECK(fits.unpack_words <= 4 * all);
   }
 }
 

@@ -69,6 +69,41 @@ TEST_CASE("what is said to be enough is enough", "[gpu_store]") {
   CHECK(tenth.lists == 600 * megabyte);
 }
 
+TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_store][property]") {
+  RandomBits random(5);
+  for (unsigned i = 0; i < 2000; ++i) {
+    const std::uint64_t limit = random.below(std::uint64_t{1} << random.below(40));
+    INFO("limit " << limit);
+    if (limit < 8 * megabyte) {
+      CHECK_THROWS_WITH(gpu::divide_pinned(limit), Catch::Contains("need at least 8") && Catch::Contains("--memory"));
+      CHECK_THROWS_AS(gpu::divide_pinned(limit), OutOfMemory);
+      continue;
+    }
+    const gpu::PinnedDivision division = gpu::divide_pinned(limit);
+    REQUIRE(division.limit == limit);
+    REQUIRE(gpu::staging_pieces * division.staging + 2 * division.upload <= limit / 4);
+    REQUIRE(division.staging >= megabyte / 4);
+    REQUIRE(division.upload >= megabyte / 4);
+  }
+  const gpu::PinnedDivision any = gpu::divide_pinned({});
+  CHECK(any.upload == 32 * megabyte);
+  CHECK(any.staging == 4 * megabyte);
+  gpu::GpuMemoryOptions options;
+  CHECK_FALSE(options.of_each(2).pinned_bytes);
+  options.pinned_bytes = 30 * megabyte;
+  CHECK(options.of_each(3).pinned_bytes == 10 * megabyte);
+}
+
+TEST_CASE("pinned memory counts apart from a GPU's", "[gpu_store]") {
+  gpu::MemoryAccount pinned(1024);
+  pinned.take(gpu::MemoryUse::pinned, 700);
+  CHECK_THROWS_WITH(pinned.take(gpu::MemoryUse::pinned, 100), Catch::Contains("pinned host memory"));
+  gpu::MemoryTable all = pinned.most();
+  all[static_cast<std::size_t>(gpu::MemoryUse::rows)] = 5;
+  all[static_cast<std::size_t>(gpu::MemoryUse::working)] = 6;
+  CHECK(gpu::on_gpu(all) == 11);
+}
+
 TEST_CASE("an account refuses what passes its limit, and counts what is given back", "[gpu_store]") {
   gpu::MemoryAccount account(10240);
   account.take(gpu::MemoryUse::lists, 1);

@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "quern/core/random.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/gpu/intersection/gpu_intersection.hpp"
@@ -119,7 +117,7 @@ TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]"
     INFO(megabytes << " MB for " << list_bytes(index) << " bytes of lists");
     GpuStatistics all;
     check_ranking(engine, texts, options, all);
-    CHECK(std::accumulate(all.memory.begin(), all.memory.end(), std::uint64_t{0}) <= *options.memory.bytes);
+    CHECK(gpu::on_gpu(all.memory) <= *options.memory.bytes);
   }
   GpuOptions options;
   options.memory.bytes = 1 << 20;
@@ -127,6 +125,49 @@ TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]"
   CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("queries on a GPU need at least"));
   options.memory.bytes = std::uint64_t{1} << 50;
   CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("are free on the"));
+}
+
+TEST_CASE("copies pin no more host memory than they may", "[gpu][gpu_store]") {
+  SKIP_WITHOUT_GPU();
+  IndexedCorpus corpus(69, {20000, 300, 60, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const auto queries = texts_of_queries(draw_queries(5, corpus.model, 3000));
+  const std::vector<std::string_view> texts(queries.begin(), queries.end());
+  const QueryEngine engine(index, {});
+  NoProgress progress;
+  Analyzer analyzer = engine.make_analyzer();
+  GpuOptions options;
+  options.memory.pinned_bytes = 8 << 20;
+  GpuStatistics of_ranking;
+  const auto answers = GpuEngine(engine, options, progress).search(texts, algorithm_named("or"), 1000, &of_ranking);
+  for (std::size_t i = 0; i < texts.size(); i += 97)
+    require_same(answers[i], engine.search(texts[i], algorithm_named("or"), 1000, analyzer));
+  const auto pinned = static_cast<std::size_t>(gpu::MemoryUse::pinned);
+  CHECK(of_ranking.memory[pinned] > 0);
+  CHECK(of_ranking.memory[pinned] <= *options.memory.pinned_bytes);
+  CHECK(of_ranking.batches > 1);
+
+  GpuIntersectionOptions of_method;
+  of_method.memory = options.memory;
+  GpuIntersection gpu(index, all_gpu_intersection_methods().front(), of_method, progress);
+  const Intersection cpu(index, all_intersection_methods().front(), {});
+  Intersection::WorkSpace space(cpu);
+  GpuIntersectionStatistics of_intersections;
+  std::size_t next = 0;
+  gpu.run(
+      texts,
+      [&](std::size_t i, std::span<const docid_t> documents) {
+        REQUIRE(i == next++);
+        IntersectionAnswer answer;
+        cpu.answer(texts[i], space, answer);
+        REQUIRE(std::vector<docid_t>(documents.begin(), documents.end()) == answer.documents);
+      },
+      &of_intersections);
+  CHECK(next == texts.size());
+  CHECK(of_intersections.memory[pinned] <= *options.memory.pinned_bytes);
+
+  options.memory.pinned_bytes = 1 << 20;
+  CHECK_THROWS_AS(GpuEngine(engine, options, progress), OutOfMemory);
 }
 
 TEST_CASE("with memory for a part of the lists, GPUs intersect as the CPU does", "[gpu][gpu_store][property]") {

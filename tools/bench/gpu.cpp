@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/measure/gpu/gpu_bench.hpp"
 
@@ -73,21 +74,22 @@ std::string memory_text(const Json& row) {
 
 void print_table(const Json& json) {
   print(environment_line());
-  print(fmt::format("{:<11}{:<10}{:>18}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n", "strategy",
-                    "algorithm", "memory", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU", "postings/s",
-                    "of the bound", "J/1000", "to CPU", "again"));
+  print(fmt::format("{:<11}{:<10}{:>18}{:>10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n",
+                    "strategy", "algorithm", "memory", "used", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU",
+                    "postings/s", "of the bound", "J/1000", "to CPU", "again"));
   for (const Json& row : json["set_ups"]) {
     const std::string bound = row["bound"].is_null() ? "-"
                                                      : fmt::format("{:.0f} % {}", 100 * row["share"].get<double>(),
                                                                    row["bound"].get<std::string>());
-    print(fmt::format("{:<11}{:<10}{:>18}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
-                      row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(), memory_text(row),
-                      row["k"].get<std::size_t>(), row["gpus"].get<std::size_t>(),
-                      row["batch_queries"].get<std::size_t>(), row["queries_per_second"].get<double>(),
-                      row["kernel_queries_per_second"].get<double>(), row.value("cpu_queries_per_second", 0.0),
-                      billions(row["postings_per_second"].get<double>()), bound,
-                      text_of(row["joules_per_1000_queries"], "{:.3g}"), row["on_cpu"].get<std::uint64_t>(),
-                      row["run_again"].get<std::uint64_t>()));
+    print(fmt::format(
+        "{:<11}{:<10}{:>18}{:>10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
+        row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(), memory_text(row),
+        size_text(row["memory"]["all"].get<std::uint64_t>()), row["k"].get<std::size_t>(),
+        row["gpus"].get<std::size_t>(), row["batch_queries"].get<std::size_t>(),
+        row["queries_per_second"].get<double>(), row["kernel_queries_per_second"].get<double>(),
+        row.value("cpu_queries_per_second", 0.0), billions(row["postings_per_second"].get<double>()), bound,
+        text_of(row["joules_per_1000_queries"], "{:.3g}"), row["on_cpu"].get<std::uint64_t>(),
+        row["run_again"].get<std::uint64_t>()));
   }
   for (const Json& row : json["set_ups"]) {
     if (!row.contains("wall")) continue;

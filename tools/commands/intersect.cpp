@@ -165,9 +165,10 @@ class IntersectStatistics {
 };
 
 void run(const IntersectArguments& arguments) {
-  const Resources resources = make_resources(arguments.common, arguments.output);
+  Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  gpu_memory.take_pinned(arguments.device, resources.memory_bytes);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics_file(arguments.stats);

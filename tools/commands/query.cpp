@@ -246,10 +246,10 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
-/// What is left for the queries besides an engine's tables and the results. Refuses what can't work with the memory
-/// budget before any query is read.
-std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexReader& index,
-                                 const Resources& resources) {
+/// What is left for the queries besides an engine's tables, the results, and what is pinned for GPUs. Refuses what
+/// can't work with the memory budget before any query is read.
+std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexReader& index, const Resources& resources,
+                                 GpuMemoryPlan& gpu_memory) {
   const std::uint64_t documents = index.num_documents();
   const std::uint64_t tables = QueryEngine::table_bytes(index, arguments.scoring.scorer);
   const std::uint64_t k = std::min<std::uint64_t>(arguments.k, documents);
@@ -263,7 +263,9 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
         "--memory allows {}: raise it, or lower -k or --threads",
         index.name(), size_text(needed), size_text(tables), documents, size_text(results), k,
         count_text(resources.threads, "thread"), size_text(resources.memory_bytes)));
-  return resources.memory_bytes - needed + bytes_for_query(TopK::bytes(k, documents));
+  std::uint64_t left = resources.memory_bytes - needed;
+  gpu_memory.take_pinned(arguments.device, left);
+  return left + bytes_for_query(TopK::bytes(k, documents));
 }
 
 /// With --batch-wait: refuses queries that do not arrive one by one.
@@ -283,11 +285,11 @@ void run(const QueryArguments& arguments) {
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
     say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
                                       arguments.gpu_memory.plan));
-  resources.memory_bytes = memory_for_queries(arguments, index, resources);
+  resources.memory_bytes = memory_for_queries(arguments, index, resources, gpu_memory);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);

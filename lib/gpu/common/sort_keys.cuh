@@ -4,9 +4,6 @@
 /// Sorting and merging of rank keys by a whole thread block, in shared memory: bitonic sort.
 namespace quern::gpu {
 
-/// Ranks after every document.
-inline constexpr RankKey no_key = ~RankKey{0};
-
 /// The smallest power of two that is not below `count`, and at least 1: the space that `count` keys are sorted in.
 constexpr std::uint32_t sorted_space(std::uint32_t count) {
   std::uint32_t space = 1;

@@ -12,8 +12,6 @@
 namespace quern::gpu {
 namespace {
 
-/// Bytes per copy.
-constexpr std::size_t piece_bytes = std::size_t{32} << 20;
 /// Zeros after arrays that warps decode: a damaged block may claim to be longer by this.
 constexpr std::size_t over_read_words = 4096;
 
@@ -31,8 +29,9 @@ Coding coding_of(const IndexReader& index) {
 /// Copies arrays piece by piece through two pinned buffers: one is filled while the other is copied.
 class Uploader {
  public:
-  Uploader(MemoryAccount& account, Progress& progress) : account_(account), progress_(progress) {
-    for (Piece& piece : pieces_) piece.memory = PinnedArray<std::uint8_t>(piece_bytes);
+  Uploader(MemoryAccount& account, MemoryAccount& pinned, std::size_t piece_bytes, Progress& progress)
+      : account_(account), progress_(progress), piece_bytes_(piece_bytes) {
+    for (Piece& piece : pieces_) piece.memory = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, piece_bytes);
   }
 
   template <class T>
@@ -40,8 +39,8 @@ class Uploader {
     DeviceArray<T> to(account_, use, from.size() + zeros_after);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
     auto* target = reinterpret_cast<std::uint8_t*>(to.data());
-    for (std::size_t at = 0; at < from.size_bytes(); at += piece_bytes) {
-      const std::size_t size = std::min(piece_bytes, from.size_bytes() - at);
+    for (std::size_t at = 0; at < from.size_bytes(); at += piece_bytes_) {
+      const std::size_t size = std::min(piece_bytes_, from.size_bytes() - at);
       Piece& piece = pieces_[next_++ % 2];
       piece.done.wait();
       std::memcpy(piece.memory.data(), bytes + at, size);
@@ -61,6 +60,7 @@ class Uploader {
   };
   MemoryAccount& account_;
   Progress& progress_;
+  std::size_t piece_bytes_;  ///< a copy
   Stream stream_;
   Piece pieces_[2];
   std::size_t next_ = 0;
@@ -113,6 +113,9 @@ DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemor
 DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu,
                          const GpuMemoryOptions& memory, Progress& progress)
     : index_(index), gpu_(gpu), device_(std::make_unique<Device>()) {
+  const PinnedDivision pinned = divide_pinned(memory.pinned_bytes);
+  pinned_->set_limit(pinned.limit);
+  upload_piece_ = pinned.upload;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
@@ -143,12 +146,13 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   const std::uint64_t limit = limit_of(index, memory, properties);
   division_ = divide_memory(limit, sizes, memory.list_share, index.name());
   account_->set_limit(limit - batches_in_flight * division_.per_batch);
+  division_.staging = std::min(division_.staging, pinned.staging);
   if (!division_.whole_index) postings = impacts = {};
   if (!division_.resident_rows) block_last = block_offset = {};
 
   progress.start("copy to the GPU",
                  sizes.tables + (block_last.size() * 8) + postings.size_bytes() + impacts.size_bytes(), "bytes");
-  Uploader uploader(*account_, progress);
+  Uploader uploader(*account_, *pinned_, upload_piece_, progress);
   device.postings = uploader.upload(MemoryUse::lists, postings, postings.empty() ? 0 : over_read_words);
   device.block_last = uploader.upload(MemoryUse::rows, block_last);
   device.block_offset = uploader.upload(MemoryUse::rows, block_offset);
@@ -176,7 +180,7 @@ template <class T>
 auto DeviceIndex::upload_more(MemoryUse use, std::span<const T> from, const char* what, Progress& progress) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
   progress.start("copy " + std::string(what) + " to the GPU", from.size_bytes(), "bytes");
-  Uploader uploader(*account_, progress);
+  Uploader uploader(*account_, *pinned_, upload_piece_, progress);
   DeviceArray<T> to = uploader.upload(use, from);
   uploader.wait();
   progress.finish();

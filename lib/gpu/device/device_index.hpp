@@ -42,6 +42,14 @@ class DeviceIndex {
   std::uint64_t bytes_per_batch() const { return division_.per_batch; }
   /// Counts what stays in GPU memory.
   MemoryAccount& account() const { return *account_; }
+  /// Counts the host memory that is pinned for this GPU.
+  MemoryAccount& pinned() const { return *pinned_; }
+  /// The most that both counted, by its use.
+  MemoryTable memory() const {
+    MemoryTable all = account_->most();
+    all[static_cast<std::size_t>(MemoryUse::pinned)] = pinned_->most()[static_cast<std::size_t>(MemoryUse::pinned)];
+    return all;
+  }
   const Device& device() const { return *device_; }
 
  private:
@@ -55,7 +63,9 @@ class DeviceIndex {
   const IndexReader& index_;
   unsigned gpu_;
   MemoryDivision division_;
+  std::uint64_t upload_piece_ = 0;  ///< see PinnedDivision
   std::unique_ptr<MemoryAccount> account_ = std::make_unique<MemoryAccount>();
+  std::unique_ptr<MemoryAccount> pinned_ = std::make_unique<MemoryAccount>();
   std::unique_ptr<Device> device_;
 };
 

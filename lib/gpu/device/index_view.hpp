@@ -45,6 +45,9 @@ struct ListView {
   std::uint16_t header_words = 0;
   std::uint8_t impact_width = 0;
   std::uint8_t raw = 0;
+
+  /// After the last block of a coded list that has a row, or after the window's last one.
+  constexpr std::uint32_t rows_end() const { return end_block < rows ? end_block : rows; }
 };
 
 /// The view of a coded list in the index's own sections, without its place in a batch.

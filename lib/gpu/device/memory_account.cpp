@@ -3,17 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern::gpu {
 
+std::uint64_t on_gpu(const MemoryTable& table) {
+  return std::accumulate(table.begin(), table.end(), std::uint64_t{0}) -
+         table[static_cast<std::size_t>(MemoryUse::pinned)];
+}
+
 void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
   const std::uint64_t more = rounded(bytes);
   if (taken_ > limit_ || more > limit_ - taken_)
-    throw GpuOutOfMemory(fmt::format("{} more of GPU memory for {}: {} of {} are taken", size_text(more),
-                                     name_of_value(memory_uses, use), size_text(taken_), size_text(limit_)));
+    throw GpuOutOfMemory(use == MemoryUse::pinned
+                             ? fmt::format("{} more of pinned host memory: {} of {} are taken; --memory limits it",
+                                           size_text(more), size_text(taken_), size_text(limit_))
+                             : fmt::format("{} more of GPU memory for {}: {} of {} are taken", size_text(more),
+                                           name_of_value(memory_uses, use), size_text(taken_), size_text(limit_)));
   taken_ += more;
   std::uint64_t& now = now_[static_cast<std::size_t>(use)];
   now += more;

@@ -5,12 +5,12 @@
 
 #include "quern/core/named.hpp"
 
-/// What a GPU's memory is used for, and how much of it may be. Host code.
+/// What a GPU's memory, and the host memory that copies pin, is used for, and how much may be. Host code.
 namespace quern::gpu {
 
-enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, entries, batch, working };
+enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, entries, batch, working, pinned };
 
-inline constexpr std::array<NamedValue<MemoryUse>, 7> memory_uses = {{
+inline constexpr std::array<NamedValue<MemoryUse>, 8> memory_uses = {{
     {"tables", MemoryUse::tables, "numbers per document"},
     {"rows", MemoryUse::rows, "block rows"},
     {"lists", MemoryUse::lists, "coded lists and impacts"},
@@ -18,12 +18,17 @@ inline constexpr std::array<NamedValue<MemoryUse>, 7> memory_uses = {{
     {"entries", MemoryUse::entries, "decoded lists"},
     {"batch", MemoryUse::batch, "queries and results"},
     {"working", MemoryUse::working, "working memory of the strategy"},
+    {"pinned", MemoryUse::pinned, "host memory, from and to which copies go"},
 }};
 
 /// Bytes by what they are used for.
 using MemoryTable = std::array<std::uint64_t, memory_uses.size()>;
 
-/// Counts allocations and refuses those beyond a limit. Used by one thread at a time.
+/// The GPU's memory in a table: all but what is pinned on the host.
+std::uint64_t on_gpu(const MemoryTable& table);
+
+/// Counts allocations, all of a GPU's memory or all of pinned memory, and refuses those beyond a limit. Used by one
+/// thread at a time.
 class MemoryAccount {
  public:
   explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) : limit_(limit) {}

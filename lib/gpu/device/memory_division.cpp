@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 /// The least that is of use: for a batch, for the lists of a query, and for a piece of staging.
 constexpr std::uint64_t min_batch = 4 << 20, min_lists = 1 << 20, min_staging = 256 << 10, max_staging = 4 << 20;
+/// Of pinned memory, the least that is of use; what stays on a GPU travels in larger pieces where there is more.
+constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
 std::uint64_t least_of(const IndexSizes& sizes, std::uint64_t lists) {
   return sizes.tables + staging_pieces * min_staging + lists + 2 * min_batch;
@@ -29,6 +32,20 @@ ListArenas arenas_of(const MemoryDivision& division) {
   arenas.words = division.lists / sizeof(std::uint32_t);
   if (!division.resident_rows) arenas.rows = std::max<std::uint64_t>(2, division.rows / block_row_bytes / 2 * 2);
   return arenas;
+}
+
+PinnedDivision divide_pinned(std::optional<std::uint64_t> limit) {
+  if (limit && *limit < min_pinned)
+    throw OutOfMemory(
+        fmt::format("copies to and from a GPU need at least {} of host memory, which they pin, but may take {}; raise "
+                    "--memory, or run queries with --device cpu",
+                    size_text(min_pinned), size_text(*limit)));
+  PinnedDivision division;
+  division.limit = limit.value_or(std::numeric_limits<std::uint64_t>::max());
+  const std::uint64_t share = division.limit / 8;
+  division.staging = std::clamp(share / staging_pieces, min_staging, max_staging);
+  division.upload = std::clamp(share / 2, min_staging, max_upload);
+  return division;
 }
 
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,

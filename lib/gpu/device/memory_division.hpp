@@ -29,6 +29,15 @@ struct GpuMemoryOptions {
   std::optional<double> list_share;
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
   ListRetention retention = ListRetention::lfu;
+  /// Of host memory, what copies to and from all GPUs may pin; default: whatever they need.
+  std::optional<std::uint64_t> pinned_bytes;
+
+  /// The same for each of several GPUs.
+  GpuMemoryOptions of_each(std::size_t gpus) const {
+    GpuMemoryOptions options = *this;
+    if (pinned_bytes) options.pinned_bytes = *pinned_bytes / gpus;
+    return options;
+  }
 };
 
 /// Sizes in bytes, as an index would take them on a GPU.
@@ -59,6 +68,18 @@ ListArenas arenas_of(const MemoryDivision& division);
 
 /// Pieces in which lists travel.
 inline constexpr std::uint64_t staging_pieces = 4;
+
+/// How pinned host memory is divided: what copies of a GPU take at most, in pieces, and the rest for batches.
+struct PinnedDivision {
+  std::uint64_t limit = 0;
+  std::uint64_t staging = 0;  ///< of each of staging_pieces
+  std::uint64_t upload =
+      0;  ///< of each of two pieces in which what stays on a GPU travels; they go before batches come
+};
+
+/// Divides what may be pinned for a GPU: an eighth for lists on their way, as much for what stays, the rest for
+/// batches. Throws OutOfMemory, with what would do, if that is too little.
+PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 
 /// Divides `limit` bytes. The whole index is there if that leaves a fifth; else rows are, if they take at most half of
 /// what the tables leave, and lists get half of what is left then, or `list_share` of all. Throws GpuOutOfMemory, with

@@ -1,72 +1,30 @@
 #include <algorithm>
 
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/common/windowed_run.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/ding/ding_kernels.hpp"
 #include "quern/gpu/ding/max_tree.cuh"
-#include "quern/gpu/engine/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
 
-/// A batch divided into rounds: queries whose leaves are in memory at the same time.
-struct RoundPlan {
-  struct Round {
-    std::uint32_t first_query = 0, num_queries = 0;
-    std::uint64_t leaves = 0;
-  };
-  std::vector<WaveQuery> queries;
-  std::vector<Round> rounds;
-  std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest round
-};
-
-/// Maximum queries per round: as many as a large GPU can take results of at the same time.
-constexpr std::uint32_t round_queries = 1024;
-
-constexpr std::uint64_t padded(std::uint64_t leaves) { return (leaves + tree_degree - 1) / tree_degree * tree_degree; }
-
-/// Plans rounds of at most `max_leaves` leaves each, or of a single query.
-RoundPlan plan_rounds(const QueryBatch& batch, bool intersect, std::uint32_t num_documents, std::uint64_t max_leaves) {
-  RoundPlan plan;
-  std::uint64_t nodes = 0, tops = 0;
-  for (std::uint32_t i = 0; i < batch.queries.size(); ++i) {
-    const BatchQuery& query = batch.queries[i];
-    const std::uint32_t leaves = intersect ? batch.lists[batch.terms[query.first_term].list].df : num_documents;
-    if (plan.rounds.empty() || plan.rounds.back().num_queries == round_queries ||
-        plan.rounds.back().leaves + padded(leaves) > max_leaves) {
-      plan.rounds.push_back({i, 0, 0});
-      nodes = tops = 0;
-    }
-    RoundPlan::Round& round = plan.rounds.back();
-    plan.queries.push_back({round.leaves, nodes, leaves, static_cast<std::uint32_t>(tops)});
-    ++round.num_queries;
-    round.leaves += padded(leaves);
-    nodes += padded(leaves) / tree_degree;
-    tops += padded(padded(leaves) / tree_degree) / tree_degree;
-    plan.leaves = std::max(plan.leaves, round.leaves);
-    plan.nodes = std::max(plan.nodes, nodes);
-    plan.tops = std::max(plan.tops, tops);
-  }
-  return plan;
-}
-
 /// The strategy of Ding et al. It processes one wave of queries after another: a union clears the accumulators and adds
 /// each term; an intersection starts with the shortest list. A single warp takes a query's results, so that the results
 /// of all waves of a round are taken together.
-class DingRun final : public StrategyRun {
+class DingRun final : public WindowedRun {
  public:
   DingRun(const DeviceIndex& index, MemoryAccount& account)
-      : coding_(index.device().coding),
-        quantized_(index.device().quantized),
+      : WindowedRun(index, account),
         max_bytes_(account.left() / 2),
         node_blocks_(resident_blocks(make_nodes, plain_threads, 0)),
+        host_queries_(index.pinned(), MemoryUse::pinned),
         queries_(account, MemoryUse::working),
         leaves_(account, MemoryUse::working),
         nodes_(account, MemoryUse::working),
         tops_(account, MemoryUse::working),
         docids_(account, MemoryUse::working) {
-    const std::uint64_t one_query = padded(index.device().view.num_documents) * sizeof(std::int32_t);
+    const std::uint64_t one_query = padded_leaves(index.device().view.num_documents) * sizeof(std::int32_t);
     if (one_query > max_bytes_)
       throw GpuOutOfMemory("strategy ding needs " + size_text(one_query) +
                            " of GPU memory per query for scores, but may use only " + size_text(max_bytes_) +
@@ -74,15 +32,24 @@ class DingRun final : public StrategyRun {
   }
 
   void free_memory() override {
+    WindowedRun::free_memory();
     for (DeviceArray<std::int32_t>* array : {&leaves_, &nodes_, &tops_}) array->release();
+    host_queries_.release();
     queries_.release();
     docids_.release();
   }
 
-  void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
-           const Stream& stream) override {
+  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork&, const Stream&) override {
+    host_queries_.reserve(batch.queries.size());
+    queries_.reserve(batch.queries.size());
+  }
+
+ private:
+  void find(const IndexView& index, const BatchView& view, const QueryBatch& batch, std::span<const ListView> lists,
+            const BatchWork& work, const Stream& stream) override {
+    const std::uint32_t documents = std::min(view.end_docid, index.num_documents) - view.first_docid;
     const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
-    const RoundPlan plan = plan_rounds(batch, work.intersect, index.num_documents, max_bytes_ / leaf_bytes);
+    const RoundPlan plan = plan_rounds(batch, lists, work.intersect, documents, max_bytes_ / leaf_bytes);
     const Wave all = reserve(plan, work.intersect, stream);
     for (const RoundPlan::Round& round : plan.rounds) {
       const std::uint32_t end = round.first_query + round.num_queries;
@@ -90,9 +57,9 @@ class DingRun final : public StrategyRun {
         const Wave wave = queries_of(all, first, std::min(wave_queries, end - first));
         const WaveQuery &front = plan.queries[first], &back = plan.queries[first + wave.num_queries - 1];
         static_assert(no_score == -1, "memset writes equal bytes");
-        CUDA_CHECK(cudaMemsetAsync(all.leaves + front.first_leaf, 0xff,
-                                   (back.first_leaf + padded(back.leaves) - front.first_leaf) * sizeof(std::int32_t),
-                                   stream));
+        CUDA_CHECK(cudaMemsetAsync(
+            all.leaves + front.first_leaf, 0xff,
+            (back.first_leaf + padded_leaves(back.leaves) - front.first_leaf) * sizeof(std::int32_t), stream));
         score(index, view, wave, batch, work.intersect, stream);
         make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(wave);
         CUDA_CHECK(cudaGetLastError());
@@ -103,12 +70,11 @@ class DingRun final : public StrategyRun {
     }
   }
 
- private:
   Wave reserve(const RoundPlan& plan, bool intersect, const Stream& stream) {
-    host_queries_.reserve(plan.queries.size());
-    queries_.reserve(plan.queries.size());
+    queries_copied_.wait();  // those of the window before
     std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
     copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
+    queries_copied_.record(stream);
     leaves_.reserve(plan.leaves);
     nodes_.reserve(plan.nodes);
     tops_.reserve(plan.tops);
@@ -135,22 +101,22 @@ class DingRun final : public StrategyRun {
     std::uint32_t terms = 0;
     for (std::uint32_t i = 0; i < wave.num_queries; ++i)
       terms = std::max(terms, batch.queries[wave.first_query + i].terms);
-    with_coding(coding_, [&]<Coding coding>() {
-      if (intersect) DingKernels<coding>::take_shortest(index, view, wave, quantized_, stream);
+    const bool quantized = device().quantized;
+    with_coding(device().coding, [&]<Coding coding>() {
+      if (intersect) DingKernels<coding>::take_shortest(index, view, wave, quantized, stream);
       for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) {
         if (intersect)
-          DingKernels<coding>::intersect_term(index, view, wave, t, quantized_, stream);
+          DingKernels<coding>::intersect_term(index, view, wave, t, quantized, stream);
         else
-          DingKernels<coding>::add_term(index, view, wave, t, quantized_, stream);
+          DingKernels<coding>::add_term(index, view, wave, t, quantized, stream);
       }
     });
   }
 
-  Coding coding_;
-  bool quantized_;
   std::uint64_t max_bytes_;  ///< of leaves
   unsigned node_blocks_;
   PinnedArray<WaveQuery> host_queries_;
+  Event queries_copied_;  ///< from there
   DeviceArray<WaveQuery> queries_;
   DeviceArray<std::int32_t> leaves_, nodes_, tops_;
   DeviceArray<std::uint32_t> docids_;

@@ -15,14 +15,19 @@ __device__ inline const ListView* list_of_term(const BatchView& batch, std::uint
   return t < of.terms ? batch.lists + batch.terms[of.first_term + t].list : nullptr;
 }
 
-/// The number of tasks for a list, a warp each: its blocks, or runs of 32 postings of a raw list.
+/// The number of tasks for a list, a warp each: its blocks in the window, or runs of 32 postings of a raw list.
 __device__ inline std::uint32_t tasks_of(const ListView& list) {
-  return list.raw ? (list.df + lanes_per_warp - 1) / lanes_per_warp : list.rows;
+  if (list.raw) return (list.df + lanes_per_warp - 1) / lanes_per_warp;
+  return list.rows_end() - min(list.begin_block, list.rows_end());
+}
+/// The block of a task, or the run of 32 postings.
+__device__ inline std::uint32_t block_of(const ListView& list, std::uint32_t task) {
+  return list.raw ? task : list.begin_block + task;
 }
 
 /// The number of tasks for the list of term t of the wave's query with this lane's number.
 __device__ inline std::uint32_t own_tasks(const BatchView& batch, const Wave& wave, std::uint32_t t) {
-  if (lane_id() >= wave.num_queries) return 0;
+  if (lane_id() >= wave.num_queries || batch.limit_of(wave.first_query + lane_id()) == 0) return 0;
   const ListView* list = list_of_term(batch, wave.first_query + lane_id(), t);
   return list == nullptr ? 0 : tasks_of(*list);
 }
@@ -40,22 +45,27 @@ class TermAdder {
       const std::uint32_t i = task * lanes_per_warp + lane_id();
       if (i >= list.df) return;
       const std::uint32_t docid = batch_.raw_docids[list.first_word + i];
-      accumulators[docid] = sum(accumulators[docid], term.weight, docid, batch_.raw_values[list.first_word + i]);
+      if (!batch_.has(docid)) return;
+      std::int32_t& score = accumulators[docid - batch_.first_docid];
+      score = sum(score, term.weight, docid, batch_.raw_values[list.first_word + i]);
       return;
     }
-    const BlockPlace place = place_of(index_, list, task);
+    const std::uint32_t block = block_of(list, task);
+    const BlockPlace place = place_of(index_, list, block);
     std::uint32_t docids[V], values[V];
-    if (!read_postings<quantized, V>(index_, decoder_, list, task, place, docids, values)) return;
+    if (!read_postings<quantized, V>(index_, decoder_, list, block, place, docids, values)) return;
     std::int32_t before[V];
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      // A damaged row may hold anything.
-      if (lane_id() * V + i >= place.n || docids[i] >= index_.num_documents) docids[i] = no_docid;
-      before[i] = docids[i] == no_docid ? no_score : accumulators[docids[i]];
+      // A damaged row may hold anything, and blocks at the border of two windows have documents of both.
+      if (lane_id() * V + i >= place.n || docids[i] >= index_.num_documents || !batch_.has(docids[i]))
+        docids[i] = no_docid;
+      before[i] = docids[i] == no_docid ? no_score : accumulators[docids[i] - batch_.first_docid];
     }
 #pragma unroll
     for (int i = 0; i < V; ++i)
-      if (docids[i] != no_docid) accumulators[docids[i]] = sum(before[i], term.weight, docids[i], values[i]);
+      if (docids[i] != no_docid)
+        accumulators[docids[i] - batch_.first_docid] = sum(before[i], term.weight, docids[i], values[i]);
   }
 
  private:
@@ -92,11 +102,14 @@ __global__ void __launch_bounds__(plain_threads)
                                                buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
   for_own_tasks(own_tasks(batch, wave, 0), [&](std::uint32_t i, std::uint32_t task) {
     const BatchTerm& term = batch.terms[batch.queries[wave.first_query + i].first_term];
-    if (!scored.take(term, task)) return;
-    const std::uint64_t first = wave.queries[i].first_leaf + scored.first_place(term, task);
+    const ListView& list = batch.lists[term.list];
+    const std::uint32_t block = block_of(list, task);
+    if (!scored.take(term, block)) return;
+    const std::uint64_t first =
+        wave.queries[i].first_leaf + (scored.first_place(term, block) - first_leaf_of(list, index.block_size));
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      if (!scored.documents.alive(j)) continue;
+      if (!scored.documents.alive(j) || !batch.has(scored.documents.docid(j))) continue;
       wave.docids[first + j] = scored.documents.docid(j);
       wave.leaves[first + j] = __float_as_int(scored.scores[j]);
     }

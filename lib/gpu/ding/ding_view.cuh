@@ -1,35 +1,25 @@
 #pragma once
 #include "quern/gpu/device/warp.cuh"
+#include "quern/gpu/ding/ding_plan.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
 
 /// Queries that are processed together: a wave, or a round of waves. Each query has *leaves*, which are scores as the
-/// bits of a float, negative if there is no document. A union has a leaf per document of the index, its accumulator; an
-/// intersection has a leaf per posting of its shortest list. Above the leaves are two levels of a tree of maxima (Ding
-/// et al.: Using Graphics Processors for High Performance IR Query Processing, WWW 2009, section 8.2).
+/// bits of a float, negative if there is no document. A union has a leaf per document of the window or of the index,
+/// its accumulator; an intersection has a leaf per posting of its shortest list, or of its blocks in the window. Above
+/// the leaves are two levels of a tree of maxima (Ding et al.: Using Graphics Processors for High Performance IR Query
+/// Processing, WWW 2009, section 8.2).
 namespace quern::gpu {
 
-/// Children of a node of the tree, whose maximum it is.
-inline constexpr std::uint32_t tree_degree = 512;
 /// Maximum queries per wave: one per lane.
 inline constexpr std::uint32_t wave_queries = lanes_per_warp;
 /// A leaf without a document: all of its bytes are the same, and it is below the bits of any score.
 inline constexpr std::int32_t no_score = -1;
 
-struct WaveQuery {
-  std::uint64_t first_leaf = 0;  ///< in Wave::leaves; a multiple of tree_degree
-  std::uint64_t first_node = 0;  ///< in Wave::nodes, the maxima of leaves
-  std::uint32_t leaves = 0;
-  std::uint32_t first_top = 0;  ///< in Wave::tops, the maxima of nodes
-
-  __device__ std::uint32_t nodes() const { return (leaves - 1) / tree_degree + 1; }
-  __device__ std::uint32_t tops() const { return (nodes() - 1) / tree_degree + 1; }
-};
-
 struct Wave {
   const WaveQuery* queries = nullptr;
   std::uint32_t first_query = 0, num_queries = 0;  ///< in the batch
   std::int32_t* leaves = nullptr;
-  std::uint32_t* docids = nullptr;  ///< of the leaves; null: a query's leaf i is docID i
+  std::uint32_t* docids = nullptr;  ///< of the leaves; null: a query's leaf i is the window's document i
   std::int32_t *nodes = nullptr, *tops = nullptr;
 };
 

@@ -65,8 +65,8 @@ class TreeTop {
         tops_(wave.tops + query.first_top),
         docids_(wave.docids == nullptr ? nullptr : wave.docids + query.first_leaf) {}
 
-  /// Takes the best document that is left; false if there is none.
-  __device__ bool take(RankKey& key) {
+  /// Takes the best document that is left; false if there is none. `first_docid`: of a union's first leaf.
+  __device__ bool take(std::uint32_t first_docid, RankKey& key) {
     std::int32_t maximum = no_score;
     std::uint32_t first_top = 0;
     for (std::uint32_t first = 0; first < query_.tops(); first += tree_degree) {
@@ -79,7 +79,7 @@ class TreeTop {
     const std::uint32_t node_place = nodes.place_of(maximum), node = top * tree_degree + node_place;
     Siblings leaves(leaves_ + std::uint64_t{node} * tree_degree, tree_degree);
     const std::uint32_t leaf_place = leaves.place_of(maximum), leaf = node * tree_degree + leaf_place;
-    key = rank_key(__int_as_float(maximum), docids_ == nullptr ? leaf : docids_[leaf]);
+    key = rank_key(__int_as_float(maximum), docids_ == nullptr ? first_docid + leaf : docids_[leaf]);
     leaves.set(leaf_place, no_score);
     const std::int32_t new_node = leaves.maximum();
     nodes.set(node_place, new_node);
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(plain_threads)
   if (threadIdx.x >= lanes_per_warp) return;
   TreeTop tree(wave, query);
   std::uint32_t taken = 0;
-  for (RankKey key = 0; taken < batch.k && tree.take(key); ++taken)
+  for (RankKey key = 0; taken < batch.k && tree.take(batch.first_docid, key); ++taken)
     if (lane_id() == 0) batch.results[number * batch.k + taken] = key;
   if (lane_id() == 0) batch.num_results[number] = taken;
 }

@@ -27,19 +27,20 @@ struct BatchRunner::State {
   MemoryAccount account;  ///< of all that follows
   Stream stream;
   Event started, uploaded, kernels_started, kernels_ended, ended;
-  PinnedArray<std::uint8_t> host_in, host_out;
+  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
   IndexView index_view;
   BatchView view;
   /// A window's view of the lists; two alternate.
   struct WindowViews {
-    explicit WindowViews(MemoryAccount& account) : device(account, MemoryUse::batch) {}
+    WindowViews(MemoryAccount& account, MemoryAccount& pinned)
+        : host(pinned, MemoryUse::pinned), device(account, MemoryUse::batch) {}
     PinnedArray<std::uint8_t> host;
     DeviceArray<std::uint8_t> device;
     Event copied;
   };
-  WindowViews window_views[2] = {WindowViews(account), WindowViews(account)};
+  WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
   std::unique_ptr<StrategyRun> strategy;
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries
@@ -233,7 +234,12 @@ void BatchRunner::free_memory() {
   State& state = *state_;
   state.in.release();
   state.out.release();
-  for (State::WindowViews& views : state.window_views) views.device.release();
+  state.host_in.release();
+  state.host_out.release();
+  for (State::WindowViews& views : state.window_views) {
+    views.host.release();
+    views.device.release();
+  }
   state.strategy->free_memory();
 }
 

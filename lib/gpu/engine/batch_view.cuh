@@ -11,6 +11,11 @@ __device__ inline RankKey rank_key(float score, std::uint32_t docid) {
   return RankKey{~__float_as_uint(score)} << 32 | docid;
 }
 
+/// Ranks after every document.
+inline constexpr RankKey no_key = ~RankKey{0};
+
+__device__ inline float score_of_key(RankKey key) { return __uint_as_float(~static_cast<std::uint32_t>(key >> 32)); }
+
 /// A batch on the device, as all strategies take it, and the space for its results.
 struct BatchView {
   const ListView* lists = nullptr;
@@ -26,6 +31,12 @@ struct BatchView {
   std::uint32_t* next_work = nullptr;    ///< a counter that starts at 0, from which thread blocks or warps take work
   RankKey* results = nullptr;            ///< [query][k]: best first
   std::uint32_t* num_results = nullptr;  ///< per query, or run_again
+  std::uint32_t first_docid = 0, end_docid = 0xffffffffu;  ///< results are documents of this window
+  /// Per query, if there are windows: only documents with smaller keys are results, none if it is 0.
+  const RankKey* limits = nullptr;
+
+  __device__ bool has(std::uint32_t docid) const { return docid - first_docid < end_docid - first_docid; }
+  __device__ RankKey limit_of(std::uint32_t query) const { return limits == nullptr ? no_key : limits[query]; }
 };
 
 /// In BatchView::num_results: the query must run again. Its first result then holds the threshold that it reached, in

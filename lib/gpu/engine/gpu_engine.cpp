@@ -52,7 +52,8 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
       analyzers_([&engine] { return engine.make_analyzer(); }),
       shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
               [&](unsigned gpu, Progress& all) {
-                return std::make_unique<RankingShare>(engine, gpu, options.memory, *options.strategy,
+                const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
+                return std::make_unique<RankingShare>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
                                                       options.strategy_options, all);
               }),
       used_(shares_.size()) {

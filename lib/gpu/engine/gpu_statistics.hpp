@@ -57,7 +57,7 @@ struct GpuStatistics {
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
   gpu::EntryCounts entries;              ///< lists that batches needed decoded
   double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels; windows wait for these
-  gpu::MemoryTable memory{};             ///< the most memory of one GPU that was taken, by its use
+  gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
   GpuStatistics& operator+=(const GpuStatistics& other) {

@@ -65,7 +65,7 @@ void RankingShare::make_entries() {
 }
 
 gpu::MemoryTable RankingShare::memory() const {
-  gpu::MemoryTable all = index_.account().most();
+  gpu::MemoryTable all = index_.memory();
   if (entries_) all[static_cast<std::size_t>(gpu::MemoryUse::entries)] += entries_->bytes();
   for (const Flight& flight : flights_)
     for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
@@ -173,6 +173,16 @@ void RankingShare::free_lists_of_others(unsigned flight) {
   }
 }
 
+std::uint64_t RankingShare::take_entry_room(unsigned flight, const gpu::DocumentWindows& windows) {
+  if (!entries_) return 0;
+  std::uint64_t first = 0;
+  if (entries_->cache().take_room(flight, windows.entry_room(), first)) return first;
+  free_lists_of_others(flight);
+  if (!entries_->cache().take_room(flight, windows.entry_room(), first))
+    throw GpuOutOfMemory("no memory is left for the decoded lists of a batch");
+  return first;
+}
+
 bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch,
                                  const gpu::WindowLimits& limits) {
   wait_for_all_copies();
@@ -189,13 +199,7 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
     release(flight);
     return false;
   }
-  std::uint64_t first_entry = 0;
-  const std::uint64_t entry_room = of.windows->entry_room();
-  if (!entries_->cache().take_room(flight, entry_room, first_entry)) {
-    free_lists_of_others(flight);
-    if (!entries_->cache().take_room(flight, entry_room, first_entry))
-      throw GpuOutOfMemory("no memory is left for the decoded lists of a batch");
-  }
+  const std::uint64_t first_entry = take_entry_room(flight, *of.windows);
   of.batch = std::move(batch);
   of.runner.begin_windows(*of.batch, work_, runner_before(flight));
   gpu::ListCacheCounts counts;

@@ -57,7 +57,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   unsigned gpu() const override { return index_.gpu(); }
   /// GPU memory that stays taken: tables, rows, and lists, coded and decoded, or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
-  /// The most GPU memory that was taken, by its use.
+  /// The most memory that was taken, by its use.
   gpu::MemoryTable memory() const;
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
   /// be set.
@@ -101,7 +101,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
   /// Words for the decoded lists of a window.
   std::uint64_t entry_words_for_windows() const {
-    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(entries_->cache().words() / num_flights));
+    const std::uint64_t all = entries_ ? entries_->cache().words() : 0;
+    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(all / num_flights));
   }
   /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
   static void wait_for_copies(Flight& of);
@@ -134,6 +135,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   void make_entries();
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned flight, gpu::QueryBatch& batch);
+  /// Takes room for the decoded lists of a batch's windows; returns its first word. Throws GpuOutOfMemory.
+  std::uint64_t take_entry_room(unsigned flight, const gpu::DocumentWindows& windows);
   /// Gives the batch's lists places where they are decoded to. Throws GpuOutOfMemory.
   void place_entries(unsigned flight, gpu::QueryBatch& batch);
 

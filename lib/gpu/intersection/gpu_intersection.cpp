@@ -62,6 +62,7 @@ std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const std::s
     queries_[i].number = i;
     queries_[i].text = texts[i];
     queries_[i].found_lists = false;
+    queries_[i].is_taken = false;
     order.push_back(&queries_[i]);
   }
   if (bucketing()) {

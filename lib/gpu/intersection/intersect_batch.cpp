@@ -13,9 +13,10 @@ constexpr std::uint32_t parts_of(std::uint64_t size, std::uint32_t part) {
 
 }  // namespace
 
-void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes) {
+void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes, unsigned flight) {
   unpacking_ = unpacking;
   sizes_ = sizes;
+  flight_ = flight;
   lists.clear();
   terms.clear();
   queries.clear();
@@ -26,8 +27,8 @@ void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes) {
   uses_.clear();
   unpack_numbers_.clear();
   added_.clear();
-  coded_queries = coded_parts = parts = unpack_blocks = 0;
-  unpack_entries = unpack_begin = unpack_end = postings = 0;
+  coded_queries = coded_parts = parts = unpack_blocks = unpack_pieces = 0;
+  unpack_entries = unpack_words = postings = 0;
   result_words_ = next_word_ = max_documents_ = 0;
 }
 
@@ -53,6 +54,7 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
     use.list = &list;
     if (unpacking_ == Unpacking::none) return place->second;
     use.state = &unpacked_.state_of(list.number);
+    if (use.state->words > 0) unpacked_.use(flight_, *use.state);
     added.unpacked = use.state->place;
   }
   return place->second;
@@ -60,10 +62,8 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
 
 bool IntersectBatch::unpack_list(std::uint32_t number) {
   ListUse& use = uses_[number];
-  const std::uint64_t begin = unpacked_.end();
-  if (!unpacked_.add(lists[number].coded.df, unpacking_, *use.state)) return false;
-  if (unpack.empty()) unpack_begin = begin;
-  unpack_end = unpacked_.end();
+  if (!unpacked_.add(flight_, lists[number].coded.df, unpacking_, *use.state)) return false;
+  unpack_words += use.state->words;
   use.is_unpacked_here = true;
   unpack_numbers_.push_back(number);
   UnpackTask& task = unpack.emplace_back();
@@ -71,7 +71,9 @@ bool IntersectBatch::unpack_list(std::uint32_t number) {
   task.list.first_block = unpack_blocks;
   task.to = lists[number].unpacked = use.state->place;
   task.first_entry = unpack_entries;
+  task.first_piece = unpack_pieces;
   unpack_blocks += task.list.rows;
+  unpack_pieces += parts_of(task.to.words, zeroed_piece);
   if (task.to.format == ListFormat::buckets)
     unpack_entries += bucket_entries(static_cast<std::uint32_t>(index_.num_documents()), task.to.bucket_shift);
   return true;
@@ -127,12 +129,12 @@ void IntersectBatch::place_unpacked() {
 }
 
 void IntersectBatch::unpack_frequent() {
-  bool fits = true;
-  for (std::uint32_t i = 0; i < lists.size() && fits; ++i) {
+  for (std::uint32_t i = 0; i < lists.size(); ++i) {
     const ListUse& use = uses_[i];
+    // Without memory for it, the list is decoded again.
     if (lists[i].unpacked.format == ListFormat::coded &&
         UnpackedLists::count_use(*use.state, lists[i].coded.df, use.postings))
-      fits = unpack_list(i);
+      unpack_list(i);
   }
 }
 

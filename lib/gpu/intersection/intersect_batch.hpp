@@ -33,7 +33,11 @@ struct UnpackTask {
   ListView list;  ///< list.first_block: the number of its first block among those of all tasks
   UnpackedPlace to;
   std::uint64_t first_entry = 0;  ///< number of its directory's first entry among those of all tasks
+  std::uint32_t first_piece = 0;  ///< number of the first piece of its docIDs or bits among those of all tasks
 };
+
+/// Words that a warp fills with zeros at a time: a piece of a list that is to be unpacked.
+inline constexpr std::uint32_t zeroed_piece = 4096;
 
 /// The size of a part, by the format of the shortest list.
 struct PartSizes {
@@ -51,10 +55,11 @@ class IntersectBatch {
     begin(unpacking, sizes);
   }
 
-  /// Removes all queries, but keeps memory.
-  void begin(Unpacking unpacking, const PartSizes& sizes);
-  /// Adds a query with these lists, shortest first. Returns false and adds nothing if a list must be unpacked, but the
-  /// memory for unpacked lists is full.
+  /// Removes all queries, but keeps memory. Unpacked lists are used for the batch of this flight until it is released
+  /// or cancelled: see UnpackedLists.
+  void begin(Unpacking unpacking, const PartSizes& sizes, unsigned flight = 0);
+  /// Adds a query with these lists, shortest first. Returns false and adds nothing if a list must be unpacked, but
+  /// unpacked lists in use leave too little memory for it.
   bool add(std::span<const PostingList> query_lists);
   /// Decides which lists are unpacked, cuts queries into parts, and gives each part its space for results.
   void finish();
@@ -79,8 +84,8 @@ class IntersectBatch {
   std::uint32_t coded_queries = 0, coded_parts = 0, parts = 0;
   std::uint32_t unpack_blocks = 0;   ///< of all tasks
   std::uint64_t unpack_entries = 0;  ///< of all tasks' directories
-  std::uint64_t unpack_begin = 0;    ///< the first word that the tasks write
-  std::uint64_t unpack_end = 0;      ///< after the last word that they write
+  std::uint32_t unpack_pieces = 0;   ///< of all tasks: see zeroed_piece
+  std::uint64_t unpack_words = 0;    ///< that the tasks write
   std::uint64_t postings = 0;        ///< in the lists of all queries
 
  private:
@@ -104,6 +109,7 @@ class IntersectBatch {
   UnpackedLists& unpacked_;
   Unpacking unpacking_ = Unpacking::none;
   PartSizes sizes_;
+  unsigned flight_ = 0;
   std::unordered_map<term_t, std::uint32_t> known_;
   std::vector<ListUse> uses_;                  ///< of `lists`
   std::vector<std::uint32_t> unpack_numbers_;  ///< of the lists of `unpack`

@@ -85,6 +85,20 @@ __global__ void __launch_bounds__(plain_threads) pack_queries(const __grid_const
   for (std::uint32_t i = threadIdx.x; i < batch.counts[part]; i += blockDim.x) batch.documents[offset + i] = from[i];
 }
 
+/// Fills places with zeros: a warp per piece, since places are anywhere and of any size.
+__global__ void __launch_bounds__(plain_threads) run_clearing(const __grid_constant__ IntersectView batch) {
+  constexpr std::uint32_t warps = plain_threads / lanes_per_warp;
+  const std::uint32_t warp = blockIdx.x * warps + threadIdx.x / lanes_per_warp;
+  for (std::uint32_t piece = warp; piece < batch.unpack_pieces; piece += gridDim.x * warps) {
+    const UnpackTask& task = batch.unpack[last_not_above(
+        batch.num_unpack, piece, [&](std::uint32_t number) { return batch.unpack[number].first_piece; })];
+    const std::uint64_t first = std::uint64_t{piece - task.first_piece} * zeroed_piece;
+    const std::uint64_t end = min(first + zeroed_piece, task.to.words);
+    std::uint32_t* words = batch.unpacked + task.to.first_word;
+    for (std::uint64_t i = first + lane_id(); i < end; i += lanes_per_warp) words[i] = 0;
+  }
+}
+
 /// Writes directories of buckets: a thread per entry.
 __global__ void __launch_bounds__(plain_threads) run_directories(const __grid_constant__ IntersectView batch) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
@@ -113,6 +127,11 @@ __global__ void __launch_bounds__(plain_threads) run_hash_segments(const __grid_
 }
 
 }  // namespace
+
+void clear_places(const IntersectView& batch, cudaStream_t stream) {
+  run_clearing<<<resident_blocks(run_clearing, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
 
 void write_directories(const IntersectView& batch, cudaStream_t stream) {
   run_directories<<<resident_blocks(run_directories, plain_threads, 0), plain_threads, 0, stream>>>(batch);

@@ -18,6 +18,8 @@ struct IntersectLaunches {
   static void merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream);
 };
 
+/// Fills the places for docIDs and bits of the batch's tasks with zeros.
+void clear_places(const IntersectView& batch, cudaStream_t stream);
 /// Writes the directories of buckets of the batch's tasks.
 void write_directories(const IntersectView& batch, cudaStream_t stream);
 /// Answer the queries whose lists are all unpacked: by Quern's own method, and by those of Wu et al. and Wang et al.

@@ -42,8 +42,8 @@ struct IntersectRunner::State {
   MemoryAccount account;  ///< of all that follows
   Stream stream;
   Event started, uploaded, kernels_started, unpacked, with_directories, intersected, kernels_ended, download, ended;
-  PinnedArray<std::uint8_t> host_in, host_out;
-  PinnedArray<std::uint32_t> host_documents;
+  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
+  PinnedArray<std::uint32_t> host_documents{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, counters{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch, damaged;  ///< see IndexView
@@ -56,7 +56,7 @@ struct IntersectRunner::State {
 
   void upload(const IntersectBatch& batch);
   void reserve_results(const IntersectBatch& batch);
-  void unpack(const IntersectBatch& batch);
+  void unpack();
   void intersect();
   /// Where each query's documents begin or, if results are not packed, how many there are; stored after the count of
   /// damaged blocks.
@@ -79,6 +79,9 @@ void IntersectRunner::free_memory() {
   State& state = *state_;
   for (DeviceArray<std::uint8_t>* array : {&state.in, &state.counters}) array->release();
   for (DeviceArray<std::uint32_t>* array : {&state.results, &state.documents}) array->release();
+  state.host_in.release();
+  state.host_out.release();
+  state.host_documents.release();
 }
 
 void IntersectRunner::State::upload(const IntersectBatch& batch) {
@@ -107,6 +110,7 @@ void IntersectRunner::State::upload(const IntersectBatch& batch) {
   view.unpack = at<UnpackTask>(in.data(), unpack_at);
   view.num_unpack = static_cast<std::uint32_t>(batch.unpack.size());
   view.unpack_blocks = batch.unpack_blocks;
+  view.unpack_pieces = batch.unpack_pieces;
   view.unpack_entries = batch.unpack_entries;
   view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   view.coded_queries = batch.coded_queries;
@@ -145,9 +149,9 @@ void IntersectRunner::State::reserve_results(const IntersectBatch& batch) {
   for (const IntersectQuery& query : batch.queries) first_words.push_back(query.first_word);
 }
 
-void IntersectRunner::State::unpack(const IntersectBatch& batch) {
+void IntersectRunner::State::unpack() {
   if (view.num_unpack > 0) {
-    fill_zero(view.unpacked + batch.unpack_begin, batch.unpack_end - batch.unpack_begin, stream);
+    clear_places(view, stream);
     with_coding(index.device().coding,
                 [&]<Coding coding>() { IntersectLaunches<coding>::unpack(index_view, view, stream); });
   }
@@ -177,10 +181,13 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
   state.upload(batch);
   state.reserve_results(batch);
   state.view.unpacked = unpacked.device().words.data();
+  // All kernels of batches run in the order in which these were started, so that lists that an earlier batch unpacks
+  // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
+  // only when the host has seen the end of the kernels of all batches that use it.
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
   if (state.store) state.store->device().make_wait(state.stream);
   state.kernels_started.record(state.stream);
-  state.unpack(batch);
+  state.unpack();
   state.intersect();
   state.intersected.record(state.stream);
   const bool packed = work.transfer == ResultTransfer::packed;

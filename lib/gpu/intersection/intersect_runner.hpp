@@ -60,7 +60,8 @@ class IntersectRunner {
   IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
-  /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given.
+  /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner that started the batch before,
+  /// unless that is this one: the lists that it unpacks may be used.
   void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
@@ -70,7 +71,8 @@ class IntersectRunner {
   /// The most GPU memory that batches took, by its use.
   const MemoryTable& memory() const;
   /// Waits until the batch has finished. Returns its queries' documents, in the order of IntersectBatch::queries; they
-  /// are valid until the next start().
+  /// are valid until the next start(). Throws GpuOutOfMemory if they do not fit into what may be pinned; the batch's
+  /// kernels have then ended.
   std::vector<std::span<const docid_t>> wait();
   /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
   void abandon() noexcept;

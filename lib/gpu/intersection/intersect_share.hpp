@@ -29,7 +29,7 @@ struct GpuIntersectionStatistics {
   gpu::IntersectTimes device;            ///< of all batches
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
   double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside the kernels of other batches
-  gpu::MemoryTable memory{};             ///< the most memory of one GPU that was taken, by its use
+  gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
   GpuIntersectionStatistics& operator+=(const GpuIntersectionStatistics& other);
@@ -43,6 +43,7 @@ struct IntersectionQuery {
   std::vector<PostingList> lists;  ///< if found_lists; empty if no document can match
   bool found_lists = false;
   bool in_batch = false, on_cpu = false;
+  bool is_taken = false;  ///< its documents were: a GPU may fail later, and the query come back with others
 };
 
 /// What the shares of all GPUs use together.
@@ -76,7 +77,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   unsigned gpu() const override { return index_.gpu(); }
   /// GPU memory that stays taken: rows, and lists or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken(); }
-  /// The most GPU memory that was taken, by its use.
+  /// The most memory that was taken, by its use.
   gpu::MemoryTable memory() const;
   /// Allocates memory for unpacked lists if the context's method needs it. Drops unpacked lists unless `keep_unpacked`.
   void prepare_method(bool keep_unpacked);
@@ -94,7 +95,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
     no_match,    ///< nowhere: a term is missing
     added,       ///< into this batch
     next_batch,  ///< into the next batch: this one has too little memory left
-    evict_all,   ///< into this batch, which is empty, once all unpacked lists are dropped
+    make_room,   ///< into this batch, which is empty, once no other batch uses unpacked lists
     on_cpu,      ///< to the CPU: the query is too large for the GPU's memory
   };
 
@@ -112,13 +113,18 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   std::size_t start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries);
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned number);
-  void begin_batch();
+  /// Waits until no other flight's kernels read lists.
+  void free_lists_of_others(unsigned number);
+  void begin_batch(unsigned number);
   Placement add(const IntersectionQuery& query, std::uint64_t max_words);
-  /// Drops all unpacked lists and adds the query to the empty batch, or leaves it to the CPU if it still doesn't fit.
-  /// Earlier batches may still use the lists: their kernels run before those of this one.
-  void add_after_eviction(IntersectionQuery& query);
+  /// Adds the query to the empty batch once the memory for unpacked lists is its own, or leaves it to the CPU if its
+  /// lists still don't fit.
+  void add_with_all_memory(IntersectionQuery& query, unsigned number);
   void count_batch();
-  void answer_on_cpu(const IntersectionQuery& query);
+  /// Answers a batch's queries anew, fewer at a time: there was too little pinned memory for their results.
+  void answer_in_parts(unsigned number, std::span<IntersectionQuery* const> queries);
+  void answer_on_cpu(IntersectionQuery& query);
+  void take(IntersectionQuery& query, std::span<const docid_t> documents);
   /// Maximum words for the results of a batch.
   std::uint64_t max_words() const;
 

@@ -11,7 +11,7 @@ struct IntersectView {
   const IntersectQuery* queries = nullptr;
   const std::uint32_t* raw_docids = nullptr;
   const UnpackTask* unpack = nullptr;
-  std::uint32_t num_unpack = 0, unpack_blocks = 0;
+  std::uint32_t num_unpack = 0, unpack_blocks = 0, unpack_pieces = 0;
   std::uint64_t unpack_entries = 0;
   std::uint32_t num_queries = 0, coded_queries = 0;
   std::uint32_t num_parts = 0, coded_parts = 0;

@@ -3,8 +3,12 @@
 namespace quern::gpu {
 namespace {
 
-/// Aligns lists so that a warp reads whole memory sectors.
-constexpr std::uint64_t rounded_up(std::uint64_t words) { return (words + 31) / 32 * 32; }
+/// Lists are aligned so that a warp reads whole memory sectors.
+constexpr std::uint64_t place_words = 32;
+
+constexpr std::uint64_t rounded_up(std::uint64_t words) {
+  return (words + place_words - 1) / place_words * place_words;
+}
 
 ListFormat format_of(std::uint64_t df, Unpacking unpacking, docid_t num_documents) {
   if (unpacking == Unpacking::documents) return ListFormat::documents;
@@ -14,25 +18,82 @@ ListFormat format_of(std::uint64_t df, Unpacking unpacking, docid_t num_document
 
 }  // namespace
 
-bool UnpackedLists::add(std::uint32_t df, Unpacking unpacking, ListState& state) {
+UnpackedLists::UnpackedLists(docid_t num_documents, std::uint64_t words, ListRetention retention)
+    : num_documents_(num_documents),
+      words_(words / place_words * place_words),
+      places_(words / place_words),
+      order_(retention),
+      retention_(retention) {}
+
+std::optional<std::uint64_t> UnpackedLists::take(std::uint64_t words) {
+  if (words > words_ - used_words_) return std::nullopt;
+  for (;;) {
+    if (const auto place = places_.take(words / place_words)) return *place * place_words;
+    ListState* const state = order_.take_first();
+    if (state == nullptr) return std::nullopt;  // what is free is in pieces between lists in use
+    drop(*state);
+  }
+}
+
+bool UnpackedLists::add(unsigned flight, std::uint32_t df, Unpacking unpacking, ListState& state) {
   UnpackedPlace place;
   place.format = format_of(df, unpacking, num_documents_);
-  place.first_word = end_;
-  std::uint64_t end = end_ + rounded_up(place.format == ListFormat::bits ? bit_words(num_documents_) : df);
+  place.words = rounded_up(place.format == ListFormat::bits ? bit_words(num_documents_) : df);
+  std::uint64_t words = place.words;
   if (place.format == ListFormat::buckets) {
     place.bucket_shift = bucket_shift(num_documents_, df);
-    place.first_bucket = end;
-    end += rounded_up(bucket_entries(num_documents_, place.bucket_shift));
+    words += rounded_up(bucket_entries(num_documents_, place.bucket_shift));
   }
-  if (end > words_) return false;
-  end_ = end;
+  const auto first = take(words);
+  if (!first) return false;
+  place.first_word = *first;
+  if (place.format == ListFormat::buckets) place.first_bucket = *first + place.words;
   state.place = place;
+  state.words = words;
+  use(flight, state, true);
   return true;
 }
 
-void UnpackedLists::clear() {
-  end_ = 0;
-  states_.clear();
+std::vector<UnpackedLists::Use>& UnpackedLists::uses_of(unsigned flight) {
+  if (in_use_.size() <= flight) in_use_.resize(flight + 1);
+  return in_use_[flight];
 }
+
+void UnpackedLists::use(unsigned flight, ListState& state, bool unpacks) {
+  if (state.users == 0) used_words_ += state.words;
+  order_.use(state);
+  uses_of(flight).push_back({&state, unpacks});
+}
+
+void UnpackedLists::use(unsigned flight, ListState& state) { use(flight, state, false); }
+
+void UnpackedLists::release(unsigned flight) {
+  for (const Use& use : uses_of(flight)) {
+    if (!EvictionOrder<ListState>::stop_using(*use.state)) continue;
+    used_words_ -= use.state->words;
+    order_.add(*use.state);
+  }
+  in_use_[flight].clear();
+}
+
+void UnpackedLists::cancel(unsigned flight) {
+  // A list that this batch was to unpack has no other users: batches after it have not been made.
+  for (const Use& use : uses_of(flight)) {
+    if (!EvictionOrder<ListState>::stop_using(*use.state)) continue;
+    used_words_ -= use.state->words;
+    if (use.unpacks)
+      drop(*use.state);
+    else
+      order_.add(*use.state);
+  }
+  in_use_[flight].clear();
+}
+
+void UnpackedLists::drop(ListState& state) {
+  places_.give_back(state.place.first_word / place_words, state.words / place_words);
+  state = {};
+}
+
+void UnpackedLists::clear() { *this = UnpackedLists(num_documents_, words_, retention_); }
 
 }  // namespace quern::gpu

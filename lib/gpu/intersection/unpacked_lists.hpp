@@ -1,11 +1,15 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "quern/core/types.hpp"
 #include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/intersection/intersect_method.hpp"
+#include "quern/gpu/store/eviction_order.hpp"
+#include "quern/gpu/store/extents.hpp"
 
 /// Which posting lists are unpacked in a GPU's memory, where, and in which format. Host code, which copies nothing.
 namespace quern::gpu {
@@ -23,6 +27,7 @@ struct UnpackedPlace {
   ListFormat format = ListFormat::coded;
   std::uint8_t bucket_shift = 0;
   std::uint64_t first_word = 0;    ///< of docIDs or bits
+  std::uint64_t words = 0;         ///< of these
   std::uint64_t first_bucket = 0;  ///< of the directory
 };
 
@@ -68,15 +73,19 @@ inline constexpr std::uint64_t decodings_before_unpacking = 2;
 inline constexpr std::uint64_t documents_per_dense_posting = 32;
 
 /// A list's state.
-struct ListState {
+struct ListState : Evictable {
   UnpackedPlace place;
-  std::uint64_t postings_used = 0;  ///< postings that queries would have decoded
+  std::uint64_t words = 0;          ///< that it takes in the memory, with its directory; 0: it is not unpacked
+  std::uint64_t postings_used = 0;  ///< postings that queries would have decoded since it was dropped, if it was
 };
 
-/// Places lists one after another. When the memory is full, its owner drops all lists.
+/// Gives lists places in the memory. A list that a batch in flight uses stays where it is; of the others, those go
+/// first that ListRetention names, when memory is needed. Dropped lists begin anew: each unpacking is paid for by the
+/// decodings before it, however often a list comes and goes.
 class UnpackedLists {
  public:
-  UnpackedLists(docid_t num_documents, std::uint64_t words) : num_documents_(num_documents), words_(words) {}
+  /// Lists stay after a batch whatever the retention: it only says which go first.
+  UnpackedLists(docid_t num_documents, std::uint64_t words, ListRetention retention = ListRetention::lfu);
 
   /// A list's state; the reference is valid until clear().
   ListState& state_of(term_t number) { return states_[number]; }
@@ -84,15 +93,39 @@ class UnpackedLists {
   static bool count_use(ListState& state, std::uint64_t df, std::uint64_t postings) {
     return (state.postings_used += postings) >= decodings_before_unpacking * df;
   }
-  /// Gives a list of `df` postings, which must not have one yet, a place. Returns false if the memory is full.
-  bool add(std::uint32_t df, Unpacking unpacking, ListState& state);
-  /// The first free word.
-  std::uint64_t end() const { return end_; }
+  /// Gives a list of `df` postings, which must not have one yet, a place, and keeps it there for the flight's batch,
+  /// which is to unpack it. Returns false if the lists that batches use leave too little memory.
+  bool add(unsigned flight, std::uint32_t df, Unpacking unpacking, ListState& state);
+  /// Keeps an unpacked list where it is for the flight's batch. Called once per list and batch.
+  void use(unsigned flight, ListState& state);
+  /// Ends the use of lists by the flight's batch, whose kernels have ended.
+  void release(unsigned flight);
+  /// The same for a batch that was not started: what it was to unpack is dropped.
+  void cancel(unsigned flight);
+  /// Drops all lists. No batch may be in flight.
   void clear();
 
  private:
+  /// A list in use by a flight.
+  struct Use {
+    ListState* state = nullptr;
+    bool unpacks = false;  ///< by this flight's batch
+  };
+
+  std::vector<Use>& uses_of(unsigned flight);
+  void use(unsigned flight, ListState& state, bool unpacks);
+  /// The first word of a place for so many, for which unused lists are dropped. Nothing, and nothing dropped, if the
+  /// lists in use leave too few.
+  std::optional<std::uint64_t> take(std::uint64_t words);
+  void drop(ListState& state);
+
   docid_t num_documents_;
-  std::uint64_t words_, end_ = 0;
+  std::uint64_t words_;
+  Extents places_;  ///< of place_words words each
+  EvictionOrder<ListState> order_;
+  ListRetention retention_;
+  std::uint64_t used_words_ = 0;          ///< of lists in use
+  std::vector<std::vector<Use>> in_use_;  ///< by flight
   std::unordered_map<term_t, ListState> states_;
 };
 

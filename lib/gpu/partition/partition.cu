@@ -2,8 +2,7 @@
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/engine/strategy_run.cuh"
+#include "quern/gpu/common/windowed_run.cuh"
 #include "quern/gpu/partition/partition_kernels.hpp"
 
 namespace quern::gpu {
@@ -17,52 +16,59 @@ PartitionMethod method_of(const BatchWork& work) {
 
 /// The strategy of Huang et al. There are as many thread blocks as can run at the same time and have working memory;
 /// each takes one query after another.
-class PartitionRun final : public StrategyRun {
+class PartitionRun final : public WindowedRun {
  public:
   PartitionRun(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions& options)
-      : coding_(serial_coding(index.device().coding)),
-        quantized_(index.device().quantized),
+      : WindowedRun(index, account),
+        coding_(serial_coding(index.device().coding)),
         threads_(options.partitions),
         max_bytes_(account.left() / 2),
         buffer_(account, MemoryUse::working) {
     if (!are_partitions(threads_))
       throw InvalidArgument("strategy partition takes a multiple of 32 partitions, from 32 to 512");
     with_coding(coding_, [&]<Coding coding>() {
-      resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, quantized_);
+      resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, device().quantized);
     });
   }
 
-  void free_memory() override { buffer_.release(); }
+  void free_memory() override {
+    WindowedRun::free_memory();
+    buffer_.release();
+  }
 
-  void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
-           const Stream& stream) override {
+  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
+    const IndexView& index = device().view;
     std::uint32_t max_terms = 0;
     for (const BatchQuery& query : batch.queries) max_terms = std::max(max_terms, query.terms);
-    PartitionWork partition;
-    partition.method = method_of(work);
-    partition.max_static_score = batch.max_static_score();
-    partition.layout =
-        PartitionLayout(threads_, max_terms, partition.method, work.k, index.block_size, !quantized_,
-                        coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
-    const std::uint64_t block_bytes = partition.layout.words * sizeof(std::uint32_t);
+    work_ = {};
+    work_.method = method_of(work);
+    work_.max_static_score = batch.max_static_score();
+    work_.layout = PartitionLayout(threads_, max_terms, work_.method, work.k, index.block_size, !device().quantized,
+                                   coding_ == Coding::rpfd ? rpfd::arrays_of(index.recursion) * index.block_size : 0);
+    const std::uint64_t block_bytes = work_.layout.words * sizeof(std::uint32_t);
     if (block_bytes > max_bytes_)
       throw GpuOutOfMemory("strategy partition needs " + size_text(block_bytes) + " of GPU memory for a query of " +
                            std::to_string(max_terms) + " terms, but may use only " + size_text(max_bytes_) +
                            " here; use fewer partitions or another strategy");
-    const auto blocks =
+    blocks_ =
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), max_bytes_ / block_bytes}));
-    buffer_.reserve(blocks * partition.layout.words);
-    partition.buffer = buffer_.data();
-    with_coding(coding_, [&]<Coding coding>() {
-      PartitionKernels<serial_coding(coding)>::run(index, view, partition, blocks, quantized_, stream);
-    });
+    buffer_.reserve(blocks_ * work_.layout.words);
+    work_.buffer = buffer_.data();
   }
 
  private:
+  void find(const IndexView& index, const BatchView& view, const QueryBatch&, std::span<const ListView>,
+            const BatchWork&, const Stream& stream) override {
+    with_coding(coding_, [&]<Coding coding>() {
+      PartitionKernels<serial_coding(coding)>::run(index, view, work_, blocks_, device().quantized, stream);
+    });
+  }
+
   Coding coding_;
-  bool quantized_;
-  unsigned threads_, resident_ = 0;
+  unsigned threads_, resident_ = 0;  ///< thread blocks that run at the same time
   std::uint64_t max_bytes_;
+  unsigned blocks_ = 0;  ///< of the batch
+  PartitionWork work_;
   DeviceArray<std::uint32_t> buffer_;
 };
 

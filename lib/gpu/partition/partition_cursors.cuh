@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/decode/serial_decoder.hpp"
-#include "quern/gpu/partition/partition_kernels.hpp"
+#include "quern/gpu/partition/partition_layout.hpp"
 
 namespace quern::gpu {
 

@@ -1,64 +1,11 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
-#include <cstdint>
-
 #include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/partition/partition_layout.hpp"
 
-/// Working memory and kernels of the strategy `partition`; one source per coding.
+/// Kernels of the strategy `partition`; one source per coding.
 namespace quern::gpu {
-
-/// What a thread stores per term of its query, besides decoded blocks. Fields are interleaved: the same field of
-/// neighbouring threads is contiguous in memory.
-enum class TermField : std::uint32_t {
-  docid,        ///< where the cursor is; no_more_docids after the last posting
-  block,        ///< the decoded block
-  place,        ///< the cursor's place in the block
-  count,        ///< postings of the block; 0 before the first block
-  freqs_block,  ///< the block whose frequencies are decoded, plus 1
-  skipped_to,   ///< WAND: no posting before this docID matters any more
-  order,        ///< WAND: place i holds the term with the i-th lowest `skipped_to`
-  bound_row,    ///< block-max WAND: the row that was found last
-  bound_end,    ///< block-max WAND: `bound` holds for docIDs below
-  bound,        ///< block-max WAND: upper bound of the term score, as the bits of a float
-};
-enum class PartitionMethod : std::uint8_t { intersect, unite, wand, block_max_wand };
-
-/// The number of TermFields that a method needs: the first of them.
-constexpr std::uint32_t term_fields(PartitionMethod method) {
-  if (method == PartitionMethod::wand) return 7;
-  return method == PartitionMethod::block_max_wand ? 10 : 5;
-}
-
-/// A thread block's working memory on the device, in words, array by array.
-struct PartitionLayout {
-  std::uint32_t threads = 0, block_size = 0;
-  std::uint32_t fields = 0;  ///< per term
-  std::uint32_t nested = 0;  ///< per thread, for nested arrays
-  std::uint64_t heaps_word = 0, fields_word = 0, docids_word = 0, freqs_word = 0, nested_word = 0, words = 0;
-
-  constexpr PartitionLayout() = default;
-  /// For queries of at most `terms` terms.
-  constexpr PartitionLayout(std::uint32_t with_threads, std::uint32_t terms, PartitionMethod method, std::size_t k,
-                            std::uint32_t of_block_size, bool with_freqs, std::uint32_t nested_numbers)
-      : threads(with_threads), block_size(of_block_size), fields(term_fields(method)), nested(nested_numbers) {
-    const std::uint64_t buffers = std::uint64_t{threads} * terms * block_size;
-    fields_word = heaps_word + 2 * threads * std::uint64_t{k};
-    docids_word = fields_word + std::uint64_t{fields} * threads * terms;
-    freqs_word = docids_word + buffers;
-    nested_word = freqs_word + (with_freqs ? buffers : 0);
-    words = (nested_word + std::uint64_t{threads} * nested + 63) / 64 * 64;
-  }
-};
-
-/// Arguments of the kernel besides the batch.
-struct PartitionWork {
-  PartitionMethod method = PartitionMethod::unite;
-  PartitionLayout layout;
-  std::uint32_t* buffer = nullptr;  ///< layout.words for each thread block
-  float max_static_score = 0;       ///< of all documents
-};
 
 template <Coding coding>
 struct PartitionKernels {

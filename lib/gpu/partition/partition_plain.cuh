@@ -44,6 +44,7 @@ __device__ inline void intersect_partition(const IndexView& index, PartitionCurs
       if (found != docid) break;
     }
     if (found != docid) {
+      if (found >= end) return;  // a window may have no block for it
       cursors.next_geq(0, found);
       continue;
     }

@@ -7,14 +7,18 @@ namespace quern::gpu {
 /// interleaved in memory. Documents are added with rising docIDs.
 class LocalTop {
  public:
+  /// Below any score.
+  static constexpr float no_threshold = -1;
+
   /// `keys`: k keys for each thread of the thread block.
   __device__ LocalTop(RankKey* keys, std::uint32_t k) : keys_(keys + threadIdx.x), k_(k) {}
 
-  __device__ void clear() {
+  /// Only documents with a score above `threshold` count.
+  __device__ void clear(float threshold) {
     size_ = 0;
-    threshold_ = -1;
+    threshold_ = threshold;
   }
-  /// The score that further documents must exceed; below any score while there are fewer than k documents.
+  /// The score that further documents must exceed.
   __device__ float threshold() const { return threshold_; }
   __device__ void add(std::uint32_t docid, float score) {
     if (!(score > threshold_)) return;
@@ -23,7 +27,7 @@ class LocalTop {
       push(key);
     else
       sift_down(key, size_);
-    if (size_ == k_) threshold_ = __uint_as_float(~static_cast<std::uint32_t>(at(0) >> 32));
+    if (size_ == k_) threshold_ = score_of_key(at(0));
   }
   /// Sorts the keys, the best first. No document can be added afterwards.
   __device__ void sort() {
@@ -65,7 +69,7 @@ class LocalTop {
 
   RankKey* keys_;
   std::uint32_t k_, size_ = 0;
-  float threshold_ = -1;
+  float threshold_ = no_threshold;
 };
 
 /// Writes the k best of all threads' keys to `results`, and returns how many there are. `bests`: two keys per warp. By

@@ -43,7 +43,7 @@ std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
 }
 
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t words) {
-  if (range_list_decoding(batch, work) != ListDecoding::always) return std::nullopt;
+  if (range_list_decoding(batch, work) == ListDecoding::never) return std::nullopt;
   // A quarter is for the ranges' starts and maxima.
   const std::uint64_t per_range = std::max<std::uint64_t>(2 * batch.lists.size(), 1);
   const std::uint64_t others = start_words(0) * batch.lists.size();

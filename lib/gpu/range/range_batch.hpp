@@ -35,7 +35,7 @@ ListDecoding range_list_decoding(const QueryBatch& batch, const BatchWork& work)
 /// Approximate GPU memory of a batch with k results per query, without the index and decoded lists.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);
 
-/// See Strategy::window_limits. Only what decodes lists goes through windows.
+/// See Strategy::window_limits. Windows are decoded whole.
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t words);
 
 }  // namespace quern::gpu

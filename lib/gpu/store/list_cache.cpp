@@ -4,7 +4,8 @@
 
 namespace quern::gpu {
 
-ListCache::ListCache(const ListCacheOptions& options) : options_(options), words_(options.words), rows_(options.rows) {}
+ListCache::ListCache(const ListCacheOptions& options)
+    : options_(options), words_(options.words), rows_(options.rows), order_(options.retention) {}
 
 std::uint64_t ListCache::words_of(const PostingList& list) const {
   return list.words.size() + (options_.with_impacts ? list.impacts.size() : 0);
@@ -52,12 +53,10 @@ bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCo
 }
 
 bool ListCache::evict_one() {
-  if (unused_.empty()) return false;
-  Entry& entry = *unused_.begin()->second;
-  last_evicted_ = entry.unused->first;
-  remove_from_unused(entry);
+  Entry* const entry = order_.take_first();
+  if (entry == nullptr) return false;
   ++counts_.evicted_lists;
-  drop_rest(entry);
+  drop_rest(*entry);
   return true;
 }
 
@@ -101,32 +100,12 @@ bool ListCache::complete(Entry& entry, const PostingList& list, ListCopies& copi
   return true;
 }
 
-void ListCache::remove_from_unused(Entry& entry) {
-  if (!entry.unused) return;
-  unused_.erase(*entry.unused);
-  entry.unused.reset();
-}
-
-ListCache::Priority ListCache::priority_of(const Entry& entry) {
-  ++clock_;
-  if (options_.retention == ListRetention::lru) return {clock_, clock_};
-  // LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web Proxy Caches, 2000): a list
-  // is worth its uses more than the one that was evicted last.
-  return {last_evicted_ + entry.uses, clock_};
-}
-
-void ListCache::use(Entry& entry) {
-  if (entry.users++ == 0) remove_from_unused(entry);
-  ++entry.uses;
-}
-
 void ListCache::stop_using(Entry& entry) {
-  if (--entry.users > 0) return;
+  if (!EvictionOrder<Entry>::stop_using(entry)) return;
   const bool has_rest = entry.rest.size() > 0;
   if (!entry.complete || (has_rest && options_.retention == ListRetention::none)) return drop_rest(entry);
   if (!has_rest) return;  // all of it is kept
-  entry.unused = priority_of(entry);
-  unused_.emplace(*entry.unused, &entry);
+  order_.add(entry);
 }
 
 void ListCache::set_view(const Entry& entry, ListView& view) {
@@ -161,7 +140,7 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
   for (const WantedList& wanted : lists) {
     Entry& entry = entries_[wanted.list->number];
     entry.term = wanted.list->number;
-    use(entry);
+    order_.use(entry);
     acquired.push_back(&entry);
   }
   for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "quern/formats/list_front.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/memory_division.hpp"
+#include "quern/gpu/store/eviction_order.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_cache_counts.hpp"
 
@@ -104,25 +104,18 @@ class ListCache {
   struct Part : ListWords {
     std::uint64_t first = 0;
   };
-  /// In which order lists are evicted: see ListRetention. The second number tells equal ones apart.
-  using Priority = std::pair<std::uint64_t, std::uint64_t>;
-  struct Entry {
+  struct Entry : Evictable {
     term_t term = 0;
     Part front;                      ///< kept for good; empty: none
     std::uint64_t front_blocks = 0;  ///< of the front
     Part rest;                       ///< what follows the front, or the whole list
     std::uint64_t first_row = 0, rows = 0;
-    bool complete = false;           ///< with its rest and rows
-    std::uint64_t users = 0;         ///< batches
-    std::uint64_t uses = 0;          ///< by batches, since it came
-    std::optional<Priority> unused;  ///< if it is complete and has no users: its place in unused_
+    bool complete = false;  ///< with its rest and rows
   };
 
   Part rest_of(const PostingList& list, const Part& front) const;
   std::uint64_t bytes_of(const PostingList& list) const;
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
-  void use(Entry& entry);
-  Priority priority_of(const Entry& entry);
   void stop_using(Entry& entry);
   bool complete(Entry& entry, const PostingList& list, ListCopies& copies);
   void add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded, std::uint64_t first_impact,
@@ -130,16 +123,13 @@ class ListCache {
   bool take(Extents& arena, std::uint64_t count, std::uint64_t& first);
   bool evict_one();
   void drop_rest(Entry& entry);
-  void remove_from_unused(Entry& entry);
   void release_from(std::vector<Entry*>& acquired, std::size_t first);
   static void set_view(const Entry& entry, ListView& view);
 
   ListCacheOptions options_;
   Extents words_, rows_;
   std::unordered_map<term_t, Entry> entries_;
-  std::map<Priority, Entry*> unused_;          ///< complete entries without users; the first go first
-  std::uint64_t last_evicted_ = 0;             ///< the first number of its priority
-  std::uint64_t clock_ = 0;                    ///< counts what became unused
+  EvictionOrder<Entry> order_;                 ///< of complete entries
   std::vector<std::vector<Entry*>> acquired_;  ///< by flight
   std::uint64_t kept_words_ = 0, kept_rows_ = 0, kept_lists_ = 0;
   ListCacheCounts counts_;

@@ -41,7 +41,8 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, P
   MemoryAccount& account = index.account();
   const ListCacheOptions options = cache_options(index, memory);
   device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, options.words + over_read_words);
-  fill_zero(device.words.data() + options.words, over_read_words, device.stream);
+  // Not only behind the arena: what follows a block in it is read, too, if only to be dropped.
+  fill_zero(device.words.data(), options.words + over_read_words, device.stream);
   if (options.rows > 0) {
     device.block_last = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
     device.block_offset = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
@@ -50,7 +51,7 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, P
   device.piece_words = index.division().staging / sizeof(std::uint32_t);
   device.max_runs = device.piece_words / 64;  // a sixteenth of the piece
   for (Device::Piece& piece : device.pieces) {
-    piece.host = PinnedArray<std::uint32_t>(device.piece_words);
+    piece.host = PinnedArray<std::uint32_t>(index.pinned(), MemoryUse::pinned, device.piece_words);
     piece.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, device.piece_words);
   }
   if (memory.plan != nullptr) keep_plan(*memory.plan, progress);

@@ -1,29 +1,27 @@
-#include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/engine/strategy_run.cuh"
+#include "quern/gpu/common/windowed_run.cuh"
 #include "quern/gpu/wang/wang_kernels.hpp"
 
 namespace quern::gpu {
 namespace {
 
-/// The strategy of Wang et al., for batches of intersections. One launch answers a batch, without working memory.
-class WangRun final : public StrategyRun {
+/// The strategy of Wang et al., for batches of intersections. One launch answers a batch, or its window, without
+/// working memory.
+class WangRun final : public WindowedRun {
  public:
-  explicit WangRun(const DeviceIndex& index) : coding_(index.device().coding), quantized_(index.device().quantized) {}
-
-  void run(const IndexView& index, const BatchView& view, const QueryBatch&, const BatchWork&,
-           const Stream& stream) override {
-    with_coding(coding_, [&]<Coding coding>() { WangKernels<coding>::run(index, view, quantized_, stream); });
-  }
+  using WindowedRun::WindowedRun;
 
  private:
-  Coding coding_;
-  bool quantized_;
+  void find(const IndexView& index, const BatchView& view, const QueryBatch&, std::span<const ListView>,
+            const BatchWork&, const Stream& stream) override {
+    with_coding(device().coding,
+                [&]<Coding coding>() { WangKernels<coding>::run(index, view, device().quantized, stream); });
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyRun> make_wang(const DeviceIndex& index, MemoryAccount&, const StrategyOptions&) {
-  return std::make_unique<WangRun>(index);
+std::unique_ptr<StrategyRun> make_wang(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions&) {
+  return std::make_unique<WangRun>(index, account);
 }
 
 }  // namespace quern::gpu

@@ -41,8 +41,8 @@ class WangBlock {
       __syncthreads();
       const std::uint32_t number = shared_.number;
       if (number >= batch_.num_queries) return;
-      begin(batch_.queries[number]);
-      search(batch_.queries[number]);
+      begin(number);
+      if (limit_ != 0) search(batch_.queries[number]);
       write_results(number);
       __syncthreads();
     }
@@ -55,19 +55,21 @@ class WangBlock {
 
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
-  __device__ void begin(const BatchQuery& query) {
+  __device__ void begin(std::uint32_t number) {
+    const BatchQuery& query = batch_.queries[number];
     num_best_ = 0;
+    limit_ = batch_.limit_of(number);
     for (std::uint32_t i = threadIdx.x; i < best_size_; i += threads) best_[i] = no_key;
-    for (std::uint32_t t = threadIdx.x; t < query.terms; t += threads) shared_.first_rows[t] = 0;
+    for (std::uint32_t t = threadIdx.x; t < query.terms; t += threads)
+      shared_.first_rows[t] = batch_.lists[batch_.terms[query.first_term + t].list].begin_block;
     __syncthreads();
   }
 
   __device__ void search(const BatchQuery& query) {
     const BatchTerm& shortest = batch_.terms[query.first_term];
-    const std::uint32_t df = batch_.lists[shortest.list].df;
-    const std::uint32_t rounds = df / threads + (df % threads != 0);
-    for (std::uint32_t round = 0; round < rounds; ++round) {
-      take_round(shortest, round);
+    std::uint32_t end = 0;
+    for (std::uint64_t first = window_of(batch_.lists[shortest.list], end); first < end; first += threads) {
+      take_round(shortest, static_cast<std::uint32_t>(first), end);
       if (ended()) return;
       for (std::uint32_t t = 1; t < query.terms && count_ > 0; ++t)
         look_up(batch_.terms[query.first_term + t], shared_.first_rows[t]);
@@ -75,10 +77,24 @@ class WangBlock {
     }
   }
 
-  /// Begins a round: its postings of the shortest list become the documents, with their first scores.
-  __device__ void take_round(const BatchTerm& term, std::uint32_t round) {
+  /// The first posting of a list that may be of the window, and the end of those: all postings without windows.
+  __device__ std::uint32_t window_of(const ListView& list, std::uint32_t& end) const {
+    if (list.raw) {
+      const std::uint32_t* docids = batch_.raw_docids + list.first_word;
+      end = lower_bound(docids, 0, list.df, batch_.end_docid);
+      return lower_bound(docids, 0, end, batch_.first_docid);
+    }
+    const auto first_of = [&](std::uint32_t block) {
+      return static_cast<std::uint32_t>(min(std::uint64_t{block} * index_.block_size, std::uint64_t{list.df}));
+    };
+    end = first_of(list.rows_end());
+    return first_of(list.begin_block);
+  }
+
+  /// Begins a round: its postings of the shortest list, from `first` on, become the documents, with their first scores.
+  __device__ void take_round(const BatchTerm& term, std::uint32_t first, std::uint32_t end) {
     const ListView& list = batch_.lists[term.list];
-    const std::uint32_t first = round * threads, count = min(list.df - first, threads);
+    const std::uint32_t count = min(end - first, threads);
     const std::uint32_t per_task = list.raw ? lanes_per_warp : index_.block_size;
     shared_.rows[threadIdx.x] = 0;
     __syncthreads();
@@ -94,7 +110,8 @@ class WangBlock {
   __device__ void put_documents(std::uint32_t place, std::uint32_t count) {
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      if (!scored_.documents.alive(i) || place + i >= count) continue;
+      // Blocks at the border of two windows have documents of both.
+      if (!scored_.documents.alive(i) || place + i >= count || !batch_.has(scored_.documents.docid(i))) continue;
       shared_.docids[place + i] = scored_.documents.docid(i);
       shared_.scores[place + i] = scored_.scores[i];
       shared_.rows[place + i] = in_list;
@@ -179,16 +196,19 @@ class WangBlock {
   /// Whether no document from the round's first on is a result: there are k that score at least as much as any of them,
   /// and later documents lose ties.
   __device__ bool ended() const {
-    if (index_.upper_bounds == nullptr || num_best_ < batch_.k || count_ == 0) return false;
-    const float worst = __uint_as_float(~static_cast<std::uint32_t>(best_[batch_.k - 1] >> 32));
-    return index_.upper_bounds[shared_.docids[0]] <= worst;
+    if (index_.upper_bounds == nullptr || worst() == no_key || count_ == 0) return false;
+    return index_.upper_bounds[shared_.docids[0]] <= score_of_key(worst());
   }
+
+  /// Results have smaller keys: that of the worst of the k best, with those of the windows before; no_key if there are
+  /// fewer.
+  __device__ RankKey worst() const { return min(best_[batch_.k - 1], limit_); }
 
   /// Merges the round's documents with the best.
   __device__ void keep_best() {
     RankKey key = no_key;
     if (threadIdx.x < count_) key = rank_key(shared_.scores[threadIdx.x], shared_.docids[threadIdx.x]);
-    const bool better = key < best_[batch_.k - 1];
+    const bool better = key < worst();
     std::uint32_t found = 0;
     const std::uint32_t place = BlockScan<threads>(shared_.scan).exclusive_sum(better, found);
     if (found == 0) return;
@@ -211,6 +231,7 @@ class WangBlock {
   std::uint32_t best_size_;
   ScoredDocuments<coding, V, quantized> scored_;
   // The same in all threads.
+  RankKey limit_ = no_key;      ///< of the query: see BatchView::limits
   std::uint32_t num_best_ = 0;  ///< at most k
   std::uint32_t count_ = 0;     ///< documents of the round that are left
 };

@@ -1,0 +1,91 @@
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "quern/core/random.hpp"
+#include "quern/gpu/common/merge_window.cuh"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/document_windows.hpp"
+
+#include "gpu/host_index.hpp"
+
+/// Batches that go through windows of documents in an emulated GPU: include gpu/emulated_gpu.hpp first.
+namespace quern::testing {
+
+/// Random fronts of a batch's lists in the arena, and windows for the rest, as few or as many as random limits allow.
+class HostWindows {
+ public:
+  HostWindows(HostIndex& index, const gpu::QueryBatch& batch, RandomBits& random) {
+    cache_.emplace(index.keep_fronts(batch, random));
+    room_ = cache_->take_room().value();
+    gpu::WindowLimits limits{room_.words / 2, ~std::uint64_t{0}, 1};
+    const gpu::WindowLimits least = gpu::DocumentWindows(batch, *cache_, limits).largest();
+    limits.words = least.words + random.below(2 * least.words + 1);
+    limits.entries = least.entries + random.below(2 * least.entries);
+    limits.ranges = static_cast<std::uint32_t>(1 + random.below(3));
+    windows_.emplace(batch, *cache_, limits);
+  }
+
+  std::size_t size() const { return windows_->size(); }
+  /// Puts a window's words into one half of what is left of the arena, every other window's into the same, and the rest
+  /// of the half is nonsense.
+  void bring(HostIndex& index, std::size_t window, gpu::WindowLists& lists) const {
+    const std::uint64_t first = room_.first + window % 2 * (room_.words / 2);
+    windows_->view(window, first, 0, lists);
+    REQUIRE(lists.words <= room_.words / 2);
+    index.fill_arena(first, room_.words / 2, lists.parts);
+  }
+
+ private:
+  std::optional<gpu::ListCache> cache_;
+  gpu::ArenaPart room_;
+  std::optional<gpu::DocumentWindows> windows_;
+};
+
+/// The kernels of a strategy, for a view with its lists in host memory.
+using FindInWindow =
+    std::function<void(const HostIndex& index, const gpu::BatchView& view, std::span<const gpu::ListView> lists)>;
+
+/// Answers a batch window by window, as WindowedRun does. Returns how many queries ended before the last window.
+inline std::size_t run_windows(HostIndex& index, const gpu::QueryBatch& batch, HostBatchView& host, RandomBits& random,
+                               const FindInWindow& find) {
+  const HostWindows windows(index, batch, random);
+  const std::size_t queries = batch.queries.size(), k = host.view.k;
+  std::vector<gpu::RankKey> results(queries * k, 5), limits(queries, gpu::no_key), keys(2 * k);
+  std::vector<std::uint32_t> num_results(queries, 0xdeadbeef);
+  const std::span<const float> bounds = index.engine().scoring_context().upper_bounds;
+  gpu::WindowLists lists;
+  std::size_t ended = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    windows.bring(index, i, lists);
+    gpu::BatchView view = host.view;
+    view.lists = lists.lists.data();
+    view.results = results.data();
+    view.num_results = num_results.data();
+    view.first_docid = lists.window.first_range * gpu::range_documents;
+    const std::uint64_t end = std::uint64_t{lists.window.first_range + lists.window.ranges} * gpu::range_documents;
+    view.end_docid = static_cast<std::uint32_t>(std::min<std::uint64_t>(end, index.view.num_documents));
+    view.limits = limits.data();
+    *view.next_work = 0;
+    ended += static_cast<std::size_t>(std::count(limits.begin(), limits.end(), gpu::RankKey{0}));
+    find(index, view, lists.lists);
+    gpu::MergedWindow merged{results.data(), num_results.data(), limits.data(), nullptr, i == 0};
+    float next_bound = 0;
+    if (end < bounds.size()) {
+      next_bound = bounds[end];
+      merged.next_bound = &next_bound;
+    }
+    emulated::run(1, 64, [&] {
+      for (std::uint32_t query = 0; query < queries; ++query) {
+        gpu::merge_window(host.view, merged, query, keys.data());
+        __syncthreads();
+      }
+    });
+  }
+  return ended;
+}
+
+}  // namespace quern::testing
