@@ -35,7 +35,14 @@ Json gpu_json(const GpuStatistics& statistics) {
                     {"scoring", share(times.unite_us)},
                     {"merging", share(times.finish_us)}};
   json["memory"] = gpu_memory_json(statistics.memory);
-  if (statistics.lists.lists > 0) json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
+  if (statistics.lists.lists > 0) {
+    json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
+    json["fronts"] = {{"cut_lists", statistics.lists.cut_lists},
+                      {"cut_bytes", statistics.lists.cut_bytes},
+                      {"ended_on_front", statistics.ended_on_front},
+                      {"resumed_on_cpu", statistics.resumed},
+                      {"resume_us", statistics.resume_us}};
+  }
   return json;
 }
 
