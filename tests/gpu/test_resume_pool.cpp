@@ -17,6 +17,7 @@ using namespace testing;
 /// A query of the pool, and what it must find.
 struct PoolQuery {
   std::vector<WeightedList> lists;
+  std::vector<ScoredDocument> before;  ///< of the first documents
   std::vector<ScoredDocument> results, expected;
 };
 
@@ -27,20 +28,24 @@ TEST_CASE("the pool goes on with queries of several threads, and passes errors o
   const IndexReader index = corpus.index(blocks_of(8));
   const QueryEngine engine(index, {});
   Analyzer analyzer = engine.make_analyzer();
+  constexpr docid_t first = 150;
   std::vector<PoolQuery> queries;
   for (const auto& terms : draw_queries(13, corpus.model, 400)) {
     bool all_found = false;
-    PoolQuery query{engine.lists_of(analyzer.terms(text_of(terms)), all_found), {}, {}};
+    PoolQuery query;
+    query.lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
     if (query.lists.empty() || !all_found) continue;
     query.expected = engine.search(text_of(terms), algorithm_named("and"), 5, analyzer);
+    for (const ScoredDocument& document : engine.search(text_of(terms), algorithm_named("and"), 300, analyzer))
+      if (document.docid < first && query.before.size() < 5) query.before.push_back(document);
     queries.push_back(std::move(query));
   }
   const auto hand_over = [&](gpu::ResumePool& pool) {
     gpu::in_threads(4, [&](std::size_t thread) {
       std::vector<gpu::UnfinishedQuery> own;
       for (std::size_t i = thread; i < queries.size(); i += 4) {
-        queries[i].results.clear();
-        own.push_back({queries[i].lists, 0, &queries[i].results});
+        queries[i].results = queries[i].before;
+        own.push_back({queries[i].lists, first, &queries[i].results});
       }
       pool.resume(own);
     });
