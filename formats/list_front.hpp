@@ -23,6 +23,10 @@ inline bool is_kept(const PostingList& list) { return !list.block_last.empty(); 
 /// its rows or impacts contradict each other. `with_impacts`: whether impacts are kept, which quantized scores need.
 ListWords front_of(const PostingList& list, std::uint64_t blocks, unsigned block_size, bool with_impacts);
 
+/// The first `blocks` blocks, in the index's size, of a list that has more, as a list. Numbers that do not depend on
+/// where the list ends, and those that are upper bounds, stay those of the whole list; IDF is not among them.
+PostingList list_of_front(const PostingList& list, std::uint64_t blocks, unsigned block_size, bool with_impacts);
+
 /// A block row: last docID, offset, maximum.
 inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
 

@@ -37,7 +37,14 @@ Json gpu_json(const GpuStatistics& statistics) {
   json["memory"] = gpu_memory_json(statistics.memory);
   if (statistics.entries.lists > 0)
     json["decoded_lists"] = {{"needed", statistics.entries.lists}, {"kept", statistics.entries.kept_lists}};
-  if (statistics.lists.lists > 0) json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
+  if (statistics.lists.lists > 0) {
+    json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
+    json["fronts"] = {{"cut_lists", statistics.lists.cut_lists},
+                      {"cut_bytes", statistics.lists.cut_bytes},
+                      {"ended_on_front", statistics.ended_on_front},
+                      {"resumed_on_cpu", statistics.resumed},
+                      {"resume_us", statistics.resume_us}};
+  }
   return json;
 }
 

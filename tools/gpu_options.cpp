@@ -45,6 +45,13 @@ void add_cache_option(CLI::App& command, gpu::ListRetention& retention) {
                    with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
 }
 
+void add_tails(CLI::App& command, gpu::ListTails& tails) {
+  add_value_option(command, "--tails", tails, gpu::list_tails,
+                   with_choices("What becomes of a list's rest where GPU memory has only the part that the plan keeps, "
+                                "in queries by and:",
+                                gpu::list_tails));
+}
+
 /// A limit of --gpu-memory, or "all".
 CLI::Validator limit_or_all() {
   CLI::Validator budget = budget_validator();
@@ -80,6 +87,7 @@ GpuMemoryPlans::GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReade
       of.memory = gpu_memory_limit(limit == "all" ? "" : limit);
       of.memory.plan = plans[i];
       of.memory.retention = arguments.retention;
+      of.memory.tails = arguments.tails;
     }
   }
 }
@@ -92,6 +100,9 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
   command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
   add_cache_option(command, arguments.retention);
 }
+
+void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) { add_tails(command, arguments.tails); }
+void add_tails_option(CLI::App& command, GpuMemoryCases& arguments) { add_tails(command, arguments.tails); }
 
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
   gpu::GpuMemoryOptions options;
@@ -117,6 +128,7 @@ gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
   options.plan = plan_ ? &*plan_ : nullptr;
   options.retention = arguments_.retention;
   options.pinned_bytes = pinned_bytes_;
+  options.tails = arguments_.tails;
   return options;
 }
 

@@ -43,6 +43,7 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);
 struct GpuMemoryArguments {
   std::string limit, plan;
   gpu::ListRetention retention = gpu::ListRetention::lfu;
+  gpu::ListTails tails = gpu::ListTails::automatic;
 };
 
 /// --gpu-memory, --plan and --cache.
@@ -52,10 +53,15 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
 struct GpuMemoryCases {
   std::vector<std::string> limits = {"all"}, plans = {"none"};
   gpu::ListRetention retention = gpu::ListRetention::lfu;
+  gpu::ListTails tails = gpu::ListTails::automatic;
 };
 
 /// --gpu-memory and --plan, which take several values, and --cache.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments);
+
+/// --tails, for commands whose queries have scores.
+void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
+void add_tails_option(CLI::App& command, GpuMemoryCases& arguments);
 
 /// All combinations, with the plans that they name, which are read when this is made.
 class GpuMemoryPlans {

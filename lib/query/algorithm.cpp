@@ -79,12 +79,14 @@ void run_maxscore(const ScoringContext& context, std::span<const WeightedList> l
 }
 
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  docid_t next = context.first;
+  // Before any list is decoded; without earlier documents, `top` is not full.
+  if (top.full() && context.none_above(next, top.worst().score)) return context.stop_early(next);
   std::vector<ListWindow> windows;
   windows.reserve(lists.size());
   for (std::size_t i = 0; i < lists.size(); ++i) windows.emplace_back(context, lists[i], i == 0);
   std::vector<ScoredDocument> documents;
   documents.reserve(max_block_size);
-  docid_t next = 0;
   while (windows[0].take_block(next, documents)) {
     if (context.may_stop(windows[0].postings_before()) && top.full() &&
         context.none_above(documents.front().docid, top.worst().score))

@@ -78,6 +78,7 @@ struct ScoringContext {
   std::span<const float> static_score_bounds;  ///< the highest static score in each of Windows(number of documents)
   VisitCount* visits = nullptr;                ///< the visits of `and`, if they are counted
   std::span<const float> upper_bounds;         ///< of each docID, for the scores from there on; empty: unknown
+  docid_t first = 0;                           ///< `and` adds documents from here on to those that `top` has already
 
   /// Stands for the score of a document without any of the terms: below all scores, which may be 0 with static scores.
   float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }

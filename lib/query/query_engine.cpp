@@ -174,7 +174,28 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
     const std::uint64_t candidates = max_matches(lists);
     claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
     TopK top(k, candidates);
-    run(algorithm, lists, all_found, nullptr, top, statistics);
+    ScoringContext context = scoring_context();
+    context.all_terms_found = all_found;
+    run(algorithm, lists, context, top, statistics);
+    return top.take();
+  });
+}
+
+std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
+                                                std::span<const ScoredDocument> found,
+                                                QueryStatistics* statistics) const {
+  return with_own_errors([&]() -> std::vector<ScoredDocument> {
+    check_range("k", k, 1, end_docid);
+    if (lists.empty()) return {};
+    const std::uint64_t candidates = max_matches(lists);
+    QueryMemory::Claim claim(memory_);
+    claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
+    TopK top(k, candidates);
+    for (const ScoredDocument& document : found)
+      if (document.docid < first) top.add(document.docid, document.score);
+    ScoringContext context = scoring_context();
+    context.first = first;
+    run(algorithm_named("and"), lists, context, top, statistics);
     return top.take();
   });
 }
@@ -195,7 +216,10 @@ std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::
     VisitCount visits{round, {}};
     for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
     TopK top(k, candidates);
-    run(algorithm_named("and"), lists, all_found, &visits, top, statistics);
+    ScoringContext context = scoring_context();
+    context.all_terms_found = all_found;
+    context.visits = &visits;
+    run(algorithm_named("and"), lists, context, top, statistics);
     return visits.lists;
   });
 }
@@ -212,14 +236,11 @@ ScoringContext QueryEngine::scoring_context() const {
   return context;
 }
 
-void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found,
-                      VisitCount* visits, TopK& top, QueryStatistics* statistics) const {
+void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context,
+                      TopK& top, QueryStatistics* statistics) const {
   if (quantizer_) check_sums(lists);
   QueryStatistics counted;
-  ScoringContext context = scoring_context();
   context.statistics = &counted;
-  context.all_terms_found = all_found;
-  context.visits = visits;
   for (const WeightedList& list : lists) {
     counted.postings += list.list.df;
     counted.blocks += list.list.num_blocks(index_.block_size());

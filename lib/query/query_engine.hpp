@@ -64,6 +64,15 @@ class QueryEngine {
   /// stops being exact, or that the memory for queries is too small.
   std::vector<ScoredDocument> search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                      Analyzer& analyzer, QueryStatistics* statistics = nullptr) const;
+  /// Goes on with a query by `and` whose documents below `first` were looked through elsewhere, for example by a GPU
+  /// that has only the fronts of its lists (Wang et al. 2017, section 3.3): returns the k best of all documents with
+  /// all terms. `found`: those documents below `first` that are among the k best of them, with their scores; documents
+  /// from `first` on are left out, since they are found again. `lists`: all of the query's, as lists_of() returns them.
+  /// Decodes nothing if `found` has k documents and global scores rule out more results. Adds to *statistics as
+  /// search() does, the lists counted whole; throws as search() does.
+  std::vector<ScoredDocument> resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
+                                     std::span<const ScoredDocument> found,
+                                     QueryStatistics* statistics = nullptr) const;
   /// Runs a query with `and` and returns its visits of its lists, in the order of summation; nothing if the query has
   /// no terms or one that is not in the index. `round` as in VisitCount: throws InvalidArgument if it is not a multiple
   /// of the block size; and as search() does.
@@ -91,8 +100,9 @@ class QueryEngine {
  private:
   /// The most documents that can match.
   std::uint64_t max_matches(std::span<const WeightedList> lists) const;
-  void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, bool all_found, VisitCount* visits,
-           TopK& top, QueryStatistics* statistics) const;
+  /// Runs a query in a context that scoring_context() began.
+  void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context, TopK& top,
+           QueryStatistics* statistics) const;
   void set_weights(std::vector<WeightedList>& lists) const;
   void prepare();
   void use_pagerank();

@@ -358,6 +358,11 @@ TEST_CASE("queries run on the CPU without a GPU, unless a GPU is required", "[cl
   CHECK(unknown.err.find("range, ding, partition") != std::string::npos);
   for (const char* partitions : {"0", "33", "1024", "many"})
     CHECK(mill.query({"--query", "mill", "--partitions", partitions}).exit_status == 2);
+  for (const char* tails : {"auto", "copy", "cpu"})
+    CHECK(mill.query({"--query", "mill wheel", "--tails", tails}).out == on_cpu.out);
+  const RunOutcome tails = mill.query({"--query", "mill", "--tails", "gpu"});
+  CHECK(tails.exit_status == 2);
+  CHECK(tails.err.find("auto, copy, cpu") != std::string::npos);
 }
 
 }  // namespace quern

@@ -63,27 +63,36 @@ class HostIndex {
 
   /// Puts the batch's lists into arenas, as ListStore does, some of them in two parts.
   void move_lists(gpu::QueryBatch& batch, RandomBits& random) {
+    gpu::ListCopies copies;
+    gpu::ListCache cache = cache_of_fronts(batch, random, copies);
+    std::vector<gpu::WantedList> wanted;
+    for (const auto& [number, list] : batch.coded) wanted.push_back({list, &batch.lists[number]});
+    REQUIRE(cache.acquire(0, wanted, copies));
+    use_arenas(copies);
+  }
+
+  /// Room for the lists of a batch in arenas, with rows or without, and random fronts of most lists.
+  gpu::ListCache cache_of_fronts(const gpu::QueryBatch& batch, RandomBits& random, gpu::ListCopies& copies) {
     gpu::ListCacheOptions options;
     options.with_impacts = !impacts_.empty();
     options.block_size = view.block_size;
-    options.words = postings_.size() + impacts_.size();
-    options.rows = random.below(2) == 0 ? 0 : block_last_.size() * 2;
+    options.words = arena_words_ = postings_.size() + impacts_.size();
+    options.rows = arena_rows_ = random.below(2) == 0 ? 0 : block_last_.size() * 2;
     gpu::ListCache cache(options);
-    gpu::ListCopies copies;
-    std::vector<gpu::WantedList> wanted;
-    for (const auto& [number, list] : batch.coded) {
-      wanted.push_back({list, &batch.lists[number]});
+    for (const auto& [number, list] : batch.coded)
       if (random.below(4) > 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
-    }
-    REQUIRE(cache.acquire(0, wanted, copies));
-    arena_.assign(options.words + 4096, 0xabcdef01);
+    return cache;
+  }
+  /// Makes these arenas the index's, with what is copied to them.
+  void use_arenas(const gpu::ListCopies& copies) {
+    arena_.assign(arena_words_ + 4096, 0xabcdef01);
     for (const gpu::WordCopy& copy : copies.words)
       std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));
     view.postings = arena_.data();
     view.impacts = impacts_.empty() ? nullptr : arena_.data();
-    if (options.rows == 0) return;
-    std::vector<std::uint32_t> last(options.rows), offset(options.rows);
-    std::vector<std::uint16_t> maxima(options.rows);
+    if (arena_rows_ == 0) return;
+    std::vector<std::uint32_t> last(arena_rows_), offset(arena_rows_);
+    std::vector<std::uint16_t> maxima(arena_rows_);
     for (const gpu::RowCopy& copy : copies.rows) {
       const auto to = static_cast<std::ptrdiff_t>(copy.to);
       std::copy(copy.list->block_last.begin(), copy.list->block_last.end(), last.begin() + to);
@@ -144,6 +153,7 @@ class HostIndex {
   const QueryEngine& engine_;
   std::vector<std::uint16_t> block_max_;
   std::vector<std::uint32_t> postings_, block_last_, block_offset_, impacts_, scratch_, arena_;
+  std::uint64_t arena_words_ = 0, arena_rows_ = 0;
   std::uint32_t damaged_ = 0;
 };
 

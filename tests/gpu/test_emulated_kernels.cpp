@@ -1,4 +1,6 @@
 #include "gpu/emulated_gpu.hpp"
+//
+#include "gpu/cut_batch.hpp"
 #include "gpu/host_index.hpp"
 #include "gpu/indexed_corpus.hpp"
 //
@@ -264,18 +266,17 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
   }
 }
 
-/// Random fronts of the batch's lists in the arena, and windows for the rest, as few or as many as random limits allow.
+/// Windows for a batch's lists besides the fronts that are kept, as few or as many as random limits allow.
 class WindowsOfBatch {
  public:
-  WindowsOfBatch(HostIndex& index, const gpu::QueryBatch& batch, RandomBits& random) {
-    cache_.emplace(index.keep_fronts(batch, random));
-    room_ = cache_->take_room().value();
+  WindowsOfBatch(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random) {
+    room_ = cache.take_room().value();
     gpu::WindowLimits limits{room_.words / 2, ~std::uint64_t{0}, 1};
-    const gpu::WindowLimits least = gpu::DocumentWindows(batch, *cache_, limits).largest();
+    const gpu::WindowLimits least = gpu::DocumentWindows(batch, cache, limits).largest();
     limits.words = least.words + random.below(2 * least.words + 1);
     limits.entries = least.entries + random.below(2 * least.entries);
     limits.ranges = static_cast<std::uint32_t>(1 + random.below(3));
-    windows_.emplace(batch, *cache_, limits);
+    windows_.emplace(batch, cache, limits);
     entries_.emplace(windows_->entry_room(), 0);
   }
   Way way(Way of) {
@@ -286,7 +287,6 @@ class WindowsOfBatch {
   }
 
  private:
-  std::optional<gpu::ListCache> cache_;
   gpu::ArenaPart room_;
   std::optional<gpu::DocumentWindows> windows_;
   std::optional<HostEntries> entries_;
@@ -307,7 +307,8 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
       HostIndex index(engine);
       BatchQueries asked;
       const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
-      WindowsOfBatch windows(index, batch, random);
+      gpu::ListCache cache = index.keep_fronts(batch, random);
+      WindowsOfBatch windows(cache, batch, random);
       HostBatch host(index, batch, 10, of.pruning == gpu::Pruning::blocks);
       run_way(index, host, windows.way(of));
       REQUIRE(index.damaged() == 0);
@@ -325,6 +326,37 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
       }
     }
     CHECK(left_to_cpu * 2 <= queries.size());
+  }
+}
+
+/// With no more of some lists than random fronts, after which the CPU goes on, by windows of documents.
+void check_fronts_by_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                             RandomBits& random, QueryEnds& ends) {
+  HostIndex index(engine);
+  CutBatch cut(index, queries, 10, random, true);
+  WindowsOfBatch windows(cut.cache(), cut.batch(), random);
+  HostBatch host(index, cut.batch(), 10, false);
+  run_way(index, host, windows.way({true, false, true}));
+  REQUIRE(index.damaged() == 0);
+  cut.check(host, ends);
+}
+
+/// With no more of most lists than random fronts, after which the CPU goes on; k differs from way to way.
+void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
+                  QueryEnds& ends) {
+  std::size_t k = 1;
+  for (const Way& way : {Way{true, false}, Way{true, false, true}, Way{true, true}}) {
+    HostIndex index(engine);
+    CutBatch cut(index, queries, k, random);
+    HostEntries entries = entries_for(cut.batch());
+    entries.place(cut.batch());
+    HostBatch host(index, cut.batch(), k, false);
+    host.use(entries);
+    run_way(index, host, way);
+    REQUIRE(index.damaged() == 0);
+    INFO("from lists " << way.from_lists << ", scored first " << way.score_first);
+    cut.check(host, ends);
+    k *= 7;
   }
 }
 
@@ -505,6 +537,54 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
   }
 }
 
+TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it has gone on from there",
+          "[gpu_emulated][gpu_store][property]") {
+  RandomBits random(61);
+  IndexedCorpus corpus(61, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 14);
+  QueryEnds plain;
+  ScoringOptions quantized;
+  quantized.scores = Scores::quantized;
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 1}}) {
+      const IndexReader index = corpus.index(coded(*codec, coding, 8));
+      INFO(index.codec().name() << ", blocks of " << coding.block_size);
+      check_fronts(QueryEngine(index, {}), queries, random, plain);
+      check_fronts(QueryEngine(index, quantized), queries, random, plain);
+    }
+  }
+  CHECK(plain.whole > 20);
+  CHECK(plain.resumed > 50);
+  CHECK(plain.run_again == 0);
+
+  QueryEnds early;
+  RankedPages pages(67, {400, 60, 14, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
+    const auto of_pages = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    for (unsigned turn = 0; turn < 4; ++turn)
+      check_fronts(QueryEngine(index, with_pagerank(alpha)), of_pages, random, early);
+  }
+  CHECK(early.ended_on_front > 50);
+  CHECK(early.resumed > 20);
+}
+
+TEST_CASE("emulated kernels over fronts of lists give the CPU's results window by window",
+          "[gpu_emulated][gpu_store][property]") {
+  RandomBits random(79);
+  IndexedCorpus corpus(59, {33000, 40, 4, false});  // three ranges of documents
+  const auto queries = draw_queries(7, corpus.model, 8);
+  QueryEnds ends;
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  ScoringOptions quantized;
+  quantized.scores = Scores::quantized;
+  for (unsigned turn = 0; turn < 3; ++turn)
+    check_fronts_by_windows(QueryEngine(index, quantized), queries, random, ends);
+  CHECK(ends.resumed > 5);
+  CHECK(ends.run_again < ends.resumed);
+}
+
 TEST_CASE("emulated kernels stay within bounds over damaged windows", "[gpu_emulated][gpu_store]") {
   IndexedCorpus corpus(57, {33000, 30, 4, false});
   const auto queries = draw_queries(9, corpus.model, 3);
@@ -517,7 +597,8 @@ TEST_CASE("emulated kernels stay within bounds over damaged windows", "[gpu_emul
     damaged.damage(random);
     BatchQueries asked;
     const gpu::QueryBatch batch = batch_of(engine, queries, i % 2 == 0, 10, asked);
-    WindowsOfBatch windows(damaged, batch, random);
+    gpu::ListCache cache = damaged.keep_fronts(batch, random);
+    WindowsOfBatch windows(cache, batch, random);
     HostBatch host(damaged, batch, 10, true);
     run_way(damaged, host, windows.way({i % 2 == 0, false, true, gpu::Pruning::blocks}));
     found += damaged.damaged();

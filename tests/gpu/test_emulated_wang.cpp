@@ -1,4 +1,6 @@
 #include "gpu/emulated_gpu.hpp"
+//
+#include "gpu/cut_batch.hpp"
 #include "gpu/host_index.hpp"
 #include "gpu/host_windows.hpp"
 #include "gpu/indexed_corpus.hpp"
@@ -77,6 +79,19 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
   gpu::QueryBatch batch = batch_of(engine, queries, true, 10, asked);
   index.move_lists(batch, random);
   check_batch(index, batch, asked.texts, 10, run_wang);
+}
+
+/// The same with no more of most lists than random fronts, after which the CPU goes on.
+void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
+                  QueryEnds& ends) {
+  for (const std::size_t k : {1, 7, 300}) {
+    HostIndex index(engine);
+    CutBatch cut(index, queries, k, random);
+    HostBatchView host(cut.batch(), k);
+    run_wang(index, host);
+    REQUIRE(index.damaged() == 0);
+    cut.check(host, ends);
+  }
 }
 
 void check_wang(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
@@ -163,6 +178,35 @@ TEST_CASE("emulated rounds give the CPU's results over every codec", "[gpu_emula
       check_wang(QueryEngine(index, scoring), queries);
     }
   }
+}
+
+TEST_CASE("emulated rounds over fronts of lists give the CPU's results once it has gone on from there",
+          "[gpu_emulated][gpu_store][wang][property]") {
+  RandomBits random(83);
+  IndexedCorpus corpus(83, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 20);
+  QueryEnds plain;
+  for (const Codec* codec : all_codecs()) {
+    const IndexReader index = corpus.index(coded(*codec, {8, 2}, 8));
+    ScoringOptions quantized;
+    quantized.scores = Scores::quantized;
+    for (const ScoringOptions& scoring : {ScoringOptions(), quantized})
+      check_fronts(QueryEngine(index, scoring), queries, random, plain);
+  }
+  CHECK(plain.whole > 20);
+  CHECK(plain.resumed > 100);
+
+  QueryEnds early;
+  RankedPages pages(89, {400, 60, 14, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
+    const auto of_pages = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    for (unsigned turn = 0; turn < 4; ++turn)
+      check_fronts(QueryEngine(index, with_pagerank(alpha)), of_pages, random, early);
+  }
+  CHECK(early.ended_on_front > 50);
+  CHECK(early.resumed > 20);
 }
 
 TEST_CASE("emulated rounds give the CPU's results whatever the order of threads", "[gpu_emulated][wang][property]") {

@@ -39,7 +39,8 @@ struct Batch {
   std::vector<gpu::ListView> views;
   std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
   gpu::EntryPlaces places;
-  std::set<term_t> cut;  ///< lists of which only a front is there
+  std::set<term_t> cut;            ///< lists of which the batch has only a front
+  std::deque<PostingList> fronts;  ///< these
 
   gpu::BatchLists lists() const { return {views, coded}; }
   void add_raw(std::uint32_t df) {
@@ -47,11 +48,18 @@ struct Batch {
     views.back().df = df;
   }
   void add(const PostingList& list, bool is_cut = false) {
-    coded.emplace_back(views.size(), &list);
+    const PostingList* of = &list;
+    if (is_cut) {
+      cut.insert(list.number);
+      PostingList& front = fronts.emplace_back(list);
+      front.df = list.df / 2;
+      front.block_last = list.block_last.first((front.df + 15) / 16);
+      of = &front;
+    }
+    coded.emplace_back(views.size(), of);
     gpu::ListView& view = views.emplace_back();
-    view.df = static_cast<std::uint32_t>(is_cut ? list.df / 2 : list.df);
-    view.rows = (view.df + 15) / 16;
-    if (is_cut) cut.insert(list.number);
+    view.df = static_cast<std::uint32_t>(of->df);
+    view.rows = static_cast<std::uint32_t>(of->block_last.size());
   }
 };
 
@@ -107,10 +115,10 @@ class Arena {
     const std::uint64_t end = place.first_start + gpu::start_words(num_test_ranges);
     for (std::uint64_t word = place.first_entry; word < end; ++word) visit(word);
   }
-  /// Tells lists, fronts and batches' own lists apart.
+  /// Tells lists, fronts and raw lists apart.
   static std::uint64_t content(const Batch& batch, std::size_t view) {
     for (const auto& [number, list] : batch.coded)
-      if (number == view && !batch.cut.contains(list->number)) return 1 + list->number;
+      if (number == view) return 1 + 2 * list->number + (batch.cut.contains(list->number) ? 1 : 0);
     return reinterpret_cast<std::uintptr_t>(&batch) + view;
   }
 

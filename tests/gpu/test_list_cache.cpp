@@ -46,6 +46,7 @@ class MadeLists {
     const Made& made = lists_[i];
     PostingList list;
     list.number = static_cast<term_t>(3 * i);
+    list.df = made.lasts.size() * postings_per_block;
     list.words = made.words;
     list.impacts = made.impacts;
     list.block_last = made.lasts;
@@ -276,6 +277,62 @@ TEST_CASE("batches find their lists whole in memory that is too small for all", 
       batches.launch(flight);
     }
     CHECK(batches.acquired > 0);
+  }
+}
+
+TEST_CASE("the front of a list is a list of its own while what follows it is not there", "[gpu_store][property]") {
+  RandomBits random(19);
+  const MadeLists made(random, 40, true);
+  ListCacheOptions options;
+  options.with_impacts = true;
+  options.block_size = postings_per_block;
+  std::vector<PostingList> lists;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const PostingList& list = lists.emplace_back(made.list(i));
+    options.words += 2 * (list.words.size() + list.impacts.size());
+    options.rows += 4 * list.block_last.size();
+  }
+  ListCache cache(options);
+  Arenas arenas(options);
+  ListCopies fronts;
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    if (i % 4 > 0) REQUIRE(cache.keep_front(lists[i], 1 + random.below(lists[i].block_last.size()), fronts));
+  arenas.copy(fronts);
+  for (const PostingList& list : lists) {
+    INFO("list " << list.number);
+    const std::uint64_t blocks = cache.kept_front(list.number).blocks;
+    const auto front = cache.front_only(list);
+    REQUIRE(front.has_value() == (0 < blocks && blocks < list.block_last.size()));
+    CHECK(cache.rows_behind_front(list) == (blocks > 0 ? 0 : cache.rows_of(list)));
+    if (!front) {
+      CHECK(cache.words_behind_front(list) == (blocks > 0 ? 0 : cache.words_of(list)));
+      continue;
+    }
+    CHECK(front->df == blocks * postings_per_block);
+    CHECK(front->block_last.size() == blocks);
+    CHECK(front->block_offset.size() == blocks);
+    CHECK(front->words.size() == list.block_offset[blocks]);
+    CHECK(cache.words_behind_front(list) == cache.words_of(list) - cache.words_of(*front));
+    CHECK(cache.words_behind_front(*front) == 0);
+    ListView view;
+    view.words = static_cast<std::uint32_t>(front->words.size());
+    cache.use_front(*front, view);
+    CHECK(arenas.has(*front, view, true));
+    CHECK(view.front_words == view.words);
+    CHECK(view.front_blocks >= blocks);
+
+    // Once a batch has brought the rest, the list is whole, until its memory is needed.
+    ListCopies rest;
+    const WantedList wanted{&list, &view};
+    REQUIRE(cache.acquire(0, {&wanted, 1}, rest));
+    arenas.copy(rest);
+    CHECK(rest.rows.empty());
+    CHECK_FALSE(cache.front_only(list));
+    cache.release(0);
+    CHECK_FALSE(cache.front_only(list));
+    const auto room = cache.take_room();
+    CHECK(cache.front_only(list));
+    cache.give_back_room(room.value());
   }
 }
 

@@ -6,6 +6,7 @@
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
 
 /// GPUs with less memory than the index gives the CPU's results, whatever is there, comes and goes.
 namespace quern {
@@ -42,6 +43,7 @@ gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   memory.list_share = shares[random.below(std::size(shares))];
   if (random.below(2) == 0) memory.plan = &plan;
   memory.retention = gpu::list_retentions[random.below(std::size(gpu::list_retentions))].value;
+  memory.tails = gpu::list_tails[random.below(std::size(gpu::list_tails))].value;
   return memory;
 }
 
@@ -66,8 +68,8 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
       for (std::size_t i = 0; i < texts.size(); ++i) {
         INFO(strategy.name << ", " << algorithm.name << ", batches of " << options.batch_queries << ", lists "
                            << options.memory.list_share.value_or(-1) << ", plan " << (options.memory.plan != nullptr)
-                           << ", cache " << name_of_value(gpu::list_retentions, options.memory.retention) << ", query "
-                           << texts[i]);
+                           << ", cache " << name_of_value(gpu::list_retentions, options.memory.retention) << ", tails "
+                           << name_of_value(gpu::list_tails, options.memory.tails) << ", query " << texts[i]);
         require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer));
       }
     }
@@ -102,6 +104,39 @@ TEST_CASE("with memory for a part of the lists, GPUs give the CPU's results", "[
   CHECK(all.lists.resident_lists > 0);
   CHECK(all.lists.evicted_lists > 0);
   CHECK(all.windows > 0);
+  CHECK(all.resumed > 0);
+}
+
+TEST_CASE("GPUs that end on fronts of lists give the CPU's results", "[gpu][gpu_store][query][property]") {
+  SKIP_WITHOUT_GPU();
+  RandomBits random(83);
+  RankedPages pages(83, {24000, 150, 9, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
+    const auto queries = texts_of_queries(draw_queries(3, ModelIndex(pages.documents, order.documents), 60));
+    const std::vector<std::string_view> texts(queries.begin(), queries.end());
+    const IndexReader index = pages.index(order, alpha, blocks_of(64));
+    const CachePlan plan = random_plan(index, random);
+    GpuStatistics all;
+    for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, std::size_t{4096}}) {
+      GpuOptions options;
+      options.batch_queries = batch;
+      options.memory = random_memory(plan, random);
+      options.memory.list_share = 0.5;
+      options.memory.plan = &plan;
+      for (const auto& tails : gpu::list_tails) {
+        options.memory.tails = tails.value;
+        GpuStatistics statistics;
+        check_ranking(QueryEngine(index, with_pagerank(alpha)), texts, options, statistics);
+        if (tails.value != gpu::ListTails::copy) all += statistics;
+        CHECK((statistics.ended_on_front + statistics.resumed > 0) == (tails.value != gpu::ListTails::copy));
+      }
+    }
+    CHECK(all.ended_on_front > 0);
+    CHECK(all.resumed > 0);
+    CHECK(all.resume_us > 0);
+    CHECK(all.lists.cut_bytes > 0);
+  }
 }
 
 TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]") {

@@ -42,7 +42,7 @@ inline void require_documents(const IndexReader& index, std::span<const ScoredDo
     if (document.docid >= index.num_documents()) std::abort();
 }
 
-/// All algorithms, for one and for many results.
+/// All algorithms, for one and for many results, and queries that go on from a document.
 inline void search_all_ways(const IndexReader& index, const ScoringOptions& options,
                             std::span<const std::string_view> queries) {
   allow_errors_of(index, [&] {
@@ -54,6 +54,14 @@ inline void search_all_ways(const IndexReader& index, const ScoringOptions& opti
         for (const std::size_t k : {1, 100})
           allow_errors_of(
               index, [&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
+    for (const std::string_view query : queries)
+      for (const docid_t first : {docid_t{0}, index.num_documents() / 2, end_docid}) {
+        allow_errors_of(index, [&] {
+          bool all_found = false;
+          const auto lists = engine.lists_of(analyzer.terms(query), all_found);
+          require_documents(index, engine.resume(lists, 10, first, {}, &statistics), 10);
+        });
+      }
   });
 }
 

@@ -159,6 +159,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->bench.gpu);
   add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_tails_option(*command, arguments->gpu_memory);
   command->add_option("--gpus", arguments->bench.gpus, "Numbers of GPUs to measure with, or all")
       ->type_name("N")
       ->delimiter(',')

@@ -108,6 +108,7 @@ void add_gpu_stream_bench(CLI::App& bench) {
   add_gpu_option(*command, arguments->gpu.gpu);
   add_gpus_option(*command, arguments->gpu.gpus);
   add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_tails_option(*command, arguments->gpu_memory);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {}, {{"quern bench gpu-stream my.quern -q log.txt --rates 10000,100000 --batch-wait 0.5"}});

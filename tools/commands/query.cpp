@@ -355,6 +355,7 @@ void add_query_command(CLI::App& program) {
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_tails_option(*command, arguments->gpu_memory);
   add_name_option(
       *command, "--output-format", arguments->output_format, all_run_formats(),
       with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));

@@ -22,6 +22,19 @@ inline constexpr NamedValue<ListRetention> list_retentions[] = {
     {"none", ListRetention::none, "only the plan's lists stay"},
 };
 
+/// What happens to a list of which a GPU has only the front that a plan keeps, in a query for documents with all terms.
+enum class ListTails : std::uint8_t {
+  automatic,  ///< cpu if queries can end early, else copy
+  copy,       ///< the rest of the list is copied to the GPU
+  cpu,        ///< the GPU answers the query as far as all fronts go, and the CPU goes on from there
+};
+
+inline constexpr NamedValue<ListTails> list_tails[] = {
+    {"auto", ListTails::automatic, "cpu if queries can end early by global scores, else copy"},
+    {"copy", ListTails::copy, "it is copied to the GPU when a batch needs it"},
+    {"cpu", ListTails::cpu, "the GPU answers up to the end of the parts that it has, the CPU goes on from there"},
+};
+
 /// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
 struct GpuMemoryOptions {
   std::optional<std::uint64_t> bytes;  ///< of all that it allocates; default: what is free, less a margin
@@ -29,6 +42,7 @@ struct GpuMemoryOptions {
   std::optional<double> list_share;
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
   ListRetention retention = ListRetention::lfu;
+  ListTails tails = ListTails::automatic;  ///< only with a plan
   /// Of host memory, what copies to and from all GPUs may pin; default: whatever they need.
   std::optional<std::uint64_t> pinned_bytes;
 

@@ -140,17 +140,21 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
   }
   const std::size_t gpus = std::min(used_, shares_.size());
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
+  gpu::ResumePool cpu(engine_, work.k);
+  shares_.for_each([&](RankingShare& share) { share.set_work(work, cpu); });
   for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
     QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
-    queries = process(queue, work, statistics);
+    queries = process(queue, statistics);
     if (run == 0) statistics.run_again += queries.size();
   }
   for (GpuQuery* query : queries) query->on_cpu = true;
+  cpu.wait();
+  statistics.resumed += cpu.queries();
+  statistics.resume_us += cpu.time_us();
 }
 
-std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics) {
+std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, GpuStatistics& statistics) {
   std::vector<GpuQuery*> again;
-  shares_.for_each([&](RankingShare& share) { share.set_work(work); });
   const auto collect = [&](RankingShare& share) {
     RankingOutcome outcome = share.take_outcome();
     outcome.statistics.memory = share.memory();

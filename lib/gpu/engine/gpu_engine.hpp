@@ -58,7 +58,7 @@ class GpuEngine {
                                 std::size_t k);
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// Answers the queries in the queue on all GPUs. Returns the queries that must run again.
-  std::vector<GpuQuery*> process(QueryQueue& queue, const gpu::BatchWork& work, GpuStatistics& statistics);
+  std::vector<GpuQuery*> process(QueryQueue& queue, GpuStatistics& statistics);
   void answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
                      const QueryAlgorithm& algorithm, std::size_t k);
 

@@ -51,6 +51,9 @@ struct GpuStatistics {
   std::uint64_t windows = 0;             ///< of documents, in batches whose lists did not fit the GPU's memory together
   std::uint64_t on_cpu = 0;              ///< queries with too many terms or results for a GPU, which the CPU answered
   std::uint64_t run_again = 0;           ///< queries whose first run had more candidates than a GPU stores
+  std::uint64_t ended_on_front = 0;      ///< queries that a GPU answered though it had only the front of some list
+  std::uint64_t resumed = 0;             ///< queries that the CPU went on with where such a front ends
+  double resume_us = 0;                  ///< CPU time for these, of all threads
   double prepare_us = 0;                 ///< CPU time to find terms and lists and to make batches
   gpu::BatchTimes device;                ///< of all batches
   gpu::BatchCounts counts;               ///< of all batches
@@ -65,7 +68,8 @@ struct GpuStatistics {
     failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
     for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
     return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::run_again,
-                            &T::prepare_us, &T::device, &T::counts, &T::lists, &T::entries, &T::copy_lists_us);
+                            &T::ended_on_front, &T::resumed, &T::resume_us, &T::prepare_us, &T::device, &T::counts,
+                            &T::lists, &T::entries, &T::copy_lists_us);
   }
 };
 

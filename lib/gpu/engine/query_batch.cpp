@@ -166,7 +166,8 @@ void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std
   for (std::size_t i = 0; i < own_terms.size(); ++i) {
     BatchTerm& term = terms.emplace_back(own_terms[i]);
     const auto [number, is_new] = numbers_.of(term.list);
-    if (is_new) add_list(waiting.lists[i].list);
+    const PostingList& list = waiting.lists[i].list;
+    if (is_new) add_list(fronts_ ? fronts_->of(list) : list);
     term.list = number;
     postings += lists[number].df;
   }

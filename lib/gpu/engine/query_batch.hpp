@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "quern/core/types.hpp"
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/engine/fronts.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// A batch of ranked queries, as kernels take it. Scoring has two steps. First, each document gets an upper bound of
@@ -123,6 +125,9 @@ class TermNumbers {
 class QueryBatch {
  public:
   explicit QueryBatch(const QueryEngine& engine);
+  /// The batch reads no more of lists than the fronts that the cache keeps, where the rest is not there. Only for
+  /// documents with all terms.
+  QueryBatch(const QueryEngine& engine, const ListCache& cache) : QueryBatch(engine) { fronts_.emplace(cache); }
 
   /// Adds queries, in order, until `fits` returns false; returns how many were added. `k` is used for primed
   /// thresholds. What depends on no other query is computed in many threads.
@@ -130,12 +135,14 @@ class QueryBatch {
       std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
       const std::function<bool()>& fits = [] { return true; });
   const QueryEngine& engine() const { return engine_; }
+  /// Null if it reads all lists whole.
+  const BatchFronts* fronts() const { return fronts_ ? &*fronts_ : nullptr; }
   /// Upper bound of documents' static scores.
   float max_static_score() const { return max_static_score_; }
 
   std::vector<ListView> lists;
   std::vector<std::pair<std::uint32_t, const PostingList*>>
-      coded;               ///< lists in blocks: numbers in `lists`, and what they are
+      coded;               ///< lists in blocks: numbers in `lists`, and what they are, as far as the batch reads them
   EntryPlaces entries_of;  ///< if lists are decoded as a whole, where to; set by the batch's owner
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
@@ -156,6 +163,7 @@ class QueryBatch {
   const QueryEngine& engine_;
   float max_static_score_ = 0;
   TermNumbers numbers_;
+  std::optional<BatchFronts> fronts_;
   std::vector<std::pair<const PostingList*, std::uint32_t>>
       new_raw_;  ///< raw lists yet to be decoded, and their numbers
   std::size_t raw_postings_ = 0;

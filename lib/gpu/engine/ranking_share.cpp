@@ -38,7 +38,7 @@ QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, 
 
 RankingShare::RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                            const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)
-    : engine_(engine), index_(engine, gpu, memory, progress) {
+    : engine_(engine), index_(engine, gpu, memory, progress), ends_on_fronts_(gpu::ends_on_fronts(memory, engine)) {
   if (!index_.division().whole_index) store_.emplace(index_, memory, progress);
   set_strategy(strategy, options, progress);
 }
@@ -102,8 +102,8 @@ bool RankingShare::has_list_room(const gpu::QueryBatch& batch, ListSums& sums) c
   const gpu::ListCache& cache = store_->cache();
   for (; sums.lists < batch.coded.size(); ++sums.lists) {
     const PostingList& list = *batch.coded[sums.lists].second;
-    sums.words += cache.words_of(list);
-    sums.rows += cache.rows_of(list);
+    sums.words += cache.words_behind_front(list);
+    sums.rows += cache.rows_behind_front(list);
   }
   // The other flight's batch needs as much.
   return sums.words <= cache.free_words() / num_flights && sums.rows <= cache.free_rows() / num_flights;
@@ -146,7 +146,12 @@ void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
   if (!store_) return;
   std::vector<gpu::WantedList> wanted;
   wanted.reserve(batch.coded.size());
-  for (const auto& [number, list] : batch.coded) wanted.push_back({list, &batch.lists[number]});
+  for (const auto& [number, list] : batch.coded) {
+    if (batch.fronts() && batch.fronts()->is_cut(*list))
+      store_->use_front(*list, batch.lists[number]);
+    else
+      wanted.push_back({list, &batch.lists[number]});
+  }
   if (store_->acquire(flight, wanted)) return;
   free_lists_of_others(flight);
   if (!store_->acquire(flight, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
@@ -228,9 +233,33 @@ void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
   flights_[flight].runner.start(batch, work_, runner_before(flight));
 }
 
+std::unique_ptr<gpu::QueryBatch> RankingShare::new_batch() const {
+  if (!store_ || !ends_on_fronts_ || !work_.intersect) return std::make_unique<gpu::QueryBatch>(engine_);
+  return std::make_unique<gpu::QueryBatch>(engine_, store_->cache());
+}
+
+void RankingShare::note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries) {
+  gpu::in_parallel(queries.size(), [&](std::size_t i) {
+    queries[i]->end = batch.fronts() ? gpu::end_of_query(batch, i, queries[i]->lists) : gpu::QueryEnd();
+  });
+  if (batch.fronts()) store_->count(batch.fronts()->counts());
+}
+
+void RankingShare::resume_on_cpu(std::span<GpuQuery* const> queries) {
+  std::vector<gpu::UnfinishedQuery> unfinished;
+  for (GpuQuery* query : queries) {
+    if (!query->answered || !query->end.on_front) continue;
+    if (gpu::is_complete(engine_, query->end, query->documents, work_.k))
+      ++outcome_.statistics.ended_on_front;
+    else
+      unfinished.push_back({query->lists, query->end.from_cpu, &query->documents});
+  }
+  cpu_->resume(unfinished);
+}
+
 std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
   const auto begun = WallClock::now();
-  auto batch = std::make_unique<gpu::QueryBatch>(engine_);
+  auto batch = new_batch();
   ListSums sums;
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(queries.size());
@@ -244,7 +273,7 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
   if (tried_windows_ && !all_fits()) {
     started = !has_list_room(*batch, sums) && start_by_windows(flight, batch);
     if (!started) {
-      batch = std::make_unique<gpu::QueryBatch>(engine_);
+      batch = new_batch();
       sums = {};
       count = batch->add(waiting, work_.k, work_.intersect, all_fits);
     }
@@ -253,6 +282,7 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
     tried_windows_ = false;
     start_whole(flight, *batch);
   }
+  note_ends(started ? *flights_[flight].batch : *batch, queries.first(count));
   last_runner_ = &flights_[flight].runner;
   ++outcome_.statistics.batches;
   outcome_.statistics.prepare_us += us_since(begun);
@@ -284,6 +314,7 @@ void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
   });
   std::copy_if(queries.begin(), queries.end(), std::back_inserter(outcome_.again),
                [](const GpuQuery* query) { return !query->answered; });
+  resume_on_cpu(queries);
 }
 
 void RankingShare::take_less(std::size_t queries) {

@@ -7,8 +7,10 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/engine/fronts.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/engine/resume_pool.hpp"
 #include "quern/gpu/store/entry_store.hpp"
 #include "quern/query/query_engine.hpp"
 
@@ -22,6 +24,7 @@ struct GpuQuery {
   std::uint64_t postings = 0;   ///< in its lists
   std::uint32_t min_units = 0;  ///< minimum units of a result, if known from an earlier run
   bool all_found = false, answered = false, on_cpu = false;
+  gpu::QueryEnd end;  ///< of the batch that it was in last
 };
 
 /// Queries that wait for a GPU, the most expensive first, so that thread blocks finish at about the same time.
@@ -62,8 +65,11 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
   /// be set.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
-  /// Sets what later batches compute.
-  void set_work(const gpu::BatchWork& work) { work_ = work; }
+  /// Sets what later batches compute, and who goes on with queries that end on fronts.
+  void set_work(const gpu::BatchWork& work, gpu::ResumePool& cpu) {
+    work_ = work;
+    cpu_ = &cpu;
+  }
   /// Returns what was done since the last call.
   RankingOutcome take_outcome() { return std::exchange(outcome_, {}); }
 
@@ -86,6 +92,12 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
 
   /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
   std::size_t start_batch(unsigned flight, std::span<GpuQuery* const> queries);
+  /// A batch without queries, of whole lists or of those parts that are there.
+  std::unique_ptr<gpu::QueryBatch> new_batch() const;
+  /// Notes how far a batch looks for the documents of its queries.
+  void note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries);
+  /// Hands queries over to the CPU that have ended on fronts, unless they are complete.
+  void resume_on_cpu(std::span<GpuQuery* const> queries);
   /// Starts a batch whose lists do not fit the GPU's memory together. False, and nothing started, if the blocks of a
   /// range do not fit either. Throws GpuOutOfMemory.
   bool start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch, const gpu::WindowLimits& limits);
@@ -145,6 +157,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   std::optional<gpu::ListStore> store_;       ///< none: the whole index is on the GPU
   std::unique_ptr<gpu::EntryStore> entries_;  ///< null: the strategy decodes no whole lists
   const gpu::Strategy* strategy_ = nullptr;
+  bool ends_on_fronts_ = false;     ///< queries for documents with all terms do
+  gpu::ResumePool* cpu_ = nullptr;  ///< goes on with them
   gpu::BatchWork work_;
   RankingOutcome outcome_;
   std::vector<Flight> flights_;

@@ -10,9 +10,6 @@ namespace {
 /// How many small batches read blocks of a list before it is decoded as a whole.
 constexpr std::uint32_t small_batches_before_decoding = 2;
 
-/// Whether the entries of a list stay: it is coded, and all of it is there.
-bool stays(const ListView& view, const PostingList& list) { return view.df == list.df; }
-
 EntryPlace place_at(std::uint64_t first, const ListView& view) {
   EntryPlace place;
   place.first_entry = first;
@@ -66,18 +63,21 @@ bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlace
 void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
   for (const auto& [number, list] : lists.coded) {
     const auto found = entries_.find(list->number);
-    if (found == entries_.end() || found->second.words == 0 || !stays(lists.views[number], *list)) continue;
+    if (found == entries_.end() || found->second.words == 0 || found->second.postings != lists.views[number].df)
+      continue;
     found->second.last_use = flight.batch;
     places.lists[number] = place_at(found->second.first, lists.views[number]);
   }
 }
 
-/// The lists that stay.
+/// The lists that stay: of others with the same number, another part is there.
 bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
   for (const auto& [number, list] : lists.coded) {
     const ListView& view = lists.views[number];
-    if (places.lists[number].end > 0 || !stays(view, *list)) continue;
+    if (places.lists[number].end > 0) continue;
+    if (const auto found = entries_.find(list->number); found != entries_.end() && found->second.words > 0) continue;
     Entry entry;
+    entry.postings = view.df;
     entry.words = words_of(view.df);
     entry.last_use = flight.batch;
     if (!take(entry.words, entry.first, unused)) return false;

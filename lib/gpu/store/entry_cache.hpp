@@ -32,8 +32,8 @@ std::uint64_t all_entry_bytes(const IndexReader& index);
 
 /// Gives the lists of a batch places in an arena of 32-bit words. Entries depend on index and scorer, not on queries:
 /// the lists stay when the batch has ended, as long as there is room, and later batches need not decode them. Those
-/// that were used least recently go first; lists of batches in flight never do. Raw lists, and lists of which a view
-/// shows a front only, have their places for one batch.
+/// that were used least recently go first; lists of batches in flight never do. Raw lists have their places for one
+/// batch, and so do lists of which another part is there: a batch may have a front of a list as a list of its own.
 class EntryCache {
  public:
   /// `words`: of the arena. `ranges`: of documents, in the whole index.
@@ -65,6 +65,7 @@ class EntryCache {
  private:
   struct Entry {
     std::uint64_t first = 0, words = 0;  ///< in the arena; no words: not there
+    std::uint64_t postings = 0;          ///< of the list, or of its front
     std::uint64_t last_use = 0;          ///< the batch, by number
     std::uint32_t small_uses = 0;        ///< see pays_off()
   };

@@ -15,6 +15,15 @@ std::uint64_t ListCache::bytes_of(const PostingList& list) const {
   return 4 * words_of(list) + (options_.rows > 0 ? block_row_bytes * list.block_last.size() : 0);
 }
 
+std::uint64_t ListCache::words_behind_front(const PostingList& list) const {
+  const Entry* entry = entry_with_front(list.number);
+  return words_of(list) - (entry ? entry->front.size() : 0);
+}
+
+std::uint64_t ListCache::rows_behind_front(const PostingList& list) const {
+  return entry_with_front(list.number) ? 0 : rows_of(list);
+}
+
 ListCache::Part ListCache::rest_of(const PostingList& list, const Part& front) const {
   const std::uint64_t impacts = words_of(list) - list.words.size();
   return {{list.words.size() - front.coded, impacts - front.impacts}, 0};
@@ -182,11 +191,28 @@ std::optional<ArenaPart> ListCache::take_room() {
   return room;
 }
 
-KeptFront ListCache::kept_front(term_t term) const {
+const ListCache::Entry* ListCache::entry_with_front(term_t term) const {
   const auto found = entries_.find(term);
-  if (found == entries_.end() || found->second.front.size() == 0) return {};
-  const Entry& entry = found->second;
-  return {entry.front_blocks, entry.front.first, entry.front.coded, entry.front.first + entry.front.coded};
+  return found == entries_.end() || found->second.front.size() == 0 ? nullptr : &found->second;
+}
+
+KeptFront ListCache::kept_front(term_t term) const {
+  const Entry* entry = entry_with_front(term);
+  if (!entry) return {};
+  return {entry->front_blocks, entry->front.first, entry->front.coded, entry->front.first + entry->front.coded};
+}
+
+std::optional<PostingList> ListCache::front_only(const PostingList& list) const {
+  const Entry* entry = entry_with_front(list.number);
+  // A front whose words are all of the list is complete, also if the list's numbers contradict each other.
+  if (!entry || entry->complete || entry->front.coded >= list.words.size()) return std::nullopt;
+  return list_of_front(list, entry->front_blocks, options_.block_size, options_.with_impacts);
+}
+
+void ListCache::use_front(const PostingList& front, ListView& view) {
+  set_view(entries_.at(front.number), view);
+  ++counts_.lists;
+  counts_.bytes += bytes_of(front);
 }
 
 void ListCache::release(unsigned flight) {

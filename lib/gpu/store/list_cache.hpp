@@ -73,6 +73,10 @@ class ListCache {
   /// and must be there before the batch runs; its targets are used by no other batch. Each list occurs once. False, and
   /// nothing is acquired or to be copied, if the lists do not fit beside those that other batches use.
   bool acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
+  /// The list as its front, for a batch that reads no more of it: if a front is kept and what follows it is not there.
+  std::optional<PostingList> front_only(const PostingList& list) const;
+  /// Sets the places in the view of a list that front_only() returned. Fronts stay, so that it is not to be released.
+  void use_front(const PostingList& front, ListView& view);
   /// Ends the use of what the flight's batch acquired.
   void release(unsigned flight);
 
@@ -91,9 +95,11 @@ class ListCache {
   std::uint64_t kept_lists() const { return kept_lists_; }
   /// What batches can have, if no other batch uses anything.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
-  /// What acquiring a list for the first time takes of it.
+  /// What a list takes, and what acquiring it takes besides its front, of which nothing is there then.
   std::uint64_t words_of(const PostingList& list) const;
   std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_kept(list) : 0; }
+  std::uint64_t words_behind_front(const PostingList& list) const;
+  std::uint64_t rows_behind_front(const PostingList& list) const;
   std::uint64_t free_rows() const { return options_.rows - kept_rows_; }
 
   /// Returns what was counted since the last call.
@@ -113,6 +119,8 @@ class ListCache {
     bool complete = false;  ///< with its rest and rows
   };
 
+  /// The list's entry if it has a front; else null.
+  const Entry* entry_with_front(term_t term) const;
   Part rest_of(const PostingList& list, const Part& front) const;
   std::uint64_t bytes_of(const PostingList& list) const;
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);

@@ -10,10 +10,12 @@ struct ListCacheCounts {
   std::uint64_t lists = 0, resident_lists = 0;
   std::uint64_t bytes = 0, copied_bytes = 0;
   std::uint64_t evicted_lists = 0;
+  std::uint64_t cut_lists = 0, cut_bytes = 0;  ///< lists of which a batch read the front only, and what follows it
 
   ListCacheCounts& operator+=(const ListCacheCounts& other) {
     using T = ListCacheCounts;
-    return add_members(*this, other, &T::lists, &T::resident_lists, &T::bytes, &T::copied_bytes, &T::evicted_lists);
+    return add_members(*this, other, &T::lists, &T::resident_lists, &T::bytes, &T::copied_bytes, &T::evicted_lists,
+                       &T::cut_lists, &T::cut_bytes);
   }
 };
 

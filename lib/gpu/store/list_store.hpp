@@ -26,6 +26,8 @@ class ListStore {
   /// Makes lists whole for a batch, and sets their places in their views. Returns before they have been copied. False,
   /// and nothing acquired, if they do not fit beside those of other batches.
   bool acquire(unsigned flight, std::span<const WantedList> lists);
+  /// See ListCache. Thread: the one that acquires.
+  void use_front(const PostingList& front, ListView& view) { cache_.use_front(front, view); }
   /// To be called once the batch's kernels have ended.
   void release(unsigned flight);
   /// Gives all of the arena but the plan's fronts to windows of documents, of which each has half of it. To be called

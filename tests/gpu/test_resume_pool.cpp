@@ -1,0 +1,67 @@
+#include <memory>
+
+#include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/engine/resume_pool.hpp"
+
+#include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
+#include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
+
+/// The threads that go on with queries that GPUs leave to the CPU.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// A query of the pool, and what it must find.
+struct PoolQuery {
+  std::vector<WeightedList> lists;
+  std::vector<ScoredDocument> before;  ///< of the first documents
+  std::vector<ScoredDocument> results, expected;
+};
+
+}  // namespace
+
+TEST_CASE("the pool goes on with queries of several threads, and passes errors on", "[gpu_pipeline][property]") {
+  IndexedCorpus corpus(11, {300, 60, 16, false});
+  const IndexReader index = corpus.index(blocks_of(8));
+  const QueryEngine engine(index, {});
+  Analyzer analyzer = engine.make_analyzer();
+  constexpr docid_t first = 150;
+  std::vector<PoolQuery> queries;
+  for (const auto& terms : draw_queries(13, corpus.model, 400)) {
+    bool all_found = false;
+    PoolQuery query;
+    query.lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    if (query.lists.empty() || !all_found) continue;
+    query.expected = engine.search(text_of(terms), algorithm_named("and"), 5, analyzer);
+    for (const ScoredDocument& document : engine.search(text_of(terms), algorithm_named("and"), 300, analyzer))
+      if (document.docid < first && query.before.size() < 5) query.before.push_back(document);
+    queries.push_back(std::move(query));
+  }
+  const auto hand_over = [&](gpu::ResumePool& pool) {
+    gpu::in_threads(4, [&](std::size_t thread) {
+      std::vector<gpu::UnfinishedQuery> own;
+      for (std::size_t i = thread; i < queries.size(); i += 4) {
+        queries[i].results = queries[i].before;
+        own.push_back({queries[i].lists, first, &queries[i].results});
+      }
+      pool.resume(own);
+    });
+  };
+  gpu::ResumePool pool(engine, 5);
+  hand_over(pool);
+  pool.wait();
+  CHECK(pool.queries() == queries.size());
+  CHECK(pool.time_us() > 0);
+  for (const PoolQuery& query : queries) require_same(query.results, query.expected);
+
+  gpu::ResumePool(engine, 5).wait();  // of nothing
+  { hand_over(*std::make_unique<gpu::ResumePool>(engine, 5)); }
+  gpu::ResumePool refuses(engine, 0);
+  hand_over(refuses);
+  CHECK_THROWS_AS(refuses.wait(), InvalidArgument);
+}
+
+}  // namespace quern
