@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
@@ -15,25 +16,35 @@ void check_points(const std::string& name, const std::vector<MeasuredPoint>& poi
                         "; the model needs points of c, t and dq");
 }
 
-/// The least-squares base and over_x; if one of them would be negative, the other alone.
+/// The least value above 0; 1 if there is none.
+double least_positive(const std::vector<MeasuredPoint>& points) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const MeasuredPoint& point : points)
+    if (point.y > 0) least = std::min(least, point.y);
+  return std::isfinite(least) ? least : 1;
+}
+
+/// The least-squares base and over_x, of distances relative to the points; if one of them would be negative, the other
+/// alone.
 void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
-  double z1 = 0, z2 = 0, y1 = 0, zy = 0;
+  const double least = least_positive(points);
+  double w = 0, z1 = 0, z2 = 0, y1 = 0, zy = 0;  // sums of weights, and of 1/x and y with these weights
   for (const MeasuredPoint& point : points) {
-    const double z = 1 / point.x;
-    z1 += z;
-    z2 += z * z;
-    y1 += point.y;
-    zy += z * point.y;
+    const double z = 1 / point.x, weight = std::pow(least / std::max(point.y, least), 2);
+    w += weight;
+    z1 += weight * z;
+    z2 += weight * z * z;
+    y1 += weight * point.y;
+    zy += weight * z * point.y;
   }
-  const auto n = static_cast<double>(points.size());
-  const double determinant = n * z2 - z1 * z1;
+  const double determinant = w * z2 - z1 * z1;
   // Points with the same x, or nearly so, do not show how y changes.
-  const bool one_x = determinant <= 1e-12 * n * z2;
-  fit.over_x = one_x ? 0 : (n * zy - z1 * y1) / determinant;
-  fit.base = one_x ? y1 / n : (y1 - fit.over_x * z1) / n;
+  const bool one_x = determinant <= 1e-12 * w * z2;
+  fit.over_x = one_x ? 0 : (w * zy - z1 * y1) / determinant;
+  fit.base = one_x ? y1 / w : (y1 - fit.over_x * z1) / w;
   if (fit.over_x < 0) {
     fit.over_x = 0;
-    fit.base = y1 / n;
+    fit.base = y1 / w;
   } else if (fit.base < 0) {
     fit.base = 0;
     fit.over_x = zy / z2;

@@ -12,7 +12,7 @@
 namespace quern {
 
 /// y = base + over_x / x, both at least 0: a cost per query or byte, and a cost per batch or transfer. Fitted by least
-/// squares.
+/// squares of distances relative to the points, whose y ranges over orders of magnitude.
 struct InverseFit {
   double base = 0, over_x = 0;
   double r_squared = 1;       ///< the share of the points' variance that the fit explains

@@ -65,7 +65,12 @@ TEST_CASE("a fit never falls below 0, and reports when it is poor", "[cache]") {
   CHECK(steep.base == 0);
   CHECK(steep.over_x > 0);
   CHECK(steep.is_poor());
-  CHECK(fit_inverse({{5, 7}, {5, 9}}).base == Approx(8));
+  // As far from both, relative to the smaller and to the larger.
+  CHECK(fit_inverse({{5, 7}, {5, 9}}).base == Approx((1.0 / 7 + 1.0 / 9) / (1.0 / 49 + 1.0 / 81)));
+  // 100 us for one query and 2 us in large batches count alike, where a constant and an inverse do not fit both.
+  const InverseFit wide = fit_inverse({{1, 100}, {16, 12}, {256, 3}, {4096, 2}, {16384, 2}});
+  CHECK(wide.at(16384) == Approx(2).epsilon(0.2));
+  CHECK(wide.at(1) == Approx(100).epsilon(0.25));
   CHECK(fit_inverse({{5, 7}, {5, 9}}).is_poor());
   CHECK_THROWS_AS(fit_inverse({}), InvalidArgument);
   MeasuredPoints points = exact_points();
