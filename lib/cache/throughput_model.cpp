@@ -10,10 +10,15 @@
 namespace quern {
 namespace {
 
-void check_points(const std::string& name, const std::vector<MeasuredPoint>& points, const char* function) {
+void check_points(const std::string& name, const std::vector<MeasuredPoint>& points, const char* function,
+                  const char* needed = "the model needs points of c, t and dq") {
   if (!points.empty()) return;
-  throw InvalidArgument(name + (name.empty() ? "" : ": ") + "no points of " + function +
-                        "; the model needs points of c, t and dq");
+  throw InvalidArgument(name + (name.empty() ? "" : ": ") + "no points of " + function + "; " + needed);
+}
+
+/// 0 without points.
+InverseFit fit_if_any(const std::vector<MeasuredPoint>& points) {
+  return points.empty() ? InverseFit{} : fit_inverse(points);
 }
 
 /// The least value above 0; 1 if there is none.
@@ -56,10 +61,10 @@ MemorySplit split_of(const ThroughputModel& model, double cache_bytes, double bu
   MemorySplit split{cache_bytes, buffer_bytes, 0, 0, 0};
   const double bytes = model.transfer_bytes(cache_bytes);
   split.batch_queries = std::min(model.max_queries(), bytes > 0 ? buffer_bytes / bytes : model.max_queries());
-  const double query_us = model.query_us().at(split.batch_queries) +
-                          (bytes > 0 ? model.transfer_us_per_byte().at(buffer_bytes) * bytes : 0);
-  split.response_us = split.batch_queries * query_us;
-  split.queries_per_second = 1e6 / query_us;
+  const StageTimes stages = model.stages(split.batch_queries, buffer_bytes, bytes);
+  const bool overlaps = model.overlap() == StageOverlap::full;
+  split.response_us = split.batch_queries * (overlaps ? stages.response_us() : stages.in_turn_us());
+  split.queries_per_second = 1e6 / (overlaps ? stages.overlapped_us() : stages.in_turn_us());
   return split;
 }
 
@@ -104,17 +109,47 @@ InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
   return fit;
 }
 
-ThroughputModel::ThroughputModel(const MeasuredPoints& points, std::optional<TransferLink> link)
-    : transfer_bytes_(points.transfer_bytes) {
+double StageTimes::longest_us() const { return std::max({host + gather, transfer, gpu}); }
+
+double StageTimes::overlapped_us(double batches) const {
+  const double longest = longest_us();
+  return alone + longest + (host + transfer + gpu - longest) / batches;
+}
+
+double StageTimes::response_us() const { return alone + std::max(host + transfer + gpu, 2 * longest_us()); }
+
+ThroughputModel::ThroughputModel(const MeasuredPoints& points, std::optional<TransferLink> link, StageOverlap overlap)
+    : overlap_(overlap), transfer_bytes_(points.transfer_bytes) {
   check_points(points.name, points.query_us, "c");
   if (!link) check_points(points.name, points.transfer_us_per_byte, "t");
   check_points(points.name, points.transfer_bytes, "dq");
   query_us_ = fit_inverse(points.query_us);
   if (!points.transfer_us_per_byte.empty()) transfer_us_ = fit_inverse(points.transfer_us_per_byte);
   if (link) transfer_us_.base = link->us_per_byte();
+  if (overlap == StageOverlap::full) {
+    constexpr const char* needed = "the model with overlap needs points of c_host and c_gpu too";
+    check_points(points.name, points.host_us, "c_host", needed);
+    check_points(points.name, points.gpu_us, "c_gpu", needed);
+  }
+  host_us_ = fit_if_any(points.host_us);
+  gpu_us_ = fit_if_any(points.gpu_us);
+  alone_us_ = fit_if_any(points.alone_us);
+  gather_us_ = fit_if_any(points.gather_us_per_byte);
   for (const MeasuredPoint& point : points.query_us) max_queries_ = std::max(max_queries_, point.x);
   std::stable_sort(transfer_bytes_.begin(), transfer_bytes_.end(),
                    [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
+}
+
+StageTimes ThroughputModel::stages(double queries, double buffer_bytes, double bytes) const {
+  StageTimes stages;
+  stages.query = query_us_.at(queries);
+  stages.host = host_us_.at(queries);
+  stages.gpu = gpu_us_.at(queries);
+  stages.alone = alone_us_.at(queries);
+  if (bytes <= 0) return stages;
+  stages.gather = gather_us_.at(buffer_bytes) * bytes;
+  stages.transfer = std::max(transfer_us_.at(buffer_bytes) * bytes, stages.gather);
+  return stages;
 }
 
 double ThroughputModel::transfer_bytes(double cache_bytes) const {
