@@ -169,6 +169,7 @@ void add_verify_command(CLI::App& program);
 /// The commands of `quern bench`.
 void add_codec_bench(CLI::App& bench);
 void add_gpu_bench(CLI::App& bench);
+void add_gpu_cache_bench(CLI::App& bench);
 void add_gpu_decode_bench(CLI::App& bench);
 void add_gpu_intersect_bench(CLI::App& bench);
 void add_gpu_stream_bench(CLI::App& bench);

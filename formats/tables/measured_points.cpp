@@ -1,5 +1,8 @@
 #include "quern/formats/tables/measured_points.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -9,6 +12,27 @@
 
 namespace quern {
 namespace {
+
+struct PointFunction {
+  std::string_view name;
+  std::vector<MeasuredPoint> MeasuredPoints::*points;
+  bool from_zero = false;  ///< whether x may be 0
+};
+
+/// All functions that files have points of.
+constexpr PointFunction point_functions[] = {{"c", &MeasuredPoints::query_us},
+                                             {"t", &MeasuredPoints::transfer_us_per_byte},
+                                             {"dq", &MeasuredPoints::transfer_bytes, true},
+                                             {"c_host", &MeasuredPoints::host_us},
+                                             {"c_gpu", &MeasuredPoints::gpu_us},
+                                             {"c_alone", &MeasuredPoints::alone_us},
+                                             {"t_host", &MeasuredPoints::gather_us_per_byte}};
+
+std::string function_names() {
+  std::string names;
+  for (const PointFunction& function : point_functions) names.append(names.empty() ? "" : ", ").append(function.name);
+  return names;
+}
 
 /// The text up to the next comma; moves `line` after it.
 std::string_view next_field(std::string_view& line) {
@@ -38,20 +62,25 @@ MeasuredPoints parse_measured_points(std::string_view text, std::string_view nam
       if (!read_number(next_field(rest), point.x) || !read_number(next_field(rest), point.y) || !rest.empty())
         fail_at_line(name, lines.number(), "is not function,x,y with two numbers");
       if (point.x < 0 || point.y < 0) fail_at_line(name, lines.number(), "has a negative number");
-      if (function == "dq") {
-        points.transfer_bytes.push_back(point);
-        continue;
-      }
-      if (point.x == 0) fail_at_line(name, lines.number(), "has an x of 0, where a batch or a transfer has some size");
-      if (function == "c") {
-        points.query_us.push_back(point);
-      } else if (function == "t") {
-        points.transfer_us_per_byte.push_back(point);
-      } else {
-        fail_at_line(name, lines.number(), "is of none of the functions c, t and dq");
-      }
+      const auto* const known = std::find_if(std::begin(point_functions), std::end(point_functions),
+                                             [&](const PointFunction& each) { return each.name == function; });
+      if (known == std::end(point_functions))
+        fail_at_line(name, lines.number(), "is of none of the functions " + function_names());
+      if (point.x == 0 && !known->from_zero)
+        fail_at_line(name, lines.number(), "has an x of 0, where a batch or a transfer has some size");
+      (points.*known->points).push_back(point);
     }
     return points;
+  });
+}
+
+std::string measured_points_text(const MeasuredPoints& points) {
+  return with_own_errors([&] {
+    std::string text = "function,x,y\n";
+    for (const PointFunction& function : point_functions)
+      for (const MeasuredPoint& point : points.*function.points)
+        text += fmt::format("{},{},{}\n", function.name, point.x, point.y);
+    return text;
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
@@ -9,31 +10,46 @@
 namespace quern {
 namespace {
 
-void check_points(const std::string& name, const std::vector<MeasuredPoint>& points, const char* function) {
+void check_points(const std::string& name, const std::vector<MeasuredPoint>& points, const char* function,
+                  const char* needed = "the model needs points of c, t and dq") {
   if (!points.empty()) return;
-  throw InvalidArgument(name + (name.empty() ? "" : ": ") + "no points of " + function +
-                        "; the model needs points of c, t and dq");
+  throw InvalidArgument(name + (name.empty() ? "" : ": ") + "no points of " + function + "; " + needed);
 }
 
-/// The least-squares base and over_x; if one of them would be negative, the other alone.
+/// 0 without points.
+InverseFit fit_if_any(const std::vector<MeasuredPoint>& points) {
+  return points.empty() ? InverseFit{} : fit_inverse(points);
+}
+
+/// The least value above 0; 1 if there is none.
+double least_positive(const std::vector<MeasuredPoint>& points) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const MeasuredPoint& point : points)
+    if (point.y > 0) least = std::min(least, point.y);
+  return std::isfinite(least) ? least : 1;
+}
+
+/// The least-squares base and over_x, of distances relative to the points; if one of them would be negative, the other
+/// alone.
 void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
-  double z1 = 0, z2 = 0, y1 = 0, zy = 0;
+  const double least = least_positive(points);
+  double w = 0, z1 = 0, z2 = 0, y1 = 0, zy = 0;  // sums of weights, and of 1/x and y with these weights
   for (const MeasuredPoint& point : points) {
-    const double z = 1 / point.x;
-    z1 += z;
-    z2 += z * z;
-    y1 += point.y;
-    zy += z * point.y;
+    const double z = 1 / point.x, weight = std::pow(least / std::max(point.y, least), 2);
+    w += weight;
+    z1 += weight * z;
+    z2 += weight * z * z;
+    y1 += weight * point.y;
+    zy += weight * z * point.y;
   }
-  const auto n = static_cast<double>(points.size());
-  const double determinant = n * z2 - z1 * z1;
+  const double determinant = w * z2 - z1 * z1;
   // Points with the same x, or nearly so, do not show how y changes.
-  const bool one_x = determinant <= 1e-12 * n * z2;
-  fit.over_x = one_x ? 0 : (n * zy - z1 * y1) / determinant;
-  fit.base = one_x ? y1 / n : (y1 - fit.over_x * z1) / n;
+  const bool one_x = determinant <= 1e-12 * w * z2;
+  fit.over_x = one_x ? 0 : (w * zy - z1 * y1) / determinant;
+  fit.base = one_x ? y1 / w : (y1 - fit.over_x * z1) / w;
   if (fit.over_x < 0) {
     fit.over_x = 0;
-    fit.base = y1 / n;
+    fit.base = y1 / w;
   } else if (fit.base < 0) {
     fit.base = 0;
     fit.over_x = zy / z2;
@@ -45,10 +61,10 @@ MemorySplit split_of(const ThroughputModel& model, double cache_bytes, double bu
   MemorySplit split{cache_bytes, buffer_bytes, 0, 0, 0};
   const double bytes = model.transfer_bytes(cache_bytes);
   split.batch_queries = std::min(model.max_queries(), bytes > 0 ? buffer_bytes / bytes : model.max_queries());
-  const double query_us = model.query_us().at(split.batch_queries) +
-                          (bytes > 0 ? model.transfer_us_per_byte().at(buffer_bytes) * bytes : 0);
-  split.response_us = split.batch_queries * query_us;
-  split.queries_per_second = 1e6 / query_us;
+  const StageTimes stages = model.stages(split.batch_queries, buffer_bytes, bytes);
+  const bool overlaps = model.overlap() == StageOverlap::full;
+  split.response_us = split.batch_queries * (overlaps ? stages.response_us() : stages.in_turn_us());
+  split.queries_per_second = 1e6 / (overlaps ? stages.overlapped_us() : stages.in_turn_us());
   return split;
 }
 
@@ -93,17 +109,47 @@ InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
   return fit;
 }
 
-ThroughputModel::ThroughputModel(const MeasuredPoints& points, std::optional<TransferLink> link)
-    : transfer_bytes_(points.transfer_bytes) {
+double StageTimes::longest_us() const { return std::max({host + gather, transfer, gpu}); }
+
+double StageTimes::overlapped_us(double batches) const {
+  const double longest = longest_us();
+  return alone + longest + (host + transfer + gpu - longest) / batches;
+}
+
+double StageTimes::response_us() const { return alone + std::max(host + transfer + gpu, 2 * longest_us()); }
+
+ThroughputModel::ThroughputModel(const MeasuredPoints& points, std::optional<TransferLink> link, StageOverlap overlap)
+    : overlap_(overlap), transfer_bytes_(points.transfer_bytes) {
   check_points(points.name, points.query_us, "c");
   if (!link) check_points(points.name, points.transfer_us_per_byte, "t");
   check_points(points.name, points.transfer_bytes, "dq");
   query_us_ = fit_inverse(points.query_us);
   if (!points.transfer_us_per_byte.empty()) transfer_us_ = fit_inverse(points.transfer_us_per_byte);
   if (link) transfer_us_.base = link->us_per_byte();
+  if (overlap == StageOverlap::full) {
+    constexpr const char* needed = "the model with overlap needs points of c_host and c_gpu too";
+    check_points(points.name, points.host_us, "c_host", needed);
+    check_points(points.name, points.gpu_us, "c_gpu", needed);
+  }
+  host_us_ = fit_if_any(points.host_us);
+  gpu_us_ = fit_if_any(points.gpu_us);
+  alone_us_ = fit_if_any(points.alone_us);
+  gather_us_ = fit_if_any(points.gather_us_per_byte);
   for (const MeasuredPoint& point : points.query_us) max_queries_ = std::max(max_queries_, point.x);
   std::stable_sort(transfer_bytes_.begin(), transfer_bytes_.end(),
                    [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
+}
+
+StageTimes ThroughputModel::stages(double queries, double buffer_bytes, double bytes) const {
+  StageTimes stages;
+  stages.query = query_us_.at(queries);
+  stages.host = host_us_.at(queries);
+  stages.gpu = gpu_us_.at(queries);
+  stages.alone = alone_us_.at(queries);
+  if (bytes <= 0) return stages;
+  stages.gather = gather_us_.at(buffer_bytes) * bytes;
+  stages.transfer = std::max(transfer_us_.at(buffer_bytes) * bytes, stages.gather);
+  return stages;
 }
 
 double ThroughputModel::transfer_bytes(double cache_bytes) const {

@@ -65,7 +65,12 @@ TEST_CASE("a fit never falls below 0, and reports when it is poor", "[cache]") {
   CHECK(steep.base == 0);
   CHECK(steep.over_x > 0);
   CHECK(steep.is_poor());
-  CHECK(fit_inverse({{5, 7}, {5, 9}}).base == Approx(8));
+  // As far from both, relative to the smaller and to the larger.
+  CHECK(fit_inverse({{5, 7}, {5, 9}}).base == Approx((1.0 / 7 + 1.0 / 9) / (1.0 / 49 + 1.0 / 81)));
+  // 100 us for one query and 2 us in large batches count alike, where a constant and an inverse do not fit both.
+  const InverseFit wide = fit_inverse({{1, 100}, {16, 12}, {256, 3}, {4096, 2}, {16384, 2}});
+  CHECK(wide.at(16384) == Approx(2).epsilon(0.2));
+  CHECK(wide.at(1) == Approx(100).epsilon(0.25));
   CHECK(fit_inverse({{5, 7}, {5, 9}}).is_poor());
   CHECK_THROWS_AS(fit_inverse({}), InvalidArgument);
   MeasuredPoints points = exact_points();
@@ -94,6 +99,74 @@ TEST_CASE("the curve has the largest buffer that meets the limit", "[cache][prop
   CHECK(throughput_curve(model, 4e9, 100, 40).empty());
 }
 
+namespace {
+
+/// Of the 10 + 200 / n us, the host works 2 + 100 / n and the GPU 7 + 90 / n; 1 + 10 / n overlap with nothing. Half of
+/// a transfer keeps the host busy.
+MeasuredPoints overlapped_points() {
+  MeasuredPoints points = exact_points();
+  for (const double n : {1.0, 10.0, 100.0, 10000.0}) {
+    points.host_us.push_back({n, 2 + 100 / n});
+    points.gpu_us.push_back({n, 7 + 90 / n});
+    points.alone_us.push_back({n, 1 + 10 / n});
+  }
+  for (const MeasuredPoint& point : points.transfer_us_per_byte)
+    points.gather_us_per_byte.push_back({point.x, point.y / 2});
+  return points;
+}
+
+}  // namespace
+
+TEST_CASE("with overlap, a query takes as long as the longest stage", "[cache]") {
+  StageTimes stages;
+  stages.query = 10;
+  stages.host = 2;
+  stages.gpu = 7;
+  stages.alone = 1;
+  stages.transfer = 4;
+  stages.gather = 3;
+  CHECK(stages.in_turn_us() == 14);
+  CHECK(stages.longest_us() == 7);
+  CHECK(stages.overlapped_us() == 8);
+  // The first of two batches is made and copied, and the last is answered, while nothing else runs.
+  CHECK(stages.overlapped_us(2) == 1 + 7 + (2 + 4) / 2.0);
+  CHECK(stages.overlapped_us(1) == stages.in_turn_us());
+  CHECK(stages.response_us() == 1 + 2 * 7);
+  stages.transfer = 6;
+  stages.gather = 5.5;
+  CHECK(stages.longest_us() == 7.5);  // the host makes a batch and gathers its lists
+  stages.transfer = 20;
+  CHECK(stages.longest_us() == 20);
+  CHECK(stages.response_us() == 1 + 2 * 20);
+
+  const ThroughputModel model(overlapped_points(), {}, StageOverlap::full);
+  const StageTimes of_batch = model.stages(100, 4e8, 4e6);
+  CHECK(of_batch.in_turn_us() == Approx(10 + 2 + (1e-5 + 20 / 4e8) * 4e6));
+  CHECK(of_batch.overlapped_us() == Approx(1.1 + (1e-5 + 20 / 4e8) * 4e6));
+  CHECK(model.stages(100, 4e8, 0).overlapped_us() == Approx(1.1 + 7.9));
+  const MemorySplit all_cached = throughput_curve(model, 5e9, std::numeric_limits<double>::infinity(), 5).at(4);
+  CHECK(all_cached.queries_per_second == Approx(1e6 / (1.001 + 7.009)));
+  CHECK(all_cached.response_us == Approx(1e4 * (1.001 + 2 * 7.009)));
+  // A faster link does not gather faster.
+  const ThroughputModel linked(overlapped_points(), TransferLink{1e6}, StageOverlap::full);
+  CHECK(linked.stages(100, 4e8, 4e6).transfer == Approx((5e-6 + 10 / 4e8) * 4e6));
+  CHECK_THROWS_WITH(ThroughputModel(exact_points(), {}, StageOverlap::full), Catch::Contains("no points of c_host"));
+}
+
+TEST_CASE("measured points that are written are read again", "[cache][format]") {
+  const MeasuredPoints written = overlapped_points();
+  const MeasuredPoints read = parse_measured_points(measured_points_text(written), "text");
+  for (const auto points : {&MeasuredPoints::query_us, &MeasuredPoints::transfer_us_per_byte,
+                            &MeasuredPoints::transfer_bytes, &MeasuredPoints::host_us, &MeasuredPoints::gpu_us,
+                            &MeasuredPoints::alone_us, &MeasuredPoints::gather_us_per_byte}) {
+    REQUIRE((read.*points).size() == (written.*points).size());
+    for (std::size_t i = 0; i < (read.*points).size(); ++i) {
+      CHECK((read.*points)[i].x == (written.*points)[i].x);
+      CHECK((read.*points)[i].y == (written.*points)[i].y);
+    }
+  }
+}
+
 TEST_CASE("measured points are read from lines, and a bad line is named", "[cache][format]") {
   const MeasuredPoints points =
       parse_measured_points("function,x,y\n# c, t, dq\nc , 1, 2.5\n\nt,1e6,0\r\ndq,0,7", "points");
@@ -101,8 +174,8 @@ TEST_CASE("measured points are read from lines, and a bad line is named", "[cach
   CHECK(points.query_us[0].y == 2.5);
   CHECK(points.transfer_us_per_byte.at(0).x == 1e6);
   CHECK(points.transfer_bytes.at(0).y == 7);
-  for (const char* bad :
-       {"c,1", "c,1,2,3", "x,1,2", "c,one,2", "c,0,2", "t,0,1", "c,-1,2", "dq,1,nan", "c,inf,1", "c"}) {
+  for (const char* bad : {"c,1", "c,1,2,3", "x,1,2", "c,one,2", "c,0,2", "t,0,1", "c,-1,2", "dq,1,nan", "c,inf,1", "c",
+                          "c_host,0,1", "c_cpu,1,1"}) {
     INFO(bad);
     CHECK_THROWS_WITH(parse_measured_points("c,1,1\n" + std::string(bad), "points"),
                       Catch::Matchers::StartsWith("points, line 2: "));
@@ -123,6 +196,8 @@ TEST_CASE("the example on the page of measured points can be read", "[cache][for
   CHECK(points.query_us.size() == 2);
   CHECK(points.transfer_us_per_byte.size() == 1);
   CHECK(points.transfer_bytes.at(1).y == 120000.5);
+  CHECK(points.host_us.at(0).y == 2.5);
+  CHECK(points.gpu_us.at(0).x == 1000);
 }
 
 }  // namespace quern

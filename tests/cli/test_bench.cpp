@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <filesystem>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -87,6 +88,40 @@ TEST_CASE("bench list-cache has a row for each memory, batch and cache", "[cli][
   const RunOutcome nothing = run_quern({"bench", "list-cache", indexes.newpfd, "--query", "zzunknown"});
   CHECK(nothing.exit_status == 1);
   CHECK(contains(nothing.err, "none of the 1 queries has all of its terms"));
+}
+
+TEST_CASE("bench gpu-cache needs a GPU, and knows wrong values", "[cli][measure]") {
+  const SampleIndexes indexes;
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  const TemporaryFolder folder;
+  const auto bench = [&](const CommandLine& options) {
+    CommandLine words = {"bench",
+                         "gpu-cache",
+                         indexes.newpfd,
+                         "--train",
+                         sample_folder + "/query_log.txt",
+                         "-q",
+                         sample_folder + "/topics.txt"};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_quern(words, no_gpu);
+  };
+  const RunOutcome without = bench({"--points", folder.path("points")});
+  CHECK(without.exit_status == 1);
+  CHECK(without.out.empty());
+  CHECK(contains(without.err, "--device cpu"));
+  CHECK_FALSE(std::filesystem::exists(folder.path("points")));
+  for (const CommandLine& wrong : {CommandLine{"--part", "all"},
+                                   {"--memories", "much"},
+                                   {"--policies", "best"},
+                                   {"--batches", "0"},
+                                   {"--lambdas", "2"},
+                                   {"--ks", "0"},
+                                   {"--limits", "-5"},
+                                   {"--strategy", "wang", "-a", "or"}}) {
+    INFO(wrong.front() << " " << wrong.back());
+    CHECK(bench(wrong).exit_status == 2);
+  }
 }
 
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {

@@ -246,6 +246,12 @@ TEST_CASE("the best split of memory comes from measured points", "[cli][cache]")
   CHECK(split("400")["best"]["queries_per_second"] > split("50")["best"]["queries_per_second"]);
   CHECK(run_quern({"simulate", "throughput", points, "--memory", "1G"}).out.find("best") != std::string::npos);
   CHECK(run_quern({"simulate", "throughput", points, "--memory", "1M", "--limit", "0.001"}).exit_status == 1);
+  CHECK(run_quern({"simulate", "throughput", points, "--memory", "1G", "--overlap"}).err.find("no points of c_host") !=
+        std::string::npos);
+  const std::string stages = folder.write("stages.csv", read_file(points) + "c_host,1,100\nc_gpu,1,100\n");
+  const RunOutcome overlapped = run_quern({"simulate", "throughput", stages, "--memory", "4G", "--overlap", "--json"});
+  REQUIRE(overlapped.exit_status == 0);
+  CHECK(overlapped.json()["overlap"] == true);
   const std::string poor = folder.write("poor.csv", "c,1,1\nc,10,100\nc,100,1\nt,1,1\ndq,0,1\n");
   CHECK(run_quern({"simulate", "throughput", poor, "--memory", "1G"}).err.find("fits poorly") != std::string::npos);
   const std::string bad = folder.write("bad.csv", "c,1,1\nt,x,1\n");

@@ -51,7 +51,10 @@ void run(const BenchListCacheArguments& arguments) {
   for (const std::uint64_t batch : arguments.batches)
     for (const std::string& memory : arguments.memories)
       for (const auto& retention : gpu::list_retentions) {
-        const ListCacheCase of{parse_budget(memory, coded_list_bytes(index, false)), batch, retention.value};
+        ListCacheCase of;
+        of.arenas.words = parse_budget(memory, coded_list_bytes(index, false)) / sizeof(std::uint32_t);
+        of.batch = batch;
+        of.retention = retention.value;
         json["results"].push_back(case_json(memory, of, replay_queries(engine, texts, of)));
         if (!arguments.common.json) print_case(json["results"].back());
       }

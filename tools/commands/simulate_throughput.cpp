@@ -24,6 +24,7 @@ struct SimulateThroughputArguments {
   double limit_ms = 0;
   unsigned steps = 100;
   std::optional<TransferLink> link;
+  bool overlap = false;
 };
 
 Json figures_json(const InverseFit& fit) {
@@ -67,7 +68,7 @@ void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& c
 void run(const SimulateThroughputArguments& arguments) {
   make_resources(arguments.common);
   const ThroughputModel model(parse_measured_points(read_whole(arguments.points, max_points_bytes), arguments.points),
-                              arguments.link);
+                              arguments.link, arguments.overlap ? StageOverlap::full : StageOverlap::none);
   warn_if_poor(arguments.common, "c(n)", model.query_us());
   if (!arguments.link) warn_if_poor(arguments.common, "t(S_b)", model.transfer_us_per_byte());
   const double limit_us = arguments.limit_ms > 0 ? arguments.limit_ms * 1000 : std::numeric_limits<double>::infinity();
@@ -83,6 +84,7 @@ void run(const SimulateThroughputArguments& arguments) {
   Json json = {{"c", figures_json(model.query_us())},
                {"t", figures_json(model.transfer_us_per_byte())},
                {"best", figures_json(best)}};
+  json["overlap"] = arguments.overlap;
   if (arguments.link) json["link_gb_per_second"] = arguments.link->gigabytes_per_second;
   for (const MemorySplit& split : curve) json["curve"].push_back(figures_json(split));
   print(json.dump(1) + "\n");
@@ -105,6 +107,9 @@ void add_throughput_simulation(CLI::App& simulate) {
   add_link_option(*command, arguments->link,
                   "Predict for a link of this speed, in 10^9 bytes per second, in place of the one that was measured; "
                   "the points then need no t");
+  command->add_flag("--overlap", arguments->overlap,
+                    "Predict for a GPU that works while the next batch is made and copied: by the stage that takes "
+                    "longest; needs points of c_host and c_gpu");
   command->add_option("--limit", arguments->limit_ms, "Longest time for a batch, in milliseconds (default: no limit)")
       ->type_name("MS")
       ->check(range_validator(0.0, 1e9));
@@ -115,7 +120,9 @@ void add_throughput_simulation(CLI::App& simulate) {
   command->add_flag("--json", arguments->common.json, "Print the fits and the curve as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"The model is that of Wang et al., section 4.2.1: 1 / (c(n) + t(S_b) dq(S_c)) queries per second."},
+            {"The model is that of Wang et al., section 4.2.1: 1 / (c(n) + t(S_b) dq(S_c)) queries per second. With "
+             "--overlap, a query takes c_alone(n) + max(c_host(n) + t_host(S_b) dq(S_c), t(S_b) dq(S_c), c_gpu(n)).",
+             "`quern bench gpu-cache --points` measures the points."},
             {{"quern simulate throughput points.csv --memory 6G --limit 150"},
              {"quern simulate throughput points.csv --memory 6G --link 375", "The same GPU behind a faster link"}});
   command->callback([arguments] { run(*arguments); });

@@ -10,7 +10,7 @@ namespace quern::tools {
 namespace {
 
 constexpr const char* examples_heading = "Examples:";
-constexpr const char* indent = "  ";
+constexpr const char* example_indent = "  ";
 
 /// "NAME:{a,b}", as CLI11 writes types with validators, apart.
 void take_type(const std::string& type, OptionText& text) {
@@ -44,7 +44,7 @@ void read_notes(const std::string& footer, CommandText& text) {
       if (!line.empty()) text.notes.push_back(line);
     } else if (line.starts_with("  # ")) {
       remark = line.substr(4);
-    } else if (line.starts_with(indent)) {
+    } else if (line.starts_with(example_indent)) {
       text.examples.push_back({line.substr(2), std::exchange(remark, {})});
     }
   }
@@ -107,7 +107,7 @@ void set_notes(CLI::App& command, const std::vector<std::string>& notes, const s
   if (!examples.empty()) footer += fmt::format("{}\n", examples_heading);
   for (const Example& example : examples) {
     if (!example.remark.empty()) footer += "  # " + example.remark + "\n";
-    footer += indent + example.line + "\n";
+    footer += example_indent + example.line + "\n";
   }
   command.footer(footer);
 }

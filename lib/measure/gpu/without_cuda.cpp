@@ -2,6 +2,7 @@
 #include "quern/measure/gpu/decode_bench.hpp"
 #include "quern/measure/gpu/gpu_bound.hpp"
 #include "quern/measure/gpu/merge_find_bench.hpp"
+#include "quern/measure/gpu/transfer_bench.hpp"
 
 // The measurements in a build without CUDA; cmake/layers.cmake excludes this file from builds with it.
 namespace quern {
@@ -22,9 +23,11 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   check_merge_find_options(options);
   fail();
 }
+void wait_for_copies(ListStore&) { fail(); }
 
 }  // namespace gpu
 
 double measure_copy_speed(unsigned) { fail(); }
+TransferTime measure_pinned_copy(unsigned, std::uint64_t, unsigned) { fail(); }
 
 }  // namespace quern

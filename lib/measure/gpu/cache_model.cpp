@@ -1,0 +1,95 @@
+#include "quern/measure/gpu/cache_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Linear in 1/x between points, which are sorted by x; constant beyond them.
+double interpolated(const std::vector<MeasuredPoint>& points, double x) {
+  const auto after = std::find_if(points.begin(), points.end(), [&](const MeasuredPoint& each) { return each.x >= x; });
+  if (after == points.end()) return points.back().y;
+  if (after == points.begin()) return after->y;
+  const MeasuredPoint& before = *std::prev(after);
+  const double share = (1 / x - 1 / after->x) / (1 / before.x - 1 / after->x);
+  return after->y + share * (before.y - after->y);
+}
+
+std::vector<MeasuredPoint> per_byte(const std::vector<TransferTime>& copies, double TransferTime::*us) {
+  std::vector<MeasuredPoint> points;
+  for (const TransferTime& copy : copies) {
+    const auto bytes = static_cast<double>(copy.bytes);
+    if (copy.bytes > 0) points.push_back({bytes, copy.*us / bytes});
+  }
+  return points;
+}
+
+}  // namespace
+
+const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRun& run) {
+  ResidentTimes& of = resident_.emplace_back();
+  of.setting = setting;
+  of.times = times_of(run);
+  // Batches of the same size, as QueryQueue makes them; queries that run again make some more.
+  const auto queries = static_cast<double>(run.queries);
+  const double batches = std::max(1.0, std::ceil(queries / static_cast<double>(setting.batch)));
+  of.batch_queries = queries / batches;
+  const double find_us = std::min(find_us_, of.times.host);
+  of.host_us = of.times.host - find_us;
+  of.query_us = std::max(of.times.host + of.times.gpu, of.times.total);
+  StageTimes stages;
+  stages.host = of.host_us;
+  stages.gpu = of.times.gpu;
+  of.alone_us = std::max(find_us, of.times.total - stages.overlapped_us(setting.batch == 1 ? 1 : batches));
+  return of;
+}
+
+double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const {
+  std::vector<MeasuredPoint> points;
+  for (const ResidentTimes& of : resident_)
+    if (of.setting.k == setting.k && (of.setting.batch == 1) == (setting.batch == 1))
+      points.push_back({of.batch_queries, figure(of)});
+  if (points.empty()) throw InvalidArgument("the model has no run with all lists in the memory for this k");
+  std::sort(points.begin(), points.end(), [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
+  return interpolated(points, n);
+}
+
+StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& demand) const {
+  const double n = demand.batch_queries;
+  StageTimes stages;
+  stages.query = at_batch(setting, n, [](const ResidentTimes& of) { return of.query_us; });
+  stages.host = at_batch(setting, n, [](const ResidentTimes& of) { return of.host_us; });
+  stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.times.gpu; });
+  stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
+  const double bytes = demand.copied_bytes;
+  if (bytes <= 0 || copies_.empty()) return stages;
+  stages.transfer = fit_inverse(per_byte(copies_, &TransferTime::us)).at(n * bytes) * bytes;
+  // A thread of its own gathers what windows need.
+  stages.gather = (1 - demand.windowed) * fit_inverse(per_byte(copies_, &TransferTime::host_us)).at(n * bytes) * bytes;
+  return stages;
+}
+
+double CacheModel::resident_us(const CacheSetting& setting) const {
+  return at_batch(setting, static_cast<double>(setting.batch), [](const ResidentTimes& of) { return of.times.total; });
+}
+
+MeasuredPoints CacheModel::points(std::size_t k) const {
+  MeasuredPoints points;
+  for (const ResidentTimes& of : resident_) {
+    if (of.setting.k != k) continue;
+    const double n = of.batch_queries;
+    points.query_us.push_back({n, of.query_us});
+    points.host_us.push_back({n, of.host_us});
+    points.gpu_us.push_back({n, of.times.gpu});
+    points.alone_us.push_back({n, of.alone_us});
+  }
+  points.transfer_us_per_byte = per_byte(copies_, &TransferTime::us);
+  points.gather_us_per_byte = per_byte(copies_, &TransferTime::host_us);
+  return points;
+}
+
+}  // namespace quern

@@ -1,0 +1,36 @@
+#pragma once
+#include <vector>
+
+#include "quern/measure/gpu/cache_bench.hpp"
+
+/// The throughput model of a CacheSubject, from what was measured where nothing is predicted.
+namespace quern {
+
+class CacheModel {
+ public:
+  /// `find_us`: as CacheSubject::find_us().
+  explicit CacheModel(double find_us) : find_us_(find_us) {}
+
+  /// Adds a run with all lists in the memory, and returns its times.
+  const ResidentTimes& add(const CacheSetting& setting, const EngineRun& run);
+  void add(const TransferTime& copied_lists) { copies_.push_back(copied_lists); }
+
+  /// What a query takes in a configuration whose k was added: c as it was measured for batches of that size, linear in
+  /// 1/n between two; t by its fit.
+  StageTimes stages(const CacheSetting& setting, const CopyDemand& demand) const;
+  /// The time of a query with all lists in the memory, in microseconds.
+  double resident_us(const CacheSetting& setting) const;
+  /// c and t as files have them, for this k.
+  MeasuredPoints points(std::size_t k) const;
+  const std::vector<ResidentTimes>& resident() const { return resident_; }
+
+ private:
+  /// A figure of the runs with the setting's k, at batches of n queries; of runs one at a time only for others.
+  double at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const;
+
+  double find_us_;
+  std::vector<ResidentTimes> resident_;
+  std::vector<TransferTime> copies_;
+};
+
+}  // namespace quern
