@@ -40,7 +40,7 @@ const std::vector<Strategy>& all_strategies() {
                       "queries, and stays decoded as far as memory goes",
        .batch_bytes = range_batch_bytes,
        .make = make_range,
-       .list_decoding = range_list_decoding,
+       .decodes_lists = range_decodes_lists,
        .window_limits = range_window_limits},
       {.name = "ding",
        .description = "one term after another, with an accumulator per document for unions; wand, bmw and maxscore "

@@ -263,7 +263,7 @@ TEST_CASE("every strategy says how large its windows may be, or that memory is t
     REQUIRE(limits);
     CHECK(limits->ranges == 1);
     CHECK(limits->entries >= small.entries);
-    CHECK(limits_of(small, true, 8).has_value() == (strategy.list_decoding == nullptr));
+    CHECK(limits_of(small, true, 8).has_value() == (strategy.decodes_lists == nullptr));
     CHECK(limits_of(of.batch, false, 1 << 20));
     CHECK(limits_of(of.batch, true, 1 << 20).has_value() == (strategy.name != "range"));  // 33 terms and more
   }

@@ -209,26 +209,6 @@ TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entr
   CHECK_FALSE(is_kept(1));
 }
 
-TEST_CASE("small batches decode the lists that they have used before", "[gpu_entries]") {
-  RandomBits random(5);
-  const Lists lists(3, random);
-  EntryCache cache(1 << 16, num_test_ranges);
-  Batch batch;
-  batch.add_raw(5);
-  batch.add(lists[0]);
-  batch.add(lists[1]);
-  CHECK_FALSE(cache.pays_off(batch.lists()));
-  CHECK_FALSE(cache.pays_off(batch.lists()));
-  CHECK(cache.pays_off(batch.lists()));
-  REQUIRE(cache.acquire(0, batch.lists(), batch.places));
-  cache.release(0);
-  Batch other;
-  other.add(lists[0]);
-  CHECK(cache.pays_off(other.lists()));
-  other.add(lists[2]);
-  CHECK_FALSE(cache.pays_off(other.lists()));
-}
-
 TEST_CASE("batches with windows of documents have room of their own", "[gpu_entries]") {
   RandomBits random(7);
   const Lists lists(20, random);

@@ -44,7 +44,8 @@ class Siblings {
 };
 
 /// Computes the maxima of the leaves of a wave's queries.
-__global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ Wave wave) {
+/// Static, as the next: tests that run the kernels in an emulated GPU have them too.
+static __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ Wave wave) {
   for_own_tasks(
       lane_id() < wave.num_queries ? wave.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {
         const WaveQuery& query = wave.queries[i];
@@ -100,7 +101,7 @@ class TreeTop {
 };
 
 /// Writes the results of a round's queries: a thread block per query.
-__global__ void __launch_bounds__(plain_threads)
+static __global__ void __launch_bounds__(plain_threads)
     take_results(const __grid_constant__ BatchView batch, const __grid_constant__ Wave wave) {
   const WaveQuery& query = wave.queries[blockIdx.x];
   const std::uint64_t number = wave.first_query + blockIdx.x;

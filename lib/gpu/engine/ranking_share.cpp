@@ -53,7 +53,7 @@ void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::Strate
   if (strategy.reads_upper_bounds) index_.upload_upper_bounds(engine_, progress);
   for (unsigned i = 0; i < num_flights; ++i)
     flights_.emplace_back(gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options));
-  if (strategy.list_decoding) make_entries();
+  if (strategy.decodes_lists) make_entries();
 }
 
 void RankingShare::make_entries() {
@@ -127,15 +127,9 @@ void RankingShare::release(unsigned flight, bool ran) {
 
 void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
   batch.entries_of = {};
-  if (!entries_) return;
+  if (!entries_ || !strategy_->decodes_lists(batch, work_)) return;
   gpu::EntryCache& cache = entries_->cache();
   const gpu::BatchLists lists{batch.lists, batch.coded};
-  const gpu::ListDecoding decoding = strategy_->list_decoding(batch, work_);
-  if (decoding == gpu::ListDecoding::never) return;
-  if (decoding == gpu::ListDecoding::if_it_pays) {
-    if (!cache.pays_off(lists) || !cache.acquire(flight, lists, batch.entries_of)) batch.entries_of = {};
-    return;
-  }
   if (cache.acquire(flight, lists, batch.entries_of)) return;
   free_lists_of_others(flight);
   if (!cache.acquire(flight, lists, batch.entries_of))

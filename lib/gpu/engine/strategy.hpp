@@ -33,13 +33,6 @@ struct StrategyOptions {
 struct BatchWork;
 struct WindowLimits;
 
-/// Whether a strategy decodes the lists of a batch as a whole, to an EntryStore.
-enum class ListDecoding : std::uint8_t {
-  never,       ///< it reads blocks of coded lists
-  if_it_pays,  ///< it does either: see EntryCache::pays_off()
-  always,
-};
-
 struct Strategy {
   /// As --strategy takes it.
   std::string_view name;
@@ -50,8 +43,9 @@ struct Strategy {
   /// Makes a runner of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
-  /// How it reads the lists of a batch. Null: it never decodes them as a whole, and needs no EntryStore.
-  ListDecoding (*list_decoding)(const QueryBatch& batch, const BatchWork& work) = nullptr;
+  /// Whether it decodes the lists of a batch as a whole, to an EntryStore, unless the batch goes through windows. Null:
+  /// it never does, and needs no EntryStore.
+  bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work) = nullptr;
   /// How large windows of documents may be if decoded lists are to take at most `words` of the EntryStore's arena.
   /// Nothing if it does not answer the batch by windows, or not with so little memory. Null: it never does.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,

@@ -5,6 +5,17 @@
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
+namespace {
+
+/// Whether an intersection's queries can be answered from entries.
+bool can_decode_lists(const QueryBatch& batch) {
+  constexpr std::uint32_t warp_terms = 32;
+  return std::all_of(batch.queries.begin(), batch.queries.end(),
+                     [](const BatchQuery& query) { return query.terms <= warp_terms; });
+}
+
+}  // namespace
+
 std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_queries) {
   std::vector<BatchChunk> chunks;
   std::uint32_t terms = 0;
@@ -25,13 +36,8 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool interse
   return cut_chunks(batch, std::max<std::size_t>(1, pieces / (intersect ? many_warps : many_blocks)));
 }
 
-ListDecoding range_list_decoding(const QueryBatch& batch, const BatchWork& work) {
-  constexpr std::uint32_t warp_terms = 32;
-  if (!work.intersect) return ListDecoding::always;
-  const bool are_short = std::all_of(batch.queries.begin(), batch.queries.end(),
-                                     [](const BatchQuery& query) { return query.terms <= warp_terms; });
-  if (!are_short) return ListDecoding::never;
-  return batch.queries.size() > max_skipping_queries ? ListDecoding::always : ListDecoding::if_it_pays;
+bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work) {
+  return !work.intersect || (batch.queries.size() > max_skipping_queries && can_decode_lists(batch));
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
@@ -43,7 +49,7 @@ std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
 }
 
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t words) {
-  if (range_list_decoding(batch, work) == ListDecoding::never) return std::nullopt;
+  if (work.intersect && !can_decode_lists(batch)) return std::nullopt;
   // A quarter is for the ranges' starts and maxima.
   const std::uint64_t per_range = std::max<std::uint64_t>(2 * batch.lists.size(), 1);
   const std::uint64_t others = start_words(0) * batch.lists.size();

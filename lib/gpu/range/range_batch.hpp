@@ -4,7 +4,6 @@
 
 #include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
-#include "quern/gpu/engine/strategy.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
 namespace quern::gpu {
@@ -28,9 +27,9 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 /// or per warp for an intersection.
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool intersect);
 
-/// See Strategy::list_decoding. Small batches of intersections may read only the blocks that they need. Intersections
-/// in which a query has more terms than a warp has lanes always do.
-ListDecoding range_list_decoding(const QueryBatch& batch, const BatchWork& work);
+/// See Strategy::decodes_lists. Small batches of intersections read only the blocks that they need, as do intersections
+/// in which a query has more terms than a warp has lanes.
+bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work);
 
 /// Approximate GPU memory of a batch with k results per query, without the index and decoded lists.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);

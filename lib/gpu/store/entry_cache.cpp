@@ -7,9 +7,6 @@
 namespace quern::gpu {
 namespace {
 
-/// How many small batches read blocks of a list before it is decoded as a whole.
-constexpr std::uint32_t small_batches_before_decoding = 2;
-
 EntryPlace place_at(std::uint64_t first, const ListView& view) {
   EntryPlace place;
   place.first_entry = first;
@@ -63,8 +60,7 @@ bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlace
 void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
   for (const auto& [number, list] : lists.coded) {
     const auto found = entries_.find(list->number);
-    if (found == entries_.end() || found->second.words == 0 || found->second.postings != lists.views[number].df)
-      continue;
+    if (found == entries_.end() || found->second.postings != lists.views[number].df) continue;
     found->second.last_use = flight.batch;
     places.lists[number] = place_at(found->second.first, lists.views[number]);
   }
@@ -75,7 +71,7 @@ bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPla
   for (const auto& [number, list] : lists.coded) {
     const ListView& view = lists.views[number];
     if (places.lists[number].end > 0) continue;
-    if (const auto found = entries_.find(list->number); found != entries_.end() && found->second.words > 0) continue;
+    if (entries_.contains(list->number)) continue;
     Entry entry;
     entry.postings = view.df;
     entry.words = words_of(view.df);
@@ -141,16 +137,6 @@ void EntryCache::clear() {
   for (Flight& flight : flights_) flight = {};
 }
 
-bool EntryCache::pays_off(const BatchLists& lists) {
-  bool all = true;
-  for (const auto& [number, list] : lists.coded) {
-    Entry& entry = entries_[list->number];
-    all &= entry.words > 0 || entry.small_uses >= small_batches_before_decoding;
-    entry.small_uses += entry.words == 0;
-  }
-  return all;
-}
-
 bool EntryCache::take(std::uint64_t words, std::uint64_t& first, Unused& unused) {
   auto place = arena_.take(words);
   if (!place && !unused.known) find_unused(unused);
@@ -167,7 +153,7 @@ void EntryCache::find_unused(Unused& unused) const {
   for (const Flight& flight : flights_)
     if (flight.batch > 0) oldest = std::min(oldest, flight.batch);
   for (const auto& [term, entry] : entries_)
-    if (entry.words > 0 && entry.last_use < oldest) unused.lists.emplace_back(entry.last_use, term);
+    if (entry.last_use < oldest) unused.lists.emplace_back(entry.last_use, term);
   std::sort(unused.lists.begin(), unused.lists.end());
   unused.known = true;
 }
@@ -175,7 +161,7 @@ void EntryCache::find_unused(Unused& unused) const {
 void EntryCache::drop(term_t term) {
   const auto found = entries_.find(term);
   if (found == entries_.end()) return;
-  if (found->second.words > 0) arena_.give_back(found->second.first, found->second.words);
+  arena_.give_back(found->second.first, found->second.words);
   entries_.erase(found);
 }
 

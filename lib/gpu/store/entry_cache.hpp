@@ -50,10 +50,6 @@ class EntryCache {
   /// Forgets all lists. No flight has a batch.
   void clear();
 
-  /// For batches that read few blocks of their lists: whether decoding these pays off. Either all are there, or each of
-  /// them is or was in `small_batches_before_decoding` such batches before.
-  bool pays_off(const BatchLists& lists);
-
   std::uint64_t words() const { return words_; }
   /// Words that a batch may plan for: half of the arena, or all of it if it has room for every list of the index.
   std::uint64_t words_per_batch() const { return has_all_lists_ ? words_ : words_ / 2; }
@@ -64,10 +60,9 @@ class EntryCache {
 
  private:
   struct Entry {
-    std::uint64_t first = 0, words = 0;  ///< in the arena; no words: not there
+    std::uint64_t first = 0, words = 0;  ///< in the arena
     std::uint64_t postings = 0;          ///< of the list, or of its front
     std::uint64_t last_use = 0;          ///< the batch, by number
-    std::uint32_t small_uses = 0;        ///< see pays_off()
   };
   struct Flight {
     std::uint64_t batch = 0;             ///< its number; 0: none
