@@ -114,7 +114,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   /// Words for the decoded lists of a window.
   std::uint64_t entry_words_for_windows() const {
     const std::uint64_t all = entries_ ? entries_->cache().words() : 0;
-    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(all / num_flights));
+    return static_cast<std::uint64_t>(window_share_ * static_cast<double>(all)) / num_flights;
   }
   /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
   static void wait_for_copies(Flight& of);

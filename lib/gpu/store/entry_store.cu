@@ -27,6 +27,8 @@ EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes) : device_(
       if (bytes / 2 < min_bytes) throw;
     }
   }
+  // Entries are read four at a time, beyond the last of a list.
+  CUDA_CHECK(cudaMemset(device_->words.data(), 0, device_->words.size_bytes()));
   const IndexReader& of = index.index();
   cache_ = std::make_unique<EntryCache>(device_->words.size(), num_ranges(of.num_documents()));
   if (bytes >= all_entry_bytes(of)) cache_->set_has_all_lists();
