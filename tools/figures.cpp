@@ -57,8 +57,11 @@ Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us) {
           {"hit_rate", share(lists.resident_lists, lists.lists)},
           {"needed_bytes", lists.bytes},
           {"copied_bytes", lists.copied_bytes},
+          {"direct_bytes", lists.direct_bytes},
           {"hit_rate_bytes", 1 - share(lists.copied_bytes, lists.bytes)},
           {"evicted", lists.evicted_lists},
+          {"read_in_place", lists.in_place_lists},
+          {"read_in_place_bytes", lists.in_place_bytes},
           {"copy_us", copy_us}};
 }
 

@@ -40,11 +40,6 @@ constexpr std::string_view limit_help =
 constexpr std::string_view plan_help =
     "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does not fit";
 
-void add_cache_option(CLI::App& command, gpu::ListRetention& retention) {
-  add_value_option(command, "--cache", retention, gpu::list_retentions,
-                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
-}
-
 void add_tails(CLI::App& command, gpu::ListTails& tails) {
   add_value_option(command, "--tails", tails, gpu::list_tails,
                    with_choices("What becomes of a list's rest where GPU memory has only the part that the plan keeps, "
@@ -60,6 +55,13 @@ CLI::Validator limit_or_all() {
 
 }  // namespace
 
+void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers) {
+  add_value_option(command, "--cache", retention, gpu::list_retentions,
+                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
+  add_value_option(command, "--transfers", transfers, gpu::list_transfers,
+                   with_choices("How lists come to a GPU that does not keep them:", gpu::list_transfers));
+}
+
 void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
   command
       .add_option("--gpu-memory", arguments.limits,
@@ -72,7 +74,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
       ->type_name("FILE|none")
       ->delimiter(',')
       ->capture_default_str();
-  add_cache_option(command, arguments.retention);
+  add_list_options(command, arguments.retention, arguments.transfers);
 }
 
 GpuMemoryPlans::GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index) {
@@ -88,6 +90,7 @@ GpuMemoryPlans::GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReade
       of.memory.plan = plans[i];
       of.memory.retention = arguments.retention;
       of.memory.tails = arguments.tails;
+      of.memory.transfers = arguments.transfers;
     }
   }
 }
@@ -98,7 +101,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
       ->type_name("SIZE|P%")
       ->check(budget_validator());
   command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
-  add_cache_option(command, arguments.retention);
+  add_list_options(command, arguments.retention, arguments.transfers);
 }
 
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) { add_tails(command, arguments.tails); }
@@ -129,6 +132,7 @@ gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
   options.retention = arguments_.retention;
   options.pinned_bytes = pinned_bytes_;
   options.tails = arguments_.tails;
+  options.transfers = arguments_.transfers;
   return options;
 }
 

@@ -44,9 +44,10 @@ struct GpuMemoryArguments {
   std::string limit, plan;
   gpu::ListRetention retention = gpu::ListRetention::lfu;
   gpu::ListTails tails = gpu::ListTails::automatic;
+  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
 };
 
-/// --gpu-memory, --plan and --cache.
+/// --gpu-memory, --plan, --cache and --transfers.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
 
 /// Several of them, for a command that compares them: each limit, or "all", with each plan, or "none".
@@ -54,10 +55,14 @@ struct GpuMemoryCases {
   std::vector<std::string> limits = {"all"}, plans = {"none"};
   gpu::ListRetention retention = gpu::ListRetention::lfu;
   gpu::ListTails tails = gpu::ListTails::automatic;
+  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
 };
 
-/// --gpu-memory and --plan, which take several values, and --cache.
+/// --gpu-memory and --plan, which take several values, --cache and --transfers.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments);
+
+/// --cache and --transfers.
+void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers);
 
 /// --tails, for commands whose queries have scores.
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);

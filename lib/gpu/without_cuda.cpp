@@ -42,6 +42,7 @@ ListStore::~ListStore() = default;
 bool ListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
 void ListStore::release(unsigned) {}
 bool ListStore::open_windows(unsigned) { fail(); }
+ListCacheCounts ListStore::take_counts() { fail(); }
 double ListStore::copy_us(unsigned) const { fail(); }
 
 struct EntryStore::Device {};
@@ -63,8 +64,11 @@ BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
 void BatchRunner::use_entries(const EntryStore&) { fail(); }
-void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
-void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned, std::uint64_t) { fail(); }
+void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&) { fail(); }
+void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned, std::uint64_t,
+                              const BatchRunner*) {
+  fail();
+}
 void BatchRunner::wait_for_kernels() { fail(); }
 void BatchRunner::wait() { fail(); }
 void BatchRunner::free_memory() { fail(); }

@@ -44,6 +44,7 @@ gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   if (random.below(2) == 0) memory.plan = &plan;
   memory.retention = gpu::list_retentions[random.below(std::size(gpu::list_retentions))].value;
   memory.tails = gpu::list_tails[random.below(std::size(gpu::list_tails))].value;
+  memory.transfers = gpu::list_transfers[random.below(std::size(gpu::list_transfers))].value;
   return memory;
 }
 
@@ -69,7 +70,8 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
         INFO(strategy.name << ", " << algorithm.name << ", batches of " << options.batch_queries << ", lists "
                            << options.memory.list_share.value_or(-1) << ", plan " << (options.memory.plan != nullptr)
                            << ", cache " << name_of_value(gpu::list_retentions, options.memory.retention) << ", tails "
-                           << name_of_value(gpu::list_tails, options.memory.tails) << ", query " << texts[i]);
+                           << name_of_value(gpu::list_tails, options.memory.tails) << ", transfers "
+                           << name_of_value(gpu::list_transfers, options.memory.transfers) << ", query " << texts[i]);
         require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer));
       }
     }
@@ -162,6 +164,50 @@ TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]"
   CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("are free on the"));
 }
 
+TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]") {
+  SKIP_WITHOUT_GPU();
+  IndexedCorpus corpus(75, {40000, 150, 9, false});
+  const auto queries = texts_of_queries(draw_queries(7, corpus.model, 60));
+  const std::vector<std::string_view> texts(queries.begin(), queries.end());
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 2}, 8));
+  GpuOptions options;
+  options.memory.list_share = 0.05;
+  options.memory.transfers = gpu::ListTransfers::direct;
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{4096}}) {
+    options.batch_queries = batch;
+    GpuStatistics all;
+    check_ranking(QueryEngine(index, {}), texts, options, all);
+    CHECK(all.lists.direct_bytes > all.lists.copied_bytes / 2);  // words beside the sections' whole pages are staged
+    CHECK(all.lists.in_place_lists > 0);
+  }
+  SECTION("once that has come to pay") {
+    options.memory.transfers = gpu::ListTransfers::automatic;
+    options.memory.retention = gpu::ListRetention::none;
+    const QueryEngine engine(index, {});
+    NoProgress progress;
+    GpuEngine gpu(engine, options, progress);
+    Analyzer analyzer = engine.make_analyzer();
+    GpuStatistics first, last;
+    for (unsigned turn = 0; turn < 30; ++turn) {
+      const auto answers = gpu.search(texts, algorithm_named("or"), 10, turn == 0 ? &first : &last);
+      for (std::size_t i = 0; i < texts.size(); ++i)
+        require_same(answers[i], engine.search(texts[i], algorithm_named("or"), 10, analyzer));
+    }
+    CHECK(first.lists.copied_bytes > 0);
+    CHECK(first.lists.direct_bytes == 0);
+    CHECK(last.lists.direct_bytes > 0);
+  }
+  SECTION("unless less host memory may be pinned") {
+    IndexedCorpus large(77, {100000, 2000, 400, false});
+    const IndexReader more = large.index(coded(*all_codecs().front(), {64, 2}));
+    options.memory.pinned_bytes = 8 << 20;
+    REQUIRE(list_bytes(more) > *options.memory.pinned_bytes);
+    NoProgress progress;
+    CHECK_THROWS_WITH(GpuEngine(QueryEngine(more, {}), options, progress),
+                      Catch::Contains("of host memory, but may take") && Catch::Contains("--transfers staged"));
+  }
+}
+
 TEST_CASE("copies pin no more host memory than they may", "[gpu][gpu_store]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(69, {20000, 300, 60, false});
@@ -243,6 +289,7 @@ TEST_CASE("with memory for a part of the lists, GPUs intersect as the CPU does",
   }
   CHECK(all.lists.copied_bytes > 0);
   CHECK(all.lists.resident_lists > 0);
+  CHECK(all.lists.in_place_lists > 0);
 }
 
 }  // namespace quern

@@ -121,7 +121,15 @@ using PinnedArray = OwnedArray<T, PinnedAllocation>;
 /// A CUDA stream: a queue of device work that runs in order.
 class Stream {
  public:
-  Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  enum class Priority : std::uint8_t { normal, high };
+
+  /// Thread blocks of a stream of high priority start before those that wait in others.
+  explicit Stream(Priority priority = Priority::normal) {
+    int least = 0, greatest = 0;
+    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_CHECK(
+        cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::high ? greatest : least));
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() { cudaStreamDestroy(stream_); }

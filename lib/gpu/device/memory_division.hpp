@@ -35,6 +35,19 @@ inline constexpr NamedValue<ListTails> list_tails[] = {
     {"cpu", ListTails::cpu, "the GPU answers up to the end of the parts that it has, the CPU goes on from there"},
 };
 
+/// How lists come to a GPU that does not keep them.
+enum class ListTransfers : std::uint8_t {
+  automatic,  ///< staged, until they have been copied so often that direct would have taken less time
+  staged,     ///< threads of the host gather them in pinned memory, from where they are copied
+  direct,     ///< the GPU reads them where the index's file is mapped, for which they are pinned there
+};
+
+inline constexpr NamedValue<ListTransfers> list_transfers[] = {
+    {"auto", ListTransfers::automatic, "staged, until so much has been copied that direct pays, if it is possible"},
+    {"staged", ListTransfers::staged, "threads of the host gather them in pinned memory"},
+    {"direct", ListTransfers::direct, "the GPU reads them from the index's file, whose lists are pinned in memory"},
+};
+
 /// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
 struct GpuMemoryOptions {
   std::optional<std::uint64_t> bytes;  ///< of all that it allocates; default: what is free, less a margin
@@ -43,6 +56,7 @@ struct GpuMemoryOptions {
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
   ListRetention retention = ListRetention::lfu;
   ListTails tails = ListTails::automatic;  ///< only with a plan
+  ListTransfers transfers = ListTransfers::automatic;
   /// Of host memory, what copies to and from all GPUs may pin; default: whatever they need.
   std::optional<std::uint64_t> pinned_bytes;
 

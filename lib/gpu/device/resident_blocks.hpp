@@ -51,10 +51,13 @@ inline unsigned ResidencyCache::blocks_of(const void* kernel, unsigned threads, 
 }
 
 /// How many thread blocks of a kernel run at the same time; a launch whose thread blocks take work from a queue, or
-/// split it evenly, needs no more. Thread-safe.
+/// split it evenly, needs no more. `left_free`: as many fewer, on different multiprocessors, whose place other kernels
+/// can take meanwhile. Thread-safe.
 template <class Kernel>
-unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
-  return ResidencyCache::instance().blocks_of(reinterpret_cast<const void*>(kernel), threads, shared_bytes);
+unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes, unsigned left_free = 0) {
+  const unsigned all =
+      ResidencyCache::instance().blocks_of(reinterpret_cast<const void*>(kernel), threads, shared_bytes);
+  return all > left_free ? all - left_free : 1;
 }
 
 }  // namespace quern::gpu

@@ -44,6 +44,15 @@ inline constexpr std::size_t documents_per_posting = 16;
 /// Minimum pieces of work per batch, if it can be cut into as many: several per thread block, or per warp, of a large
 /// GPU.
 inline constexpr std::size_t many_blocks = 4096, many_warps = 32768;
+/// Threads that move words to their places, and how many words each of them moves at a time; thread blocks that do if
+/// the words are the host's: fewer do not keep the link busy, more take the place of other kernels.
+inline constexpr unsigned moving_threads = 256, words_per_mover = 16, blocks_of_movers = 16;
+/// Lists are pinned where they are mapped once so many times their bytes have been staged: pinning 1 GB takes about as
+/// long as staging these rather than reading them directly.
+inline constexpr std::uint64_t copies_before_pinning = 2;
+/// A list is read in place, where the index's file is mapped, if a batch reads at most a block of so many: one by one,
+/// blocks take longer.
+inline constexpr std::uint64_t blocks_per_block_in_place = 8;
 /// Threads per thread block of other kernels.
 inline constexpr unsigned plain_threads = 256;
 /// Threads per thread block of the method of Wu et al., as in the paper.

@@ -1,3 +1,5 @@
+#include <tbb/task_group.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -53,6 +55,8 @@ struct BatchRunner::State {
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
   void make_wait(const BatchRunner* after) const;
   void upload_views(const WindowLists& lists, WindowViews& views);
+  void run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
+                  ListStore::Device::Half& half, WindowViews& views);
   void download();
 };
 
@@ -161,7 +165,7 @@ void BatchRunner::State::make_wait(const BatchRunner* after) const {
   if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
 }
 
-void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
+void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
   State& state = *state_;
   const StrategyRun::OwnArrays own = state.begin(batch, work);
   Layout layout;
@@ -172,8 +176,6 @@ void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work, 
     views.device.reserve(layout.bytes());
   }
   state.strategy->prepare_windows(own, batch, work, state.stream);
-  state.make_wait(after);
-  state.kernels_started.record(state.stream);
 }
 
 void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views) {
@@ -191,21 +193,42 @@ void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& vie
   fill_zero(view.next_work, 1, stream);
 }
 
+void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
+                                    ListStore::Device::Half& half, WindowViews& views) {
+  device.copy_window(lists.parts, lists.words, half);
+  upload_views(lists, views);
+  CUDA_CHECK(cudaStreamWaitEvent(stream, half.copied.handle()));
+  strategy->run_window(index_view, view, lists, work, stream);
+  half.done.record(stream);
+}
+
 void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
-                              std::uint64_t first_entry) {
+                              std::uint64_t first_entry, const BatchRunner* after) {
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.make_wait(after);
+  state.kernels_started.record(state.stream);
   ListStore::Device& device = store.device();
   device.begin_copies(flight);
-  WindowLists lists;
+  state.view.left_free = device.window_blocks();
+  // A window's view is made while the one before is copied and its kernels are enqueued.
+  WindowLists lists[2];
+  ListStore::Device::Half* halves[2] = {&device.take_half(), nullptr};
+  windows.view(0, halves[0]->first_word, first_entry, lists[0]);
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    ListStore::Device::Half& half = device.take_half();
-    windows.view(i, half.first_word, first_entry, lists);
-    device.copy_window(lists.parts, lists.words, half);
-    state.upload_views(lists, state.window_views[i % 2]);
-    CUDA_CHECK(cudaStreamWaitEvent(state.stream, half.copied.handle()));
-    state.strategy->run_window(state.index_view, state.view, lists, work, state.stream);
-    half.done.record(state.stream);
+    const bool is_odd = i % 2 != 0;
+    tbb::task_group making_next;
+    if (i + 1 < windows.size()) {
+      halves[!is_odd] = &device.take_half();
+      making_next.run([&] { windows.view(i + 1, halves[!is_odd]->first_word, first_entry, lists[!is_odd]); });
+    }
+    try {
+      state.run_window(work, lists[is_odd], device, *halves[is_odd], state.window_views[is_odd]);
+    } catch (...) {
+      making_next.wait();
+      throw;
+    }
+    making_next.wait();
   }
   device.end_copies(flight);
   device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended

@@ -44,12 +44,12 @@ class BatchRunner {
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
   /// Starts a batch whose lists come by windows of documents: copies the queries and reserves all memory that it needs.
   /// Throws as start() does.
-  void begin_windows(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after);
+  void begin_windows(const QueryBatch& batch, const BatchWork& work);
   /// Then copies one window after another and enqueues its kernels, and returns after the last. Takes the place of what
   /// the store does for other batches; the flight must have open_windows(). May be called by another thread.
-  /// `first_entry`: where there is room for decoded lists.
+  /// `first_entry`: where there is room for decoded lists. `after`: as in start().
   void run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
-                   std::uint64_t first_entry);
+                   std::uint64_t first_entry, const BatchRunner* after);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
   void wait_for_kernels();
   /// Waits until the batch has finished.

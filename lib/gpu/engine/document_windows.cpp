@@ -25,8 +25,11 @@ DocumentWindows::DocumentWindows(const QueryBatch& batch, const ListCache& cache
     : batch_(batch), block_size_(batch.engine().index().block_size()), with_impacts_(cache.keeps_impacts()) {
   coded_.reserve(batch.coded.size());
   for (const auto& [number, list] : batch.coded) coded_.push_back({number, list, cache.kept_front(list->number)});
-  for (const ListView& list : batch.lists)
-    if (list.raw) raw_entries_ += entry_words(list.df);
+  for (std::uint32_t i = 0; i < batch.lists.size(); ++i) {
+    if (!batch.lists[i].raw) continue;
+    raw_.push_back(i);
+    raw_entries_ += entry_words(batch.lists[i].df);
+  }
   cut(limits);
 }
 
@@ -136,25 +139,28 @@ std::uint64_t DocumentWindows::entry_room() const {
 void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::uint64_t first_entry,
                            WindowLists& out) const {
   out.window = windows_.at(window);
-  out.lists = batch_.lists;
+  out.lists.resize(batch_.lists.size());
+  for (const std::uint32_t list : raw_) out.lists[list] = batch_.lists[list];
+  out.entries_of.lists.resize(out.lists.size());
+  out.parts.resize(parts_per_list * coded_.size());
+  out.words = 0;
   std::vector<Blocks> blocks(coded_.size());
   in_parallel(coded_.size(), [&](std::size_t i) {
     blocks[i] = blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
   });
-  out.parts.clear();
-  out.words = 0;
-  out.entries_of.lists.clear();
+  for (Blocks& of : blocks) of.place = std::exchange(out.words, out.words + of.copied_words());
+  in_parallel(coded_.size(), [&](std::size_t i) {
+    ListView& view = out.lists[coded_[i].number];
+    view = batch_.lists[coded_[i].number];
+    set_view(coded_[i], blocks[i], first_word + blocks[i].place, view);
+    std::uint64_t place = blocks[i].place;
+    WordPart* part = &out.parts[parts_per_list * i];
+    for (const WordView words : {blocks[i].header, blocks[i].words, blocks[i].impacts})
+      *part++ = {words, std::exchange(place, place + words.size())};
+  });
   std::uint64_t numbered = 0;
-  std::size_t next = 0;  // of the coded lists
-  for (ListView& view : out.lists) {
-    if (!view.raw) {
-      const Coded& coded = coded_[next];
-      const Blocks& of = blocks[next++];
-      set_view(coded, of, first_word + out.words, view);
-      for (const WordView part : {of.header, of.words, of.impacts})
-        if (!part.empty()) out.parts.push_back({part, std::exchange(out.words, out.words + part.size())});
-    }
-    EntryPlace& place = out.entries_of.lists.emplace_back(entry_place(view, first_entry));
+  for (std::size_t i = 0; i < out.lists.size(); ++i) {
+    EntryPlace& place = out.entries_of.lists[i] = entry_place(out.lists[i], first_entry);
     place.first_block = static_cast<std::uint32_t>(numbered);
     numbered += place.blocks;
     first_entry = place.first_start + start_words(out.window.ranges);

@@ -32,7 +32,7 @@ struct WindowLists {
   std::vector<ListView> lists;  ///< as in QueryBatch::lists
   EntryPlaces entries_of;       ///< where these are decoded to
   std::uint64_t words = 0;      ///< that are copied
-  std::vector<WordPart> parts;  ///< which follow each other
+  std::vector<WordPart> parts;  ///< which follow each other; some are empty
 };
 
 /// Cuts the documents into as few windows as limits allow, and makes each window's view. Blocks that have documents in
@@ -66,9 +66,12 @@ class DocumentWindows {
     std::uint32_t begin = 0, end = 0, copied = 0;
     std::uint32_t first_word = 0;  ///< of `words`, in the list
     WordView header, words, impacts;
+    std::uint64_t place = 0;  ///< of the words that are copied, behind those of other lists
 
     std::uint64_t copied_words() const { return header.size() + words.size() + impacts.size(); }
   };
+  /// Header, coded words, impacts.
+  static constexpr std::size_t parts_per_list = 3;
   struct Size {
     std::uint64_t words = 0, entries = 0;
   };
@@ -94,6 +97,7 @@ class DocumentWindows {
   std::uint32_t block_size_;
   bool with_impacts_;
   std::vector<Coded> coded_;
+  std::vector<std::uint32_t> raw_;  ///< numbers of the batch's raw lists
   std::uint64_t raw_entries_ = 0;
   std::vector<DocumentWindow> windows_;
   WindowLimits largest_;

@@ -176,4 +176,16 @@ void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std
   tasks += shortest.raw ? (shortest.df + 31) / 32 : shortest.rows;
 }
 
+std::vector<std::uint64_t> QueryBatch::blocks_for_intersections() const {
+  std::vector<std::uint64_t> blocks(lists.size());
+  for (const BatchQuery& query : queries) {
+    const std::uint32_t shortest = terms[query.first_term].list;
+    for (std::uint32_t i = 0; i < query.terms; ++i) {
+      const std::uint32_t list = terms[query.first_term + i].list;
+      blocks[list] += list == shortest ? lists[list].rows : std::min(lists[list].rows, lists[shortest].df);
+    }
+  }
+  return blocks;
+}
+
 }  // namespace quern::gpu

@@ -135,6 +135,9 @@ class QueryBatch {
       std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
       const std::function<bool()>& fits = [] { return true; });
   const QueryEngine& engine() const { return engine_; }
+  /// How many blocks of each list its queries read at most, for documents with all terms: no more than their shortest
+  /// list has documents, and all of that one.
+  std::vector<std::uint64_t> blocks_for_intersections() const;
   /// Null if it reads all lists whole.
   const BatchFronts* fronts() const { return fronts_ ? &*fronts_ : nullptr; }
   /// Upper bound of documents' static scores.

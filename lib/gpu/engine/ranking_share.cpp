@@ -138,11 +138,18 @@ void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
 
 void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
   if (!store_) return;
+  // Where blocks are read one by one, few may be enough.
+  const bool skips_blocks =
+      work_.intersect && strategy_->decodes_lists != nullptr && !strategy_->decodes_lists(batch, work_);
+  std::vector<std::uint64_t> blocks;
+  if (skips_blocks) blocks = batch.blocks_for_intersections();
   std::vector<gpu::WantedList> wanted;
   wanted.reserve(batch.coded.size());
   for (const auto& [number, list] : batch.coded) {
     if (batch.fronts() && batch.fronts()->is_cut(*list))
       store_->use_front(*list, batch.lists[number]);
+    else if (skips_blocks)
+      wanted.push_back({list, &batch.lists[number], blocks[number]});
     else
       wanted.push_back({list, &batch.lists[number]});
   }
@@ -165,11 +172,19 @@ void RankingShare::wait_for_all_copies() {
 }
 
 void RankingShare::free_lists_of_others(unsigned flight) {
+  wait_for_all_copies();  // only then have all kernels been enqueued
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == flight || !flights_[other].has_batch) continue;
     flights_[other].runner.wait_for_kernels();
     release(other);
   }
+}
+
+void RankingShare::open_windows(unsigned flight) {
+  wait_for_all_copies();
+  if (store_->open_windows(flight)) return;
+  free_lists_of_others(flight);
+  if (!store_->open_windows(flight)) throw GpuOutOfMemory("no memory is left for the lists of a batch");
 }
 
 std::uint64_t RankingShare::take_entry_room(unsigned flight, const gpu::DocumentWindows& windows) {
@@ -184,11 +199,8 @@ std::uint64_t RankingShare::take_entry_room(unsigned flight, const gpu::Document
 
 bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch,
                                  const gpu::WindowLimits& limits) {
-  wait_for_all_copies();
-  if (!store_->open_windows(flight)) {
-    free_lists_of_others(flight);
-    if (!store_->open_windows(flight)) throw GpuOutOfMemory("no memory is left for the lists of a batch");
-  }
+  if (!store_->has_room_for_windows()) open_windows(flight);
+  // From here on, windows of the batch before may still be on their way.
   Flight& of = flights_[flight];
   gpu::WindowLimits all = limits;
   all.words = store_->words_per_window();
@@ -200,7 +212,8 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   }
   const std::uint64_t first_entry = take_entry_room(flight, *of.windows);
   of.batch = std::move(batch);
-  of.runner.begin_windows(*of.batch, work_, runner_before(flight));
+  of.runner.begin_windows(*of.batch, work_);
+  open_windows(flight);
   gpu::ListCacheCounts counts;
   counts.lists = of.batch->coded.size();
   for (const auto& [number, list] : of.batch->coded) counts.bytes += 4 * store_->cache().words_of(*list);
@@ -209,9 +222,10 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   store_->count(counts);
   outcome_.statistics.windows += of.windows->size();
   // Meanwhile, the next batch is made.
-  of.copying = std::async(std::launch::async, [this, &of, flight, first_entry, work = work_] {
-    of.runner.run_windows(work, *of.windows, *store_, flight, first_entry);
-  });
+  of.copying =
+      std::async(std::launch::async, [this, &of, flight, first_entry, work = work_, after = runner_before(flight)] {
+        of.runner.run_windows(work, *of.windows, *store_, flight, first_entry, after);
+      });
   return true;
 }
 

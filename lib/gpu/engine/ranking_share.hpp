@@ -147,6 +147,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   void make_entries();
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned flight, gpu::QueryBatch& batch);
+  /// Opens the store's room for the windows of a flight, once all windows have been copied. Throws GpuOutOfMemory.
+  void open_windows(unsigned flight);
   /// Takes room for the decoded lists of a batch's windows; returns its first word. Throws GpuOutOfMemory.
   std::uint64_t take_entry_room(unsigned flight, const gpu::DocumentWindows& windows);
   /// Gives the batch's lists places where they are decoded to. Throws GpuOutOfMemory.

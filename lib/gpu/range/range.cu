@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(plain_threads) run_range_intersection(const __
 
 /// Finds candidates among the documents with any term of a query, from the entries.
 void unite(const RangeView& batch, Pruning pruning, const Stream& stream) {
-  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionShared));
+  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionShared), batch.left_free);
   run_union<<<std::min(blocks, batch.ranges * batch.num_chunks), union_threads, sizeof(UnionShared), stream>>>(batch,
                                                                                                                pruning);
   CUDA_CHECK(cudaGetLastError());
@@ -36,8 +36,8 @@ void unite(const RangeView& batch, Pruning pruning, const Stream& stream) {
 
 /// Finds candidates among the documents with all terms of a query, from the entries; queries have at most 32 terms.
 void intersect_ranges(const RangeView& batch, const Stream& stream) {
-  run_range_intersection<<<resident_blocks(run_range_intersection, plain_threads, 0), plain_threads, 0, stream>>>(
-      batch);
+  const unsigned blocks = resident_blocks(run_range_intersection, plain_threads, 0, batch.left_free);
+  run_range_intersection<<<blocks, plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
 }
 

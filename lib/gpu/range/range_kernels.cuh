@@ -17,7 +17,7 @@ void RangeKernels<coding>::write_entries(const IndexView& index, const RangeView
                                          cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, batch.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -38,7 +38,7 @@ template <Coding coding>
 void RangeKernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = score_candidates<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, batch.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -202,6 +202,11 @@ KeptFront ListCache::kept_front(term_t term) const {
   return {entry->front_blocks, entry->front.first, entry->front.coded, entry->front.first + entry->front.coded};
 }
 
+bool ListCache::has(const PostingList& list) const {
+  const auto found = entries_.find(list.number);
+  return found != entries_.end() && found->second.complete;
+}
+
 std::optional<PostingList> ListCache::front_only(const PostingList& list) const {
   const Entry* entry = entry_with_front(list.number);
   // A front whose words are all of the list is complete, also if the list's numbers contradict each other.

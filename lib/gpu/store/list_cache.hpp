@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -33,6 +34,7 @@ struct KeptFront {
 struct WantedList {
   const PostingList* list = nullptr;
   ListView* view = nullptr;
+  std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();  ///< that the batch reads at most, all together
 };
 
 /// Words that must be copied to a place in the arena of words.
@@ -73,6 +75,8 @@ class ListCache {
   /// and must be there before the batch runs; its targets are used by no other batch. Each list occurs once. False, and
   /// nothing is acquired or to be copied, if the lists do not fit beside those that other batches use.
   bool acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
+  /// Whether all of the list is there.
+  bool has(const PostingList& list) const;
   /// The list as its front, for a batch that reads no more of it: if a front is kept and what follows it is not there.
   std::optional<PostingList> front_only(const PostingList& list) const;
   /// Sets the places in the view of a list that front_only() returned. Fronts stay, so that it is not to be released.
@@ -95,6 +99,7 @@ class ListCache {
   std::uint64_t kept_lists() const { return kept_lists_; }
   /// What batches can have, if no other batch uses anything.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
+  std::uint64_t bytes_of(const PostingList& list) const;
   /// What a list takes, and what acquiring it takes besides its front, of which nothing is there then.
   std::uint64_t words_of(const PostingList& list) const;
   std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_kept(list) : 0; }
@@ -122,7 +127,6 @@ class ListCache {
   /// The list's entry if it has a front; else null.
   const Entry* entry_with_front(term_t term) const;
   Part rest_of(const PostingList& list, const Part& front) const;
-  std::uint64_t bytes_of(const PostingList& list) const;
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void stop_using(Entry& entry);
   bool complete(Entry& entry, const PostingList& list, ListCopies& copies);

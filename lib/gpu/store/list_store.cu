@@ -1,28 +1,17 @@
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "quern/core/size_text.hpp"
+#include "quern/formats/list_front.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
-#include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
 namespace {
 
-/// Words that a thread block moves at a time.
-constexpr std::size_t run_words = 4096;
 /// Zeros behind the arena: a damaged block may claim to be longer than it is by this.
 constexpr std::size_t over_read_words = 4096;
-
-/// Moves words from a piece to their places.
-__global__ void scatter_words(const StagedWords* runs, unsigned count, const std::uint32_t* words) {
-  for (unsigned i = blockIdx.x; i < count; i += gridDim.x) {
-    const StagedWords run = runs[i];
-    for (unsigned word = threadIdx.x; word < run.words; word += blockDim.x) run.to[word] = words[run.from + word];
-  }
-}
 
 ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions& memory) {
   ListCacheOptions options{arenas_of(index.division())};
@@ -35,27 +24,29 @@ ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions&
 }  // namespace
 
 ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress)
-    : index_(index), cache_(cache_options(index, memory)), device_(std::make_unique<Device>()) {
+    : index_(index),
+      cache_(cache_options(index, memory)),
+      transfers_(memory.transfers),
+      device_(std::make_unique<Device>()) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   Device& device = *device_;
   MemoryAccount& account = index.account();
   const ListCacheOptions options = cache_options(index, memory);
   device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, options.words + over_read_words);
   // Not only behind the arena: what follows a block in it is read, too, if only to be dropped.
-  fill_zero(device.words.data(), options.words + over_read_words, device.stream);
+  const Stream filling;
+  fill_zero(device.words.data(), options.words + over_read_words, filling);
+  filling.wait();
   if (options.rows > 0) {
     device.block_last = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
     device.block_offset = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
     device.block_max = DeviceArray<std::uint16_t>(account, MemoryUse::rows, options.rows);
   }
-  device.piece_words = index.division().staging / sizeof(std::uint32_t);
-  device.max_runs = device.piece_words / 64;  // a sixteenth of the piece
-  for (Device::Piece& piece : device.pieces) {
-    piece.host = PinnedArray<std::uint32_t>(index.pinned(), MemoryUse::pinned, device.piece_words);
-    piece.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, device.piece_words);
-  }
+  device.mover.emplace(account, index.pinned(), index.division().staging);
+  if (transfers_ == ListTransfers::direct) pin_lists();
   if (memory.plan != nullptr) keep_plan(*memory.plan, progress);
-  device.stream.wait();
+  device.mover->stream().wait();
+  device.mover->take_direct_bytes();  // the plan's, which are no batch's
 }
 
 ListStore::ListStore(ListStore&&) noexcept = default;
@@ -101,87 +92,87 @@ void ListStore::Device::make_wait(const Stream& waiting) const {
 }
 
 void ListStore::Device::copy(const ListCopies& copies) {
-  std::vector<Run> runs;
   for (const WordCopy& copy : copies.words)
-    runs.push_back({copy.from.data(), copy.from.size_bytes(), words.data() + copy.to});
+    mover->add(copy.from.data(), copy.from.size_bytes(), words.data() + copy.to);
   for (const RowCopy& copy : copies.rows) {
     const PostingList& list = *copy.list;
-    runs.push_back({list.block_last.data(), list.block_last.size_bytes(), block_last.data() + copy.to});
-    runs.push_back({list.block_offset.data(), list.block_offset.size_bytes(), block_offset.data() + copy.to});
-    runs.push_back({list.block_max.data(), list.block_max.size_bytes(),
-                    reinterpret_cast<std::uint32_t*>(block_max.data() + copy.to)});
+    mover->add(list.block_last.data(), list.block_last.size_bytes(), block_last.data() + copy.to);
+    mover->add(list.block_offset.data(), list.block_offset.size_bytes(), block_offset.data() + copy.to);
+    mover->add(list.block_max.data(), list.block_max.size_bytes(),
+               reinterpret_cast<std::uint32_t*>(block_max.data() + copy.to));
   }
-  copy_runs(std::move(runs));
-}
-
-void ListStore::Device::copy_runs(std::vector<Run> runs) {
-  std::vector<Run> piece;
-  std::size_t words_in_piece = 0;
-  const std::size_t max_words = piece_words - first_word();
-  const auto send = [&] {
-    if (!piece.empty()) send_piece(piece);
-    piece.clear();
-    words_in_piece = 0;
-  };
-  for (Run& run : runs) {
-    while (run.bytes > 0) {
-      if (piece.size() == max_runs || words_in_piece == max_words) send();
-      const std::size_t bytes = std::min({run.bytes, run_words * 4, (max_words - words_in_piece) * 4});
-      piece.push_back({run.from, bytes, run.to});
-      words_in_piece += (bytes + 3) / 4;
-      run.from = static_cast<const std::uint8_t*>(run.from) + bytes;
-      run.to += bytes / 4;
-      run.bytes -= bytes;
-    }
-  }
-  send();
-}
-
-void ListStore::Device::send_piece(std::span<const Run> runs) {
-  Piece& piece = pieces[next_piece++ % pieces.size()];
-  piece.done.wait();
-  auto* table = reinterpret_cast<StagedWords*>(piece.host.data());
-  std::uint32_t end = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto words_of_run = static_cast<std::uint32_t>((runs[i].bytes + 3) / 4);
-    table[i] = {runs[i].to, end, words_of_run};
-    end += words_of_run;
-  }
-  std::uint32_t* to = piece.host.data() + first_word();
-  in_parallel(runs.size(), [&](std::size_t i) { std::memcpy(to + table[i].from, runs[i].from, runs[i].bytes); });
-  copy_to_device(piece.device.data(), piece.host.data(), runs.size() * sizeof(StagedWords) / 4, stream);
-  copy_to_device(piece.device.data() + first_word(), to, end, stream);
-  scatter_words<<<static_cast<unsigned>(std::min<std::size_t>(runs.size(), 512)), plain_threads, 0, stream>>>(
-      reinterpret_cast<const StagedWords*>(piece.device.data()), static_cast<unsigned>(runs.size()),
-      piece.device.data() + first_word());
-  CUDA_CHECK(cudaGetLastError());
-  piece.done.record(stream);
+  mover->send();
 }
 
 void ListStore::Device::copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half) {
-  CUDA_CHECK(cudaStreamWaitEvent(stream, half.done.handle()));
-  for (std::uint64_t from = 0; from < count; from += piece_words) {
-    const std::uint64_t size = std::min<std::uint64_t>(piece_words, count - from);
-    Piece& piece = pieces[next_piece++ % pieces.size()];
-    piece.done.wait();
-    gather_words(parts, from, size, piece.host.data());
-    copy_to_device(words.data() + half.first_word + from, piece.host.data(), size, stream);
-    piece.done.record(stream);
-  }
-  half.copied.record(stream);
+  mover->move_parts(parts, count, words.data() + half.first_word, half.done);
+  half.copied.record(mover->stream());
+}
+
+std::optional<std::uint64_t> ListStore::Device::place_of(WordView of_host) const {
+  if (of_host.empty()) return 0;
+  if (!mover->is_pinned(of_host.data(), of_host.size_bytes() + over_read_words * sizeof(std::uint32_t)))
+    return std::nullopt;
+  // Host and GPU have one address space. Kernels add the distance to the arena's address, modulo 2^64.
+  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(of_host.data()) -
+                                                  reinterpret_cast<std::uintptr_t>(words.data()));
+  return static_cast<std::uint64_t>(distance / static_cast<std::int64_t>(sizeof(std::uint32_t)));
 }
 
 void ListStore::Device::begin_copies(unsigned flight) {
   flights.at(flight).copies = true;
-  flights.at(flight).begun.record(stream);
+  flights.at(flight).begun.record(mover->stream());
 }
 
 void ListStore::Device::end_copies(unsigned flight) {
-  flights.at(flight).copied.record(stream);
-  all_copied.record(stream);
+  flights.at(flight).copied.record(mover->stream());
+  all_copied.record(mover->stream());
+}
+
+void ListStore::pin_lists() {
+  const IndexReader& index = index_.index();
+  std::vector<std::span<const std::uint32_t>> sections = {index.container().array<std::uint32_t>("postings")};
+  if (cache_.keeps_impacts()) sections.push_back(index.container().array<std::uint32_t>("impacts"));
+  std::uint64_t bytes = 0;
+  for (const auto& section : sections) bytes += section.size_bytes();
+  // Batches and their results need pinned memory, too.
+  if (const std::uint64_t most = index_.pinned().left() / 4 * 3; bytes > most)
+    throw OutOfMemory(index.name() + ": direct transfers pin " + size_text(bytes) + " of host memory, but may take " +
+                      size_text(most) + "; raise --memory, or ask for --transfers staged");
+  std::vector<std::shared_ptr<const PinnedWords>> pinned;
+  for (const auto& section : sections) {
+    pinned.push_back(PinnedWords::pin(section));
+    if (!pinned.back())
+      throw CudaError(index.name() + ": the GPU can't read the file where it is mapped, or the system does not let " +
+                      size_text(bytes) + " of it be pinned; ask for --transfers staged");
+  }
+  index_.pinned().take(MemoryUse::pinned, bytes);
+  device_->mover->read_directly(std::move(pinned));
+}
+
+void ListStore::choose_transfers() {
+  if (transfers_ != ListTransfers::automatic) return;
+  const std::uint64_t bytes = coded_list_bytes(index_.index(), cache_.keeps_impacts());
+  if (device_->mover->staged_bytes() / copies_before_pinning < bytes) return;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
+  transfers_ = ListTransfers::staged;
+  try {
+    pin_lists();
+    transfers_ = ListTransfers::direct;
+  } catch (const OutOfMemory&) {  // they stay staged
+  } catch (const CudaError&) {
+  }
+}
+
+ListCacheCounts ListStore::take_counts() {
+  ListCacheCounts counts = cache_.take_counts();
+  counts += std::exchange(in_place_, {});
+  counts.direct_bytes = device_->mover->take_direct_bytes();
+  return counts;
 }
 
 bool ListStore::open_windows(unsigned flight) {
+  choose_transfers();
   if (!room_) {
     room_ = cache_.take_room();
     if (!room_) return false;
@@ -192,7 +183,50 @@ bool ListStore::open_windows(unsigned flight) {
   return true;
 }
 
+bool ListStore::read_in_place(const WantedList& wanted) {
+  const PostingList& list = *wanted.list;
+  if (!device_->mover->reads_directly() || !index_.division().resident_rows || cache_.has(list)) return false;
+  const auto words = device_->place_of(list.words);
+  const auto impacts = device_->place_of(cache_.keeps_impacts() ? list.impacts : WordView());
+  if (!words || !impacts) return false;
+  ListView& view = *wanted.view;
+  view.first_word = *words;
+  view.first_impact_word = *impacts;
+  view.front_words = view.tail_begin = static_cast<std::uint32_t>(list.words.size());
+  view.front_blocks = ListView().front_blocks;
+  ++in_place_.in_place_lists;
+  in_place_.in_place_bytes += cache_.bytes_of(list);
+  return true;
+}
+
+std::vector<WantedList> ListStore::without_rarely_read(std::span<const WantedList> lists) {
+  std::vector<WantedList> others;
+  others.reserve(lists.size());
+  for (const WantedList& wanted : lists) {
+    const bool is_rarely_read = wanted.blocks <= wanted.list->block_last.size() / blocks_per_block_in_place;
+    if (!is_rarely_read || !read_in_place(wanted)) others.push_back(wanted);
+  }
+  return others;
+}
+
+void ListStore::read_largest_in_place(std::vector<WantedList>& lists) {
+  const auto words_of = [&](const WantedList& wanted) { return cache_.words_behind_front(*wanted.list); };
+  std::sort(lists.begin(), lists.end(),
+            [&](const WantedList& a, const WantedList& b) { return words_of(a) > words_of(b); });
+  std::uint64_t words = 0;
+  for (const WantedList& wanted : lists) words += words_of(wanted);
+  std::vector<WantedList> others;
+  for (const WantedList& wanted : lists) {
+    if (words > cache_.free_words() / batches_in_flight && read_in_place(wanted))
+      words -= words_of(wanted);
+    else
+      others.push_back(wanted);
+  }
+  lists = std::move(others);
+}
+
 bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
+  choose_transfers();
   if (room_) {
     if (std::find(has_windows_.begin(), has_windows_.end(), true) != has_windows_.end()) return false;
     cache_.give_back_room(*room_);
@@ -202,7 +236,11 @@ bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
   Device::Flight& of = device_->flights.at(flight);
   ListCopies copies;
-  if (!cache_.acquire(flight, lists, copies)) return false;
+  std::vector<WantedList> copied = without_rarely_read(lists);
+  if (!cache_.acquire(flight, copied, copies)) {
+    read_largest_in_place(copied);
+    if (!cache_.acquire(flight, copied, copies)) return false;
+  }
   of.copies = !copies.words.empty() || !copies.rows.empty();
   if (!of.copies) return true;
   device_->begin_copies(flight);

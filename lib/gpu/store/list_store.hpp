@@ -12,19 +12,22 @@
 /// The lists that are in a GPU's memory, if it is smaller than the index. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
 
-/// Keeps a ListCache's lists in device memory and copies what is missing: gathered in pinned memory, in a stream of its
-/// own, beside the kernels of the batch before, and from there to its places by a kernel. Used by one thread.
+/// Keeps a ListCache's lists in device memory and copies what is missing, in a stream of its own, beside the kernels of
+/// the batch before: a kernel moves it to its places from pinned memory, in which threads of the host gather it, or
+/// from where the index's file is mapped (ListTransfers). Used by one thread.
 class ListStore {
  public:
   /// Allocates what the index's MemoryDivision says. Keeps the plan's fronts as far as they take no more than three
   /// quarters, and warns of those that do not fit. Throws GpuOutOfMemory; CorruptFile for a plan of lists that the
-  /// index does not have.
+  /// index does not have; OutOfMemory or CudaError if transfers are to be direct, but can't be.
   ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress);
   ListStore(ListStore&&) noexcept;
   ~ListStore();
 
   /// Makes lists whole for a batch, and sets their places in their views. Returns before they have been copied. False,
-  /// and nothing acquired, if they do not fit beside those of other batches.
+  /// and nothing acquired, if they do not fit beside those of other batches. If transfers are direct, lists of which
+  /// the batch reads few blocks, and what does not fit, are not copied but read in place, where the index's file is
+  /// mapped.
   bool acquire(unsigned flight, std::span<const WantedList> lists);
   /// See ListCache. Thread: the one that acquires.
   void use_front(const PostingList& front, ListView& view) { cache_.use_front(front, view); }
@@ -34,12 +37,13 @@ class ListStore {
   /// for each batch with windows. False if another flight's batch uses lists. Lists can be acquired again once no
   /// flight has windows.
   bool open_windows(unsigned flight);
-  /// Words that a window may have; at least this many, if the room is not open yet.
-  std::uint64_t words_per_window() const { return (room_ ? room_->words : cache_.free_words()) / 2; }
+  bool has_room_for_windows() const { return room_.has_value(); }
+  /// Words that a window may have, if the room is open.
+  std::uint64_t words_per_window() const { return room_->words / 2; }
   /// Adds what windows brought to the counts.
   void count(const ListCacheCounts& more) { cache_.count(more); }
   const ListCache& cache() const { return cache_; }
-  ListCacheCounts take_counts() { return cache_.take_counts(); }
+  ListCacheCounts take_counts();
   /// Microseconds of the GPU's clock that the copies took for the flight's last acquire(), once its batch has ended.
   double copy_us(unsigned flight) const;
 
@@ -48,10 +52,22 @@ class ListStore {
   Device& device() { return *device_; }
 
  private:
+  /// Pins the index's lists, if that is allowed and pays by now. No other thread may be copying.
+  void choose_transfers();
+  /// Pins them. Throws OutOfMemory if too little host memory may be pinned, CudaError if the GPU can't read them.
+  void pin_lists();
+  /// Lets a list be read in place. False if it can't be.
+  bool read_in_place(const WantedList& wanted);
+  /// Lets those be read in place of which a batch reads few blocks. Returns the others.
+  std::vector<WantedList> without_rarely_read(std::span<const WantedList> lists);
+  /// Lets the largest be read in place, so that the others fit beside as much for another batch.
+  void read_largest_in_place(std::vector<WantedList>& lists);
   void keep_plan(const CachePlan& plan, Progress& progress);
 
   const DeviceIndex& index_;
   ListCache cache_;
+  ListTransfers transfers_;
+  ListCacheCounts in_place_;
   std::optional<ArenaPart> room_;                      ///< of windows
   std::array<bool, batches_in_flight> has_windows_{};  ///< by flight
   std::unique_ptr<Device> device_;

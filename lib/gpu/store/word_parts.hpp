@@ -10,7 +10,8 @@ struct WordPart {
   std::uint64_t to = 0;  ///< counted from the first part's place
 };
 
-/// Writes `words` words of the parts, from number `from` of their words on, to `to`. In many threads.
+/// Writes `words` words of the parts, some of which may be empty, from number `from` of their words on, to `to`. In
+/// many threads.
 void gather_words(std::span<const WordPart> parts, std::uint64_t from, std::uint64_t words, std::uint32_t* to);
 
 }  // namespace quern::gpu

@@ -29,7 +29,7 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
 
 namespace gpu {
 
-void wait_for_copies(ListStore& store) { store.device().stream.wait(); }
+void wait_for_copies(ListStore& store) { store.device().mover->stream().wait(); }
 
 }  // namespace gpu
 

@@ -1,0 +1,85 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/device/memory_division.hpp"
+#include "quern/gpu/device/pinned_words.hpp"
+#include "quern/gpu/store/word_parts.hpp"
+
+/// How words of the host's memory come to their places on a GPU. For CUDA sources only.
+namespace quern::gpu {
+
+/// Words that a kernel moves to their place, from a piece of staging memory or from where a file is mapped.
+struct MovedWords {
+  std::uint32_t* to = nullptr;
+  const std::uint32_t* from = nullptr;
+  std::uint64_t words = 0;
+};
+
+/// Moves words in a stream of its own, beside kernels of other streams. They travel in pieces of pinned memory, in
+/// which threads of the host gather them; words of pinned files are read where they are instead. A kernel moves both to
+/// their places, since a copy of each part would take longer than its bytes. Used by one thread at a time.
+class WordMover {
+ public:
+  WordMover() = default;
+  /// Each of staging_pieces takes `piece_bytes` on the host and on the GPU. Throws GpuOutOfMemory.
+  WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t piece_bytes);
+
+  /// Reads these words directly from now on.
+  void read_directly(std::vector<std::shared_ptr<const PinnedWords>> pinned) { pinned_ = std::move(pinned); }
+  bool reads_directly() const { return !pinned_.empty(); }
+  /// Whether kernels may read these bytes where they are.
+  bool is_pinned(const void* from, std::size_t bytes) const;
+
+  /// Adds bytes that are to be moved to a place, which is aligned to words. The place is free once `places_free` has
+  /// been reached; null: now.
+  void add(const void* from, std::size_t bytes, std::uint32_t* to, const Event* places_free = nullptr);
+  /// Moves all that was added, at the latest.
+  void send();
+  /// Copies the words of all parts to places that follow each other.
+  void move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to, const Event& places_free);
+
+  const Stream& stream() const { return stream_; }
+  /// What was staged so far. Thread-safe.
+  std::uint64_t staged_bytes() const { return staged_bytes_; }
+  /// What was read directly since the last call. Thread-safe.
+  std::uint64_t take_direct_bytes() { return direct_bytes_.exchange(0); }
+
+ private:
+  /// A piece of staging memory, in pinned memory and on the GPU: first the table of what is in it, then the words.
+  struct Piece {
+    PinnedArray<std::uint32_t> host;
+    DeviceArray<std::uint32_t> device;
+    Event done;
+  };
+  /// Bytes that are to be gathered in the piece, from its `to`-th word on.
+  struct Staged {
+    const void* from = nullptr;
+    std::size_t bytes = 0, to = 0;
+  };
+
+  std::size_t words_in_piece() const { return pieces_[0].host.size(); }
+  /// The first word behind a piece's table.
+  std::size_t first_word() const { return max_runs_ * sizeof(MovedWords) / sizeof(std::uint32_t); }
+  /// The next piece, once nothing is on its way in it.
+  Piece& next_piece();
+
+  std::array<Piece, staging_pieces> pieces_;
+  std::size_t max_runs_ = 0;  ///< of a piece's table
+  std::size_t next_ = 0;      ///< piece
+  Piece* filled_ = nullptr;   ///< the piece that is being filled
+  std::size_t runs_ = 0;      ///< in its table
+  std::size_t end_ = 0;       ///< behind its last word
+  std::uint64_t direct_words_ = 0;
+  const Event* places_free_ = nullptr;
+  std::vector<Staged> staged_;
+  std::vector<std::shared_ptr<const PinnedWords>> pinned_;
+  std::atomic<std::uint64_t> staged_bytes_ = 0, direct_bytes_ = 0;
+  Stream stream_{Stream::Priority::high};
+};
+
+}  // namespace quern::gpu
