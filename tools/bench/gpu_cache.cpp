@@ -36,12 +36,15 @@ std::vector<std::string> policies_and_none() {
 }
 
 void print_copies(const CacheBenchFigures& figures) {
-  print(fmt::format("{:>14}{:>16}{:>16}\n", "a copy of", "lists, GB/s", "pinned, GB/s"));
-  for (std::size_t i = 0; i < figures.copied_lists.size(); ++i) {
-    const auto rate = [](const TransferTime& copy) { return static_cast<double>(copy.bytes) / copy.us / 1000; };
-    print(fmt::format("{:>14}{:>16.2f}{:>16.2f}\n", size_text(figures.copied_lists[i].bytes),
-                      rate(figures.copied_lists[i]), rate(figures.pinned_copies[i])));
-  }
+  print(fmt::format("{:<10}{:>12}{:>10}\n", "a copy of", "bytes", "GB/s"));
+  const auto print_all = [](std::string_view what, const std::vector<TransferTime>& copies) {
+    for (const TransferTime& copy : copies)
+      print(fmt::format("{:<10}{:>12}{:>10.2f}\n", what, size_text(copy.bytes),
+                        static_cast<double>(copy.bytes) / copy.us / 1000));
+  };
+  print_all("lists", figures.copied_lists);
+  print_all("windows", figures.copied_windows);
+  print_all("pinned", figures.pinned_copies);
 }
 
 void print_resident(const CacheBenchFigures& figures) {
@@ -227,8 +230,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
                                "file POLICY-BATCH.csv for each policy and size of batches")
                   ->type_name("FOLDER"));
   command->add_flag("--force", arguments->common.force, "Replace points that are there");
-  add_value_option(*command, "--cache", arguments->gpu.retention, gpu::list_retentions,
-                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
+  add_list_options(*command, arguments->gpu.retention, arguments->gpu.transfers);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_repeats_option(*command, arguments->gpu.repeats, "Passes, of which the median time counts");

@@ -45,12 +45,15 @@ class CacheBench {
  private:
   void measure_copies() {
     for (std::uint64_t bytes = least_copy; bytes <= most_copy; bytes *= 4) {
-      const TransferTime copied = subject_.copy_lists(bytes);
-      const bool is_more = figures_.copied_lists.empty() || copied.bytes > figures_.copied_lists.back().bytes;
-      if (!is_more || copied.bytes == 0) continue;  // there are no more lists, or none so small
-      model_.add(copied);
-      figures_.copied_lists.push_back(copied);
-      figures_.pinned_copies.push_back(subject_.copy_pinned(copied.bytes));
+      for (const bool by_windows : {false, true}) {
+        std::vector<TransferTime>& all = by_windows ? figures_.copied_windows : figures_.copied_lists;
+        const TransferTime copied = subject_.copy_lists(bytes, by_windows);
+        const bool is_more = all.empty() || copied.bytes > all.back().bytes;
+        if (!is_more || copied.bytes == 0) continue;  // there are no more lists, or none so small
+        model_.add(copied, by_windows);
+        all.push_back(copied);
+        if (!by_windows) figures_.pinned_copies.push_back(subject_.copy_pinned(copied.bytes));
+      }
     }
   }
 
@@ -87,7 +90,9 @@ class CacheBench {
       const CopyDemand& demand = demand_of(setting);
       if (figures_.curves.empty() || figures_.curves.back().policy != setting.policy ||
           figures_.curves.back().batch != setting.batch) {
-        figures_.curves.push_back({setting.policy, setting.batch, demand.batch_queries, model_.points(grid_.base.k)});
+        const bool by_windows = demand.windowed > 0.5;
+        figures_.curves.push_back(
+            {setting.policy, setting.batch, demand.batch_queries, by_windows, model_.points(grid_.base.k, by_windows)});
         figures_.curves.back().points.transfer_bytes.push_back({0, 0});
       }
       PolicyPoints& curve = figures_.curves.back();

@@ -45,8 +45,8 @@ class CacheSubject {
   virtual CopyDemand demand(const CacheSetting& setting) = 0;
   /// To find the lists of a query, in all threads; microseconds.
   virtual double find_us() = 0;
-  /// Copies lists as the engine does, of so many bytes; fewer if it has no more.
-  virtual TransferTime copy_lists(std::uint64_t bytes) = 0;
+  /// Copies lists as the engine does, whole or by windows of documents, of so many bytes; fewer if it has no more.
+  virtual TransferTime copy_lists(std::uint64_t bytes, bool by_windows) = 0;
   /// The same bytes in one copy from pinned memory.
   virtual TransferTime copy_pinned(std::uint64_t bytes) = 0;
 };
@@ -107,12 +107,13 @@ struct PolicyPoints {
   std::string policy;
   std::size_t batch = 0;
   double batch_queries = 0;  ///< that batches of this size have at least, on average
+  bool by_windows = false;   ///< most of them copy lists by windows
   MeasuredPoints points;
 };
 
 struct CacheBenchFigures {
   std::vector<ResidentTimes> resident;
-  std::vector<TransferTime> copied_lists, pinned_copies;
+  std::vector<TransferTime> copied_lists, copied_windows, pinned_copies;
   std::vector<PolicyPoints> curves;
   std::vector<CachePoint> points;
   std::vector<CacheSplit> splits;

@@ -122,6 +122,7 @@ Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
   Json json = {{"base", setting_json(grid.base)}, {"memories", grid.memories}};
   for (const ResidentTimes& of : figures.resident) json["resident"].push_back(resident_json(of));
   json["copied_lists"] = copies_json(figures.copied_lists);
+  json["copied_windows"] = copies_json(figures.copied_windows);
   json["pinned_copies"] = copies_json(figures.pinned_copies);
   for (const PolicyPoints& curve : figures.curves) json["curves"].push_back(curve_json(curve));
   for (const CachePoint& point : figures.points) json["points"].push_back(point_json(point));

@@ -67,9 +67,14 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
   stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
   const double bytes = demand.copied_bytes;
   if (bytes <= 0 || copies_.empty()) return stages;
-  stages.transfer = fit_inverse(per_byte(copies_, &TransferTime::us)).at(n * bytes) * bytes;
+  const auto fitted = [&](const std::vector<TransferTime>& copies, double TransferTime::*us) {
+    return copies.empty() ? 0 : fit_inverse(per_byte(copies, us)).at(n * bytes) * bytes;
+  };
+  const double whole = 1 - demand.windowed;
+  stages.transfer =
+      whole * fitted(copies_, &TransferTime::us) + demand.windowed * fitted(window_copies_, &TransferTime::us);
   // A thread of its own gathers what windows need.
-  stages.gather = (1 - demand.windowed) * fit_inverse(per_byte(copies_, &TransferTime::host_us)).at(n * bytes) * bytes;
+  stages.gather = whole * fitted(copies_, &TransferTime::host_us);
   return stages;
 }
 
@@ -77,7 +82,7 @@ double CacheModel::resident_us(const CacheSetting& setting) const {
   return at_batch(setting, static_cast<double>(setting.batch), [](const ResidentTimes& of) { return of.times.total; });
 }
 
-MeasuredPoints CacheModel::points(std::size_t k) const {
+MeasuredPoints CacheModel::points(std::size_t k, bool by_windows) const {
   MeasuredPoints points;
   for (const ResidentTimes& of : resident_) {
     if (of.setting.k != k) continue;
@@ -87,8 +92,9 @@ MeasuredPoints CacheModel::points(std::size_t k) const {
     points.gpu_us.push_back({n, of.times.gpu});
     points.alone_us.push_back({n, of.alone_us});
   }
-  points.transfer_us_per_byte = per_byte(copies_, &TransferTime::us);
-  points.gather_us_per_byte = per_byte(copies_, &TransferTime::host_us);
+  const std::vector<TransferTime>& copies = by_windows && !window_copies_.empty() ? window_copies_ : copies_;
+  points.transfer_us_per_byte = per_byte(copies, &TransferTime::us);
+  points.gather_us_per_byte = per_byte(copies, &TransferTime::host_us);
   return points;
 }
 

@@ -13,15 +13,16 @@ class CacheModel {
 
   /// Adds a run with all lists in the memory, and returns its times.
   const ResidentTimes& add(const CacheSetting& setting, const EngineRun& run);
-  void add(const TransferTime& copied_lists) { copies_.push_back(copied_lists); }
+  /// Adds a copy of whole lists, or of lists by windows of documents.
+  void add(const TransferTime& copied, bool by_windows) { (by_windows ? window_copies_ : copies_).push_back(copied); }
 
   /// What a query takes in a configuration whose k was added: c as it was measured for batches of that size, linear in
   /// 1/n between two; t by its fit.
   StageTimes stages(const CacheSetting& setting, const CopyDemand& demand) const;
   /// The time of a query with all lists in the memory, in microseconds.
   double resident_us(const CacheSetting& setting) const;
-  /// c and t as files have them, for this k.
-  MeasuredPoints points(std::size_t k) const;
+  /// c and t as files have them, for this k, and for batches that copy lists in this way.
+  MeasuredPoints points(std::size_t k, bool by_windows) const;
   const std::vector<ResidentTimes>& resident() const { return resident_; }
 
  private:
@@ -30,7 +31,7 @@ class CacheModel {
 
   double find_us_;
   std::vector<ResidentTimes> resident_;
-  std::vector<TransferTime> copies_;
+  std::vector<TransferTime> copies_, window_copies_;
 };
 
 }  // namespace quern

@@ -85,6 +85,7 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
   if (known == options_.memories.end()) throw InvalidArgument("unknown memory " + setting.memory);
   memory = known->second;
   memory.retention = options_.retention;
+  memory.transfers = options_.transfers;
   memory.tails = gpu::ListTails::copy;  // as the replay of what is copied has it
   memory.plan = plans_.plan(setting, memory);
   return memory;
@@ -207,12 +208,14 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   return demand;
 }
 
-TransferTime GpuCacheSubject::copy_lists(std::uint64_t bytes) {
+TransferTime GpuCacheSubject::copy_lists(std::uint64_t bytes, bool by_windows) {
   if (!transfers_) {
     gpu_.reset();
-    transfers_ = std::make_unique<ListTransfers>(engine_, options_.gpu, lists_.queries, *resources_.progress);
+    transfers_ = std::make_unique<TransferBench>(engine_, options_.gpu, options_.transfers, lists_.queries,
+                                                 *resources_.progress);
   }
-  return transfers_->measure(bytes, options_.repeats);
+  return by_windows ? transfers_->measure_windows(bytes, options_.repeats)
+                    : transfers_->measure(bytes, options_.repeats);
 }
 
 TransferTime GpuCacheSubject::copy_pinned(std::uint64_t bytes) {

@@ -19,7 +19,8 @@ struct GpuCacheOptions {
   const gpu::Strategy* strategy = &gpu::all_strategies().front();
   gpu::StrategyOptions strategy_options;
   gpu::ListRetention retention = gpu::ListRetention::lfu;  ///< of lists that no plan keeps
-  std::map<std::string, gpu::GpuMemoryOptions> memories;   ///< that settings name
+  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
+  std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< that settings name
   unsigned repeats = 3;
 };
 
@@ -37,7 +38,7 @@ class GpuCacheSubject final : public CacheSubject {
   EngineRun run(const CacheSetting& setting) override;
   CopyDemand demand(const CacheSetting& setting) override;
   double find_us() override { return lists_.find_us; }
-  TransferTime copy_lists(std::uint64_t bytes) override;
+  TransferTime copy_lists(std::uint64_t bytes, bool by_windows) override;
   TransferTime copy_pinned(std::uint64_t bytes) override;
 
  private:
@@ -58,7 +59,7 @@ class GpuCacheSubject final : public CacheSubject {
   BenchPlans plans_;
   std::vector<std::string_view> texts_;
   LogLists lists_;
-  std::unique_ptr<ListTransfers> transfers_;  ///< only one of these takes GPU memory at a time
+  std::unique_ptr<TransferBench> transfers_;  ///< only one of these takes GPU memory at a time
   std::unique_ptr<GpuEngine> gpu_;
   std::string memory_;               ///< of gpu_
   const CachePlan* plan_ = nullptr;  ///< of gpu_

@@ -10,25 +10,28 @@ namespace quern {
 namespace {
 
 /// Memory for half of the lists, of which none stays after its copy was measured.
-gpu::GpuMemoryOptions half_of_lists() {
+gpu::GpuMemoryOptions half_of_lists(gpu::ListTransfers transfers) {
   gpu::GpuMemoryOptions memory;
   memory.list_share = 0.5;
+  memory.transfers = transfers;
   memory.retention = gpu::ListRetention::none;
   return memory;
 }
 
 }  // namespace
 
-ListTransfers::ListTransfers(const QueryEngine& engine, unsigned gpu,
+TransferBench::TransferBench(const QueryEngine& engine, unsigned gpu, gpu::ListTransfers transfers,
                              std::span<const std::vector<WeightedList>> queries, Progress& progress)
-    : index_(engine, gpu, half_of_lists(), progress), store_(index_, half_of_lists(), progress) {
+    : index_(engine, gpu, half_of_lists(transfers), progress),
+      store_(index_, half_of_lists(transfers), progress),
+      with_impacts_(engine.quantizer() != nullptr) {
   std::unordered_set<term_t> taken;
   for (const std::vector<WeightedList>& lists : queries)
     for (const WeightedList& each : lists)
       if (is_kept(each.list) && taken.insert(each.list.number).second) lists_.push_back(&each.list);
 }
 
-std::vector<const PostingList*> ListTransfers::lists_of(std::uint64_t words) const {
+std::vector<const PostingList*> TransferBench::lists_of(std::uint64_t words) const {
   // What is free may be in pieces.
   const std::uint64_t most_words = std::min(words, store_.cache().free_words() / 10 * 9);
   std::vector<const PostingList*> chosen;
@@ -46,7 +49,7 @@ std::vector<const PostingList*> ListTransfers::lists_of(std::uint64_t words) con
   return chosen;
 }
 
-TransferTime ListTransfers::measure(std::uint64_t bytes, unsigned repeats) {
+TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
   std::vector<gpu::ListView> views(lists_.size());
   const std::vector<const PostingList*> chosen = lists_of(bytes / sizeof(std::uint32_t));
   std::vector<gpu::WantedList> wanted;
@@ -71,6 +74,46 @@ TransferTime ListTransfers::measure(std::uint64_t bytes, unsigned repeats) {
   }
   time.us = median(us);
   time.host_us = median(host_us);
+  return time;
+}
+
+std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t words) const {
+  std::vector<std::vector<gpu::WordPart>> windows;
+  const std::uint64_t most = store_.words_per_window();
+  std::uint64_t in_window = most, left = words;
+  for (const PostingList* list : lists_) {
+    for (std::span<const std::uint32_t> part : {list->words, with_impacts_ ? list->impacts : WordView()}) {
+      while (!part.empty() && left > 0) {
+        if (in_window == most) {
+          windows.emplace_back();
+          in_window = 0;
+        }
+        const std::uint64_t count = std::min<std::uint64_t>({part.size(), left, most - in_window});
+        windows.back().push_back({part.first(count), in_window});
+        in_window += count;
+        left -= count;
+        part = part.subspan(count);
+      }
+    }
+  }
+  return windows;
+}
+
+TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeats) {
+  if (!store_.open_windows(0)) throw GpuOutOfMemory("there is no room for the windows whose copying is measured");
+  const std::vector<std::vector<gpu::WordPart>> windows = windows_of(bytes / sizeof(std::uint32_t));
+  TransferTime time;
+  for (const auto& window : windows)
+    for (const gpu::WordPart& part : window) time.bytes += part.from.size_bytes();
+  std::vector<double> us;
+  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
+    const auto begun = WallClock::now();
+    gpu::copy_windows(store_, windows);
+    gpu::wait_for_copies(store_);
+    if (repeat > 0) us.push_back(us_since(begun));  // the first is the warm-up
+  }
+  store_.release(0);
+  time.us = median(us);
   return time;
 }
 

@@ -31,6 +31,12 @@ namespace gpu {
 
 void wait_for_copies(ListStore& store) { store.device().mover->stream().wait(); }
 
+void copy_windows(ListStore& store, std::span<const std::vector<WordPart>> windows) {
+  ListStore::Device& device = store.device();
+  for (const std::vector<WordPart>& window : windows)
+    device.copy_window(window, window.back().to + window.back().from.size(), device.take_half());
+}
+
 }  // namespace gpu
 
 }  // namespace quern

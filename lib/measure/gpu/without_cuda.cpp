@@ -24,6 +24,7 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   fail();
 }
 void wait_for_copies(ListStore&) { fail(); }
+void copy_windows(ListStore&, std::span<const std::vector<WordPart>>) { fail(); }
 
 }  // namespace gpu
 
