@@ -131,6 +131,9 @@ TEST_CASE("with overlap, a query takes as long as the longest stage", "[cache]")
   // The first of two batches is made and copied, and the last is answered, while nothing else runs.
   CHECK(stages.overlapped_us(2) == 1 + 7 + (2 + 4) / 2.0);
   CHECK(stages.overlapped_us(1) == stages.in_turn_us());
+  // In 4 windows each, the shorter of transfer and work shows only once in each batch.
+  CHECK(stages.overlapped_us(2, 4) ==
+        stages.overlapped_us(2) - std::min(stages.transfer, stages.gpu) * (1 - 1 / 4.0) / 2);
   CHECK(stages.response_us() == 1 + 2 * 7);
   stages.transfer = 6;
   stages.gather = 5.5;

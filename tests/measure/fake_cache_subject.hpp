@@ -19,6 +19,8 @@ class FakeCacheSubject : public CacheSubject {
   std::uint64_t hash = 0;             ///< of results in such runs, in place of the right one
   std::uint64_t resident_copies = 0;  ///< bytes that are copied if all lists are there
   std::size_t runs = 0;
+  double decode = 0;    ///< microseconds per byte, of batches that go through windows
+  double windowed = 0;  ///< share of batches that do
 
   static StageTimes stages(double n, double bytes) {
     StageTimes stages;
@@ -67,9 +69,11 @@ class FakeCacheSubject : public CacheSubject {
     const double policy = setting.policy == no_policy ? 1.3 : 1;
     demand.copied_bytes = demand.needed_bytes * (1 - share) * policy * setting.max_admission;
     demand.list_hits = share;
+    demand.windowed = demand.whole_index ? 0 : windowed;
     return demand;
   }
   double find_us() override { return 0.5; }
+  double decode_us_per_byte() override { return decode; }
   TransferTime copy_lists(std::uint64_t bytes, bool by_windows) override {
     const std::uint64_t most = std::min<std::uint64_t>(bytes, most_copied);
     const double us = us_per_byte(static_cast<double>(most)) * static_cast<double>(most);

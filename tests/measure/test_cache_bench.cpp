@@ -98,6 +98,21 @@ TEST_CASE("each model is exact for a machine that works as it says", "[measure]"
   }
 }
 
+TEST_CASE("what comes by windows is decoded for each batch, and gathered by no host thread", "[measure]") {
+  FakeCacheSubject whole(StageOverlap::full), by_windows(StageOverlap::full);
+  by_windows.windowed = 1;
+  by_windows.decode = 1e-5;
+  const CacheBenchFigures expected = measure(whole), found = measure(by_windows);
+  CHECK(found.copied_windows.size() == found.copied_lists.size());
+  for (std::size_t i = 0; i < expected.points.size(); ++i) {
+    const CachePoint& point = found.points[i];
+    const double decode = point.demand.whole_index ? 0 : 1e-5 * point.demand.needed_bytes;
+    CHECK(point.stages.gpu == Approx(expected.points[i].stages.gpu + decode));
+    CHECK(point.in_turn == Approx(1e6 / (1e6 / expected.points[i].in_turn + decode)));
+    CHECK(point.stages.gather == 0);
+  }
+}
+
 TEST_CASE("no prediction depends on the run that it predicts", "[measure]") {
   FakeCacheSubject as_predicted(StageOverlap::full), slow(StageOverlap::full);
   slow.slower = 2;

@@ -102,6 +102,15 @@ TEST_CASE("batches that go through windows bring all but the plan's fronts", "[m
   CHECK(figures.counts.bytes == bytes);
   CHECK(figures.counts.copied_bytes == copied);
   CHECK(copied < bytes);
+  // Borders of several windows lie in blocks, which come for both.
+  ListCacheCase small = subject.half();
+  small.batch = of.batch;
+  small.by_windows = true;
+  small.arenas.words = bytes / sizeof(std::uint32_t) / 4;
+  const ListCacheFigures in_windows = subject.replay(small);
+  CHECK(in_windows.windowed == 1);
+  CHECK(in_windows.windows > 4);
+  CHECK(in_windows.counts.copied_bytes > bytes);
   // Without windows, there are more batches instead.
   of.by_windows = false;
   CHECK(subject.replay(of).batches > 1);

@@ -26,7 +26,7 @@ std::string text_of(const CacheSetting& setting) {
 class CacheBench {
  public:
   CacheBench(CacheSubject& subject, const CacheGrid& grid, Progress& progress)
-      : subject_(subject), grid_(grid), progress_(progress), model_(subject.find_us()) {}
+      : subject_(subject), grid_(grid), progress_(progress), model_(subject.find_us(), subject.decode_us_per_byte()) {}
 
   CacheBenchFigures measure() {
     measure_copies();
@@ -126,7 +126,8 @@ class CacheBench {
     point.times = times_of(point.run);
     const double batches = static_cast<double>(point.run.queries) / std::max(point.demand.batch_queries, 1.0);
     point.in_turn = 1e6 / point.stages.in_turn_us();
-    point.overlapped = 1e6 / point.stages.overlapped_us(setting.batch == 1 ? 1 : std::max(batches, 1.0));
+    point.overlapped = 1e6 / point.stages.overlapped_us(setting.batch == 1 ? 1 : std::max(batches, 1.0),
+                                                        point.demand.windows_per_batch);
     if (point.times.copying > 0)
       point.hidden_share = std::clamp(1 - (point.times.total - point.resident_us) / point.times.copying, 0.0, 1.0);
     return point;

@@ -32,6 +32,7 @@ struct CopyDemand {
   double copied_bytes = 0;        ///< per query, of those that are not there: dq
   double batch_queries = 0;       ///< on average: batches become smaller if their lists do not fit
   double windowed = 0;            ///< share of batches that go through windows of documents
+  double windows_per_batch = 1;   ///< on average, of these
   double list_hits = 0;           ///< share of a batch's lists that are there whole
 };
 
@@ -45,6 +46,8 @@ class CacheSubject {
   virtual CopyDemand demand(const CacheSetting& setting) = 0;
   /// To find the lists of a query, in all threads; microseconds.
   virtual double find_us() = 0;
+  /// To decode lists that come by windows of documents, which do not stay decoded; microseconds per coded byte.
+  virtual double decode_us_per_byte() = 0;
   /// Copies lists as the engine does, whole or by windows of documents, of so many bytes; fewer if it has no more.
   virtual TransferTime copy_lists(std::uint64_t bytes, bool by_windows) = 0;
   /// The same bytes in one copy from pinned memory.

@@ -35,6 +35,7 @@ Json demand_json(const CopyDemand& demand) {
           {"copied_bytes_per_query", demand.copied_bytes},
           {"batch_queries", demand.batch_queries},
           {"windowed_share", demand.windowed},
+          {"windows_per_batch", demand.windows_per_batch},
           {"hit_rate", demand.list_hits}};
 }
 

@@ -65,6 +65,9 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
   stages.host = at_batch(setting, n, [](const ResidentTimes& of) { return of.host_us; });
   stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.times.gpu; });
   stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
+  const double decode = demand.windowed * decode_us_per_byte_ * demand.needed_bytes;
+  stages.gpu += decode;
+  stages.query += decode;
   const double bytes = demand.copied_bytes;
   if (bytes <= 0 || copies_.empty()) return stages;
   const auto fitted = [&](const std::vector<TransferTime>& copies, double TransferTime::*us) {

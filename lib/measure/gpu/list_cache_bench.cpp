@@ -119,14 +119,25 @@ class Replay {
     if (const auto room = cache_.take_room()) cache_.give_back_room(*room);
     gpu::ListCacheCounts counts;
     counts.lists = batch_.lists().size();
+    std::uint64_t copied = 0;  // words
+    double at_border = 0;      // words of the blocks at a border of two windows
     for (const auto& [term, list] : batch_.lists()) {
       const std::uint64_t blocks = cache_.kept_front(term).blocks;
       const std::uint64_t words = cache_.words_of(list.first);
       const std::uint64_t kept = blocks == 0 ? 0 : front_of(list.first, blocks, block_size_, of_.with_impacts).size();
       counts.bytes += sizeof(std::uint32_t) * words;
-      counts.copied_bytes += sizeof(std::uint32_t) * (words - kept);
       counts.resident_lists += kept == words;
+      copied += words - kept;
+      at_border += static_cast<double>(words - kept) / static_cast<double>(list.first.block_last.size());
     }
+    // As DocumentWindows cuts them.
+    const std::uint64_t most = std::max<std::uint64_t>(cache_.free_words() / 2, 1);
+    std::uint64_t windows = (copied + most - 1) / most;
+    windows += windows / 8;
+    copied += static_cast<std::uint64_t>(at_border * static_cast<double>(windows > 0 ? windows - 1 : 0));
+    counts.copied_bytes = sizeof(std::uint32_t) * copied;
+    counts.bytes = std::max(counts.bytes, counts.copied_bytes);
+    figures_.windows += windows;
     cache_.count(counts);
   }
 
