@@ -15,32 +15,32 @@
 /// Batches that go through windows of documents in an emulated GPU: include gpu/emulated_gpu.hpp first.
 namespace quern::testing {
 
-/// Random fronts of a batch's lists in the arena, and windows for the rest, as few or as many as random limits allow.
+/// Windows for a batch's lists besides the fronts that a cache keeps, as few or as many as random limits allow.
 class HostWindows {
  public:
-  HostWindows(HostIndex& index, const gpu::QueryBatch& batch, RandomBits& random) {
-    cache_.emplace(index.keep_fronts(batch, random));
-    room_ = cache_->take_room().value();
+  HostWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random) {
+    room_ = cache.take_room().value();
     gpu::WindowLimits limits{room_.words / 2, ~std::uint64_t{0}, 1};
-    const gpu::WindowLimits least = gpu::DocumentWindows(batch, *cache_, limits).largest();
+    const gpu::WindowLimits least = gpu::DocumentWindows(batch, cache, limits).largest();
     limits.words = least.words + random.below(2 * least.words + 1);
     limits.entries = least.entries + random.below(2 * least.entries);
     limits.ranges = static_cast<std::uint32_t>(1 + random.below(3));
-    windows_.emplace(batch, *cache_, limits);
+    windows_.emplace(batch, cache, limits);
   }
 
   std::size_t size() const { return windows_->size(); }
+  /// See DocumentWindows.
+  std::uint64_t entry_room() const { return windows_->entry_room(); }
   /// Puts a window's words into one half of what is left of the arena, every other window's into the same, and the rest
-  /// of the half is nonsense.
-  void bring(HostIndex& index, std::size_t window, gpu::WindowLists& lists) const {
+  /// of the half is nonsense. `first_entry`: where it is decoded to.
+  void bring(HostIndex& index, std::size_t window, std::uint64_t first_entry, gpu::WindowLists& lists) const {
     const std::uint64_t first = room_.first + window % 2 * (room_.words / 2);
-    windows_->view(window, first, 0, lists);
+    windows_->view(window, first, first_entry, lists);
     REQUIRE(lists.words <= room_.words / 2);
     index.fill_arena(first, room_.words / 2, lists.parts);
   }
 
  private:
-  std::optional<gpu::ListCache> cache_;
   gpu::ArenaPart room_;
   std::optional<gpu::DocumentWindows> windows_;
 };
@@ -49,10 +49,12 @@ class HostWindows {
 using FindInWindow =
     std::function<void(const HostIndex& index, const gpu::BatchView& view, std::span<const gpu::ListView> lists)>;
 
-/// Answers a batch window by window, as WindowedRun does. Returns how many queries ended before the last window.
+/// Answers a batch window by window, as WindowedRun does, with random fronts of lists in the arena. Returns how many
+/// queries ended before the last window.
 inline std::size_t run_windows(HostIndex& index, const gpu::QueryBatch& batch, HostBatchView& host, RandomBits& random,
                                const FindInWindow& find) {
-  const HostWindows windows(index, batch, random);
+  gpu::ListCache cache = index.keep_fronts(batch, random);
+  const HostWindows windows(cache, batch, random);
   const std::size_t queries = batch.queries.size(), k = host.view.k;
   std::vector<gpu::RankKey> results(queries * k, 5), limits(queries, gpu::no_key), keys(2 * k);
   std::vector<std::uint32_t> num_results(queries, 0xdeadbeef);
@@ -60,7 +62,7 @@ inline std::size_t run_windows(HostIndex& index, const gpu::QueryBatch& batch, H
   gpu::WindowLists lists;
   std::size_t ended = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    windows.bring(index, i, lists);
+    windows.bring(index, i, 0, lists);
     gpu::BatchView view = host.view;
     view.lists = lists.lists.data();
     view.results = results.data();

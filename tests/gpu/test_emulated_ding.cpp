@@ -1,7 +1,5 @@
 #include "gpu/emulated_gpu.hpp"
-#include "gpu/host_index.hpp"
-#include "gpu/host_windows.hpp"
-#include "gpu/indexed_corpus.hpp"
+#include "gpu/every_strategy.hpp"
 //
 #include <algorithm>
 
@@ -9,8 +7,6 @@
 #include "quern/gpu/ding/max_tree.cuh"
 
 #include "catch.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
 
 /// The sources of the kernels of the strategy `ding`, run by an emulated GPU in the steps in which DingRun launches
 /// them, give the CPU's results.
@@ -83,6 +79,12 @@ void run_view(const HostIndex& index, const gpu::QueryBatch& batch, const gpu::B
   }
 }
 
+struct Way {
+  bool with_all_terms = false;
+  bool intersect() const { return with_all_terms; }
+};
+constexpr Way all_ways[] = {{false}, {true}};
+
 void check_results(const HostBatchView& host, const QueryEngine& engine, const std::vector<std::string>& texts,
                    bool intersect, std::size_t k) {
   Analyzer analyzer = engine.make_analyzer();
@@ -92,7 +94,7 @@ void check_results(const HostBatchView& host, const QueryEngine& engine, const s
   }
 }
 
-void check_ding(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random) {
+void check_ding(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
   for (const bool intersect : {false, true}) {
     for (const std::size_t k : {1, 50}) {
       HostIndex index(engine);
@@ -108,8 +110,7 @@ void check_ding(const QueryEngine& engine, const std::vector<std::vector<std::st
 }
 
 /// Window by window; returns how many queries ended early.
-std::size_t check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                          std::size_t k, RandomBits& random) {
+std::size_t check_windows(const QueryEngine& engine, const QueryTerms& queries, std::size_t k, RandomBits& random) {
   std::size_t ended = 0;
   for (const bool intersect : {false, true}) {
     HostIndex index(engine);
@@ -129,86 +130,33 @@ std::size_t check_windows(const QueryEngine& engine, const std::vector<std::vect
 }  // namespace
 
 TEST_CASE("emulated waves give the CPU's results over every codec", "[gpu_emulated][ding][property]") {
-  IndexedCorpus corpus(31, {700, 90, 24, false});
-  const auto queries = draw_queries(3, corpus.model, 9);
-  RandomBits random(5);
-  for (const Codec* codec : all_codecs()) {
-    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{256, 1}}) {
-      const BuildOptions options = coded(*codec, coding, coding.block_size == 64 ? 8 : 0);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check_ding(QueryEngine(index, {}), queries, random);
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check_ding(QueryEngine(index, scoring), queries, random);
-    }
-  }
+  check_every_codec(check_ding);
 }
 
 TEST_CASE("emulated waves give the CPU's results whatever the order of threads", "[gpu_emulated][ding][property]") {
-  IndexedCorpus corpus(33, {600, 80, 20, false});
-  const auto queries = draw_queries(5, corpus.model, 40);  // more than a wave
-  RandomBits random(7);
-  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-    const emulated::RandomOrder order(seed);
-    INFO("order " << seed);
-    const IndexReader index = corpus.index(coded(*all_codecs()[seed % all_codecs().size()], {16, 1}));
-    check_ding(QueryEngine(index, {}), queries, random);
-  }
+  check_thread_orders(40, 2, check_ding);  // more than a wave
 }
 
 TEST_CASE("emulated waves give the CPU's results window by window", "[gpu_emulated][gpu_store][ding][property]") {
-  // Three ranges of documents.
-  IndexedCorpus corpus(59, {33000, 40, 4, false});
-  const auto queries = draw_queries(7, corpus.model, 5);
-  RandomBits random(53);
-  for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8));
-    ScoringOptions scoring;
-    if (codec->name() != "rice") scoring.scores = Scores::quantized;
-    INFO(codec->name());
-    check_windows(QueryEngine(index, scoring), queries, 20, random);
-  }
+  check_three_ranges(5, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+    check_windows(engine, queries, 20, random);
+  });
 }
 
 TEST_CASE("emulated waves give the CPU's results with PageRank, and end with a window",
           "[gpu_emulated][gpu_store][ding]") {
-  RankedPages pages(29, {33000, 60, 4, false});
-  const DocumentOrder order = pages.order(OrderBy::score, 0.9);
-  const auto queries = draw_queries(3, ModelIndex(pages.documents, order.documents), 5);
-  const IndexReader index = pages.index(order, 0.9, blocks_of(64));
-  RandomBits random(5);
-  CHECK(check_windows(QueryEngine(index, with_pagerank(0.9)), queries, 1, random) > 0);
+  const auto check = [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+    return check_windows(engine, queries, 1, random);
+  };
+  CHECK(check_global_scores(5, check) > 0);
 }
 
 TEST_CASE("emulated waves stay within bounds over damaged lists and windows", "[gpu_emulated][gpu_store][ding]") {
-  IndexedCorpus corpus(57, {33000, 30, 4, false});
-  const auto queries = draw_queries(9, corpus.model, 3);
-  RandomBits random(51);
-  std::uint32_t found = 0;
-  for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, 1}, 8));
-    const QueryEngine engine(index, {});
-    for (const bool intersect : {false, true}) {
-      for (const bool windows : {false, true}) {
-        HostIndex damaged(engine);
-        damaged.damage(random);
-        BatchQueries asked;
-        const gpu::QueryBatch batch = batch_of(engine, queries, intersect, 10, asked);
-        HostBatchView host(batch, 10);
-        const auto run = [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
-          run_view(of, batch, view, lists, intersect, 1 << 20);
-        };
-        if (windows)
-          run_windows(damaged, batch, host, random, run);
-        else
-          run(damaged, host.view, batch.lists);
-        found += damaged.damaged();
-      }
-    }
-  }
-  CHECK(found > 0);
+  check_damaged(3, all_ways, [](const gpu::QueryBatch& batch, const Way& way) -> FindInWindow {
+    return [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
+      run_view(of, batch, view, lists, way.intersect(), 1 << 20);
+    };
+  });
 }
 
 }  // namespace quern

@@ -1,7 +1,5 @@
 #include "gpu/emulated_gpu.hpp"
-#include "gpu/host_index.hpp"
-#include "gpu/host_windows.hpp"
-#include "gpu/indexed_corpus.hpp"
+#include "gpu/every_strategy.hpp"
 //
 #include <algorithm>
 #include <cstring>
@@ -10,8 +8,6 @@
 #include "quern/gpu/partition/partition_block.cuh"
 
 #include "catch.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
 
 /// The source of the strategy `partition`, run by an emulated GPU, gives the CPU's results.
 namespace quern {
@@ -72,8 +68,7 @@ void check_results(const HostBatchView& host, const QueryEngine& engine, const s
   }
 }
 
-void check_partition(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                     RandomBits& random) {
+void check_partition(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
   for (const Way& way : all_ways) {
     for (const std::size_t k : {1, 7, 300}) {
       HostIndex index(engine);
@@ -89,8 +84,8 @@ void check_partition(const QueryEngine& engine, const std::vector<std::vector<st
 }
 
 /// Window by window; returns how many queries ended early.
-std::size_t check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                          std::size_t k, RandomBits& random, std::span<const Way> ways = all_ways) {
+std::size_t check_windows(const QueryEngine& engine, const QueryTerms& queries, std::size_t k, RandomBits& random,
+                          std::span<const Way> ways = all_ways) {
   std::size_t ended = 0;
   for (const Way& way : ways) {
     HostIndex index(engine);
@@ -110,51 +105,19 @@ std::size_t check_windows(const QueryEngine& engine, const std::vector<std::vect
 }  // namespace
 
 TEST_CASE("emulated partitions give the CPU's results over every codec", "[gpu_emulated][partition][property]") {
-  IndexedCorpus corpus(31, {700, 90, 24, false});
-  const auto queries = draw_queries(3, corpus.model, 9);
-  RandomBits random(5);
-  for (const Codec* codec : all_codecs()) {
-    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{256, 1}}) {
-      const BuildOptions options = coded(*codec, coding, coding.block_size == 64 ? 8 : 0);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check_partition(QueryEngine(index, {}), queries, random);
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check_partition(QueryEngine(index, scoring), queries, random);
-    }
-  }
+  check_every_codec(check_partition);
 }
 
 TEST_CASE("emulated partitions give the CPU's results whatever the order of threads",
           "[gpu_emulated][partition][property]") {
-  IndexedCorpus corpus(33, {600, 80, 20, false});
-  const auto queries = draw_queries(5, corpus.model, 6);
-  RandomBits random(7);
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const emulated::RandomOrder order(seed);
-    INFO("order " << seed);
-    const IndexReader index = corpus.index(coded(*all_codecs()[seed % all_codecs().size()], {16, 1}));
-    check_partition(QueryEngine(index, {}), queries, random);
-  }
+  check_thread_orders(6, 3, check_partition);
 }
 
 TEST_CASE("emulated partitions give the CPU's results window by window",
           "[gpu_emulated][gpu_store][partition][property]") {
-  // Three ranges of documents.
-  IndexedCorpus corpus(59, {33000, 40, 4, false});
-  const auto queries = draw_queries(7, corpus.model, 6);
-  RandomBits random(53);
-  for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8));
-    for (const Scores scores : {Scores::exact, Scores::quantized}) {
-      ScoringOptions scoring;
-      scoring.scores = scores;
-      INFO(codec->name() << ", quantized " << (scores == Scores::quantized));
-      check_windows(QueryEngine(index, scoring), queries, scores == Scores::exact ? 7 : 300, random);
-    }
-  }
+  check_three_ranges(6, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+    check_windows(engine, queries, engine.quantizer() == nullptr ? 7 : 300, random);
+  });
 }
 
 TEST_CASE("emulated partitions intersect windows of which lists have few blocks",
@@ -170,42 +133,19 @@ TEST_CASE("emulated partitions intersect windows of which lists have few blocks"
 
 TEST_CASE("emulated partitions give the CPU's results with PageRank, and end with a window",
           "[gpu_emulated][gpu_store][partition]") {
-  RankedPages pages(29, {33000, 60, 4, false});
-  const DocumentOrder order = pages.order(OrderBy::score, 0.9);
-  const auto queries = draw_queries(3, ModelIndex(pages.documents, order.documents), 6);
-  const IndexReader index = pages.index(order, 0.9, blocks_of(64));
-  RandomBits random(5);
-  CHECK(check_windows(QueryEngine(index, with_pagerank(0.9)), queries, 1, random) > 0);
+  const auto check = [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+    return check_windows(engine, queries, 1, random);
+  };
+  CHECK(check_global_scores(6, check) > 0);
 }
 
 TEST_CASE("emulated partitions stay within bounds over damaged lists and windows",
           "[gpu_emulated][gpu_store][partition]") {
-  IndexedCorpus corpus(57, {33000, 30, 4, false});
-  const auto queries = draw_queries(9, corpus.model, 4);
-  RandomBits random(51);
-  std::uint32_t found = 0;
-  for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, 1}, 8));
-    const QueryEngine engine(index, {});
-    for (const Way& way : all_ways) {
-      for (const bool windows : {false, true}) {
-        HostIndex damaged(engine);
-        damaged.damage(random);
-        BatchQueries asked;
-        const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect(), 10, asked);
-        HostBatchView host(batch, 10);
-        const auto run = [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView>) {
-          run_view(of, batch, view, way.method);
-        };
-        if (windows)
-          run_windows(damaged, batch, host, random, run);
-        else
-          run(damaged, host.view, batch.lists);
-        found += damaged.damaged();
-      }
-    }
-  }
-  CHECK(found > 0);
+  check_damaged(4, all_ways, [](const gpu::QueryBatch& batch, const Way& way) -> FindInWindow {
+    return [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView>) {
+      run_view(of, batch, view, way.method);
+    };
+  });
 }
 
 }  // namespace quern

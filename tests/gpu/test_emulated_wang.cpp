@@ -1,11 +1,10 @@
 #include "gpu/emulated_gpu.hpp"
 //
 #include "gpu/cut_batch.hpp"
-#include "gpu/host_index.hpp"
-#include "gpu/host_windows.hpp"
-#include "gpu/indexed_corpus.hpp"
+#include "gpu/every_strategy.hpp"
 //
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -16,8 +15,6 @@
 #include "quern/gpu/wang/wang_block.cuh"
 
 #include "catch.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
 
 /// The source of the strategy `wang`, run by an emulated GPU, gives the CPU's results, and ends as early as Algorithm 1
 /// of Wang et al. does.
@@ -64,16 +61,14 @@ void check_batch(const HostIndex& index, const gpu::QueryBatch& batch, const std
   }
 }
 
-void check_k(const HostIndex& index, const std::vector<std::vector<std::string>>& queries, std::size_t k,
-             const RunWang& run = run_wang) {
+void check_k(const HostIndex& index, const QueryTerms& queries, std::size_t k, const RunWang& run = run_wang) {
   BatchQueries asked;
   const gpu::QueryBatch batch = batch_of(index.engine(), queries, true, k, asked);
   check_batch(index, batch, asked.texts, k, run);
 }
 
 /// The same with lists in arenas and in parts.
-void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                       RandomBits& random) {
+void check_moved_lists(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
   HostIndex index(engine);
   BatchQueries asked;
   gpu::QueryBatch batch = batch_of(engine, queries, true, 10, asked);
@@ -82,8 +77,7 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
 }
 
 /// The same with no more of most lists than random fronts, after which the CPU goes on.
-void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
-                  QueryEnds& ends) {
+void check_fronts(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random, QueryEnds& ends) {
   for (const std::size_t k : {1, 7, 300}) {
     HostIndex index(engine);
     CutBatch cut(index, queries, k, random);
@@ -94,7 +88,7 @@ void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::
   }
 }
 
-void check_wang(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
+void check_wang(const QueryEngine& engine, const QueryTerms& queries) {
   const HostIndex index(engine);
   for (const std::size_t k : {1, 7, 300}) check_k(index, queries, k);
   RandomBits random(queries.size());
@@ -106,8 +100,7 @@ void find_in_window(const HostIndex& index, const gpu::BatchView& view, std::spa
 }
 
 /// Window by window; returns how many queries ended early.
-std::size_t check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                          std::size_t k, RandomBits& random) {
+std::size_t check_windows(const QueryEngine& engine, const QueryTerms& queries, std::size_t k, RandomBits& random) {
   HostIndex index(engine);
   BatchQueries asked;
   const gpu::QueryBatch batch = batch_of(engine, queries, true, k, asked);
@@ -210,14 +203,8 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results once it h
 }
 
 TEST_CASE("emulated rounds give the CPU's results whatever the order of threads", "[gpu_emulated][wang][property]") {
-  IndexedCorpus corpus(33, {600, 80, 20, false});
-  const auto queries = draw_queries(5, corpus.model, 8);
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const emulated::RandomOrder order(seed);
-    INFO("order " << seed);
-    const IndexReader index = corpus.index(coded(*all_codecs()[seed % all_codecs().size()], {16, 1}));
-    check_wang(QueryEngine(index, {}), queries);
-  }
+  check_thread_orders(
+      8, 3, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits&) { check_wang(engine, queries); });
 }
 
 TEST_CASE("emulated rounds of as many documents as on a GPU give the CPU's results", "[gpu_emulated][wang]") {
@@ -324,50 +311,27 @@ TEST_CASE("emulated rounds stay within bounds over damaged lists", "[gpu_emulate
 }
 
 TEST_CASE("emulated rounds give the CPU's results window by window", "[gpu_emulated][gpu_store][wang][property]") {
-  // Three ranges of documents.
-  IndexedCorpus corpus(59, {33000, 40, 4, false});
-  const auto queries = draw_queries(7, corpus.model, 8);
-  RandomBits random(53);
-  for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8));
-    for (const Scores scores : {Scores::exact, Scores::quantized}) {
-      ScoringOptions scoring;
-      scoring.scores = scores;
-      const QueryEngine engine(index, scoring);
-      INFO(codec->name() << ", quantized " << (scores == Scores::quantized));
-      check_windows(engine, queries, scores == Scores::exact ? 7 : 300, random);
-    }
-  }
+  check_three_ranges(8, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+    check_windows(engine, queries, engine.quantizer() == nullptr ? 7 : 300, random);
+  });
 }
 
 TEST_CASE("queries end with a window if no later document can be a result", "[gpu_emulated][gpu_store][wang]") {
-  RankedPages pages(29, {33000, 60, 4, false});
-  const DocumentOrder order = pages.order(OrderBy::score, 0.9);
-  const auto queries = draw_queries(3, ModelIndex(pages.documents, order.documents), 8);
-  const IndexReader index = pages.index(order, 0.9, blocks_of(64));
-  RandomBits random(5);
-  std::size_t ended = 0;
-  for (unsigned i = 0; i < 3; ++i) ended += check_windows(QueryEngine(index, with_pagerank(0.9)), queries, 1, random);
-  CHECK(ended > 0);
+  const auto check = [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+    std::size_t ended = 0;
+    for (unsigned i = 0; i < 3; ++i) ended += check_windows(engine, queries, 1, random);
+    return ended;
+  };
+  CHECK(check_global_scores(8, check) > 0);
 }
 
-TEST_CASE("emulated rounds stay within bounds over damaged windows", "[gpu_emulated][gpu_store][wang]") {
-  IndexedCorpus corpus(57, {33000, 30, 4, false});
-  const auto queries = draw_queries(9, corpus.model, 5);
-  RandomBits random(51);
-  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
-  const QueryEngine engine(index, {});
-  std::uint32_t found = 0;
-  for (unsigned i = 0; i < 6; ++i) {
-    HostIndex damaged(engine);
-    damaged.damage(random);
-    BatchQueries asked;
-    const gpu::QueryBatch batch = batch_of(engine, queries, true, 10, asked);
-    HostBatchView host(batch, 10);
-    run_windows(damaged, batch, host, random, find_in_window);
-    found += damaged.damaged();
-  }
-  CHECK(found > 0);
+TEST_CASE("emulated rounds stay within bounds over damaged lists without static scores, and over damaged windows",
+          "[gpu_emulated][gpu_store][wang]") {
+  struct Way {
+    bool intersect() const { return true; }
+  };
+  check_damaged(5, std::array<Way, 1>(),
+                [](const gpu::QueryBatch&, const Way&) -> FindInWindow { return find_in_window; });
 }
 
 TEST_CASE("an emulated thread block merges the results of windows", "[gpu_emulated][property]") {

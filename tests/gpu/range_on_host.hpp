@@ -1,0 +1,130 @@
+#pragma once
+#include "gpu/emulated_gpu.hpp"
+//
+#include "gpu/cut_batch.hpp"
+#include "gpu/host_index.hpp"
+#include "gpu/host_windows.hpp"
+#include "gpu/indexed_corpus.hpp"
+//
+#include <optional>
+
+#include "quern/gpu/range/range_view.cuh"
+#include "quern/gpu/store/entry_cache.hpp"
+
+#include "catch.hpp"
+
+/// The strategy `range` in the emulated GPU: its batch, and its kernels in the steps in which RangeRun launches them.
+namespace quern::testing {
+
+/// Memory for decoded lists, which holds nonsense at first.
+class HostEntries {
+ public:
+  HostEntries(std::uint64_t words, std::uint32_t ranges) : cache_(words, ranges), words_(words + 8) { forget(); }
+
+  gpu::EntryCache& cache() { return cache_; }
+  /// Four entries are read at once.
+  std::uint32_t* data() { return words_.data() + (16 - reinterpret_cast<std::uintptr_t>(words_.data()) % 16) % 16 / 4; }
+  void forget() { std::fill(words_.begin(), words_.end(), 0xdeadbeef); }
+  /// Gives a batch's lists places for their entries.
+  void place(gpu::QueryBatch& batch) { REQUIRE(cache_.acquire(0, {batch.lists, batch.coded}, batch.entries_of)); }
+
+ private:
+  gpu::EntryCache cache_;
+  std::vector<std::uint32_t> words_;
+};
+
+/// Memory for the decoded lists of any batch.
+inline HostEntries entries_for(const gpu::QueryBatch& batch) {
+  const std::uint32_t ranges = gpu::num_ranges(batch.engine().index().num_documents());
+  return {batch.entries + batch.lists.size() * gpu::start_words(ranges), ranges};
+}
+
+/// A batch of queries with the memory that RangeRun gives it; memory that a GPU does not initialise holds nonsense.
+class HostBatch {
+ public:
+  HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max)
+      : shared_(batch, k), chunks_(gpu::cut_chunks(batch, 5)) {
+    const std::size_t queries = batch.queries.size();
+    static_cast<gpu::BatchView&>(view) = shared_.view;
+    view.chunks = chunks_.data();
+    view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
+    view.tasks = batch.tasks;
+    view.block_size = index.view.block_size;
+    view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
+    set_static_scores(index);
+    view.entries_of = batch.entries_of.lists.empty() ? nullptr : batch.entries_of.lists.data();
+    view.blocks = batch.entries_of.blocks;
+    view.reads_max = with_max;
+    for (const gpu::BatchQuery& query : batch.queries) thresholds_.push_back(gpu::ThresholdKey{query.min_units} << 32);
+    view.thresholds = thresholds_.data();
+    steps_.assign(queries * gpu::threshold_steps, 0);
+    view.steps = steps_.data();
+    max_docid_.assign(queries, 0);
+    view.max_docid = max_docid_.data();
+    view.max_candidates = static_cast<std::uint32_t>(gpu::max_candidates(k));
+    candidates_.assign(queries * view.max_candidates, ~gpu::Candidate{5});
+    view.candidates = candidates_.data();
+    num_candidates_.assign(queries, 0);
+    view.num_candidates = num_candidates_.data();
+  }
+
+  std::vector<ScoredDocument> results(std::size_t query) const { return shared_.results(query); }
+  std::optional<std::uint32_t> min_units_again(std::size_t query) const { return shared_.min_units_again(query); }
+
+  /// Gives the batch the memory for decoded lists.
+  void use(HostEntries& entries) { view.entries = entries.data(); }
+
+  /// Prepares the memory for a window, as RangeRun does.
+  void begin_window(const gpu::WindowLists& lists) {
+    view.lists = lists.lists.data();
+    view.first_range = lists.window.first_range;
+    view.ranges = lists.window.ranges;
+    view.entries_of = lists.entries_of.lists.data();
+    view.blocks = lists.entries_of.blocks;
+    view.writes_max = view.reads_max;
+    *view.next_work = 0;
+    num_scored_.resize(num_candidates_.size());
+    view.num_scored = num_scored_.data();
+  }
+  void note_scored() { num_scored_ = num_candidates_; }
+
+  gpu::RangeView view;
+
+ private:
+  static std::vector<float> max_of_ranges(std::span<const float> of_documents) {
+    std::vector<float> greatest;
+    for (std::size_t i = 0; i < of_documents.size(); ++i) {
+      if (i % gpu::range_documents == 0) greatest.push_back(of_documents[i]);
+      greatest.back() = std::max(greatest.back(), of_documents[i]);
+    }
+    return greatest;
+  }
+  void set_static_scores(const HostIndex& index) {
+    const ScoringContext context = index.engine().scoring_context();
+    range_static_score_ = max_of_ranges(context.static_scores);
+    range_upper_bounds_ = max_of_ranges(context.upper_bounds);
+    view.static_scores = index.view.static_scores;
+    view.range_static_score = range_static_score_.empty() ? nullptr : range_static_score_.data();
+    view.range_upper_bounds = range_upper_bounds_.empty() ? nullptr : range_upper_bounds_.data();
+  }
+
+  HostBatchView shared_;
+  std::vector<gpu::BatchChunk> chunks_;
+  std::vector<std::uint32_t> steps_, max_docid_, num_candidates_, num_scored_;
+  std::vector<float> range_static_score_, range_upper_bounds_;
+  std::vector<gpu::ThresholdKey> thresholds_;
+  std::vector<gpu::Candidate> candidates_;
+};
+
+/// The ways through the kernels among which RangeRun chooses.
+struct Way {
+  bool intersect = false, from_lists = false, score_first = false;
+  gpu::Pruning pruning = gpu::Pruning::none;
+  const HostWindows* windows = nullptr;
+  HostEntries* entries = nullptr;  ///< of windows
+};
+
+/// Runs the kernels for a batch.
+void run_way(HostIndex& index, HostBatch& host, const Way& way);
+
+}  // namespace quern::testing

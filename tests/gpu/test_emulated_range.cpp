@@ -1,0 +1,164 @@
+#include "gpu/range_on_host.hpp"
+//
+#include "catch.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
+
+/// The kernels of the strategy `range`, run by an emulated GPU, give the CPU's results.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& queries, const QueryAlgorithm& algorithm,
+               const Way& way, std::size_t k) {
+  const QueryEngine& engine = index.engine();
+  BatchQueries asked;
+  gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
+  const std::vector<std::string>& texts = asked.texts;
+  HostEntries entries = entries_for(batch);
+  entries.place(batch);
+  HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
+  host.use(entries);
+  run_way(index, host, way);
+  REQUIRE(index.damaged() == 0);
+  Analyzer analyzer = engine.make_analyzer();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    INFO(algorithm.name << ", k " << k << ", from lists " << way.from_lists << ", scored first " << way.score_first
+                        << ", query " << texts[i]);
+    require_same(host.results(i), engine.search(texts[i], algorithm, k, analyzer));
+  }
+}
+
+/// The same with lists in arenas and in parts.
+void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                       RandomBits& random) {
+  for (const Way& way : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false}, Way{true, true}}) {
+    HostIndex index(engine);
+    BatchQueries asked;
+    gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
+    const std::vector<std::string>& texts = asked.texts;
+    index.move_lists(batch, random);
+    HostEntries entries = entries_for(batch);
+    entries.place(batch);
+    HostBatch host(index, batch, 10, true);
+    host.use(entries);
+    run_way(index, host, way);
+    REQUIRE(index.damaged() == 0);
+    Analyzer analyzer = engine.make_analyzer();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      INFO("intersect " << way.intersect << ", from lists " << way.from_lists << ", query " << texts[i]);
+      require_same(host.results(i),
+                   engine.search(texts[i], algorithm_named(way.intersect ? "and" : "or"), 10, analyzer));
+    }
+  }
+}
+
+void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
+  HostIndex index(engine);
+  check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
+  check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
+  check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
+  check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
+}
+
+}  // namespace
+
+TEST_CASE("emulated kernels give the CPU's results over every codec", "[gpu_emulated][property]") {
+  IndexedCorpus corpus(31, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 9);
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 2}, CodecOptions{256, 1}}) {
+      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
+      const BuildOptions options = coded(*codec, coding, coding.block_size == 8 ? 8 : 0);
+      INFO(coding_text(options));
+      const IndexReader index = corpus.index(options);
+      check_all_ways(QueryEngine(index, {}), queries);
+      if (options.quantize_bits == 0) continue;
+      ScoringOptions scoring;
+      scoring.scores = Scores::quantized;
+      check_all_ways(QueryEngine(index, scoring), queries);
+    }
+  }
+}
+
+TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gpu_emulated][gpu_store][property]") {
+  IndexedCorpus corpus(43, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 9);
+  RandomBits random(47);
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{128, 1}}) {
+      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
+      const BuildOptions options = coded(*codec, coding, coding.block_size == 64 ? 0 : 8);
+      INFO(coding_text(options));
+      const IndexReader index = corpus.index(options);
+      check_moved_lists(QueryEngine(index, {}), queries, random);
+      if (options.quantize_bits == 0) continue;
+      ScoringOptions scoring;
+      scoring.scores = Scores::quantized;
+      check_moved_lists(QueryEngine(index, scoring), queries, random);
+    }
+  }
+}
+
+TEST_CASE("emulated kernels give the CPU's results whatever the order of threads", "[gpu_emulated][property]") {
+  IndexedCorpus corpus(71, {600, 80, 20, false});
+  const auto queries = draw_queries(11, corpus.model, 7);
+  RandomBits random(73);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const emulated::RandomOrder order(seed);
+    INFO("order " << seed);
+    const Codec& codec = *all_codecs()[seed % all_codecs().size()];
+    const IndexReader index =
+        corpus.index(coded(codec, {seed % 2 == 0 ? 16u : 64u, codec.name() == "rpfd" ? 2u : 1u}, 8));
+    check_all_ways(QueryEngine(index, {}), queries);
+    check_moved_lists(QueryEngine(index, {}), queries, random);
+    ScoringOptions scoring;
+    scoring.scores = Scores::quantized;
+    check_all_ways(QueryEngine(index, scoring), queries);
+  }
+}
+
+TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulated]") {
+  IndexedCorpus corpus(37, {500, 60, 24, false});
+  const auto queries = draw_queries(5, corpus.model, 9);
+  RandomBits random(11);
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 2}, CodecOptions{256, 1}}) {
+      const BuildOptions options = coded(*codec, coding);
+      INFO(coding_text(options));
+      const IndexReader index = corpus.index(options);
+      const QueryEngine engine(index, {});
+      std::uint32_t found = 0;
+      for (unsigned i = 0; i < 4; ++i) {
+        HostIndex damaged(engine);
+        damaged.damage(random);
+        // Sanitizers check what is not asserted here.
+        for (const Way& way : {Way{false, false, i % 2 == 0, gpu::Pruning::blocks}, Way{true, true}}) {
+          BatchQueries asked;
+          gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);
+          HostEntries entries = entries_for(batch);
+          entries.place(batch);
+          HostBatch host(damaged, batch, 10, true);
+          host.use(entries);
+          run_way(damaged, host, way);
+        }
+        found += damaged.damaged();
+      }
+      CHECK(found > 0);
+    }
+  }
+}
+
+TEST_CASE("emulated kernels give the CPU's results with PageRank", "[gpu_emulated][property]") {
+  RankedPages pages(67, {400, 60, 14, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
+    const auto queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 9);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    check_all_ways(QueryEngine(index, with_pagerank(alpha)), queries);
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,186 @@
+#include "gpu/range_on_host.hpp"
+//
+#include "catch.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+#include "pipeline/ranked_pages.hpp"
+
+/// The kernels of the strategy `range` give the CPU's results with parts of lists: windows of documents, and fronts
+/// after which the CPU goes on.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// Windows, and memory for what they decode.
+class DecodedWindows {
+ public:
+  DecodedWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random)
+      : windows_(cache, batch, random), entries_(windows_.entry_room(), 0) {}
+  Way way(Way of) {
+    of.entries = &entries_;
+    of.windows = &windows_;
+    return of;
+  }
+
+ private:
+  HostWindows windows_;
+  HostEntries entries_;
+};
+
+void check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                   RandomBits& random) {
+  Analyzer analyzer = engine.make_analyzer();
+  for (const Way& of :
+       {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
+    // Queries with too many candidates run again, as on a GPU, unless that is of no use.
+    std::vector<std::uint32_t> min_units(queries.size());
+    bool again = true;
+    std::size_t left_to_cpu = 0;
+    for (unsigned run = 0; again && run < 4; ++run) {
+      again = false;
+      left_to_cpu = 0;
+      HostIndex index(engine);
+      BatchQueries asked;
+      const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
+      gpu::ListCache cache = index.keep_fronts(batch, random);
+      DecodedWindows windows(cache, batch, random);
+      HostBatch host(index, batch, 10, of.pruning == gpu::Pruning::blocks);
+      run_way(index, host, windows.way(of));
+      REQUIRE(index.damaged() == 0);
+      for (std::size_t i = 0; i < asked.texts.size(); ++i) {
+        INFO("intersect " << of.intersect << ", pruning " << static_cast<int>(of.pruning) << ", run " << run
+                          << ", query " << asked.texts[i]);
+        if (const auto least = host.min_units_again(i)) {
+          again |= *least > min_units[i];
+          min_units[i] = *least;
+          ++left_to_cpu;
+          continue;
+        }
+        require_same(host.results(i),
+                     engine.search(asked.texts[i], algorithm_named(of.intersect ? "and" : "or"), 10, analyzer));
+      }
+    }
+    CHECK(left_to_cpu * 2 <= queries.size());
+  }
+}
+
+/// With no more of some lists than random fronts, after which the CPU goes on, by windows of documents.
+void check_fronts_by_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                             RandomBits& random, QueryEnds& ends) {
+  HostIndex index(engine);
+  CutBatch cut(index, queries, 10, random, true);
+  DecodedWindows windows(cut.cache(), cut.batch(), random);
+  HostBatch host(index, cut.batch(), 10, false);
+  run_way(index, host, windows.way({true, false, true}));
+  REQUIRE(index.damaged() == 0);
+  cut.check(host, ends);
+}
+
+/// With no more of most lists than random fronts, after which the CPU goes on; k differs from way to way.
+void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
+                  QueryEnds& ends) {
+  std::size_t k = 1;
+  for (const Way& way : {Way{true, false}, Way{true, false, true}, Way{true, true}}) {
+    HostIndex index(engine);
+    CutBatch cut(index, queries, k, random);
+    HostEntries entries = entries_for(cut.batch());
+    entries.place(cut.batch());
+    HostBatch host(index, cut.batch(), k, false);
+    host.use(entries);
+    run_way(index, host, way);
+    REQUIRE(index.damaged() == 0);
+    INFO("from lists " << way.from_lists << ", scored first " << way.score_first);
+    cut.check(host, ends);
+    k *= 7;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emulated][gpu_store][property]") {
+  // Three ranges of documents.
+  IndexedCorpus corpus(59, {33000, 40, 4, false});
+  const auto queries = draw_queries(7, corpus.model, 6);
+  RandomBits random(53);
+  for (const Codec* codec : all_codecs()) {
+    const BuildOptions options = coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8);
+    INFO(coding_text(options));
+    const IndexReader index = corpus.index(options);
+    ScoringOptions scoring;
+    if (codec->name() != "rice") scoring.scores = Scores::quantized;
+    check_windows(QueryEngine(index, scoring), queries, random);
+    if (codec->name() == "newpfd") check_windows(QueryEngine(index, {}), queries, random);
+  }
+}
+
+TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it has gone on from there",
+          "[gpu_emulated][gpu_store][property]") {
+  RandomBits random(61);
+  IndexedCorpus corpus(61, {700, 90, 24, false});
+  const auto queries = draw_queries(3, corpus.model, 14);
+  QueryEnds plain;
+  ScoringOptions quantized;
+  quantized.scores = Scores::quantized;
+  for (const Codec* codec : all_codecs()) {
+    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 1}}) {
+      const IndexReader index = corpus.index(coded(*codec, coding, 8));
+      INFO(index.codec().name() << ", blocks of " << coding.block_size);
+      check_fronts(QueryEngine(index, {}), queries, random, plain);
+      check_fronts(QueryEngine(index, quantized), queries, random, plain);
+    }
+  }
+  CHECK(plain.whole > 20);
+  CHECK(plain.resumed > 50);
+  CHECK(plain.run_again == 0);
+
+  QueryEnds early;
+  RankedPages pages(67, {400, 60, 14, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
+    const auto of_pages = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    for (unsigned turn = 0; turn < 4; ++turn)
+      check_fronts(QueryEngine(index, with_pagerank(alpha)), of_pages, random, early);
+  }
+  CHECK(early.ended_on_front > 50);
+  CHECK(early.resumed > 20);
+}
+
+TEST_CASE("emulated kernels over fronts of lists give the CPU's results window by window",
+          "[gpu_emulated][gpu_store][property]") {
+  RandomBits random(79);
+  IndexedCorpus corpus(59, {33000, 40, 4, false});  // three ranges of documents
+  const auto queries = draw_queries(7, corpus.model, 8);
+  QueryEnds ends;
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  ScoringOptions quantized;
+  quantized.scores = Scores::quantized;
+  for (unsigned turn = 0; turn < 3; ++turn)
+    check_fronts_by_windows(QueryEngine(index, quantized), queries, random, ends);
+  CHECK(ends.resumed > 5);
+  CHECK(ends.run_again < ends.resumed);
+}
+
+TEST_CASE("emulated kernels stay within bounds over damaged windows", "[gpu_emulated][gpu_store]") {
+  IndexedCorpus corpus(57, {33000, 30, 4, false});
+  const auto queries = draw_queries(9, corpus.model, 3);
+  RandomBits random(51);
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const QueryEngine engine(index, {});
+  std::uint32_t found = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    HostIndex damaged(engine);
+    damaged.damage(random);
+    BatchQueries asked;
+    const gpu::QueryBatch batch = batch_of(engine, queries, i % 2 == 0, 10, asked);
+    gpu::ListCache cache = damaged.keep_fronts(batch, random);
+    DecodedWindows windows(cache, batch, random);
+    HostBatch host(damaged, batch, 10, true);
+    run_way(damaged, host, windows.way({i % 2 == 0, false, true, gpu::Pruning::blocks}));
+    found += damaged.damaged();
+  }
+  CHECK(found > 0);
+}
+
+}  // namespace quern
