@@ -25,6 +25,7 @@ struct IndexView {
   std::uint32_t recursion = 0;       ///< of rpfd
   std::uint32_t* scratch = nullptr;  ///< of rpfd, per resident warp: see rpfd.cuh
   std::uint32_t* damaged = nullptr;  ///< counts blocks that do not decode
+  unsigned left_free = 0;            ///< for launches: see resident_blocks()
 };
 
 /// Where a list is stored. The postings of a `raw` list, a short one from the lexicon, come with the batch: first_word

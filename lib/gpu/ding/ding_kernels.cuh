@@ -11,7 +11,8 @@ void DingKernels<coding>::add_term(const IndexView& index, const BatchView& batc
                                    bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::add_term<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch, wave, t);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch, wave,
+                                                                                                     t);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -21,7 +22,8 @@ void DingKernels<coding>::take_shortest(const IndexView& index, const BatchView&
                                         bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::take_shortest<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch, wave);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch,
+                                                                                                     wave);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -31,7 +33,8 @@ void DingKernels<coding>::intersect_term(const IndexView& index, const BatchView
                                          std::uint32_t t, bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::intersect_term<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch, wave, t);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch, wave,
+                                                                                                     t);
     CUDA_CHECK(cudaGetLastError());
   });
 }

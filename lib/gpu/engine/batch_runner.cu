@@ -154,6 +154,7 @@ void BatchRunner::State::download() {
 StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   direct = batch.queries.size() <= max_direct_queries;
+  index_view.left_free = store ? store->device().moving_blocks() : 0;
   view = {};
   view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   view.k = static_cast<std::uint32_t>(work.k);
@@ -210,7 +211,6 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
   state.kernels_started.record(state.stream);
   ListStore::Device& device = store.device();
   device.begin_copies(flight);
-  state.view.left_free = device.window_blocks();
   // A window's view is made while the one before is copied and its kernels are enqueued.
   WindowLists lists[2];
   ListStore::Device::Half* halves[2] = {&device.take_half(), nullptr};

@@ -32,7 +32,6 @@ struct BatchView {
   RankKey* results = nullptr;            ///< [query][k]: best first
   std::uint32_t* num_results = nullptr;  ///< per query, or run_again
   std::uint32_t first_docid = 0, end_docid = 0xffffffffu;  ///< results are documents of this window
-  std::uint32_t left_free = 0;                             ///< for launches: see resident_blocks()
   /// Per query, if there are windows: only documents with smaller keys are results, none if it is 0.
   const RankKey* limits = nullptr;
 

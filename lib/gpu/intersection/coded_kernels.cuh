@@ -123,7 +123,7 @@ template <Coding coding>
 void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
   with_values_per_lane(index.block_size, [&]<int V>() {
     constexpr auto kernel = unpack_lists<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -132,7 +132,7 @@ template <Coding coding>
 void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
   with_values_per_lane(index.block_size, [&]<int V>() {
     constexpr auto kernel = run_skipping<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -141,7 +141,7 @@ template <Coding coding>
 void IntersectLaunches<coding>::merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
   with_values_per_lane(index.block_size, [&]<int V>() {
     constexpr auto kernel = run_merge_find<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -185,7 +185,10 @@ void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& wo
   // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
   // only when the host has seen the end of the kernels of all batches that use it.
   if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
-  if (state.store) state.store->device().make_wait(state.stream);
+  if (state.store) {
+    state.index_view.left_free = state.store->device().moving_blocks();
+    state.store->device().make_wait(state.stream);
+  }
   state.kernels_started.record(state.stream);
   state.unpack();
   state.intersect();

@@ -27,16 +27,16 @@ __global__ void __launch_bounds__(plain_threads) run_range_intersection(const __
 }
 
 /// Finds candidates among the documents with any term of a query, from the entries.
-void unite(const RangeView& batch, Pruning pruning, const Stream& stream) {
-  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionShared), batch.left_free);
+void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const Stream& stream) {
+  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionShared), left_free);
   run_union<<<std::min(blocks, batch.ranges * batch.num_chunks), union_threads, sizeof(UnionShared), stream>>>(batch,
                                                                                                                pruning);
   CUDA_CHECK(cudaGetLastError());
 }
 
 /// Finds candidates among the documents with all terms of a query, from the entries; queries have at most 32 terms.
-void intersect_ranges(const RangeView& batch, const Stream& stream) {
-  const unsigned blocks = resident_blocks(run_range_intersection, plain_threads, 0, batch.left_free);
+void intersect_ranges(const RangeView& batch, unsigned left_free, const Stream& stream) {
+  const unsigned blocks = resident_blocks(run_range_intersection, plain_threads, 0, left_free);
   run_range_intersection<<<blocks, plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
 }
@@ -104,7 +104,7 @@ class RangeRun final : public StrategyRun {
     view_.ranges = lists.window.ranges;
     with_coding(device_.coding, [&]<Coding coding>() {
       decode_missing<coding>(index, view_, device_.quantized, stream);
-      find_candidates(work, stream);
+      find_candidates(work, index.left_free, stream);
       if (!scores_windows_) return;
       // While the window's blocks are there.
       RangeKernels<coding>::score(index, view_, device_.quantized, stream);
@@ -127,7 +127,7 @@ class RangeRun final : public StrategyRun {
       if (decodes_) {
         decode_missing<coding>(index, view_, device_.quantized, stream);
         decoded_.record(stream);
-        find_candidates(work, stream);
+        find_candidates(work, index.left_free, stream);
       } else {
         RangeKernels<coding>::intersect(index, view_, device_.quantized, stream);
       }
@@ -170,11 +170,11 @@ class RangeRun final : public StrategyRun {
   }
 
   /// Finds candidates in the entries.
-  void find_candidates(const BatchWork& work, const Stream& stream) {
+  void find_candidates(const BatchWork& work, unsigned left_free, const Stream& stream) {
     if (work.intersect)
-      intersect_ranges(view_, stream);
+      intersect_ranges(view_, left_free, stream);
     else
-      unite(view_, work.pruning, stream);
+      unite(view_, work.pruning, left_free, stream);
   }
 
   void count(const QueryBatch& batch, const BatchWork& work) {

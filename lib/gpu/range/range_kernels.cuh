@@ -17,7 +17,7 @@ void RangeKernels<coding>::write_entries(const IndexView& index, const RangeView
                                          cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, batch.left_free), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }
@@ -28,7 +28,7 @@ void RangeKernels<coding>::intersect(const IndexView& index, const RangeView& ba
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
     const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_per_task, 1);
-    const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0), useful);
+    const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0, index.left_free), useful);
     kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
@@ -38,7 +38,7 @@ template <Coding coding>
 void RangeKernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = score_candidates<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, batch.left_free), plain_threads, 0, stream>>>(index, batch);
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }

@@ -40,8 +40,8 @@ struct ListStore::Device {
   /// the window's last kernel is to be followed by.
   Half& take_half() { return halves[next_half++ % halves.size()]; }
   void copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half);
-  /// Thread blocks whose place these copies need beside other kernels.
-  unsigned window_blocks() const { return mover->reads_directly() ? blocks_of_movers : 0; }
+  /// Thread blocks whose place copies need beside other kernels.
+  unsigned moving_blocks() const { return mover->reads_directly() ? blocks_of_movers : 0; }
   /// Where words of the host's memory are, counted from the arena's first word; nothing if kernels can't read them.
   std::optional<std::uint64_t> place_of(WordView of_host) const;
   /// Enclose the copies of a flight's windows.

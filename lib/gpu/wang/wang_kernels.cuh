@@ -21,7 +21,7 @@ void WangKernels<coding>::run(const IndexView& index, const BatchView& batch, bo
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = run_wang<coding, V, is_quantized>;
     const std::size_t best = sorted_space(batch.k) * sizeof(RankKey);
-    const unsigned blocks = std::min(resident_blocks(kernel, wang_threads, best), batch.num_queries);
+    const unsigned blocks = std::min(resident_blocks(kernel, wang_threads, best, index.left_free), batch.num_queries);
     kernel<<<blocks, wang_threads, best, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
