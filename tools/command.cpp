@@ -90,6 +90,15 @@ void add_output_options(CLI::App& command, CommonOptions& options, std::string& 
   command.add_flag("--json", options.json, "Print figures as JSON");
 }
 
+void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats) {
+  mark_output(
+      command.add_option("-o,--output", output, "Write to a file instead of standard output")->type_name("FILE"));
+  command.add_flag("--force", options.force, "Overwrite existing output");
+  mark_output(
+      command.add_option("--stats", stats, "Write times and counts to a file as JSON, in place of what is there")
+          ->type_name("FILE"));
+}
+
 Resources make_resources(const CommonOptions& options, const std::string& output) {
   const po::variables_map values = environment();
   Resources resources = default_resources();

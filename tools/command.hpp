@@ -46,6 +46,8 @@ void add_resource_options(CLI::App& command, CommonOptions& options);
 /// mark_output().
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
                         FileEndings endings = {});
+/// -o/--output, --force and --stats, none of them required: for commands that print answers to queries.
+void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats);
 /// Options as the library takes them: what the command line leaves open comes from QUERN_THREADS, QUERN_MEMORY and
 /// QUERN_TMP, then from the defaults. Temporary files go to the folder of `output` unless another is set. Limits the
 /// threads of the whole process.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "quern/core/size_text.hpp"
+#include "quern/formats/list_front.hpp"
 #include "quern/formats/plan_file.hpp"
 
 #include "cache_options.hpp"
@@ -116,13 +117,16 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
   return options;
 }
 
-GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index) : arguments_(arguments) {
+GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index)
+    : arguments_(arguments), list_bytes_(coded_list_bytes(index, true)) {
   if (!arguments.plan.empty()) plan_ = PlanReader::open(arguments.plan).load_for(index);
 }
 
 void GpuMemoryPlan::take_pinned(QueryDevice device, std::uint64_t& bytes) {
   if (device == QueryDevice::cpu || list_gpus().empty()) return;
   pinned_bytes_ = bytes / 4;
+  if (arguments_.transfers == gpu::ListTransfers::direct)
+    pinned_bytes_ = std::clamp(*pinned_bytes_ + list_bytes_ / 3 * 4, bytes / 4, bytes / 4 * 3);
   bytes -= *pinned_bytes_;
 }
 

@@ -89,13 +89,14 @@ class GpuMemoryPlan {
   /// Throws as PlanReader does; InvalidArgument if the plan belongs to another index.
   GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index);
   /// If queries may run on GPUs, takes a quarter of `bytes` of a memory budget for what copies to and from all of them
-  /// pin.
+  /// pin; if transfers are direct, up to three quarters, since the index's lists are pinned, too.
   void take_pinned(QueryDevice device, std::uint64_t& bytes);
   /// Valid as long as this object.
   gpu::GpuMemoryOptions options() const;
 
  private:
   const GpuMemoryArguments& arguments_;
+  std::uint64_t list_bytes_;  ///< of the index
   std::optional<CachePlan> plan_;
   std::optional<std::uint64_t> pinned_bytes_;
 };

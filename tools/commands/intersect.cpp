@@ -240,13 +240,7 @@ void add_intersect_command(CLI::App& program) {
       "Group queries on a GPU into batches by the length of their shortest lists (default: on for batched)");
   command->add_flag("--count", arguments->count, "Print only the number of documents of each query");
   command->add_flag("--json", arguments->common.json, "Print a line of JSON for each query");
-  mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
-                  ->type_name("FILE"));
-  command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  mark_output(command
-                  ->add_option("--stats", arguments->stats,
-                               "Write times and counts to a file as JSON, in place of what is there")
-                  ->type_name("FILE"));
+  add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(

@@ -362,13 +362,7 @@ void add_query_command(CLI::App& program) {
   command->add_option("--tag", arguments->tag, "Name of the run in trec output")
       ->type_name("NAME")
       ->capture_default_str();
-  mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
-                  ->type_name("FILE"));
-  command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  mark_output(command
-                  ->add_option("--stats", arguments->stats,
-                               "Write times and counts to a file as JSON, in place of what is there")
-                  ->type_name("FILE"));
+  add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
