@@ -27,11 +27,12 @@ class ScopedTimer {
 
 }  // namespace
 
-bool Intersection::find_lists(std::string_view text, WorkSpace& space) const {
+bool Intersection::find_lists(std::string_view text, WorkSpace& space, FoundTerms* remembered) const {
   std::vector<std::string> terms = space.analyzer.terms(text);
   space.lists.clear();
   const auto add = [&](const PostingList& list, std::uint32_t) { space.lists.push_back(list); };
-  if (!quern::find_lists(index_, terms, true, add)) return false;
+  if (!(remembered ? quern::find_lists(*remembered, terms, true, add) : quern::find_lists(index_, terms, true, add)))
+    return false;
   std::sort(space.lists.begin(), space.lists.end(), summed_before);
   return !space.lists.empty();
 }

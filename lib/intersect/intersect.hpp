@@ -8,6 +8,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/intersect/method.hpp"
+#include "quern/query/found_terms.hpp"
 #include "quern/query/query_memory.hpp"
 #include "quern/query/query_statistics.hpp"
 #include "quern/text/analyzer.hpp"
@@ -51,8 +52,8 @@ class Intersection {
   const IntersectionOptions& options() const { return options_; }
 
   /// Puts the lists of the query's distinct terms in space.lists, by ascending df. False if a term is not in the index,
-  /// or if there are no terms.
-  bool find_lists(std::string_view text, WorkSpace& space) const;
+  /// or if there are no terms. Engines that answer many queries may remember the terms of earlier ones.
+  bool find_lists(std::string_view text, WorkSpace& space, FoundTerms* remembered = nullptr) const;
 
   /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms. Each
   /// distinct term counts once. Reads lists by ascending df, and stops once no document is left. Throws InvalidArgument

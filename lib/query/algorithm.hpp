@@ -30,8 +30,9 @@ inline bool summed_before(const PostingList& a, const PostingList& b) {
 
 /// Calls add(list, occurrences) for each distinct term that the index contains, in the order of the terms, which it
 /// sorts. Returns whether the index contains all of them; with `all_needed` it stops at the first that it doesn't.
-template <class Add>
-bool find_lists(const IndexReader& index, std::vector<std::string>& terms, bool all_needed, Add&& add) {
+/// `index`: an IndexReader, or its FoundTerms.
+template <class Index, class Add>
+bool find_lists(Index& index, std::vector<std::string>& terms, bool all_needed, Add&& add) {
   std::sort(terms.begin(), terms.end());
   bool all_found = true;
   for (std::size_t i = 0; i < terms.size() && (all_found || !all_needed);) {

@@ -143,12 +143,15 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
         lists.size(), sum, max_exact_sum, quantizer_->bits()));
 }
 
-std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found) const {
+std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found,
+                                                FoundTerms* remembered) const {
   return with_own_errors([&]() -> std::vector<WeightedList> {
     std::vector<WeightedList> lists;
-    all_found = find_lists(index_, terms, false, [&](const PostingList& list, std::uint32_t count) {
+    lists.reserve(terms.size());
+    const auto add = [&](const PostingList& list, std::uint32_t count) {
       lists.push_back({list, static_cast<float>(count), count});
-    });
+    };
+    all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
     std::sort(lists.begin(), lists.end(),
               [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
     set_weights(lists);

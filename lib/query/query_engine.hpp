@@ -9,6 +9,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/query/algorithm.hpp"
+#include "quern/query/found_terms.hpp"
 #include "quern/query/query_memory.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -79,8 +80,10 @@ class QueryEngine {
   std::vector<ListVisit> visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
                                 QueryStatistics* statistics = nullptr) const;
   /// A query's lists in the order of summation, with their weights. Sets `all_found` to whether all its terms are in
-  /// the index. Counts nothing: for engines that answer queries by other means.
-  std::vector<WeightedList> lists_of(std::vector<std::string> terms, bool& all_found) const;
+  /// the index. Counts nothing: for engines that answer queries by other means, which may remember the terms of earlier
+  /// queries.
+  std::vector<WeightedList> lists_of(std::vector<std::string> terms, bool& all_found,
+                                     FoundTerms* remembered = nullptr) const;
   /// What all queries share, without statistics.
   ScoringContext scoring_context() const;
   /// Throws InvalidArgument if a sum of quantized impacts could reach 2^24; see search().

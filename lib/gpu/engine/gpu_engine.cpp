@@ -50,6 +50,7 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
     : engine_(engine),
       options_(checked(options)),
       analyzers_([&engine] { return engine.make_analyzer(); }),
+      found_terms_(engine.index()),
       shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
               [&](unsigned gpu, Progress& all) {
                 const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
@@ -79,7 +80,7 @@ std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts
   gpu::in_parallel(texts.size(), [&](std::size_t i) {
     GpuQuery& query = queries[i];
     query.number = i;
-    query.lists = engine_.lists_of(analyzers_.local().terms(texts[i]), query.all_found);
+    query.lists = engine_.lists_of(analyzers_.local().terms(texts[i]), query.all_found, &found_terms_);
     if (engine_.quantizer()) engine_.check_sums(query.lists);
     for (const WeightedList& list : query.lists) query.postings += list.list.df;
     query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);

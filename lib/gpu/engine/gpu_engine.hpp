@@ -65,6 +65,7 @@ class GpuEngine {
   const QueryEngine& engine_;
   GpuOptions options_;
   tbb::enumerable_thread_specific<Analyzer> analyzers_;
+  FoundTerms found_terms_;
   gpu::GpuShares<RankingShare> shares_;
   std::size_t used_ = 0;  ///< how many of the shares are used, from the first on
 };

@@ -33,7 +33,7 @@ void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries
     IntersectionQuery& query = *queries[i];
     if (query.found_lists) return;
     Intersection::WorkSpace& space = spaces.local();
-    if (cpu.find_lists(query.text, space))
+    if (cpu.find_lists(query.text, space, &found_terms))
       query.lists = space.lists;
     else
       query.lists.clear();

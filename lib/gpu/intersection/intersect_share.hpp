@@ -49,9 +49,12 @@ struct IntersectionQuery {
 /// What the shares of all GPUs use together.
 struct IntersectionContext {
   IntersectionContext(const IndexReader& reader, const GpuIntersectionMethod& used, const GpuIntersectionOptions& how)
-      : index(reader), cpu(reader, all_intersection_methods().front(), {}), method(&used), options(how), spaces([this] {
-          return Intersection::WorkSpace(cpu);
-        }) {}
+      : index(reader),
+        cpu(reader, all_intersection_methods().front(), {}),
+        method(&used),
+        options(how),
+        spaces([this] { return Intersection::WorkSpace(cpu); }),
+        found_terms(reader) {}
 
   /// Finds the lists of the queries without found_lists, in many threads.
   void find_lists(std::span<IntersectionQuery* const> queries);
@@ -63,6 +66,7 @@ struct IntersectionContext {
   const GpuIntersectionMethod* method;
   GpuIntersectionOptions options;
   tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
+  FoundTerms found_terms;
 };
 
 /// One GPU's share of intersections: the index and unpacked lists in its memory, and two runners that alternate.
