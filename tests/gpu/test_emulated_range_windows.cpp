@@ -101,7 +101,7 @@ void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::
 TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emulated][gpu_store][property]") {
   // Three ranges of documents.
   IndexedCorpus corpus(59, {33000, 40, 4, false});
-  const auto queries = draw_queries(7, corpus.model, 6);
+  const auto queries = draw_queries(7, corpus.model, 4);
   RandomBits random(53);
   for (const Codec* codec : all_codecs()) {
     const BuildOptions options = coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8);
