@@ -223,6 +223,15 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
   }
 }
 
+TEST_CASE("what is moved at a time has whole words, and ends with a line of the link", "[gpu_store]") {
+  for (std::uintptr_t from = 0; from < 512; ++from) {
+    const std::size_t bytes = gpu::bytes_of_run(from);
+    CHECK(bytes % sizeof(std::uint32_t) == 0);
+    CHECK(bytes > 0);
+    CHECK((from + bytes) % 128 < sizeof(std::uint32_t));
+  }
+}
+
 TEST_CASE("gathered words are those of the parts, from any word on", "[gpu_store]") {
   std::vector<std::uint32_t> all(200000);
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i * 2654435761u;

@@ -42,6 +42,7 @@ std::shared_ptr<const PinnedWords> PinnedWords::pin(std::span<const std::uint32_
   static std::mutex mutex;
   static std::map<const std::byte*, std::weak_ptr<const PinnedWords>> all;
   const std::lock_guard lock(mutex);
+  std::erase_if(all, [](const auto& each) { return each.second.expired(); });
   const std::span<const std::byte> pages = pages_of(mapped);
   std::weak_ptr<const PinnedWords>& known = all[pages.data()];
   if (auto shared = known.lock(); shared && shared->pages_.size() == pages.size()) return shared;

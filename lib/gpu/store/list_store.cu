@@ -236,10 +236,14 @@ bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
   Device::Flight& of = device_->flights.at(flight);
   ListCopies copies;
+  const ListCacheCounts in_place_before = in_place_;
   std::vector<WantedList> copied = without_rarely_read(lists);
   if (!cache_.acquire(flight, copied, copies)) {
     read_largest_in_place(copied);
-    if (!cache_.acquire(flight, copied, copies)) return false;
+    if (!cache_.acquire(flight, copied, copies)) {
+      in_place_ = in_place_before;
+      return false;
+    }
   }
   of.copies = !copies.words.empty() || !copies.rows.empty();
   if (!of.copies) return true;

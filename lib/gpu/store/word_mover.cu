@@ -8,11 +8,8 @@
 namespace quern::gpu {
 namespace {
 
-/// What a warp takes at a time, and what it reads before it writes.
-constexpr std::size_t run_bytes = 16384;
+/// What a warp reads before it writes.
 constexpr unsigned lanes = 32, step_words = lanes * words_per_mover;
-/// What the link brings at a time.
-constexpr std::size_t line_bytes = 128;
 /// Thread blocks that move staged words, for which no kernel waits long.
 constexpr std::size_t staged_blocks = 512;
 
@@ -38,9 +35,6 @@ __global__ void __launch_bounds__(moving_threads) move_words(const MovedWords* r
     }
   }
 }
-
-/// The bytes of a run from there: the next one begins with a line.
-std::size_t bytes_of_run(const void* from) { return run_bytes - reinterpret_cast<std::uintptr_t>(from) % line_bytes; }
 
 }  // namespace
 
@@ -72,7 +66,7 @@ void WordMover::add(const void* from, std::size_t bytes, std::uint32_t* to, cons
       filled_ = &next_piece();
       end_ = first_word();
     }
-    std::size_t taken = std::min(bytes, bytes_of_run(from));
+    std::size_t taken = std::min(bytes, bytes_of_run(reinterpret_cast<std::uintptr_t>(from)));
     MovedWords run{to, static_cast<const std::uint32_t*>(from), 0};
     const bool direct = is_pinned(from, taken);
     if (!direct) {

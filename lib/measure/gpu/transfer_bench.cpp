@@ -63,7 +63,8 @@ TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
   std::vector<double> us, host_us;
   for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
     const auto begun = WallClock::now();
-    if (!store_.acquire(0, wanted)) throw GpuOutOfMemory("the lists whose copying is measured do not fit together");
+    if (!store_.acquire(0, wanted) || store_.take_counts().in_place_lists > 0)
+      throw GpuOutOfMemory("the lists whose copying is measured do not fit together");
     const double host = us_since(begun);
     gpu::wait_for_copies(store_);
     const double all = us_since(begun);
