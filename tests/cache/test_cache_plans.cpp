@@ -5,134 +5,16 @@
 
 #include "quern/cache/cache_plan.hpp"
 #include "quern/cache/cache_policy.hpp"
-#include "quern/cache/cache_simulation.hpp"
 #include "quern/io/checksum.hpp"
 
+#include "cache/cached_pages.hpp"
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
 
-/// Visits, admission and simulation against straightforward implementations of their definitions.
+/// Logs, admission and plans against straightforward implementations of their definitions.
 namespace quern {
-namespace {
 
 using namespace testing;
-
-constexpr double alpha = 0.4;
-/// The smallest block size for which lists in the lexicon, of at most 16 postings, are one block.
-constexpr unsigned tiny = 16;
-
-/// An index in the order of global scores with tiny blocks, and a plain scorer of the same documents.
-class CachedPages {
- public:
-  explicit CachedPages(unsigned block_size)
-      : pages(83, {900, 40, 30, false}),
-        order(pages.order(OrderBy::score, alpha)),
-        model(pages.documents, order.documents),
-        index(pages.index(order, alpha, blocks_of(block_size))),
-        engine(index, with_pagerank(alpha)) {
-    scoring.alpha = alpha;
-    scoring.pagerank = order.pagerank;
-    RandomBits random(5);
-    const auto distinct = draw_queries(29, model, 60);
-    for (std::size_t i = 0; i < 200; ++i) log.push_back(distinct[random.below(random.below(distinct.size()) + 1)]);
-  }
-
-  RankedPages pages;
-  DocumentOrder order;
-  ModelIndex model;
-  ModelScoring scoring;
-  IndexReader index;
-  QueryEngine engine;
-  std::vector<std::vector<std::string>> log;
-};
-
-/// A query as in Wang et al.: candidates of the shortest list in rounds, none skipped.
-struct PlainQuery {
-  std::vector<std::string> terms;  ///< distinct, in the order of summation
-  std::vector<docid_t> ends;       ///< one more than the last document in all lists up to this one; 0: none
-  bool known = true;
-};
-
-PlainQuery run_plainly(const CachedPages& pages, std::vector<std::string> terms, std::size_t k, std::size_t round) {
-  PlainQuery query;
-  std::map<docid_t, float> scores;
-  for (const ScoredDocument& found : pages.model.search(terms, true, pages.model.documents().size(), pages.scoring))
-    scores[found.docid] = found.score;
-  std::sort(terms.begin(), terms.end());
-  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
-  for (const std::string& term : terms) query.known = query.known && pages.model.lists().count(term) > 0;
-  query.known = query.known && !terms.empty();
-  if (!query.known) return query;
-  std::stable_sort(terms.begin(), terms.end(), [&](const std::string& a, const std::string& b) {
-    return pages.model.lists().at(a).size() < pages.model.lists().at(b).size();
-  });
-  query.terms = terms;
-  query.ends.resize(terms.size());
-  std::vector<std::set<docid_t>> lists;
-  for (const std::string& term : terms) {
-    auto& list = lists.emplace_back();
-    for (const ModelPosting& posting : pages.model.lists().at(term)) list.insert(posting.docid);
-  }
-  std::multiset<float, std::greater<>> best;
-  std::size_t read = 0;
-  for (const docid_t docid : lists[0]) {
-    if (read % round == 0 && best.size() >= k &&
-        pages.order.global_scores[docid] <= *std::next(best.begin(), static_cast<long>(k) - 1))
-      break;
-    ++read;
-    std::size_t i = 0;
-    for (; i < lists.size() && lists[i].count(docid) > 0; ++i) query.ends[i] = docid + 1;
-    if (i == lists.size()) best.insert(scores.at(docid));
-  }
-  return query;
-}
-
-void add_all(const CachedPages& pages, LogQueries& log) {
-  for (const auto& terms : pages.log) log.add(text_of(terms));
-}
-
-LogDemand demand_of(const CachedPages& pages, const CacheBlocks& blocks, const DemandOptions& options) {
-  const Resources& resources = pages.pages.pipeline.resources;
-  LogQueries log(pages.index.manifest().analyzer, pages.pages.pipeline.resources);
-  add_all(pages, log);
-  return measure_demand(pages.engine, blocks, log, options, resources);
-}
-
-struct PlainDemand {
-  std::uint64_t queries = 0;
-  std::vector<std::uint64_t> visits;
-};
-
-/// What a log reads of each list, block by block.
-std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages, const DemandOptions& options,
-                                                std::size_t block) {
-  std::map<std::string, PlainDemand> demands;
-  for (const auto& terms : pages.log) {
-    const PlainQuery query = run_plainly(pages, terms, options.k, options.round);
-    if (!query.known || query.ends.back() == 0) continue;
-    for (std::size_t i = 0; i < query.terms.size(); ++i) {
-      const auto& list = pages.model.lists().at(query.terms[i]);
-      PlainDemand& demand = demands[query.terms[i]];
-      ++demand.queries;
-      demand.visits.resize((list.size() + block - 1) / block);
-      if (options.kind == VisitKind::visited) {
-        // A block is visited if one of its documents is not after the last one found.
-        for (std::size_t b = 0; b < demand.visits.size(); ++b)
-          demand.visits[b] += list[b * block].docid < query.ends[i];
-      } else {
-        // A document is looked up in the first block that does not end before it.
-        const docid_t end = query.ends[i == 0 ? 0 : i - 1];
-        for (std::size_t b = 0; b < demand.visits.size(); ++b)
-          demand.visits[b] += end > 0 && (b == 0 || list[b * block - 1].docid < end - 1);
-      }
-    }
-  }
-  return demands;
-}
-
-}  // namespace
 
 TEST_CASE("a log's distinct queries are those with different terms, with any amount of memory", "[cache]") {
   Pipeline pipeline;
@@ -166,57 +48,6 @@ TEST_CASE("a log's distinct queries are those with different terms, with any amo
   CHECK(calls_with_frequent > 5);
   CHECK(distinct == wanted.size());
   CHECK((found == wanted));
-}
-
-TEST_CASE("a query ends where a plain AND in rounds does", "[cache][property]") {
-  const CachedPages pages(tiny);
-  for (const std::size_t k : {1u, 3u, 1000u}) {
-    for (const std::size_t round : {tiny, 4 * tiny}) {
-      for (const auto& terms : pages.log) {
-        INFO("k " << k << ", rounds of " << round << ", query " << text_of(terms));
-        const PlainQuery wanted = run_plainly(pages, terms, k, round);
-        const auto found = pages.engine.visits(terms, k, round);
-        REQUIRE(found.size() == (wanted.known ? wanted.ends.size() : 0));
-        for (std::size_t i = 0; i < found.size(); ++i) {
-          REQUIRE(pages.index.term(found[i].term) == wanted.terms[i]);
-          REQUIRE(found[i].end == wanted.ends[i]);
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("visits are those of a plain AND in rounds", "[cache][property]") {
-  for (const unsigned block_size : {tiny, 2 * tiny}) {
-    const CachedPages pages(block_size);
-    std::size_t stopped = 0;
-    for (const std::size_t k : {1u, 3u, 1000u}) {
-      for (const std::uint64_t round : {block_size, 4 * block_size}) {
-        for (const VisitKind kind : {VisitKind::visited, VisitKind::probed}) {
-          for (const std::uint64_t block : {block_size, 2 * block_size, 4 * block_size}) {
-            INFO("blocks of " << block_size << ", k " << k << ", rounds of " << round << ", caching blocks of "
-                              << block);
-            const DemandOptions options{k, round, kind};
-            const CacheBlocks blocks(pages.index, block);
-            const LogDemand demand = demand_of(pages, blocks, options);
-            const auto wanted = plain_demand(pages, options, block);
-            REQUIRE(demand.lists.size() == wanted.size());
-            CHECK(demand.queries == pages.log.size());
-            CHECK(demand.unknown > 0);
-            for (const ListDemand& found : demand.lists) {
-              const PlainDemand& plain = wanted.at(pages.index.term(found.term));
-              REQUIRE(found.queries == plain.queries);
-              CHECK(found.df == pages.model.lists().at(pages.index.term(found.term)).size());
-              const auto visits = demand.visits_of(found);
-              REQUIRE(std::vector(visits.begin(), visits.end()) == plain.visits);
-              stopped += visits.back() < found.queries;
-            }
-          }
-        }
-      }
-    }
-    CHECK(stopped > 0);
-  }
 }
 
 TEST_CASE("policies admit blocks by their definitions, within the budget", "[cache][property]") {
@@ -433,83 +264,6 @@ TEST_CASE("visited blocks come first, ties go to the term with more queries", "[
   CHECK(admission.blocks_of(lists[0].number) == 0);
   CHECK(admission.blocks_of(lists[1].number) == 5);
   CHECK(admission.blocks_of(lists[2].number) == 3);
-}
-
-TEST_CASE("a simulated cache transfers, hits and post-processes by its definition", "[cache][property]") {
-  const CachedPages pages(tiny);
-  const CacheBlocks blocks(pages.index, 2 * tiny);
-  LogQueries log(pages.index.manifest().analyzer, pages.pages.pipeline.resources);
-  add_all(pages, log);
-  // So little memory that lists are looked up again and again.
-  Resources resources = pages.pages.pipeline.resources;
-  resources.memory_bytes = 1 << 14;
-  const CacheTrace trace(pages.engine, log, 3, 2 * tiny, resources);
-  RandomBits random(7);
-  for (std::size_t draw = 0; draw < 20; ++draw) {
-    std::map<term_t, std::uint64_t> kept;
-    const auto blocks_kept = [&](term_t term) {
-      const auto [entry, is_new] = kept.try_emplace(term, 0);
-      const std::uint64_t all = blocks.count(pages.index.list(term));
-      if (is_new) entry->second = random.below(3) == 0 ? 0 : draw == 0 ? all : random.below(all + 1);
-      return entry->second;
-    };
-    const CacheFigures found = trace.simulate(blocks, blocks_kept, 16);
-    CacheFigures wanted;
-    std::set<std::string> in_batch;
-    for (const auto& terms : pages.log) {
-      const PlainQuery query = run_plainly(pages, terms, 3, 2 * tiny);
-      if (!query.known || query.ends.back() == 0) {
-        ++(query.known ? wanted.empty : wanted.unknown);
-        continue;
-      }
-      if (wanted.queries++ % 16 == 0) {
-        in_batch.clear();
-        ++wanted.batches;
-      }
-      docid_t m = end_docid;
-      bool transfers = false;
-      for (std::size_t i = 0; i < query.terms.size(); ++i) {
-        const auto& postings = pages.model.lists().at(query.terms[i]);
-        const PostingList list = *pages.index.find(query.terms[i]);
-        if (postings.size() <= tiny) continue;  // comes with the query
-        const std::uint64_t n = blocks_kept(list.number), bytes = blocks.bytes(list, blocks.count(list));
-        ++wanted.list_requests;
-        wanted.list_hits += n > 0;
-        for (std::uint64_t b = 0;
-             b * blocks.size() < postings.size() && postings[b * blocks.size()].docid < query.ends[i]; ++b) {
-          ++wanted.block_requests;
-          wanted.block_hits += b < n;
-        }
-        if (n == 0) {
-          transfers = true;
-          wanted.transfer_bytes += bytes;
-          if (in_batch.insert(query.terms[i]).second) wanted.batch_transfer_bytes += bytes;
-        } else if (n * blocks.size() < postings.size()) {
-          m = std::min(m, postings[n * blocks.size() - 1].docid);
-        }
-      }
-      std::uint64_t after = 0;
-      for (const ModelPosting& posting : pages.model.lists().at(query.terms[0]))
-        after += m != end_docid && posting.docid > m && posting.docid < query.ends[0];
-      wanted.post_processed += after > 0;
-      wanted.post_processed_postings += after;
-      wanted.served += after == 0 && !transfers;
-    }
-    CHECK(found.queries == wanted.queries);
-    CHECK(found.unknown == wanted.unknown);
-    CHECK(found.empty == wanted.empty);
-    CHECK(found.list_requests == wanted.list_requests);
-    CHECK(found.list_hits == wanted.list_hits);
-    CHECK(found.block_requests == wanted.block_requests);
-    CHECK(found.block_hits == wanted.block_hits);
-    CHECK(found.transfer_bytes == wanted.transfer_bytes);
-    CHECK(found.batch_transfer_bytes == wanted.batch_transfer_bytes);
-    CHECK(found.batches == wanted.batches);
-    CHECK(found.post_processed == wanted.post_processed);
-    CHECK(found.post_processed_postings == wanted.post_processed_postings);
-    CHECK(found.served == wanted.served);
-    if (draw > 0) CHECK(found.post_processed > 0);
-  }
 }
 
 }  // namespace quern

@@ -39,6 +39,18 @@ void check_every_codec(const Check& check) {
   }
 }
 
+/// Over documents in the order of their global scores, by which queries may end within fronts of lists.
+template <class Check>
+void check_fronts_by_global_scores(std::uint64_t seed, const Check& check) {
+  RankedPages pages(seed, {400, 60, 14, false});
+  for (const double alpha : {0.3, 1.0}) {
+    const DocumentOrder order = pages.order(OrderBy::score, alpha);
+    const QueryTerms queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
+    const IndexReader index = pages.index(order, alpha, blocks_of(8));
+    for (unsigned turn = 0; turn < 4; ++turn) check(QueryEngine(index, with_pagerank(alpha)), queries);
+  }
+}
+
 /// With threads in random orders, as many as `seeds`.
 template <class Check>
 void check_thread_orders(std::size_t num_queries, std::uint64_t seeds, const Check& check) {

@@ -1,5 +1,7 @@
 #include "gpu/range_on_host.hpp"
 //
+#include <initializer_list>
+
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
@@ -55,6 +57,29 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
   }
 }
 
+/// How an index is coded.
+struct TestedCoding {
+  unsigned block_size = 0, recursion = 0, quantize_bits = 0;
+};
+
+/// Over every codec, those that do not nest only without recursion; with quantized scores, too, where there are any.
+template <class Check>
+void check_codings(IndexedCorpus& corpus, std::initializer_list<TestedCoding> codings, const Check& check) {
+  for (const Codec* codec : all_codecs()) {
+    for (const TestedCoding& coding : codings) {
+      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
+      const BuildOptions options = coded(*codec, {coding.block_size, coding.recursion}, coding.quantize_bits);
+      INFO(coding_text(options));
+      const IndexReader index = corpus.index(options);
+      check(QueryEngine(index, {}));
+      if (options.quantize_bits == 0) continue;
+      ScoringOptions scoring;
+      scoring.scores = Scores::quantized;
+      check(QueryEngine(index, scoring));
+    }
+  }
+}
+
 void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
   HostIndex index(engine);
   check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
@@ -68,38 +93,16 @@ void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std
 TEST_CASE("emulated kernels give the CPU's results over every codec", "[gpu_emulated][property]") {
   IndexedCorpus corpus(31, {700, 90, 24, false});
   const auto queries = draw_queries(3, corpus.model, 9);
-  for (const Codec* codec : all_codecs()) {
-    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 2}, CodecOptions{256, 1}}) {
-      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
-      const BuildOptions options = coded(*codec, coding, coding.block_size == 8 ? 8 : 0);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check_all_ways(QueryEngine(index, {}), queries);
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check_all_ways(QueryEngine(index, scoring), queries);
-    }
-  }
+  check_codings(corpus, {{8, 1, 8}, {128, 2, 0}, {256, 1, 0}},
+                [&](const QueryEngine& engine) { check_all_ways(engine, queries); });
 }
 
 TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gpu_emulated][gpu_store][property]") {
   IndexedCorpus corpus(43, {700, 90, 24, false});
   const auto queries = draw_queries(3, corpus.model, 9);
   RandomBits random(47);
-  for (const Codec* codec : all_codecs()) {
-    for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{128, 1}}) {
-      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
-      const BuildOptions options = coded(*codec, coding, coding.block_size == 64 ? 0 : 8);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check_moved_lists(QueryEngine(index, {}), queries, random);
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check_moved_lists(QueryEngine(index, scoring), queries, random);
-    }
-  }
+  check_codings(corpus, {{8, 1, 8}, {64, 2, 0}, {128, 1, 8}},
+                [&](const QueryEngine& engine) { check_moved_lists(engine, queries, random); });
 }
 
 TEST_CASE("emulated kernels give the CPU's results whatever the order of threads", "[gpu_emulated][property]") {

@@ -1,9 +1,9 @@
 #include "gpu/range_on_host.hpp"
 //
 #include "catch.hpp"
+#include "gpu/every_strategy.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
 
 /// The kernels of the strategy `range` give the CPU's results with parts of lists: windows of documents, and fronts
 /// after which the CPU goes on.
@@ -135,14 +135,9 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it 
   CHECK(plain.run_again == 0);
 
   QueryEnds early;
-  RankedPages pages(67, {400, 60, 14, false});
-  for (const double alpha : {0.3, 1.0}) {
-    const DocumentOrder order = pages.order(OrderBy::score, alpha);
-    const auto of_pages = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
-    const IndexReader index = pages.index(order, alpha, blocks_of(8));
-    for (unsigned turn = 0; turn < 4; ++turn)
-      check_fronts(QueryEngine(index, with_pagerank(alpha)), of_pages, random, early);
-  }
+  check_fronts_by_global_scores(67, [&](const QueryEngine& engine, const QueryTerms& of_pages) {
+    check_fronts(engine, of_pages, random, early);
+  });
   CHECK(early.ended_on_front > 50);
   CHECK(early.resumed > 20);
 }

@@ -190,14 +190,9 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results once it h
   CHECK(plain.resumed > 100);
 
   QueryEnds early;
-  RankedPages pages(89, {400, 60, 14, false});
-  for (const double alpha : {0.3, 1.0}) {
-    const DocumentOrder order = pages.order(OrderBy::score, alpha);
-    const auto of_pages = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
-    const IndexReader index = pages.index(order, alpha, blocks_of(8));
-    for (unsigned turn = 0; turn < 4; ++turn)
-      check_fronts(QueryEngine(index, with_pagerank(alpha)), of_pages, random, early);
-  }
+  check_fronts_by_global_scores(89, [&](const QueryEngine& engine, const QueryTerms& of_pages) {
+    check_fronts(engine, of_pages, random, early);
+  });
   CHECK(early.ended_on_front > 50);
   CHECK(early.resumed > 20);
 }
