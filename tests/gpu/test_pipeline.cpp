@@ -161,7 +161,7 @@ TEST_CASE("a queue ends batches by number and by cost", "[gpu_pipeline]") {
   std::vector<Work> items(10);
   Queue by_number(pointers_to(items), {4});
   CHECK(numbers_of(by_number.take()) == std::vector<std::size_t>{0, 1, 2, 3});
-  Queue by_cost(pointers_to(items), {100, 5, [](const Work& item) { return item.number; }});
+  Queue by_cost(pointers_to(items), {100, {}, 5, [](const Work& item) { return item.number; }});
   CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{0, 1, 2, 3});
   CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{4, 5});
   const auto batch = by_cost.take();

@@ -1,6 +1,7 @@
 #include <set>
 #include <thread>
 
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/ranking_share.hpp"
 
 #include "catch.hpp"
@@ -47,6 +48,25 @@ TEST_CASE("one GPU gets batches of equal size, the most expensive queries first"
   CHECK(seen.size() == 1000);
   CHECK(queue.empty());
   CHECK(queue.take().empty());
+}
+
+TEST_CASE("where batches cost little, the first ones are small and grow", "[query_queue]") {
+  const auto sizes_of = [](std::size_t count, std::size_t max_queries) {
+    auto queries = queries_of(count);
+    QueryQueue queue(pointers_to(queries), max_queries, 1, 0, true);
+    std::vector<std::size_t> sizes;
+    for (auto batch = queue.take(); !batch.empty(); batch = queue.take()) sizes.push_back(batch.size());
+    CHECK(queue.batches() == sizes.size());
+    return sizes;
+  };
+  using Sizes = std::vector<std::size_t>;
+  const std::size_t first = gpu::first_batch_queries, second = first * gpu::batch_growth;
+  CHECK(sizes_of(2 * first - 1, 65535) == Sizes{2 * first - 1});
+  CHECK(sizes_of(2 * first, 65535) == Sizes{first, first});
+  CHECK(sizes_of(first + 2 * second, 65535) == Sizes{first, second, second});
+  CHECK(sizes_of(first + 3 * second, 2 * second) == Sizes{first, second, 2 * second});
+  CHECK(sizes_of(10 * first, first) == Sizes(10, first));
+  CHECK(sizes_of(0, 1) == Sizes{});
 }
 
 TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {

@@ -144,7 +144,8 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
   gpu::ResumePool cpu(engine_, work.k);
   shares_.for_each([&](RankingShare& share) { share.set_work(work, cpu); });
   for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
-    QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
+    QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost,
+                     shares_.size() > 0 && shares_.front().keeps_all());
     queries = process(queue, statistics);
     if (run == 0) statistics.run_again += queries.size();
   }

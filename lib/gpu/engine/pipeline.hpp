@@ -30,6 +30,7 @@ std::vector<unsigned> gpu_numbers(unsigned first, unsigned count);
 template <class Item>
 struct BatchLimits {
   std::size_t items = std::numeric_limits<std::size_t>::max();  ///< maximum items
+  std::vector<std::size_t> first_items = {};                    ///< maximum items of the first batches instead
   std::uint64_t cost = std::numeric_limits<std::uint64_t>::max();
   std::function<std::uint64_t(const Item&)> cost_of = nullptr;  ///< null: items cost nothing
 };
@@ -45,7 +46,9 @@ class WorkQueue {
   std::vector<Item*> take() {
     const std::lock_guard lock(mutex_);
     std::vector<Item*> batch;
-    for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < limits_.items && cost < limits_.cost;) {
+    const std::size_t items = batches_ < limits_.first_items.size() ? limits_.first_items[batches_] : limits_.items;
+    ++batches_;
+    for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < items && cost < limits_.cost;) {
       batch.push_back(waiting_.back());
       waiting_.pop_back();
       if (limits_.cost_of) cost += limits_.cost_of(*batch.back());
@@ -75,6 +78,7 @@ class WorkQueue {
 
  private:
   BatchLimits<Item> limits_;
+  std::size_t batches_ = 0;  ///< that were taken
   mutable std::mutex mutex_;
   std::vector<Item*> waiting_;  ///< the next one last
 };

@@ -13,18 +13,35 @@
 #include "quern/gpu/engine/query_batch.hpp"
 
 namespace quern {
+namespace {
+
+/// The sizes of the batches that are smaller than the others: no more than half of what is left.
+std::vector<std::size_t> first_batches(std::size_t queries, std::size_t max_queries) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = gpu::first_batch_queries; size < max_queries && 2 * size <= queries;
+       size *= gpu::batch_growth) {
+    sizes.push_back(size);
+    queries -= size;
+  }
+  return sizes;
+}
+
+}  // namespace
 
 QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
-                       std::uint64_t fixed_cost) {
+                       std::uint64_t fixed_cost, bool small_first) {
   tbb::parallel_sort(queries.begin(), queries.end(), [](const GpuQuery* a, const GpuQuery* b) {
     return std::tie(b->postings, a->number) < std::tie(a->postings, b->number);
   });
-  const std::size_t count = queries.size();
+  std::size_t count = queries.size();
   if (count == 0) return;
-  batches_ = (count + max_queries - 1) / max_queries;
   gpu::BatchLimits<GpuQuery> limits;
+  if (gpus <= 1 && small_first) limits.first_items = first_batches(count, max_queries);
+  for (const std::size_t items : limits.first_items) count -= items;
+  batches_ = (count + max_queries - 1) / max_queries;
   if (gpus <= 1) {
     limits.items = (count + batches_ - 1) / batches_;
+    batches_ += limits.first_items.size();
   } else {
     batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
     limits.items = max_queries;

@@ -30,10 +30,11 @@ struct GpuQuery {
 /// Queries that wait for a GPU, the most expensive first, so that thread blocks finish at about the same time.
 class QueryQueue : public gpu::WorkQueue<GpuQuery> {
  public:
-  /// Batches have at most `max_queries` queries. For one GPU, all batches have the same size. For several GPUs, they
-  /// have the same cost (postings, plus `fixed_cost` per query), and there are a few per GPU, so that all GPUs finish
-  /// at about the same time.
-  QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost);
+  /// Batches have at most `max_queries` queries. For one GPU, all batches have the same size but, with `small_first`,
+  /// the first ones: see first_batch_queries. For several GPUs, they have the same cost (postings, plus `fixed_cost` per
+  /// query), and there are a few per GPU, so that all GPUs finish at about the same time.
+  QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost,
+             bool small_first = false);
 
   /// The number of batches that was planned for the queries.
   std::size_t batches() const { return batches_; }
@@ -60,6 +61,8 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   unsigned gpu() const override { return index_.gpu(); }
   /// GPU memory that stays taken: tables, rows, and lists, coded and decoded, or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
+  /// Whether all lists stay in the GPU's memory, decoded if the strategy decodes them: no batch brings any.
+  bool keeps_all() const { return !store_ && (!entries_ || entries_->cache().has_all_lists()); }
   /// The most memory that was taken, by its use.
   gpu::MemoryTable memory() const;
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then

@@ -53,6 +53,7 @@ class EntryCache {
   std::uint64_t words() const { return words_; }
   /// Words that a batch may plan for: half of the arena, or all of it if it has room for every list of the index.
   std::uint64_t words_per_batch() const { return has_all_lists_ ? words_ : words_ / 2; }
+  bool has_all_lists() const { return has_all_lists_; }
   void set_has_all_lists() { has_all_lists_ = true; }
   /// Words that a list of so many postings takes.
   std::uint64_t words_of(std::uint64_t postings) const { return entry_words(postings) + start_words(ranges_); }
