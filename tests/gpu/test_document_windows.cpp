@@ -223,12 +223,20 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
   }
 }
 
-TEST_CASE("what is moved at a time has whole words, and ends with a line of the link", "[gpu_store]") {
+TEST_CASE("runs have whole words, end with a line of the link, and follow each other", "[gpu_store]") {
   for (std::uintptr_t from = 0; from < 512; ++from) {
-    const std::size_t bytes = gpu::bytes_of_run(from);
-    CHECK(bytes % sizeof(std::uint32_t) == 0);
-    CHECK(bytes > 0);
-    CHECK((from + bytes) % 128 < sizeof(std::uint32_t));
+    for (const std::size_t bytes : {0u, 4u, 16000u, 16384u, 16388u, 32768u, 100000u}) {
+      const gpu::WordRuns runs(from, bytes);
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        CHECK(runs[i].first == next);
+        CHECK(runs[i].bytes > 0);
+        CHECK(runs[i].bytes % sizeof(std::uint32_t) == 0);
+        next += runs[i].bytes;
+        CHECK((next == bytes || (from + next) % 128 < sizeof(std::uint32_t)));
+      }
+      CHECK(next == bytes);
+    }
   }
 }
 

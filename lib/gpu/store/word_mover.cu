@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/tuning.hpp"
@@ -8,30 +9,42 @@
 namespace quern::gpu {
 namespace {
 
-/// What a warp reads before it writes.
-constexpr unsigned lanes = 32, step_words = lanes * words_per_mover;
+/// Words that a thread loads at a time, and threads that move a run: their loads are a line, which is what a link brings
+/// at a time. A warp would bring no more of a short run, and lists have few words in a small window.
+constexpr unsigned words_per_load = 4, lanes = 8;
+/// Loads of a thread that are under way together, before the first word is stored: words of the host's memory take
+/// microseconds.
+constexpr unsigned loads = words_per_mover / words_per_load, step_words = lanes * words_per_mover;
 /// Thread blocks that move staged words, for which no kernel waits long.
 constexpr std::size_t staged_blocks = 512;
 
-/// Moves words to their places, a run per warp. All loads of a step are under way before its first word is stored:
-/// words of the host's memory take microseconds.
+/// Moves words to their places, a run per group of lanes. Loads are aligned, and so may read words beside the run's, in
+/// the same 16 bytes.
 __global__ void __launch_bounds__(moving_threads) move_words(const MovedWords* runs, unsigned count) {
-  const unsigned lane = threadIdx.x % lanes, warps = gridDim.x * (moving_threads / lanes);
+  const unsigned lane = threadIdx.x % lanes, groups = gridDim.x * (moving_threads / lanes);
   unsigned i = blockIdx.x * (moving_threads / lanes) + threadIdx.x / lanes;
   MovedWords next;
   if (i < count) next = runs[i];
   while (i < count) {
     const MovedWords run = next;
-    i += warps;
+    i += groups;
     if (i < count) next = runs[i];
-    for (unsigned first = lane; first < run.words; first += step_words) {
-      std::uint32_t held[words_per_mover];
+    const unsigned before = reinterpret_cast<std::uintptr_t>(run.from) / sizeof(std::uint32_t) % words_per_load;
+    const auto* from = reinterpret_cast<const uint4*>(run.from - before);
+    const unsigned end = before + static_cast<unsigned>(run.words);
+    for (unsigned first = lane * words_per_load; first < end; first += step_words) {
+      uint4 held[loads];
 #pragma unroll
-      for (unsigned j = 0; j < words_per_mover; ++j)
-        if (first + j * lanes < run.words) held[j] = run.from[first + j * lanes];
+      for (unsigned j = 0; j < loads; ++j)
+        if (const unsigned at = first + j * lanes * words_per_load; at < end) held[j] = from[at / words_per_load];
 #pragma unroll
-      for (unsigned j = 0; j < words_per_mover; ++j)
-        if (first + j * lanes < run.words) run.to[first + j * lanes] = held[j];
+      for (unsigned j = 0; j < loads; ++j) {
+        const std::uint32_t words[words_per_load] = {held[j].x, held[j].y, held[j].z, held[j].w};
+#pragma unroll
+        for (unsigned w = 0; w < words_per_load; ++w)
+          if (const unsigned at = first + j * lanes * words_per_load + w; at >= before && at < end)
+            run.to[at - before] = words[w];
+      }
     }
   }
 }
@@ -39,8 +52,9 @@ __global__ void __launch_bounds__(moving_threads) move_words(const MovedWords* r
 }  // namespace
 
 WordMover::WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t piece_bytes) {
-  const std::size_t words = piece_bytes / sizeof(std::uint32_t);
-  max_runs_ = piece_bytes / sizeof(MovedWords) / 4;  // a quarter of the piece
+  // Threads load words by fours.
+  const std::size_t words = piece_bytes / sizeof(std::uint32_t) / words_per_load * words_per_load;
+  max_runs_ = piece_bytes / sizeof(MovedWords) / 4 / 2 * 2;  // a quarter of the piece
   for (Piece& piece : pieces_) {
     piece.host = PinnedArray<std::uint32_t>(pinned, MemoryUse::pinned, words);
     piece.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, words);
@@ -66,7 +80,7 @@ void WordMover::add(const void* from, std::size_t bytes, std::uint32_t* to, cons
       filled_ = &next_piece();
       end_ = first_word();
     }
-    std::size_t taken = std::min(bytes, bytes_of_run(reinterpret_cast<std::uintptr_t>(from)));
+    std::size_t taken = WordRuns(reinterpret_cast<std::uintptr_t>(from), bytes)[0].bytes;
     MovedWords run{to, static_cast<const std::uint32_t*>(from), 0};
     const bool direct = is_pinned(from, taken);
     if (!direct) {
@@ -89,14 +103,10 @@ void WordMover::send() {
   std::uint32_t* const host = piece.host.data();
   in_parallel(staged_.size(),
               [&](std::size_t i) { std::memcpy(host + staged_[i].to, staged_[i].from, staged_[i].bytes); });
-  copy_to_device(piece.device.data(), host, runs_ * sizeof(MovedWords) / sizeof(std::uint32_t), stream_);
-  copy_to_device(piece.device.data() + first_word(), host + first_word(), end_ - first_word(), stream_);
+  const std::size_t end = (end_ + words_per_load - 1) / words_per_load * words_per_load;
+  copy_to_device(piece.device.data() + first_word(), host + first_word(), end - first_word(), stream_);
   if (places_free_) CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free_->handle()));
-  const std::size_t blocks = direct_words_ > 0 ? blocks_of_movers : staged_blocks;
-  move_words<<<static_cast<unsigned>(std::min(runs_, blocks)), moving_threads, 0, stream_>>>(
-      reinterpret_cast<const MovedWords*>(piece.device.data()), static_cast<unsigned>(runs_));
-  CUDA_CHECK(cudaGetLastError());
-  piece.done.record(stream_);
+  move(piece, runs_, direct_words_ > 0 ? blocks_of_movers : staged_blocks);
   staged_bytes_ += sizeof(std::uint32_t) * (end_ - first_word());
   direct_bytes_ += sizeof(std::uint32_t) * direct_words_;
   filled_ = nullptr;
@@ -105,13 +115,61 @@ void WordMover::send() {
   staged_.clear();
 }
 
+void WordMover::move(Piece& piece, std::size_t runs, std::size_t blocks) {
+  copy_to_device(piece.device.data(), piece.host.data(), runs * sizeof(MovedWords) / sizeof(std::uint32_t), stream_);
+  move_words<<<static_cast<unsigned>(std::min(runs, blocks)), moving_threads, 0, stream_>>>(
+      reinterpret_cast<const MovedWords*>(piece.device.data()), static_cast<unsigned>(runs));
+  CUDA_CHECK(cudaGetLastError());
+  piece.done.record(stream_);
+}
+
+void WordMover::write_table(std::span<const WordPart> parts, std::size_t begin, std::size_t end, std::uint32_t* to,
+                            MovedWords* table) const {
+  const auto first = std::upper_bound(first_run_.begin(), first_run_.end(), begin) - 1,
+             last = std::lower_bound(first_run_.begin(), first_run_.end(), end);
+  const auto first_part = static_cast<std::size_t>(first - first_run_.begin());
+  in_parallel(static_cast<std::size_t>(last - first), [&](std::size_t i) {
+    const WordPart& part = parts[first_part + i];
+    const WordRuns runs(reinterpret_cast<std::uintptr_t>(part.from.data()), part.from.size_bytes());
+    const std::size_t own = first_run_[first_part + i];
+    for (std::size_t run = std::max(own, begin); run < std::min(first_run_[first_part + i + 1], end); ++run) {
+      const std::size_t skipped = runs[run - own].first / sizeof(std::uint32_t);
+      table[run - begin] = {to + part.to + skipped, part.from.data() + skipped,
+                            runs[run - own].bytes / sizeof(std::uint32_t)};
+    }
+  });
+}
+
+void WordMover::move_pinned(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
+                            const Event& places_free) {
+  first_run_.assign(parts.size() + 1, 0);
+  in_parallel(parts.size(), [&](std::size_t i) {
+    const auto& from = parts[i].from;
+    if (is_pinned(parts[i]))
+      first_run_[i + 1] = WordRuns(reinterpret_cast<std::uintptr_t>(from.data()), from.size_bytes()).size();
+  });
+  std::partial_sum(first_run_.begin(), first_run_.end(), first_run_.begin());
+  const std::size_t runs = first_run_.back();
+  CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free.handle()));
+  for (std::size_t begin = 0; begin < runs; begin += runs_in_piece()) {
+    const std::size_t end = std::min(runs, begin + runs_in_piece());
+    Piece& piece = next_piece();
+    write_table(parts, begin, end, to, reinterpret_cast<MovedWords*>(piece.host.data()));
+    move(piece, end - begin, blocks_of_movers);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& from = parts[i].from;
+    if (from.empty() || first_run_[i + 1] > first_run_[i]) continue;
+    add(from.data(), from.size_bytes(), to + parts[i].to, &places_free);
+    words -= from.size();
+  }
+  direct_bytes_ += sizeof(std::uint32_t) * words;
+  send();
+}
+
 void WordMover::move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
                            const Event& places_free) {
-  if (reads_directly()) {
-    for (const WordPart& part : parts)
-      if (!part.from.empty()) add(part.from.data(), part.from.size_bytes(), to + part.to, &places_free);
-    return send();
-  }
+  if (reads_directly()) return move_pinned(parts, words, to, places_free);
   CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free.handle()));
   for (std::uint64_t from = 0; from < words; from += words_in_piece()) {
     const std::uint64_t size = std::min<std::uint64_t>(words_in_piece(), words - from);

@@ -65,8 +65,18 @@ class WordMover {
   std::size_t words_in_piece() const { return pieces_[0].host.size(); }
   /// The first word behind a piece's table.
   std::size_t first_word() const { return max_runs_ * sizeof(MovedWords) / sizeof(std::uint32_t); }
+  /// Runs that fit into a piece which has nothing but its table.
+  std::size_t runs_in_piece() const { return words_in_piece() * sizeof(std::uint32_t) / sizeof(MovedWords); }
   /// The next piece, once nothing is on its way in it.
   Piece& next_piece();
+  bool is_pinned(const WordPart& part) const { return is_pinned(part.from.data(), part.from.size_bytes()); }
+  /// Moves what the piece's table says.
+  void move(Piece& piece, std::size_t runs, std::size_t blocks);
+  /// As move_parts(), of which nearly all are pinned.
+  void move_pinned(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to, const Event& places_free);
+  /// Writes the runs of pinned parts, from number `begin` up to `end`, to a table, in many threads.
+  void write_table(std::span<const WordPart> parts, std::size_t begin, std::size_t end, std::uint32_t* to,
+                   MovedWords* table) const;
 
   std::array<Piece, staging_pieces> pieces_;
   std::size_t max_runs_ = 0;  ///< of a piece's table
@@ -77,6 +87,7 @@ class WordMover {
   std::uint64_t direct_words_ = 0;
   const Event* places_free_ = nullptr;
   std::vector<Staged> staged_;
+  std::vector<std::size_t> first_run_;  ///< of each part that is moved, and the end
   std::vector<std::shared_ptr<const PinnedWords>> pinned_;
   std::atomic<std::uint64_t> staged_bytes_ = 0, direct_bytes_ = 0;
   Stream stream_{Stream::Priority::high};
