@@ -102,7 +102,7 @@ void QueryEngine::use_global_scores() {
   }
 }
 
-void QueryEngine::set_weights(std::vector<WeightedList>& lists) const {
+void QueryEngine::set_weights(std::span<WeightedList> lists) const {
   if (quantizer_) return;
   const auto idf = [&](const WeightedList& list) {
     return inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, list.list.df);
@@ -145,17 +145,24 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found,
                                                 FoundTerms* remembered) const {
-  return with_own_errors([&]() -> std::vector<WeightedList> {
-    std::vector<WeightedList> lists;
-    lists.reserve(terms.size());
+  std::vector<WeightedList> lists;
+  lists.reserve(terms.size());
+  append_lists_of(std::move(terms), all_found, remembered, lists);
+  return lists;
+}
+
+void QueryEngine::append_lists_of(std::vector<std::string> terms, bool& all_found, FoundTerms* remembered,
+                                  std::vector<WeightedList>& lists) const {
+  with_own_errors([&] {
+    const std::size_t others = lists.size();
     const auto add = [&](const PostingList& list, std::uint32_t count) {
       lists.push_back({list, static_cast<float>(count), count});
     };
     all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
-    std::sort(lists.begin(), lists.end(),
+    const auto own = std::span(lists).subspan(others);
+    std::sort(own.begin(), own.end(),
               [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
-    set_weights(lists);
-    return lists;
+    set_weights(own);
   });
 }
 

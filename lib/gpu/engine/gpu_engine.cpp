@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "quern/core/check_range.hpp"
@@ -18,6 +19,8 @@ namespace {
 
 /// A query runs again if it has too many candidates. Each run raises its threshold, so that a few runs are enough.
 constexpr unsigned max_runs = 4;
+/// Whose lists a thread finds at a time.
+constexpr std::size_t queries_at_once = 64;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
   if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;
@@ -74,13 +77,31 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
       [&] { shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); }); });
 }
 
+void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
+                           std::vector<WeightedList>& lists) {
+  Analyzer& analyzer = analyzers_.local();
+  lists.clear();
+  std::array<std::size_t, queries_at_once + 1> first_lists{};
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    engine_.append_lists_of(analyzer.terms(texts[i]), queries[i].all_found, &found_terms_, lists);
+    first_lists[i + 1] = lists.size();
+  }
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    queries[i].lists = std::span(lists).subspan(first_lists[i], first_lists[i + 1] - first_lists[i]);
+}
+
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                                          std::size_t k) {
   std::vector<GpuQuery> queries(texts.size());
+  const std::size_t parts = (texts.size() + queries_at_once - 1) / queries_at_once;
+  if (lists_.size() < parts) lists_.resize(parts);
+  tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
+    const std::size_t first = part * queries_at_once, count = std::min(queries_at_once, texts.size() - first);
+    find_lists(std::span(queries).subspan(first, count), texts.subspan(first, count), lists_[part]);
+  });
   gpu::in_parallel(texts.size(), [&](std::size_t i) {
     GpuQuery& query = queries[i];
     query.number = i;
-    query.lists = engine_.lists_of(analyzers_.local().terms(texts[i]), query.all_found, &found_terms_);
     if (engine_.quantizer()) engine_.check_sums(query.lists);
     for (const WeightedList& list : query.lists) query.postings += list.list.df;
     query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
@@ -115,10 +136,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
     answer_on_cpu(texts, queries, algorithm, k);
     for (const GpuQuery& query : queries) counted.on_cpu += query.on_cpu;
     std::vector<std::vector<ScoredDocument>> results(texts.size());
-    gpu::in_parallel(queries.size(), [&](std::size_t i) {
-      results[i] = std::move(queries[i].documents);
-      queries[i] = {};  // freed here, in parallel: that takes as long as finding the lists
-    });
+    gpu::in_parallel(queries.size(), [&](std::size_t i) { results[i] = std::move(queries[i].documents); });
     if (statistics) *statistics = std::move(counted);
     return results;
   });

@@ -54,8 +54,12 @@ class GpuEngine {
   std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
 
  private:
+  /// The queries' lists are valid until the next call.
   std::vector<GpuQuery> prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                                 std::size_t k);
+  /// Finds the lists of some of the queries, and puts them into `lists`.
+  void find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
+                  std::vector<WeightedList>& lists);
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// Answers the queries in the queue on all GPUs. Returns the queries that must run again.
   std::vector<GpuQuery*> process(QueryQueue& queue, GpuStatistics& statistics);
@@ -66,6 +70,8 @@ class GpuEngine {
   GpuOptions options_;
   tbb::enumerable_thread_specific<Analyzer> analyzers_;
   FoundTerms found_terms_;
+  /// The lists of the current queries, of some in each. Kept, since threads that allocate such memory wait for each other.
+  std::vector<std::vector<WeightedList>> lists_;
   gpu::GpuShares<RankingShare> shares_;
   std::size_t used_ = 0;  ///< how many of the shares are used, from the first on
 };
