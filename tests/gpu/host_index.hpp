@@ -10,7 +10,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
 #include "catch.hpp"

@@ -2,7 +2,7 @@
 #include <optional>
 #include <vector>
 
-#include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
