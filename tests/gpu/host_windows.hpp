@@ -54,7 +54,7 @@ using FindInWindow =
 /// queries ended before the last window.
 inline std::size_t run_windows(HostIndex& index, const gpu::QueryBatch& batch, HostBatchView& host, RandomBits& random,
                                const FindInWindow& find) {
-  gpu::ListCache cache = index.keep_fronts(batch, random);
+  gpu::ListCache cache = index.keep_fronts(batch.batch_lists(), random);
   const HostWindows windows(cache, batch, random);
   const std::size_t queries = batch.queries.size(), k = host.view.k;
   std::vector<gpu::RankKey> results(queries * k, 5), limits(queries, gpu::no_key), keys(2 * k);

@@ -6,9 +6,9 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/range/range_batch.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
@@ -204,7 +204,8 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
     gpu::ListCacheOptions options;
     options.block_size = index.block_size();
     const gpu::ListCache cache(options);
-    const gpu::DocumentWindows windows(index, of.batch.batch_lists(), cache, {1 << 30, 1 << 30, static_cast<std::uint32_t>(1 + turn % 3)});
+    const gpu::DocumentWindows windows(index, of.batch.batch_lists(), cache,
+                                       {1 << 30, 1 << 30, static_cast<std::uint32_t>(1 + turn % 3)});
     gpu::WindowLists lists;
     std::vector<std::uint32_t> next_block(of.batch.lists.size());
     for (std::size_t i = 0; i < windows.size(); ++i) {
