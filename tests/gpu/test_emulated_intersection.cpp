@@ -298,38 +298,37 @@ TEST_CASE("emulated kernels of every method intersect window by window as the CP
           "[gpu_emulated][gpu_store][intersect][property]") {
   // Three ranges of documents.
   IndexedCorpus corpus(59, {33000, 40, 4, false});
-  const auto queries = draw_queries(7, corpus.model, 12);
+  const auto queries = draw_queries(7, corpus.model, 5);
   RandomBits random(53);
+  std::size_t windows = 0;
   for (const Codec* codec : all_codecs()) {
     const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}));
     const QueryEngine engine(index, {});
     const Asked asked(index, queries);
-    std::size_t windows = 0;
     for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
       INFO(codec->name() << ", " << method.name);
       HostIndex host(engine), whole(engine);
       Subject subject(index, method);
-      for (unsigned turn = 0; turn < 2; ++turn) {
-        windows += subject.check_windows(asked, host, random);
-        // Some lists are unpacked as wholes then, if the method keeps such.
-        subject.check_whole(asked, whole);
-      }
+      windows += subject.check_windows(asked, host, random);
+      if (method.unpacking != gpu::Unpacking::frequent) continue;
+      // Some lists are unpacked as wholes then.
+      for (unsigned turn = 0; turn < 2; ++turn) subject.check_whole(asked, whole);
       windows += subject.check_windows(asked, host, random);
     }
-    CHECK(windows > 3 * all_gpu_intersection_methods().size());
   }
+  CHECK(windows > 20);  // in 18 batches
 }
 
 TEST_CASE("emulated intersections stay within bounds over damaged windows", "[gpu_emulated][gpu_store][intersect]") {
   IndexedCorpus corpus(57, {33000, 30, 4, false});
-  const auto queries = draw_queries(9, corpus.model, 6);
+  const auto queries = draw_queries(9, corpus.model, 3);
   RandomBits random(51);
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
   const QueryEngine engine(index, {});
   const Asked asked(index, queries);
   std::uint32_t damaged = 0;
   for (const GpuIntersectionMethod& method : all_gpu_intersection_methods())
-    for (unsigned turn = 0; turn < 4; ++turn) {
+    for (unsigned turn = 0; turn < 3; ++turn) {
       HostIndex host(engine);
       host.damage(random);
       Documents found(asked.lists.size());
