@@ -104,6 +104,7 @@ Json to_json(const PlanManifest& manifest) {
 Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {
   const auto batches = static_cast<double>(std::max<std::uint64_t>(statistics.batches, 1));
   Json json = {{"batches", statistics.batches},
+               {"windows", statistics.windows},
                {"on_cpu", statistics.on_cpu},
                {"unpacked_lists", statistics.unpacked_lists},
                {"unpacked_postings", statistics.unpacked_postings},

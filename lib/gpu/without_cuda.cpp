@@ -40,6 +40,8 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions&, Progress
 ListStore::ListStore(ListStore&&) noexcept = default;
 ListStore::~ListStore() = default;
 bool ListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
+bool ListStore::fit(std::span<const WantedList>) const { fail(); }
+std::vector<WantedList> ListStore::without_rarely_read(std::span<const WantedList>) { fail(); }
 void ListStore::release(unsigned) {}
 bool ListStore::open_windows(unsigned) { fail(); }
 ListCacheCounts ListStore::take_counts() { fail(); }
@@ -91,10 +93,15 @@ struct IntersectRunner::State {
 IntersectRunner::IntersectRunner(const DeviceIndex&, const ListStore*, std::uint64_t) { fail(); }
 IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
-void IntersectRunner::start(const IntersectBatch&, const IntersectWork&, const UnpackedMemory&,
+void IntersectRunner::start(const IntersectArrays&, const IntersectWork&, const UnpackedMemory&,
                             const IntersectRunner*) {
   fail();
 }
+void IntersectRunner::run_windows(const WindowedBatch&, const IntersectWork&, const UnpackedMemory&, ListStore&,
+                                  unsigned, const IntersectRunner*) {
+  fail();
+}
+WindowedAnswers IntersectRunner::wait_for_windows() { fail(); }
 std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
 void IntersectRunner::abandon() noexcept {}
 void IntersectRunner::wait_for_kernels() { fail(); }

@@ -20,7 +20,7 @@ class CutBatch {
       : index_(index), k_(k) {
     const gpu::QueryBatch whole = batch_of(index.engine(), queries, true, k, asked_);
     if (for_windows) {
-      cache_.emplace(index.keep_fronts(whole, random));
+      cache_.emplace(index.keep_fronts(whole.batch_lists(), random));
       make_batch();
       return;
     }

@@ -231,6 +231,12 @@ T atomicMax(T* at, U other) {
   *at = std::max(before, static_cast<T>(other));
   return before;
 }
+template <class T, class U>
+T atomicOr(T* at, U bits) {
+  const T before = *at;
+  *at |= static_cast<T>(bits);
+  return before;
+}
 template <class T>
 T __ldcg(const T* at) {
   return *at;

@@ -10,7 +10,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
 #include "catch.hpp"
@@ -107,15 +107,15 @@ class HostIndex {
     view.block_max = block_max_.data();
   }
 
-  /// Puts random fronts of the batch's lists into an arena, and returns what is there, with room for windows.
-  gpu::ListCache keep_fronts(const gpu::QueryBatch& batch, RandomBits& random) {
+  /// Puts random fronts of a batch's lists into an arena, and returns what is there, with room for windows.
+  gpu::ListCache keep_fronts(const gpu::BatchLists& lists, RandomBits& random) {
     gpu::ListCacheOptions options;
     options.with_impacts = !impacts_.empty();
     options.block_size = view.block_size;
     options.words = 3 * (postings_.size() + impacts_.size());
     gpu::ListCache cache(options);
     gpu::ListCopies copies;
-    for (const auto& of : batch.coded)
+    for (const auto& of : lists.coded)
       if (random.below(2) == 0)
         REQUIRE(cache.keep_front(*of.second, 1 + random.below(of.second->block_last.size()), copies));
     arena_.assign(options.words + 4096, 0xabcdef01);

@@ -8,7 +8,7 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/common/merge_window.cuh"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 #include "gpu/host_index.hpp"
 
@@ -19,13 +19,14 @@ namespace quern::testing {
 class HostWindows {
  public:
   HostWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random) {
+    const IndexReader& index = batch.engine().index();
     room_ = cache.take_room().value();
     gpu::WindowLimits limits{room_.words / 2, ~std::uint64_t{0}, 1};
-    const gpu::WindowLimits least = gpu::DocumentWindows(batch, cache, limits).largest();
+    const gpu::WindowLimits least = gpu::DocumentWindows(index, batch.batch_lists(), cache, limits).largest();
     limits.words = least.words + random.below(2 * least.words + 1);
     limits.entries = least.entries + random.below(2 * least.entries);
     limits.ranges = static_cast<std::uint32_t>(1 + random.below(3));
-    windows_.emplace(batch, cache, limits);
+    windows_.emplace(index, batch.batch_lists(), cache, limits);
   }
 
   std::size_t size() const { return windows_->size(); }
@@ -53,7 +54,7 @@ using FindInWindow =
 /// queries ended before the last window.
 inline std::size_t run_windows(HostIndex& index, const gpu::QueryBatch& batch, HostBatchView& host, RandomBits& random,
                                const FindInWindow& find) {
-  gpu::ListCache cache = index.keep_fronts(batch, random);
+  gpu::ListCache cache = index.keep_fronts(batch.batch_lists(), random);
   const HostWindows windows(cache, batch, random);
   const std::size_t queries = batch.queries.size(), k = host.view.k;
   std::vector<gpu::RankKey> results(queries * k, 5), limits(queries, gpu::no_key), keys(2 * k);

@@ -6,9 +6,9 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/range/range_batch.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
@@ -149,11 +149,11 @@ TEST_CASE("each window has all blocks with documents in it", "[gpu_store][proper
     for (unsigned turn = 0; turn < 8; ++turn) {
       const gpu::ListCache cache = cache_with_fronts(of, impacts, random);
       const gpu::WindowLimits none{~std::uint64_t{0}, ~std::uint64_t{0}, 1};
-      const gpu::WindowLimits least = gpu::DocumentWindows(of.batch, cache, none).largest();
+      const gpu::WindowLimits least = gpu::DocumentWindows(index, of.batch.batch_lists(), cache, none).largest();
       const gpu::WindowLimits limits{least.words + random.below(3 * least.words + 1),
                                      least.entries + random.below(3 * least.entries),
                                      static_cast<std::uint32_t>(1 + random.below(5))};
-      const gpu::DocumentWindows windows(of.batch, cache, limits);
+      const gpu::DocumentWindows windows(index, of.batch.batch_lists(), cache, limits);
       std::uint32_t next_range = 0;
       std::uint64_t copied = 0;
       gpu::WindowLists lists;
@@ -174,8 +174,8 @@ TEST_CASE("each window has all blocks with documents in it", "[gpu_store][proper
       REQUIRE(copied == windows.copied_words());
     }
     const gpu::ListCache cache = cache_with_fronts(of, impacts, random);
-    CHECK_THROWS_AS(gpu::DocumentWindows(of.batch, cache, {8, 1 << 30, 1}), GpuOutOfMemory);
-    CHECK_THROWS_AS(gpu::DocumentWindows(of.batch, cache, {1 << 30, 64, 1}), GpuOutOfMemory);
+    CHECK_THROWS_AS(gpu::DocumentWindows(index, of.batch.batch_lists(), cache, {8, 1 << 30, 1}), GpuOutOfMemory);
+    CHECK_THROWS_AS(gpu::DocumentWindows(index, of.batch.batch_lists(), cache, {1 << 30, 64, 1}), GpuOutOfMemory);
   }
 }
 
@@ -204,7 +204,8 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
     gpu::ListCacheOptions options;
     options.block_size = index.block_size();
     const gpu::ListCache cache(options);
-    const gpu::DocumentWindows windows(of.batch, cache, {1 << 30, 1 << 30, static_cast<std::uint32_t>(1 + turn % 3)});
+    const gpu::DocumentWindows windows(index, of.batch.batch_lists(), cache,
+                                       {1 << 30, 1 << 30, static_cast<std::uint32_t>(1 + turn % 3)});
     gpu::WindowLists lists;
     std::vector<std::uint32_t> next_block(of.batch.lists.size());
     for (std::size_t i = 0; i < windows.size(); ++i) {

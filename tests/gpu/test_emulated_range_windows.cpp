@@ -43,7 +43,7 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
       HostIndex index(engine);
       BatchQueries asked;
       const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
-      gpu::ListCache cache = index.keep_fronts(batch, random);
+      gpu::ListCache cache = index.keep_fronts(batch.batch_lists(), random);
       DecodedWindows windows(cache, batch, random);
       HostBatch host(index, batch, 10, of.pruning == gpu::Pruning::blocks);
       run_way(index, host, windows.way(of));
@@ -169,7 +169,7 @@ TEST_CASE("emulated kernels stay within bounds over damaged windows", "[gpu_emul
     damaged.damage(random);
     BatchQueries asked;
     const gpu::QueryBatch batch = batch_of(engine, queries, i % 2 == 0, 10, asked);
-    gpu::ListCache cache = damaged.keep_fronts(batch, random);
+    gpu::ListCache cache = damaged.keep_fronts(batch.batch_lists(), random);
     DecodedWindows windows(cache, batch, random);
     HostBatch host(damaged, batch, 10, true);
     run_way(damaged, host, windows.way({i % 2 == 0, false, true, gpu::Pruning::blocks}));

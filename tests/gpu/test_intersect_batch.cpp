@@ -50,7 +50,7 @@ void check_parts(const IntersectBatch& batch) {
     parts = next;
   }
   CHECK(parts == batch.parts);
-  CHECK(end <= batch.result_words());
+  CHECK(end <= batch.result_words);
 }
 
 }  // namespace

@@ -78,12 +78,12 @@ TEST_CASE("a document is found in its bucket, and no other", "[gpu_search][prope
     const auto df = static_cast<std::uint32_t>(list.size());
     const std::uint8_t shift = bucket_shift(num_documents, df);
     Docids starts(bucket_entries(num_documents, shift));
-    for (std::uint32_t i = 0; i < starts.size(); ++i) starts[i] = bucket_start(list.data(), df, shift, i);
+    for (std::uint32_t i = 0; i < starts.size(); ++i) starts[i] = bucket_start(list.data(), df, shift, 0, i);
     REQUIRE(starts.front() == 0);
     REQUIRE(starts.back() == df);
     for (int i = 0; i < 200; ++i) {
       const auto docid = static_cast<std::uint32_t>(random.below(num_documents));
-      REQUIRE(bucket_has(list.data(), df, starts.data(), shift, docid) ==
+      REQUIRE(bucket_has(list.data(), df, starts.data(), shift, 0, docid) ==
               std::binary_search(list.begin(), list.end(), docid));
     }
   }
@@ -97,9 +97,9 @@ TEST_CASE("buckets hold some eight postings, for any collection", "[gpu_search]"
   CHECK(bucket_shift(0, 0) == 0);
   // A directory that goes to the end of all docIDs.
   const Docids list = {0, 0xfffffffdu};
-  CHECK(bucket_start(list.data(), 2, 31, 0) == 0);
-  CHECK(bucket_start(list.data(), 2, 31, 1) == 1);
-  CHECK(bucket_start(list.data(), 2, 31, 2) == 2);
+  CHECK(bucket_start(list.data(), 2, 31, 0, 0) == 0);
+  CHECK(bucket_start(list.data(), 2, 31, 0, 1) == 1);
+  CHECK(bucket_start(list.data(), 2, 31, 0, 2) == 2);
 }
 
 TEST_CASE("Wu's buckets are ten of 1,000 and ten of 10,000", "[gpu_search]") {

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
+#include "gpu/random_plan.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
@@ -13,19 +14,6 @@ namespace quern {
 namespace {
 
 using namespace testing;
-
-/// Random fronts of random lists.
-CachePlan random_plan(const IndexReader& index, RandomBits& random) {
-  CachePlan plan;
-  plan.manifest.block = index.block_size() * (1 + random.below(2));
-  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
-    index.for_each_list(block, [&](std::string_view, const PostingList& list) {
-      if (random.below(3) > 0) return;
-      const std::uint64_t blocks = (list.df + plan.manifest.block - 1) / plan.manifest.block;
-      plan.lists.push_back({list.number, static_cast<std::uint32_t>(1 + random.below(blocks)), 0});
-    });
-  return plan;
-}
 
 std::uint64_t list_bytes(const IndexReader& index) {
   std::uint64_t bytes = 0;
@@ -46,12 +34,6 @@ gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   memory.tails = gpu::list_tails[random.below(std::size(gpu::list_tails))].value;
   memory.transfers = gpu::list_transfers[random.below(std::size(gpu::list_transfers))].value;
   return memory;
-}
-
-std::vector<std::string> texts_of_queries(const std::vector<std::vector<std::string>>& queries) {
-  std::vector<std::string> texts;
-  for (const auto& terms : queries) texts.push_back(text_of(terms));
-  return texts;
 }
 
 void check_ranking(const QueryEngine& engine, const std::vector<std::string_view>& texts, const GpuOptions& options,

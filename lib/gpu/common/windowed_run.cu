@@ -34,9 +34,9 @@ void WindowedRun::run_window(const IndexView& index, const BatchView& view, cons
   BatchView of_window = view;
   of_window.results = results_.data();
   of_window.num_results = num_results_.data();
-  of_window.first_docid = lists.window.first_range * range_documents;
-  of_window.end_docid = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(std::uint64_t{end_range} * range_documents, index.num_documents));
+  of_window.first_docid = static_cast<std::uint32_t>(lists.window.first_docid());
+  of_window.end_docid =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(lists.window.end_docid(), index.num_documents));
   of_window.limits = limits_.data();
   find(index, of_window, *batch_, lists.lists, work, stream);
 

@@ -49,6 +49,18 @@ struct ListView {
 
   /// After the last block of a coded list that has a row, or after the window's last one.
   constexpr std::uint32_t rows_end() const { return end_block < rows ? end_block : rows; }
+  /// The first posting of a list's, or of the window's, blocks, and where their last one ends; 0 and 0 if the window
+  /// has none.
+  constexpr std::uint32_t first_posting(std::uint32_t block_size) const {
+    return has_blocks() ? begin_block * block_size : 0;
+  }
+  constexpr std::uint32_t end_posting(std::uint32_t block_size) const {
+    if (!has_blocks()) return 0;
+    const std::uint64_t end = std::uint64_t{end_block} * block_size;
+    return end < df ? static_cast<std::uint32_t>(end) : df;
+  }
+  /// Whether the window, if the view is one's, has blocks of the list.
+  constexpr bool has_blocks() const { return begin_block < end_block; }
 };
 
 /// The view of a coded list in the index's own sections, without its place in a batch.

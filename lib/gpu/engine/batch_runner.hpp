@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/entry_store.hpp"
 #include "quern/gpu/store/list_store.hpp"
 

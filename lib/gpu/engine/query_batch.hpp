@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
+#include "quern/gpu/device/batch_lists.hpp"
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/engine/fronts.hpp"
@@ -140,6 +141,8 @@ class QueryBatch {
   std::vector<std::uint64_t> blocks_for_intersections() const;
   /// Null if it reads all lists whole.
   const BatchFronts* fronts() const { return fronts_ ? &*fronts_ : nullptr; }
+  /// What brings or decodes lists takes of it.
+  BatchLists batch_lists() const { return {lists, coded}; }
   /// Upper bound of documents' static scores.
   float max_static_score() const { return max_static_score_; }
 

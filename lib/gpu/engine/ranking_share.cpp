@@ -146,7 +146,7 @@ void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
   batch.entries_of = {};
   if (!entries_ || !strategy_->decodes_lists(batch, work_)) return;
   gpu::EntryCache& cache = entries_->cache();
-  const gpu::BatchLists lists{batch.lists, batch.coded};
+  const gpu::BatchLists lists = batch.batch_lists();
   if (cache.acquire(flight, lists, batch.entries_of)) return;
   free_lists_of_others(flight);
   if (!cache.acquire(flight, lists, batch.entries_of))
@@ -222,7 +222,7 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   gpu::WindowLimits all = limits;
   all.words = store_->words_per_window();
   try {
-    of.windows = std::make_unique<gpu::DocumentWindows>(*batch, store_->cache(), all);
+    of.windows = std::make_unique<gpu::DocumentWindows>(engine_.index(), batch->batch_lists(), store_->cache(), all);
   } catch (const GpuOutOfMemory&) {
     release(flight);
     return false;

@@ -6,11 +6,11 @@
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
-#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/fronts.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/engine/resume_pool.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/entry_store.hpp"
 #include "quern/query/query_engine.hpp"
 

@@ -2,8 +2,8 @@
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 namespace quern::gpu {
 

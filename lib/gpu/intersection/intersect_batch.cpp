@@ -5,31 +5,16 @@
 #include "quern/formats/posting_reader.hpp"
 
 namespace quern::gpu {
-namespace {
-
-constexpr std::uint32_t parts_of(std::uint64_t size, std::uint32_t part) {
-  return static_cast<std::uint32_t>((size + part - 1) / part);
-}
-
-}  // namespace
-
 void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes, unsigned flight) {
   unpacking_ = unpacking;
   sizes_ = sizes;
   flight_ = flight;
-  lists.clear();
-  terms.clear();
-  queries.clear();
-  places.clear();
-  raw_docids.clear();
-  unpack.clear();
+  clear();
   known_.clear();
   uses_.clear();
   unpack_numbers_.clear();
   added_.clear();
-  coded_queries = coded_parts = parts = unpack_blocks = unpack_pieces = 0;
-  unpack_entries = unpack_words = postings = 0;
-  result_words_ = next_word_ = max_documents_ = 0;
+  postings = 0;
 }
 
 void IntersectBatch::add_raw(const PostingList& list, ListView& view) {
@@ -63,19 +48,10 @@ std::uint32_t IntersectBatch::list_of(const PostingList& list) {
 bool IntersectBatch::unpack_list(std::uint32_t number) {
   ListUse& use = uses_[number];
   if (!unpacked_.add(flight_, lists[number].coded.df, unpacking_, *use.state)) return false;
-  unpack_words += use.state->words;
   use.is_unpacked_here = true;
   unpack_numbers_.push_back(number);
-  UnpackTask& task = unpack.emplace_back();
-  task.list = lists[number].coded;
-  task.list.first_block = unpack_blocks;
-  task.to = lists[number].unpacked = use.state->place;
-  task.first_entry = unpack_entries;
-  task.first_piece = unpack_pieces;
-  unpack_blocks += task.list.rows;
-  unpack_pieces += parts_of(task.to.words, zeroed_piece);
-  if (task.to.format == ListFormat::buckets)
-    unpack_entries += bucket_entries(static_cast<std::uint32_t>(index_.num_documents()), task.to.bucket_shift);
+  unpack_to(number, use.state->place, use.state->words, static_cast<std::uint32_t>(index_.num_documents()),
+            index_.block_size());
   return true;
 }
 
@@ -101,10 +77,16 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
     uses_[terms[query.first_term + i]].postings +=
         i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
   }
-  max_documents_ += shortest;
-  result_words_ += shortest + bit_words(0);  // bits are rounded up
+  max_documents += shortest;
+  result_words += shortest + bit_words(0);  // bits are rounded up
   added_.push_back(query);
   return true;
+}
+
+bool IntersectBatch::decodes(const IntersectQuery& query) const {
+  const auto own = std::span(terms).subspan(query.first_term, query.terms);
+  return std::any_of(own.begin(), own.end(),
+                     [&](std::uint32_t list) { return lists[list].unpacked.format == ListFormat::coded; });
 }
 
 std::vector<WantedList> IntersectBatch::coded_lists() {
@@ -112,11 +94,16 @@ std::vector<WantedList> IntersectBatch::coded_lists() {
   for (std::size_t i = 0; i < lists.size(); ++i)
     is_read[i] = lists[i].unpacked.format == ListFormat::coded || uses_[i].is_unpacked_here;
   // If one of a query's lists is decoded, its shortest list is, too, even if it is unpacked.
-  for (const IntersectQuery& query : queries)
-    if (query.coded != 0) is_read[terms[query.first_term]] = true;
+  for (const IntersectQuery& query : added_)
+    if (decodes(query)) is_read[terms[query.first_term]] = true;
   std::vector<WantedList> wanted;
-  for (std::size_t i = 0; i < lists.size(); ++i)
-    if (is_read[i] && uses_[i].list != nullptr) wanted.push_back({uses_[i].list, &lists[i].coded});
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (!is_read[i] || uses_[i].list == nullptr) continue;
+    WantedList& list = wanted.emplace_back();
+    list.list = uses_[i].list;
+    list.view = &lists[i].coded;
+    if (!uses_[i].is_unpacked_here) list.blocks = (uses_[i].postings + index_.block_size() - 1) / index_.block_size();
+  }
   return wanted;
 }
 
@@ -138,45 +125,14 @@ void IntersectBatch::unpack_frequent() {
   }
 }
 
-void IntersectBatch::cut(IntersectQuery& query) {
-  const IntersectList& shortest = lists[terms[query.first_term]];
-  const std::uint32_t df = shortest.coded.df;
-  std::uint32_t all = df;
-  if (query.coded != 0) {
-    query.part_size = sizes_.blocks * index_.block_size();
-    if (shortest.coded.raw != 0) query.part_size = std::max(query.part_size, df);
-  } else if (shortest.unpacked.format == ListFormat::bits) {
-    query.bits = 1;
-    next_word_ = (next_word_ + 3) / 4 * 4;  // four words are written at a time
-    query.part_size = sizes_.words_of_bits;
-    all = bit_words(static_cast<std::uint32_t>(index_.num_documents()));
-  } else {
-    query.part_size = sizes_.documents == 0 ? df : sizes_.documents;
-  }
-  query.first_part = parts;
-  query.first_word = next_word_;
-  parts += parts_of(all, query.part_size);
-  next_word_ += all;
+void IntersectBatch::finish_for_windows() {
+  for (IntersectQuery& query : added_) query.coded = decodes(query) ? 1 : 0;
 }
 
 void IntersectBatch::finish() {
   if (unpacking_ == Unpacking::frequent) unpack_frequent();
-  for (IntersectQuery& query : added_)
-    for (std::uint32_t t = 0; t < query.terms; ++t)
-      if (lists[terms[query.first_term + t]].unpacked.format == ListFormat::coded) query.coded = 1;
-  places.resize(added_.size());
-  queries.clear();
-  for (const std::uint32_t coded : {1u, 0u}) {
-    for (std::size_t i = 0; i < added_.size(); ++i) {
-      if (added_[i].coded != coded) continue;
-      places[i] = static_cast<std::uint32_t>(queries.size());
-      cut(queries.emplace_back(added_[i]));
-    }
-    if (coded == 0) break;
-    coded_queries = static_cast<std::uint32_t>(queries.size());
-    coded_parts = parts;
-  }
-  result_words_ = next_word_;
+  for (IntersectQuery& query : added_) query.coded = decodes(query) ? 1 : 0;
+  cut_all(added_, std::vector<std::uint8_t>(added_.size()), sizes_, index_);
 }
 
 }  // namespace quern::gpu

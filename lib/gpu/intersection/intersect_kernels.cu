@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(plain_threads) run_directories(const __grid_co
     const UnpackTask& task = batch.unpack[last_not_above(
         batch.num_unpack, i, [&](std::uint32_t number) { return batch.unpack[number].first_entry; })];
     const auto bucket = static_cast<std::uint32_t>(i - task.first_entry);
-    batch.unpacked[task.to.first_bucket + bucket] =
-        bucket_start(batch.unpacked + task.to.first_word, task.list.df, task.to.bucket_shift, bucket);
+    batch.unpacked[task.to.first_bucket + bucket] = bucket_start(batch.unpacked + task.to.first_word, task.postings,
+                                                                 task.to.bucket_shift, task.to.first_docid, bucket);
   }
 }
 

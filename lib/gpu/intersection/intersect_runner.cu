@@ -1,5 +1,10 @@
+#include <tbb/task_group.h>
+
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/intersection/intersect_kernels.hpp"
@@ -53,9 +58,21 @@ struct IntersectRunner::State {
   std::vector<std::uint64_t> first_words;  ///< of each query's space for results
   std::uint64_t result_words = 0;
   IntersectTimes times;
+  WindowedAnswers so_far;                  ///< of the windows before the last one that was started
+  std::vector<std::uint32_t> last_places;  ///< IntersectArrays::places of that one; empty if it has no queries
 
-  void upload(const IntersectBatch& batch);
-  void reserve_results(const IntersectBatch& batch);
+  void upload(const IntersectArrays& batch);
+  void reserve_results(const IntersectArrays& batch);
+  /// As IntersectRunner::start(). `lists_copied`: when the batch's lists are there; null if they always are.
+  void start(const IntersectArrays& batch, const UnpackedMemory& memory, const IntersectRunner* after,
+             const Event* lists_copied);
+  /// As IntersectRunner::wait().
+  std::vector<std::span<const docid_t>> wait();
+  /// Copies a window's words to their half, takes the results of the window before, and starts this one.
+  void run_window(const IntersectWindow& window, ListStore::Device& device, ListStore::Device::Half& half,
+                  const UnpackedMemory& memory, const IntersectRunner* after);
+  /// Waits for the window that was started last, if any, and adds what it found.
+  void take_window();
   void unpack();
   void intersect();
   /// Where each query's documents begin or, if results are not packed, how many there are; stored after the count of
@@ -84,7 +101,7 @@ void IntersectRunner::free_memory() {
   state.host_documents.release();
 }
 
-void IntersectRunner::State::upload(const IntersectBatch& batch) {
+void IntersectRunner::State::upload(const IntersectArrays& batch) {
   Layout layout;
   const std::size_t lists_at = layout.add<IntersectList>(batch.lists.size()),
                     terms_at = layout.add<std::uint32_t>(batch.terms.size()),
@@ -117,10 +134,12 @@ void IntersectRunner::State::upload(const IntersectBatch& batch) {
   view.num_parts = batch.parts;
   view.coded_parts = batch.coded_parts;
   view.num_documents = index_view.num_documents;
+  view.first_docid = batch.first_docid;
+  view.end_docid = std::min(batch.end_docid, index_view.num_documents);
   view.levels = work.levels;
 }
 
-void IntersectRunner::State::reserve_results(const IntersectBatch& batch) {
+void IntersectRunner::State::reserve_results(const IntersectArrays& batch) {
   Layout layout;
   const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.parts),
                     offsets_at = layout.add<std::uint32_t>(batch.parts),
@@ -136,11 +155,11 @@ void IntersectRunner::State::reserve_results(const IntersectBatch& batch) {
   fill_zero(damaged.data(), 1, stream);
   host_out.reserve((batch.queries.size() + 2) * sizeof(std::uint32_t));
 
-  result_words = batch.result_words();
+  result_words = batch.result_words;
   results.reserve(result_words);
   view.results = results.data();
   if (work.transfer == ResultTransfer::packed) {
-    documents.reserve(batch.max_documents());
+    documents.reserve(batch.max_documents);
     view.documents = documents.data();
     return;
   }
@@ -173,39 +192,108 @@ void IntersectRunner::State::intersect() {
   if (view.coded_parts < view.num_parts) probe(view, stream);
 }
 
-void IntersectRunner::start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedMemory& memory,
+                                   const IntersectRunner* after, const Event* lists_copied) {
+  upload(batch);
+  reserve_results(batch);
+  view.unpacked = memory.device().words.data();
+  // All kernels of batches run in the order in which these were started, so that lists that an earlier batch unpacks
+  // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
+  // only when the host has seen the end of the kernels of all batches that use it.
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
+  if (store) index_view.left_free = store->device().moving_blocks();
+  if (lists_copied) CUDA_CHECK(cudaStreamWaitEvent(stream, lists_copied->handle()));
+  kernels_started.record(stream);
+  unpack();
+  intersect();
+  intersected.record(stream);
+  const bool packed = work.transfer == ResultTransfer::packed;
+  const bool by_query = work.kernels == IntersectKernels::batched || work.kernels == IntersectKernels::hash_segments;
+  if (packed) pack(view, by_query, stream);
+  kernels_ended.record(stream);
+  auto* out = at<std::uint32_t>(host_out.data(), 0);
+  copy_to_host(out, damaged.data(), 1, stream);
+  // If results are not packed, each query has one part.
+  copy_to_host(out + 1, packed ? view.begins : view.counts, batch.queries.size() + (packed ? 1 : 0), stream);
+  download.record(stream);
+  if (work.transfer == ResultTransfer::whole) copy_to_host(host_documents.data(), results.data(), result_words, stream);
+  ended.record(stream);
+}
+
+void IntersectRunner::start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
                             const IntersectRunner* after) {
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.work = work;
-  state.upload(batch);
-  state.reserve_results(batch);
-  state.view.unpacked = unpacked.device().words.data();
-  // All kernels of batches run in the order in which these were started, so that lists that an earlier batch unpacks
-  // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
-  // only when the host has seen the end of the kernels of all batches that use it.
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(state.stream, after->state_->kernels_ended.handle()));
-  if (state.store) {
-    state.index_view.left_free = state.store->device().moving_blocks();
-    state.store->device().make_wait(state.stream);
+  state.start(batch, unpacked, after, state.store ? &state.store->device().all_copied : nullptr);
+}
+
+void IntersectRunner::State::take_window() {
+  if (last_places.empty()) return;
+  const std::vector<std::span<const docid_t>> answers = wait();
+  for (std::size_t i = 0; i < last_places.size(); ++i) {
+    if (last_places[i] == IntersectArrays::not_there) continue;
+    const std::span<const docid_t> more = answers[last_places[i]];
+    std::vector<docid_t>& of_query = so_far.documents[i];
+    of_query.insert(of_query.end(), more.begin(), more.end());
   }
-  state.kernels_started.record(state.stream);
-  state.unpack();
-  state.intersect();
-  state.intersected.record(state.stream);
-  const bool packed = work.transfer == ResultTransfer::packed;
-  const bool by_query = work.kernels == IntersectKernels::batched || work.kernels == IntersectKernels::hash_segments;
-  if (packed) pack(state.view, by_query, state.stream);
-  state.kernels_ended.record(state.stream);
-  auto* out = at<std::uint32_t>(state.host_out.data(), 0);
-  copy_to_host(out, state.damaged.data(), 1, state.stream);
-  // If results are not packed, each query has one part.
-  copy_to_host(out + 1, packed ? state.view.begins : state.view.counts, batch.queries.size() + (packed ? 1 : 0),
-               state.stream);
-  state.download.record(state.stream);
-  if (work.transfer == ResultTransfer::whole)
-    copy_to_host(state.host_documents.data(), state.results.data(), state.result_words, state.stream);
-  state.ended.record(state.stream);
+  so_far.times += times;
+  last_places.clear();
+}
+
+void IntersectRunner::State::run_window(const IntersectWindow& window, ListStore::Device& device,
+                                        ListStore::Device::Half& half, const UnpackedMemory& memory,
+                                        const IntersectRunner* after) {
+  const bool has_queries = !window.arrays.queries.empty();
+  if (has_queries) device.copy_window(window.lists.parts, window.lists.words, half);
+  take_window();  // meanwhile, the words are copied
+  if (has_queries) {
+    start(window.arrays, memory, after, &half.copied);
+    last_places = window.arrays.places;
+    so_far.unpacked.add(window.arrays);
+  }
+  half.done.record(stream);
+}
+
+void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+                                  ListStore& store, unsigned flight, const IntersectRunner* after) {
+  State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.work = work;
+  state.so_far = {};
+  state.so_far.documents.resize(batch.batch().size());
+  state.last_places.clear();
+  ListStore::Device& device = store.device();
+  device.begin_copies(flight);
+  // A window's arrays are made while the words of the one before are copied.
+  std::array<IntersectWindow, 2> made;
+  std::array<ListStore::Device::Half*, 2> halves = {&device.take_half(), nullptr};
+  batch.make(0, halves[0]->first_word, made[0]);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const bool is_odd = i % 2 != 0;
+    tbb::task_group making_next;
+    if (i + 1 < batch.size()) {
+      halves[!is_odd] = &device.take_half();
+      making_next.run([&] { batch.make(i + 1, halves[!is_odd]->first_word, made[!is_odd]); });
+    }
+    try {
+      state.run_window(made[is_odd], device, *halves[is_odd], unpacked, after);
+    } catch (...) {
+      making_next.wait();
+      throw;
+    }
+    making_next.wait();
+  }
+  device.end_copies(flight);
+  device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
+}
+
+WindowedAnswers IntersectRunner::wait_for_windows() {
+  State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.take_window();
+  state.stream.wait();
+  return std::exchange(state.so_far, {});
 }
 
 std::vector<std::span<const docid_t>> IntersectRunner::State::take_packed() {
@@ -243,18 +331,21 @@ void IntersectRunner::abandon() noexcept {
 }
 
 std::vector<std::span<const docid_t>> IntersectRunner::wait() {
-  State& state = *state_;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
-  state.ended.wait();
-  if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), 0); damaged > 0)
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state_->index.gpu())));
+  return state_->wait();
+}
+
+std::vector<std::span<const docid_t>> IntersectRunner::State::wait() {
+  ended.wait();
+  if (const std::uint32_t damaged_blocks = *at<std::uint32_t>(host_out.data(), 0); damaged_blocks > 0)
     throw CorruptFile(
-        state.index.index().name() + ": " + std::to_string(damaged) +
+        index.index().name() + ": " + std::to_string(damaged_blocks) +
         " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
         "or restore a copy");
-  auto answers = state.work.transfer == ResultTransfer::packed ? state.take_packed() : state.take_by_query();
-  state.times = {state.uploaded.us_since(state.started),          state.unpacked.us_since(state.kernels_started),
-                 state.with_directories.us_since(state.unpacked), state.intersected.us_since(state.with_directories),
-                 state.kernels_ended.us_since(state.intersected), state.ended.us_since(state.download)};
+  auto answers = work.transfer == ResultTransfer::packed ? take_packed() : take_by_query();
+  times = {uploaded.us_since(started),          unpacked.us_since(kernels_started),
+           with_directories.us_since(unpacked), intersected.us_since(with_directories),
+           kernels_ended.us_since(intersected), ended.us_since(download)};
   return answers;
 }
 

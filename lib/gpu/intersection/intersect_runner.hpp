@@ -5,7 +5,8 @@
 
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
-#include "quern/gpu/intersection/intersect_batch.hpp"
+#include "quern/gpu/intersection/intersect_arrays.hpp"
+#include "quern/gpu/intersection/windowed_batch.hpp"
 #include "quern/gpu/store/list_store.hpp"
 
 /// Runs batches of intersections on a GPU. Declared without CUDA, as DeviceIndex is.
@@ -35,6 +36,25 @@ struct IntersectTimes {
   }
 };
 
+/// Lists that were unpacked.
+struct UnpackCounts {
+  std::uint64_t lists = 0, postings = 0;
+  std::uint64_t bytes = 0;  ///< with directories
+
+  void add(const IntersectArrays& batch) {
+    lists += batch.unpack.size();
+    for (const UnpackTask& task : batch.unpack) postings += task.postings;
+    bytes += sizeof(std::uint32_t) * batch.unpack_words;
+  }
+};
+
+/// What a batch that went by windows of documents found, and what that took, all windows together.
+struct WindowedAnswers {
+  std::vector<std::vector<docid_t>> documents;  ///< of each query, in the order in which they were added
+  UnpackCounts unpacked;                        ///< a list in each window
+  IntersectTimes times;
+};
+
 /// Memory for unpacked lists on the index's GPU, shared by all runners. Throws CudaError if the GPU has too little.
 class UnpackedMemory {
  public:
@@ -62,15 +82,22 @@ class IntersectRunner {
 
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner that started the batch before,
   /// unless that is this one: the lists that it unpacks may be used.
-  void start(const IntersectBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+  void start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
+  /// Answers a batch window by window: copies the next window's words while one is answered. Returns when the last has
+  /// been started. Takes the place of what the store does for other batches; the flight must have open_windows(). May
+  /// be called by another thread. `after`: as in start(). Throws as start() and wait() do.
+  void run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+                   ListStore& store, unsigned flight, const IntersectRunner* after);
+  /// Waits until the last window has been answered. Throws as wait() does.
+  WindowedAnswers wait_for_windows();
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
   void wait_for_kernels();
   /// Frees what batches have reserved. None may be running.
   void free_memory();
   /// The most GPU memory that batches took, by its use.
   const MemoryTable& memory() const;
-  /// Waits until the batch has finished. Returns its queries' documents, in the order of IntersectBatch::queries; they
+  /// Waits until the batch has finished. Returns its queries' documents, in the order of IntersectArrays::queries; they
   /// are valid until the next start(). Throws GpuOutOfMemory if they do not fit into what may be pinned; the batch's
   /// kernels have then ended.
   std::vector<std::span<const docid_t>> wait();

@@ -23,9 +23,9 @@ GpuIntersectionStatistics& GpuIntersectionStatistics::operator+=(const GpuInters
   longest_response_us = std::max(longest_response_us, other.longest_response_us);
   failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
   for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
-  return gpu::add_members(*this, other, &T::queries, &T::batches, &T::on_cpu, &T::postings, &T::unpacked_lists,
-                          &T::unpacked_postings, &T::unpacked_bytes, &T::prepare_us, &T::response_us, &T::device,
-                          &T::lists, &T::copy_lists_us);
+  return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::postings,
+                          &T::unpacked_lists, &T::unpacked_postings, &T::unpacked_bytes, &T::prepare_us,
+                          &T::response_us, &T::device, &T::lists, &T::copy_lists_us);
 }
 
 void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries) {
@@ -50,8 +50,7 @@ IntersectShare::IntersectShare(IntersectionContext& context, unsigned gpu, Progr
   if (!index_.division().whole_index) store_.emplace(index_, context.options.memory, progress);
   // Of what two batches may take, half is for unpacked lists.
   for (unsigned i = 0; i < num_flights; ++i)
-    flights_.push_back(
-        {gpu::IntersectRunner(index_, store_ ? &*store_ : nullptr, index_.bytes_per_batch() / 2), {}, {}});
+    flights_.emplace_back(gpu::IntersectRunner(index_, store_ ? &*store_ : nullptr, index_.bytes_per_batch() / 2));
   prepare_method(false);
 }
 
@@ -75,12 +74,25 @@ std::uint64_t IntersectShare::max_words() const {
   return context_.transfer() == gpu::ResultTransfer::packed ? words : std::min(words, max_whole);
 }
 
-void IntersectShare::begin_batch(unsigned number) {
+gpu::PartSizes IntersectShare::part_sizes() const {
   gpu::PartSizes sizes;
   if (context_.method->any_transfer) sizes.documents = 0;
   if (context_.method->kernels == gpu::IntersectKernels::merge_find)
     sizes.blocks = gpu::merge_find_tile / context_.index.block_size();
-  batch_.begin(context_.method->unpacking, sizes, number);
+  return sizes;
+}
+
+void IntersectShare::begin_batch(unsigned number) { batch_.begin(context_.method->unpacking, part_sizes(), number); }
+
+gpu::ListFormat IntersectShare::format_in_windows() const {
+  switch (context_.method->unpacking) {
+    case gpu::Unpacking::documents:
+      return gpu::ListFormat::documents;
+    case gpu::Unpacking::buckets:
+      return gpu::ListFormat::buckets;
+    default:
+      return gpu::ListFormat::coded;
+  }
 }
 
 gpu::MemoryTable IntersectShare::memory() const {
@@ -107,6 +119,7 @@ std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery*
       if (store_) store_->release(number);
     }
     flight.places.clear();
+    flight.windows.reset();
     unpacked_.cancel(number);
     // Arrays of earlier batches may be larger than this one needs.
     flight.runner.free_memory();
@@ -117,6 +130,24 @@ std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery*
   queries.front()->in_batch = false;
   queries.front()->on_cpu = true;
   return 1;
+}
+
+void IntersectShare::release(unsigned number) {
+  if (store_) store_->release(number);
+  unpacked_.release(number);
+}
+
+void IntersectShare::wait_for_copies(Flight& of) {
+  if (!of.copying.valid()) return;
+  try {
+    of.copying.get();
+  } catch (const GpuOutOfMemory&) {
+    of.ran_out = true;
+  }
+}
+
+void IntersectShare::wait_for_all_copies() {
+  for (Flight& of : flights_) wait_for_copies(of);
 }
 
 void IntersectShare::bring_lists(unsigned number) {
@@ -130,55 +161,138 @@ void IntersectShare::bring_lists(unsigned number) {
 }
 
 void IntersectShare::free_lists_of_others(unsigned number) {
+  wait_for_all_copies();  // only then have all kernels been enqueued
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == number || flights_[other].places.empty()) continue;
     flights_[other].runner.wait_for_kernels();
-    if (store_) store_->release(other);
-    unpacked_.release(other);
+    release(other);
   }
 }
 
 std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries) {
   const auto begun = WallClock::now();
   begin_batch(number);
-  std::size_t count = 0;
-  const std::uint64_t words = max_words();
-  for (IntersectionQuery* query : queries) {
-    const Placement placement = query->lists.empty() ? Placement::no_match : add(*query, words);
-    if (placement == Placement::next_batch) break;
-    query->in_batch = placement == Placement::added;
-    query->on_cpu = placement == Placement::on_cpu;
-    if (placement == Placement::make_room) add_with_all_memory(*query, number);
+  Placement end = Placement::added;
+  std::size_t count = add(batch_, queries, end);
+  std::size_t in_windows = 0;
+  if (may_use_windows() && (end == Placement::no_room || !store_->fit(batch_.coded_lists()))) {
+    unpacked_.cancel(number);
+    in_windows = start_by_windows(number, queries);
+    if (in_windows == 0) {
+      unpacked_.cancel(number);
+      begin_batch(number);
+      count = add(batch_, queries, end);
+    }
+  }
+  if (in_windows == 0) count = start_whole(number, queries, count, end);
+  if (!flight.places.empty()) {
+    last_runner_ = &flight.runner;
+    ++counted_.batches;
+  }
+  counted_.prepare_us += us_since(begun);
+  return in_windows == 0 ? count : in_windows;
+}
+
+std::size_t IntersectShare::start_whole(unsigned number, std::span<IntersectionQuery* const> queries, std::size_t count,
+                                        Placement end) {
+  Flight& flight = flights_[number];
+  wait_for_all_copies();
+  if (end == Placement::no_room && batch_.size() == 0) {
+    add_with_all_memory(*queries[count], number);
     ++count;
+    count += add(batch_, queries.subspan(count), end);
   }
   batch_.finish();
   bring_lists(number);
   flight.places = batch_.places;
-  counted_.prepare_us += us_since(begun);
   if (batch_.size() > 0) {
     const gpu::IntersectWork work{context_.method->kernels, context_.options.levels, context_.transfer()};
-    flight.runner.start(batch_, work, unpacked_memory_, last_runner_ == &flight.runner ? nullptr : last_runner_);
-    last_runner_ = &flight.runner;
-    ++counted_.batches;
+    flight.runner.start(batch_, work, unpacked_memory_, runner_before(number));
   } else {
     unpacked_.cancel(number);
   }
-  count_batch();
+  counted_.postings += batch_.postings;
+  gpu::UnpackCounts unpacked;
+  unpacked.add(batch_);
+  count_unpacked(unpacked);
   return count;
 }
 
-void IntersectShare::count_batch() {
-  counted_.postings += batch_.postings;
-  counted_.unpacked_lists += batch_.unpack.size();
-  for (const gpu::UnpackTask& task : batch_.unpack) counted_.unpacked_postings += task.list.df;
-  counted_.unpacked_bytes += 4 * batch_.unpack_words;
+void IntersectShare::open_windows(unsigned number) {
+  wait_for_all_copies();
+  if (store_->open_windows(number)) return;
+  free_lists_of_others(number);
+  if (!store_->open_windows(number)) throw GpuOutOfMemory("no memory is left for the lists of a batch");
 }
 
-IntersectShare::Placement IntersectShare::add(const IntersectionQuery& query, std::uint64_t max_words) {
-  const std::uint64_t more = query.lists.front().df + gpu::bit_words(0);
-  if (more > max_words) return Placement::on_cpu;
-  if (batch_.result_words() + more <= max_words && batch_.add(query.lists)) return Placement::added;
-  return batch_.size() > 0 ? Placement::next_batch : Placement::make_room;
+std::size_t IntersectShare::start_by_windows(unsigned number, std::span<IntersectionQuery* const> queries) {
+  const gpu::ListFormat format = format_in_windows();
+  if (format != gpu::ListFormat::coded) {
+    // Windows may take all of the memory for unpacked lists.
+    if (unpacked_.in_use()) free_lists_of_others(number);
+    unpacked_.clear();
+  }
+  // Lists that are unpacked in each window are only coded to the batch as a whole.
+  const gpu::Unpacking unpacking = format == gpu::ListFormat::coded ? context_.method->unpacking : gpu::Unpacking::none;
+  auto batch = std::make_unique<gpu::IntersectBatch>(context_.index, unpacked_, unpacking, part_sizes(), number);
+  Placement end = Placement::added;
+  const std::size_t count = add(*batch, queries, end);
+  if (batch->size() == 0) return 0;
+  batch->finish_for_windows();
+  if (!store_->has_room_for_windows()) open_windows(number);
+  Flight& of = flights_[number];
+  const std::vector<gpu::WantedList> all = batch->coded_lists();
+  const bool reads_all = format != gpu::ListFormat::coded;
+  const std::vector<gpu::WantedList> wanted = reads_all ? all : store_->without_rarely_read(all);
+  try {
+    of.windows = std::make_unique<gpu::WindowedBatch>(std::move(batch), wanted, store_->cache(),
+                                                      store_->words_per_window(), format, unpacked_.words());
+  } catch (const GpuOutOfMemory&) {
+    store_->release(number);
+    return 0;
+  }
+  open_windows(number);
+  const std::size_t size = of.windows->batch().size();
+  for (std::size_t i = 0; i < size; ++i) of.places.push_back(static_cast<std::uint32_t>(i));
+  counted_.postings += of.windows->batch().postings;
+  counted_.windows += of.windows->size();
+  store_->count(of.windows->counts(store_->cache()));
+  const gpu::IntersectWork work{context_.method->kernels, context_.options.levels, context_.transfer()};
+  // Meanwhile, the next batch is made.
+  of.copying = std::async(std::launch::async, [this, &of, number, work, after = runner_before(number)] {
+    of.runner.run_windows(*of.windows, work, unpacked_memory_, *store_, number, after);
+  });
+  return count;
+}
+
+void IntersectShare::count_unpacked(const gpu::UnpackCounts& counts) {
+  counted_.unpacked_lists += counts.lists;
+  counted_.unpacked_postings += counts.postings;
+  counted_.unpacked_bytes += counts.bytes;
+}
+
+IntersectShare::Placement IntersectShare::add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const {
+  if (query.lists.empty()) return Placement::no_match;
+  const std::uint64_t more = query.lists.front().df + gpu::bit_words(0), words = max_words();
+  if (more > words) return Placement::on_cpu;
+  if (batch.result_words + more > words) return Placement::next_batch;
+  return batch.add(query.lists) ? Placement::added : Placement::no_room;
+}
+
+std::size_t IntersectShare::add(gpu::IntersectBatch& batch, std::span<IntersectionQuery* const> queries,
+                                Placement& end) const {
+  end = Placement::added;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    IntersectionQuery& query = *queries[i];
+    const Placement placement = add(batch, query);
+    if (placement == Placement::next_batch || placement == Placement::no_room) {
+      end = placement;
+      return i;
+    }
+    query.in_batch = placement == Placement::added;
+    query.on_cpu = placement == Placement::on_cpu;
+  }
+  return queries.size();
 }
 
 void IntersectShare::add_with_all_memory(IntersectionQuery& query, unsigned number) {
@@ -195,19 +309,34 @@ void IntersectShare::add_with_all_memory(IntersectionQuery& query, unsigned numb
   begin_batch(number);
 }
 
+std::vector<std::vector<docid_t>> IntersectShare::land_windows(Flight& flight) {
+  wait_for_copies(flight);
+  if (std::exchange(flight.ran_out, false)) throw GpuOutOfMemory("a window of documents found too little memory");
+  gpu::WindowedAnswers answers = flight.runner.wait_for_windows();
+  flight.windows.reset();
+  counted_.device += answers.times;
+  count_unpacked(answers.unpacked);
+  return std::move(answers.documents);
+}
+
 void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> queries) {
   Flight& flight = flights_[number];
+  std::vector<std::vector<docid_t>> of_windows;
   std::vector<std::span<const docid_t>> answers;
   if (!flight.places.empty()) {
     try {
-      answers = flight.runner.wait();
+      if (flight.windows) {
+        of_windows = land_windows(flight);
+        answers.assign(of_windows.begin(), of_windows.end());
+      } else {
+        answers = flight.runner.wait();
+        counted_.device += flight.runner.times();
+      }
     } catch (const GpuOutOfMemory&) {
       return answer_in_parts(number, queries);
     }
-    unpacked_.release(number);
-    counted_.device += flight.runner.times();
+    release(number);
     if (store_) {
-      store_->release(number);
       counted_.lists += store_->take_counts();
       counted_.copy_lists_us += store_->copy_us(number);
     }
@@ -219,6 +348,7 @@ void IntersectShare::land(unsigned number, std::span<IntersectionQuery* const> q
     else
       take(*query, query->in_batch ? answers[flight.places[next++]] : std::span<const docid_t>());
   }
+  flight.places.clear();
   if (answers.empty()) return;
   const double response = us_since(flight.started);
   counted_.response_us += response;
@@ -230,8 +360,8 @@ void IntersectShare::answer_in_parts(unsigned number, std::span<IntersectionQuer
   flight.runner.abandon();
   flight.runner.free_memory();
   flight.places.clear();
-  unpacked_.release(number);
-  if (store_) store_->release(number);
+  flight.windows.reset();
+  release(number);
   if (queries.size() == 1) return answer_on_cpu(*queries.front());
   most_queries_ = queries.size() / 2;
   while (!queries.empty()) {
@@ -254,9 +384,14 @@ void IntersectShare::answer_on_cpu(IntersectionQuery& query) {
 }
 
 void IntersectShare::abandon() noexcept {
+  for (const Flight& of : flights_)
+    if (of.copying.valid()) of.copying.wait();
   for (unsigned number = 0; number < flights_.size(); ++number) {
+    flights_[number].copying = {};
+    flights_[number].ran_out = false;
     flights_[number].runner.abandon();
     flights_[number].places.clear();
+    flights_[number].windows.reset();
     if (store_) store_->release(number);
   }
   last_runner_ = nullptr;

@@ -2,6 +2,8 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <functional>
+#include <future>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +21,7 @@ namespace quern {
 /// What GPUs did with intersections, and where the time went. Times of several GPUs are added.
 struct GpuIntersectionStatistics {
   std::uint64_t queries = 0, batches = 0;
+  std::uint64_t windows = 0;   ///< of documents, in batches whose lists did not fit the GPU's memory together
   std::uint64_t on_cpu = 0;    ///< queries too large for the GPU's memory, which the CPU answered
   std::uint64_t postings = 0;  ///< in the lists of all queries without a missing term
   std::uint64_t unpacked_lists = 0, unpacked_postings = 0;
@@ -28,7 +31,7 @@ struct GpuIntersectionStatistics {
   double longest_response_us = 0;        ///< maximum of all batches
   gpu::IntersectTimes device;            ///< of all batches
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
-  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside the kernels of other batches
+  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels; windows wait for these
   gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
@@ -98,14 +101,19 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   enum class Placement : std::uint8_t {
     no_match,    ///< nowhere: a term is missing
     added,       ///< into this batch
-    next_batch,  ///< into the next batch: this one has too little memory left
-    make_room,   ///< into this batch, which is empty, once no other batch uses unpacked lists
+    next_batch,  ///< into the next batch: this one has too little memory for results left
+    no_room,     ///< nowhere yet: unpacked lists leave too little memory for it
     on_cpu,      ///< to the CPU: the query is too large for the GPU's memory
   };
 
   struct Flight {
+    explicit Flight(gpu::IntersectRunner of) : runner(std::move(of)) {}
+
     gpu::IntersectRunner runner;
-    std::vector<std::uint32_t> places;  ///< see IntersectBatch
+    std::vector<std::uint32_t> places;            ///< see IntersectArrays; empty if there is no batch
+    std::unique_ptr<gpu::WindowedBatch> windows;  ///< null if the batch does not go by windows of documents
+    std::future<void> copying;                    ///< the thread that copies the windows, until it is waited for
+    bool ran_out = false;                         ///< that thread found too little memory
     WallClock::time_point started;
   };
 
@@ -115,16 +123,44 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
 
   /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
   std::size_t start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries);
+  /// The same for a batch whose lists fit; `end`: why `count` queries are in it, and no more.
+  std::size_t start_whole(unsigned number, std::span<IntersectionQuery* const> queries, std::size_t count,
+                          Placement end);
+  /// Starts a batch whose lists do not fit the GPU's memory together. Returns its queries; none, and nothing started,
+  /// if the blocks of a range of documents do not fit either. Throws GpuOutOfMemory.
+  std::size_t start_by_windows(unsigned number, std::span<IntersectionQuery* const> queries);
+  /// Whether batches may go by windows.
+  bool may_use_windows() const { return store_ && index_.division().resident_rows; }
+  /// How each window's lists are unpacked; coded if they are not.
+  gpu::ListFormat format_in_windows() const;
+  /// Opens the store's room for the windows of a flight, once all windows have been copied. Throws GpuOutOfMemory.
+  void open_windows(unsigned number);
+  /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
+  static void wait_for_copies(Flight& of);
+  /// The same for all flights, since the store works for one at a time.
+  void wait_for_all_copies();
+  /// The runner whose kernels come before those of the flight; null if there is none.
+  const gpu::IntersectRunner* runner_before(unsigned number) const {
+    return last_runner_ == &flights_[number].runner ? nullptr : last_runner_;
+  }
+  /// Ends the use of what the flight's batch has of lists.
+  void release(unsigned number);
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists(unsigned number);
   /// Waits until no other flight's kernels read lists.
   void free_lists_of_others(unsigned number);
   void begin_batch(unsigned number);
-  Placement add(const IntersectionQuery& query, std::uint64_t max_words);
+  gpu::PartSizes part_sizes() const;
+  /// Adds queries to a batch until one is to go into the next batch, or has no room; sets `end` to that. Returns how
+  /// many have a place.
+  std::size_t add(gpu::IntersectBatch& batch, std::span<IntersectionQuery* const> queries, Placement& end) const;
+  Placement add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const;
   /// Adds the query to the empty batch once the memory for unpacked lists is its own, or leaves it to the CPU if its
   /// lists still don't fit.
   void add_with_all_memory(IntersectionQuery& query, unsigned number);
-  void count_batch();
+  void count_unpacked(const gpu::UnpackCounts& counts);
+  /// Waits for a flight's windows, and returns what each of its queries found. Throws GpuOutOfMemory.
+  std::vector<std::vector<docid_t>> land_windows(Flight& flight);
   /// Answers a batch's queries anew, fewer at a time: there was too little pinned memory for their results.
   void answer_in_parts(unsigned number, std::span<IntersectionQuery* const> queries);
   void answer_on_cpu(IntersectionQuery& query);

@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/intersection/intersect_batch.hpp"
+#include "quern/gpu/intersection/intersect_arrays.hpp"
 
 namespace quern::gpu {
 
@@ -15,8 +15,9 @@ struct IntersectView {
   std::uint64_t unpack_entries = 0;
   std::uint32_t num_queries = 0, coded_queries = 0;
   std::uint32_t num_parts = 0, coded_parts = 0;
-  std::uint32_t num_documents = 0;  ///< of the collection
-  unsigned levels = 0;              ///< of merge-find
+  std::uint32_t num_documents = 0;               ///< of the collection
+  std::uint32_t first_docid = 0, end_docid = 0;  ///< of the window; else of the collection
+  unsigned levels = 0;                           ///< of merge-find
 
   std::uint32_t* unpacked = nullptr;   ///< the memory for unpacked lists
   std::uint32_t* results = nullptr;    ///< space for each part's results: see IntersectQuery
@@ -27,6 +28,10 @@ struct IntersectView {
   std::uint32_t* documents = nullptr;  ///< the packed documents of all queries
   std::uint32_t* next_part =
       nullptr;  ///< three queues: of parts that decode, of other parts, and of all parts, for packing
+
+  __device__ bool is_window() const { return first_docid > 0 || end_docid < num_documents; }
+  /// Whether the document is one of the window's.
+  __device__ bool has(std::uint32_t docid) const { return first_docid <= docid && docid < end_docid; }
 };
 
 /// A list that needs no decoding.
@@ -36,6 +41,7 @@ struct UnpackedList {
   std::uint32_t df = 0;
   ListFormat format = ListFormat::documents;
   std::uint8_t bucket_shift = 0;
+  std::uint32_t first_docid = 0;  ///< of the first bucket
 
   __device__ UnpackedList(const IntersectView& batch, const IntersectList& list)
       : words(list.coded.raw != 0 ? batch.raw_docids + list.coded.first_word
@@ -43,12 +49,13 @@ struct UnpackedList {
         starts(batch.unpacked + list.unpacked.first_bucket),
         df(list.coded.df),
         format(list.unpacked.format),
-        bucket_shift(list.unpacked.bucket_shift) {}
+        bucket_shift(list.unpacked.bucket_shift),
+        first_docid(list.unpacked.first_docid) {}
 
-  /// Whether the list contains a document; `docid` must be below the number of documents.
+  /// Whether the list contains a document; `docid` must be one of the window's, and below the number of documents.
   __device__ bool has(std::uint32_t docid) const {
     if (format == ListFormat::bits) return words[docid >> 5] >> (docid & 31) & 1;
-    if (format == ListFormat::buckets) return bucket_has(words, df, starts, bucket_shift, docid);
+    if (format == ListFormat::buckets) return bucket_has(words, df, starts, bucket_shift, first_docid, docid);
     const std::uint32_t place = lower_bound(words, 0, df, docid);
     return place < df && words[place] == docid;
   }

@@ -44,6 +44,7 @@ class MergeFindBlock {
       const IntersectQuery& query = batch_.queries[query_of_part(batch_.queries, 0, batch_.coded_queries, part)];
       const std::uint32_t place = part - query.first_part;
       take_tile(list_of(batch_, query, 0).coded, place, query.part_size);
+      if (batch_.is_window()) keep([&](std::uint32_t i) { return batch_.has(shared_.docids[i]); });
       for (std::uint32_t t = 1; t < query.terms && count_ > 0; ++t) intersect_with(list_of(batch_, query, t).coded);
       std::uint32_t* to = results_of_part(batch_, query, place);
       for (std::uint32_t i = threadIdx.x; i < count_; i += blockDim.x) to[i] = shared_.docids[i];
@@ -56,8 +57,8 @@ class MergeFindBlock {
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   __device__ void take_tile(const ListView& list, std::uint32_t tile, std::uint32_t size) {
-    const std::uint32_t first = tile * size;
-    count_ = min(list.df - first, size);
+    const std::uint32_t first = list.first_posting(index_.block_size) + tile * size;
+    count_ = min(list.end_posting(index_.block_size) - first, size);
     if (list.raw != 0) {
       for (std::uint32_t i = threadIdx.x; i < count_; i += blockDim.x)
         shared_.docids[i] = batch_.raw_docids[list.first_word + first + i];

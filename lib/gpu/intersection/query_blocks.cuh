@@ -31,23 +31,32 @@ class BatchedBlock {
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
     const std::uint32_t* from = shortest.words;
     std::uint32_t count = shortest.df;
-    for (std::uint32_t t = 1; t < query.terms && count > 0; ++t, from = results)
-      count = intersect_with(from, count, UnpackedList(batch_, list_of(batch_, query, t)), results);
+    if (batch_.is_window()) {
+      count = keep(
+          from, count, [&](std::uint32_t docid) { return batch_.has(docid); }, results);
+      from = results;
+    }
+    for (std::uint32_t t = 1; t < query.terms && count > 0; ++t, from = results) {
+      const UnpackedList list(batch_, list_of(batch_, query, t));
+      count = keep(
+          from, count, [&](std::uint32_t docid) { return list.has(docid); }, results);
+    }
     if (query.terms == 1)
-      for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) results[i] = from[i];
+      for (std::uint32_t i = threadIdx.x; i < count && from != results; i += blockDim.x) results[i] = from[i];
     if (threadIdx.x == 0) batch_.counts[query.first_part] = count;
   }
 
  private:
-  /// Writes the documents of `from` that the list contains to `results`, which may be `from` itself: a segment is read
-  /// before it is overwritten. Returns how many there are.
-  __device__ std::uint32_t intersect_with(const std::uint32_t* from, std::uint32_t count, const UnpackedList& list,
-                                          std::uint32_t* results) const {
+  /// Writes the documents of `from` for which has(docid) is true to `results`, which may be `from` itself: a segment is
+  /// read before it is overwritten. Returns how many there are.
+  template <class Has>
+  __device__ std::uint32_t keep(const std::uint32_t* from, std::uint32_t count, Has&& has,
+                                std::uint32_t* results) const {
     std::uint32_t found = 0;
     for (std::uint32_t first = 0; first < count; first += batched_threads) {
       const std::uint32_t i = first + threadIdx.x;
       const std::uint32_t docid = i < count ? from[i] : 0;
-      const bool in_list = i < count && list.has(docid);
+      const bool in_list = i < count && has(docid);
       append(scan_, in_list, docid, results, found);
     }
     __syncthreads();
@@ -74,7 +83,7 @@ class HashSegmentsBlock {
     for (std::uint32_t first = 0; first < shortest.df; first += plain_threads) {
       const std::uint32_t i = first + threadIdx.x;
       const std::uint32_t docid = i < shortest.df ? shortest.words[i] : 0;
-      bool in_all = i < shortest.df;
+      bool in_all = i < shortest.df && batch_.has(docid);
       for (std::uint32_t t = 1; in_all && t < query.terms; ++t)
         in_all = UnpackedList(batch_, list_of(batch_, query, t)).has(docid);
       append(scan_, in_all, docid, results, found);

@@ -18,6 +18,24 @@ ListFormat format_of(std::uint64_t df, Unpacking unpacking, docid_t num_document
 
 }  // namespace
 
+std::uint64_t unpacked_words(ListFormat format, std::uint32_t df, std::uint32_t documents) {
+  const UnpackedPlace place = unpacked_place(format, df, documents, 0);
+  if (format != ListFormat::buckets) return place.words;
+  return place.words + rounded_up(bucket_entries(documents, place.bucket_shift));
+}
+
+UnpackedPlace unpacked_place(ListFormat format, std::uint32_t df, std::uint32_t documents, std::uint64_t first_word) {
+  UnpackedPlace place;
+  place.format = format;
+  place.first_word = first_word;
+  place.words = rounded_up(format == ListFormat::bits ? bit_words(documents) : df);
+  if (format == ListFormat::buckets) {
+    place.bucket_shift = bucket_shift(documents, df);
+    place.first_bucket = first_word + place.words;
+  }
+  return place;
+}
+
 UnpackedLists::UnpackedLists(docid_t num_documents, std::uint64_t words, ListRetention retention)
     : num_documents_(num_documents),
       words_(words / place_words * place_words),
@@ -36,19 +54,11 @@ std::optional<std::uint64_t> UnpackedLists::take(std::uint64_t words) {
 }
 
 bool UnpackedLists::add(unsigned flight, std::uint32_t df, Unpacking unpacking, ListState& state) {
-  UnpackedPlace place;
-  place.format = format_of(df, unpacking, num_documents_);
-  place.words = rounded_up(place.format == ListFormat::bits ? bit_words(num_documents_) : df);
-  std::uint64_t words = place.words;
-  if (place.format == ListFormat::buckets) {
-    place.bucket_shift = bucket_shift(num_documents_, df);
-    words += rounded_up(bucket_entries(num_documents_, place.bucket_shift));
-  }
+  const ListFormat format = format_of(df, unpacking, num_documents_);
+  const std::uint64_t words = unpacked_words(format, df, num_documents_);
   const auto first = take(words);
   if (!first) return false;
-  place.first_word = *first;
-  if (place.format == ListFormat::buckets) place.first_bucket = *first + place.words;
-  state.place = place;
+  state.place = unpacked_place(format, df, num_documents_, *first);
   state.words = words;
   use(flight, state, true);
   return true;

@@ -26,6 +26,7 @@ enum class ListFormat : std::uint8_t {
 struct UnpackedPlace {
   ListFormat format = ListFormat::coded;
   std::uint8_t bucket_shift = 0;
+  std::uint32_t first_docid = 0;   ///< of the first bucket
   std::uint64_t first_word = 0;    ///< of docIDs or bits
   std::uint64_t words = 0;         ///< of these
   std::uint64_t first_bucket = 0;  ///< of the directory
@@ -51,19 +52,24 @@ constexpr std::uint8_t bucket_shift(std::uint32_t num_documents, std::uint32_t d
 constexpr std::uint32_t bucket_entries(std::uint32_t num_documents, std::uint8_t shift) {
   return (num_documents >> shift) + 2;
 }
-/// The directory's entry of a bucket.
+/// The directory's entry of a bucket. `first_docid`: of the first one.
 constexpr std::uint32_t bucket_start(const std::uint32_t* docids, std::uint32_t df, std::uint8_t shift,
-                                     std::uint32_t bucket) {
-  const std::uint64_t first = std::uint64_t{bucket} << shift;
+                                     std::uint32_t first_docid, std::uint32_t bucket) {
+  const std::uint64_t first = first_docid + (std::uint64_t{bucket} << shift);
   return first > 0xffffffffu ? df : lower_bound(docids, 0, df, static_cast<std::uint32_t>(first));
 }
-/// Whether the list contains a document; `docid` must be below the number of documents.
+/// Whether the list contains a document, which must be one of those that the directory is for.
 constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const std::uint32_t* starts,
-                          std::uint8_t shift, std::uint32_t docid) {
-  const std::uint32_t bucket = docid >> shift;
+                          std::uint8_t shift, std::uint32_t first_docid, std::uint32_t docid) {
+  const std::uint32_t bucket = (docid - first_docid) >> shift;
   const std::uint32_t place = lower_bound(docids, starts[bucket], starts[bucket + 1], docid);
   return place < df && docids[place] == docid;
 }
+
+/// Words that a list of `df` postings among `documents` documents takes, with its directory.
+std::uint64_t unpacked_words(ListFormat format, std::uint32_t df, std::uint32_t documents);
+/// Its place, from a word on.
+UnpackedPlace unpacked_place(ListFormat format, std::uint32_t df, std::uint32_t documents, std::uint64_t first_word);
 
 /// A list is unpacked once queries would have decoded this many times its postings. Whatever the queries are, that
 /// costs at most this factor more than the best choice with all queries known in advance.
@@ -102,8 +108,11 @@ class UnpackedLists {
   void release(unsigned flight);
   /// The same for a batch that was not started: what it was to unpack is dropped.
   void cancel(unsigned flight);
-  /// Drops all lists. No batch may be in flight.
+  /// Drops all lists. None may be in use.
   void clear();
+  /// Whether a batch in flight uses lists.
+  bool in_use() const { return used_words_ > 0; }
+  std::uint64_t words() const { return words_; }
 
  private:
   /// A list in use by a flight.

@@ -2,8 +2,8 @@
 #include <optional>
 #include <vector>
 
-#include "quern/gpu/engine/document_windows.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
 namespace quern::gpu {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
+#include "quern/gpu/device/batch_lists.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
@@ -20,12 +21,6 @@ struct PostingList;
 
 /// Which decoded lists are in a GPU's memory, and where. Host code, which decodes nothing.
 namespace quern::gpu {
-
-/// The lists of a batch: their views, and for each coded one its number among them and the list itself.
-struct BatchLists {
-  std::span<const ListView> views;
-  std::span<const std::pair<std::uint32_t, const PostingList*>> coded;
-};
 
 /// What an index's decoded lists take at most, in bytes, with some room for lists that do not stay.
 std::uint64_t all_entry_bytes(const IndexReader& index);

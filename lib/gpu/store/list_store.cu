@@ -21,6 +21,11 @@ ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions&
   return options;
 }
 
+/// Whether a batch reads so few of a list's blocks that they need not be copied.
+bool is_rarely_read(const WantedList& wanted) {
+  return wanted.blocks <= wanted.list->block_last.size() / blocks_per_block_in_place;
+}
+
 }  // namespace
 
 ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress)
@@ -183,9 +188,23 @@ bool ListStore::open_windows(unsigned flight) {
   return true;
 }
 
+bool ListStore::can_be_in_place(const WantedList& wanted) const {
+  return device_->mover->reads_directly() && index_.division().resident_rows && !cache_.has(*wanted.list);
+}
+
+bool ListStore::fit(std::span<const WantedList> lists) const {
+  std::uint64_t words = 0, rows = 0;
+  for (const WantedList& wanted : lists) {
+    if (is_rarely_read(wanted) && can_be_in_place(wanted)) continue;
+    words += cache_.words_behind_front(*wanted.list);
+    rows += cache_.rows_behind_front(*wanted.list);
+  }
+  return words <= cache_.free_words() / batches_in_flight && rows <= cache_.free_rows() / batches_in_flight;
+}
+
 bool ListStore::read_in_place(const WantedList& wanted) {
   const PostingList& list = *wanted.list;
-  if (!device_->mover->reads_directly() || !index_.division().resident_rows || cache_.has(list)) return false;
+  if (!can_be_in_place(wanted)) return false;
   const auto words = device_->place_of(list.words);
   const auto impacts = device_->place_of(cache_.keeps_impacts() ? list.impacts : WordView());
   if (!words || !impacts) return false;
@@ -202,10 +221,8 @@ bool ListStore::read_in_place(const WantedList& wanted) {
 std::vector<WantedList> ListStore::without_rarely_read(std::span<const WantedList> lists) {
   std::vector<WantedList> others;
   others.reserve(lists.size());
-  for (const WantedList& wanted : lists) {
-    const bool is_rarely_read = wanted.blocks <= wanted.list->block_last.size() / blocks_per_block_in_place;
-    if (!is_rarely_read || !read_in_place(wanted)) others.push_back(wanted);
-  }
+  for (const WantedList& wanted : lists)
+    if (!is_rarely_read(wanted) || !read_in_place(wanted)) others.push_back(wanted);
   return others;
 }
 

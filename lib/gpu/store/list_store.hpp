@@ -29,6 +29,11 @@ class ListStore {
   /// the batch reads few blocks, and what does not fit, are not copied but read in place, where the index's file is
   /// mapped.
   bool acquire(unsigned flight, std::span<const WantedList> lists);
+  /// Whether lists, but for those that acquire() would read in place since few of their blocks are read, take no more
+  /// than a batch may plan for: half of what all batches can have.
+  bool fit(std::span<const WantedList> lists) const;
+  /// Lets those be read in place, if transfers are direct, of which a batch reads few blocks. Returns the others.
+  std::vector<WantedList> without_rarely_read(std::span<const WantedList> lists);
   /// See ListCache. Thread: the one that acquires.
   void use_front(const PostingList& front, ListView& view) { cache_.use_front(front, view); }
   /// To be called once the batch's kernels have ended.
@@ -58,8 +63,8 @@ class ListStore {
   void pin_lists();
   /// Lets a list be read in place. False if it can't be.
   bool read_in_place(const WantedList& wanted);
-  /// Lets those be read in place of which a batch reads few blocks. Returns the others.
-  std::vector<WantedList> without_rarely_read(std::span<const WantedList> lists);
+  /// Whether a list could be read in place.
+  bool can_be_in_place(const WantedList& wanted) const;
   /// Lets the largest be read in place, so that the others fit beside as much for another batch.
   void read_largest_in_place(std::vector<WantedList>& lists);
   void keep_plan(const CachePlan& plan, Progress& progress);

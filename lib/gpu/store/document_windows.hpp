@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/gpu/device/batch_lists.hpp"
 #include "quern/gpu/device/entry_place.hpp"
-#include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/gpu/store/word_parts.hpp"
 
@@ -17,6 +17,10 @@ namespace quern::gpu {
 /// Neighbouring ranges of range_documents docIDs each.
 struct DocumentWindow {
   std::uint32_t first_range = 0, ranges = 0;
+
+  /// The first document, and where the last one ends, which may be behind the collection's last.
+  std::uint64_t first_docid() const { return std::uint64_t{first_range} * range_documents; }
+  std::uint64_t end_docid() const { return first_docid() + std::uint64_t{ranges} * range_documents; }
 };
 
 /// What a window may have.
@@ -29,18 +33,21 @@ struct WindowLimits {
 /// A window's view of the lists of a batch.
 struct WindowLists {
   DocumentWindow window;
-  std::vector<ListView> lists;  ///< as in QueryBatch::lists
+  std::vector<ListView> lists;  ///< as in BatchLists::views
   EntryPlaces entries_of;       ///< where these are decoded to
   std::uint64_t words = 0;      ///< that are copied
   std::vector<WordPart> parts;  ///< which follow each other; some are empty
 };
 
 /// Cuts the documents into as few windows as limits allow, and makes each window's view. Blocks that have documents in
-/// two windows are in both. Blocks of fronts that the cache keeps are not copied.
+/// two windows are in both. Blocks of fronts that the cache keeps are not copied. Lists that are not to be brought keep
+/// their views.
 class DocumentWindows {
  public:
-  /// Throws GpuOutOfMemory if the blocks of a single range are too much. All arguments but the limits must outlive it.
-  DocumentWindows(const QueryBatch& batch, const ListCache& cache, const WindowLimits& limits);
+  /// Throws GpuOutOfMemory if the blocks of a single range are too much. The index, and what `lists` and `cache` refer
+  /// to, must outlive it.
+  DocumentWindows(const IndexReader& index, const BatchLists& lists, const ListCache& cache,
+                  const WindowLimits& limits);
 
   std::size_t size() const { return windows_.size(); }
   /// The most that a window has of each.
@@ -93,11 +100,12 @@ class DocumentWindows {
   /// Sets the place of a list's entries, of which there are `count`.
   EntryPlace entry_place(const ListView& view, std::uint64_t first_entry) const;
 
-  const QueryBatch& batch_;
+  BatchLists lists_;
+  docid_t num_documents_;
   std::uint32_t block_size_;
   bool with_impacts_;
   std::vector<Coded> coded_;
-  std::vector<std::uint32_t> raw_;  ///< numbers of the batch's raw lists
+  std::vector<std::uint32_t> others_;  ///< numbers of the other lists: raw ones, and what needs not be brought
   std::uint64_t raw_entries_ = 0;
   std::vector<DocumentWindow> windows_;
   WindowLimits largest_;

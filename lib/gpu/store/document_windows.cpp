@@ -1,4 +1,4 @@
-#include "quern/gpu/engine/document_windows.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
@@ -21,20 +21,28 @@ std::uint64_t quotient_up(std::uint64_t number, std::uint64_t by) { return by ==
 
 }  // namespace
 
-DocumentWindows::DocumentWindows(const QueryBatch& batch, const ListCache& cache, const WindowLimits& limits)
-    : batch_(batch), block_size_(batch.engine().index().block_size()), with_impacts_(cache.keeps_impacts()) {
-  coded_.reserve(batch.coded.size());
-  for (const auto& [number, list] : batch.coded) coded_.push_back({number, list, cache.kept_front(list->number)});
-  for (std::uint32_t i = 0; i < batch.lists.size(); ++i) {
-    if (!batch.lists[i].raw) continue;
-    raw_.push_back(i);
-    raw_entries_ += entry_words(batch.lists[i].df);
+DocumentWindows::DocumentWindows(const IndexReader& index, const BatchLists& lists, const ListCache& cache,
+                                 const WindowLimits& limits)
+    : lists_(lists),
+      num_documents_(index.num_documents()),
+      block_size_(index.block_size()),
+      with_impacts_(cache.keeps_impacts()) {
+  std::vector<bool> is_coded(lists.views.size());
+  coded_.reserve(lists.coded.size());
+  for (const auto& [number, list] : lists.coded) {
+    is_coded[number] = true;
+    coded_.push_back({number, list, cache.kept_front(list->number)});
+  }
+  for (std::uint32_t i = 0; i < lists.views.size(); ++i) {
+    if (is_coded[i]) continue;
+    others_.push_back(i);
+    if (lists.views[i].raw) raw_entries_ += entry_words(lists.views[i].df);
   }
   cut(limits);
 }
 
 void DocumentWindows::cut(const WindowLimits& limits) {
-  const std::uint32_t ranges = num_ranges(batch_.engine().index().num_documents());
+  const std::uint32_t ranges = num_ranges(num_documents_);
   const auto begins = std::make_shared<const Places>(coded_.size());
   Places ends(coded_.size());
   for (std::size_t i = 0; i < coded_.size(); ++i) ends[i] = rows_of(*coded_[i].list);
@@ -94,7 +102,7 @@ DocumentWindows::Blocks DocumentWindows::blocks_of(const Coded& coded, std::uint
   blocks.copied = static_cast<std::uint32_t>(std::max<std::uint64_t>(begin, coded.front.blocks));
   if (begin >= blocks.end) return blocks;
   if (coded.front.blocks == 0)
-    blocks.header = list.words.first(std::min<std::size_t>(batch_.lists[coded.number].header_words, list.words.size()));
+    blocks.header = list.words.first(std::min<std::size_t>(lists_.views[coded.number].header_words, list.words.size()));
   if (blocks.copied >= blocks.end) return blocks;
   const std::uint64_t per_block = with_impacts_ ? impact_words(block_size_, list.impact_width) : 0;
   const std::uint64_t first = list.block_offset[blocks.copied],
@@ -133,14 +141,14 @@ DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places
 }
 
 std::uint64_t DocumentWindows::entry_room() const {
-  return largest_.entries + batch_.lists.size() * start_words(largest_.ranges);
+  return largest_.entries + lists_.views.size() * start_words(largest_.ranges);
 }
 
 void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::uint64_t first_entry,
                            WindowLists& out) const {
   out.window = windows_.at(window);
-  out.lists.resize(batch_.lists.size());
-  for (const std::uint32_t list : raw_) out.lists[list] = batch_.lists[list];
+  out.lists.resize(lists_.views.size());
+  for (const std::uint32_t list : others_) out.lists[list] = lists_.views[list];
   out.entries_of.lists.resize(out.lists.size());
   out.parts.resize(parts_per_list * coded_.size());
   out.words = 0;
@@ -151,7 +159,7 @@ void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::ui
   for (Blocks& of : blocks) of.place = std::exchange(out.words, out.words + of.copied_words());
   in_parallel(coded_.size(), [&](std::size_t i) {
     ListView& view = out.lists[coded_[i].number];
-    view = batch_.lists[coded_[i].number];
+    view = lists_.views[coded_[i].number];
     set_view(coded_[i], blocks[i], first_word + blocks[i].place, view);
     std::uint64_t place = blocks[i].place;
     WordPart* part = &out.parts[parts_per_list * i];
