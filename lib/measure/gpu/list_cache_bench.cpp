@@ -23,11 +23,11 @@ class ReplayBatch {
 
   explicit ReplayBatch(const gpu::ListCache& cache) : cache_(cache) {}
 
-  /// False, and nothing is added, if the lists would then take more than `max_words`.
+  /// False, and nothing is added, if what is not in a plan's fronts would then take more than `max_words`.
   bool add(const std::vector<WeightedList>& lists, std::uint64_t max_words) {
     std::uint64_t more = 0;
     for (const WeightedList& each : lists)
-      if (is_kept(each.list) && !lists_.contains(each.list.number)) more += cache_.words_of(each.list);
+      if (is_kept(each.list) && !lists_.contains(each.list.number)) more += cache_.words_behind_front(each.list);
     if (words_ + more > max_words) return false;
     words_ += more;
     ++queries_;
