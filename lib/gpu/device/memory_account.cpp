@@ -17,6 +17,7 @@ std::uint64_t on_gpu(const MemoryTable& table) {
 
 void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
   const std::uint64_t more = rounded(bytes);
+  const std::lock_guard lock(mutex_);
   if (taken_ > limit_ || more > limit_ - taken_)
     throw GpuOutOfMemory(use == MemoryUse::pinned
                              ? fmt::format("{} more of pinned host memory: {} of {} are taken; --memory limits it",
@@ -31,6 +32,7 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
 }
 
 void MemoryAccount::give_back(MemoryUse use, std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
   taken_ -= rounded(bytes);
   now_[static_cast<std::size_t>(use)] -= rounded(bytes);
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 
 #include "quern/core/named.hpp"
 
@@ -27,8 +28,8 @@ using MemoryTable = std::array<std::uint64_t, memory_uses.size()>;
 /// The GPU's memory in a table: all but what is pinned on the host.
 std::uint64_t on_gpu(const MemoryTable& table);
 
-/// Counts allocations, all of a GPU's memory or all of pinned memory, and refuses those beyond a limit. Used by one
-/// thread at a time.
+/// Counts allocations, all of a GPU's memory or all of pinned memory, and refuses those beyond a limit. Several threads
+/// may allocate: one that brings windows of documents needs pinned memory while results of another batch are taken.
 class MemoryAccount {
  public:
   explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) : limit_(limit) {}
@@ -41,10 +42,15 @@ class MemoryAccount {
     return (bytes + granularity - 1) / granularity * granularity;
   }
 
+  /// To be called before other threads allocate.
   void set_limit(std::uint64_t limit) { limit_ = limit; }
   std::uint64_t limit() const { return limit_; }
-  std::uint64_t taken() const { return taken_; }
-  std::uint64_t left() const { return limit_ - taken_; }
+  std::uint64_t taken() const {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
+  std::uint64_t left() const { return limit_ - taken(); }
+  /// To be read when no other thread allocates.
   const MemoryTable& most() const { return most_; }
 
   /// Counts an allocation. Throws GpuOutOfMemory if the limit does not allow it.
@@ -52,6 +58,7 @@ class MemoryAccount {
   void give_back(MemoryUse use, std::uint64_t bytes) noexcept;
 
  private:
+  mutable std::mutex mutex_;
   std::uint64_t limit_, taken_ = 0;
   MemoryTable now_{}, most_{};  ///< by use
 };

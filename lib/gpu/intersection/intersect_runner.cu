@@ -244,15 +244,14 @@ void IntersectRunner::State::take_window() {
 void IntersectRunner::State::run_window(const IntersectWindow& window, ListStore::Device& device,
                                         ListStore::Device::Half& half, const UnpackedMemory& memory,
                                         const IntersectRunner* after) {
-  const bool has_queries = !window.arrays.queries.empty();
-  if (has_queries) device.copy_window(window.lists.parts, window.lists.words, half);
+  // Without queries, nothing is copied, and whoever had the half before may still read it.
+  if (window.arrays.queries.empty()) return;
+  device.copy_window(window.lists.parts, window.lists.words, half);
   take_window();  // meanwhile, the words are copied
-  if (has_queries) {
-    start(window.arrays, memory, after, &half.copied);
-    last_places = window.arrays.places;
-    so_far.unpacked.add(window.arrays);
-  }
+  start(window.arrays, memory, after, &half.copied);
   half.done.record(stream);
+  last_places = window.arrays.places;
+  so_far.unpacked.add(window.arrays);
 }
 
 void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
