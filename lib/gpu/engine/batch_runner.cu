@@ -1,3 +1,5 @@
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 #include <tbb/task_group.h>
 
 #include <algorithm>
@@ -11,6 +13,18 @@
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
+namespace {
+
+/// As put(), for what many threads have written: one alone would wait for it.
+template <class T>
+void put_in_parallel(std::uint8_t* memory, std::size_t offset, const std::vector<T>& elements) {
+  constexpr std::size_t at_once = 1024;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, elements.size(), at_once), [&](const auto& range) {
+    std::copy_n(elements.data() + range.begin(), range.size(), at<T>(memory, offset) + range.begin());
+  });
+}
+
+}  // namespace
 
 struct BatchRunner::State {
   State(const DeviceIndex& device_index, const ListStore* list_store)
@@ -43,6 +57,7 @@ struct BatchRunner::State {
     Event copied;
   };
   WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
+  WindowLists window_lists[2];  ///< kept, as their memory is slow to come by
   std::unique_ptr<StrategyRun> strategy;
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries
@@ -184,8 +199,8 @@ void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& vie
   Layout layout;
   const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
                     entries_at = layout.add<EntryPlace>(lists.lists.size());
-  put(views.host.data(), lists_at, lists.lists);
-  put(views.host.data(), entries_at, lists.entries_of.lists);
+  put_in_parallel(views.host.data(), lists_at, lists.lists);
+  put_in_parallel(views.host.data(), entries_at, lists.entries_of.lists);
   copy_to_device(views.device.data(), views.host.data(), layout.bytes(), stream);
   views.copied.record(stream);
   view.lists = at<ListView>(views.device.data(), lists_at);
@@ -212,7 +227,7 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
   ListStore::Device& device = store.device();
   device.begin_copies(flight);
   // A window's view is made while the one before is copied and its kernels are enqueued.
-  WindowLists lists[2];
+  WindowLists* const lists = state.window_lists;
   ListStore::Device::Half* halves[2] = {&device.take_half(), nullptr};
   windows.view(0, halves[0]->first_word, first_entry, lists[0]);
   for (std::size_t i = 0; i < windows.size(); ++i) {

@@ -92,10 +92,10 @@ DocumentWindows::SharedPlaces DocumentWindows::places_of(std::uint32_t range, co
   return std::make_shared<const Places>(std::move(places));
 }
 
-DocumentWindows::Blocks DocumentWindows::blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const {
+WindowBlocks DocumentWindows::blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const {
   const PostingList& list = *coded.list;
   const std::uint32_t rows = rows_of(list);
-  Blocks blocks;
+  WindowBlocks blocks;
   blocks.begin = begin;
   // The first block that reaches beyond the window may begin in it.
   blocks.end = next < rows ? next + 1 : rows;
@@ -119,10 +119,10 @@ DocumentWindows::Blocks DocumentWindows::blocks_of(const Coded& coded, std::uint
   return blocks;
 }
 
-std::uint64_t DocumentWindows::entries_of(const Coded& coded, const Blocks& blocks) const {
+std::uint64_t DocumentWindows::entries_of(const Coded& coded, const WindowBlocks& blocks) const {
   if (blocks.begin >= blocks.end) return 0;
-  return entry_words(std::min(coded.list->df, std::uint64_t{blocks.end} * block_size_) -
-                     std::uint64_t{blocks.begin} * block_size_);
+  const std::uint64_t end = std::min(coded.list->df, std::uint64_t{blocks.end} * block_size_);
+  return entry_words(end - std::min(end, std::uint64_t{blocks.begin} * block_size_));
 }
 
 DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places& end) const {
@@ -131,7 +131,7 @@ DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places
       tbb::blocked_range<std::size_t>(0, coded_.size(), 256), Size{},
       [&](const auto& lists, Size sum) {
         for (std::size_t i = lists.begin(); i < lists.end(); ++i) {
-          const Blocks blocks = blocks_of(coded_[i], begin[i], end[i]);
+          const WindowBlocks blocks = blocks_of(coded_[i], begin[i], end[i]);
           sum = add(sum, {blocks.copied_words(), entries_of(coded_[i], blocks)});
         }
         return sum;
@@ -144,36 +144,56 @@ std::uint64_t DocumentWindows::entry_room() const {
   return largest_.entries + lists_.views.size() * start_words(largest_.ranges);
 }
 
+void DocumentWindows::measure(std::size_t window, WindowLists& out) const {
+  const std::uint64_t starts = start_words(out.window.ranges);
+  out.blocks.resize(coded_.size());
+  out.sizes.resize(lists_.views.size());
+  in_parallel(coded_.size(), [&](std::size_t i) {
+    const WindowBlocks& blocks = out.blocks[i] =
+        blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
+    out.sizes[coded_[i].number] = {blocks.copied_words(), entries_of(coded_[i], blocks) + starts,
+                                   blocks.end - std::min(blocks.begin, blocks.end)};
+  });
+  for (const std::uint32_t number : others_) {
+    const EntryPlace place = entry_place(lists_.views[number], 0);
+    out.sizes[number] = {0, place.first_start + starts, place.blocks};
+  }
+}
+
 void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::uint64_t first_entry,
                            WindowLists& out) const {
   out.window = windows_.at(window);
-  out.lists.resize(lists_.views.size());
-  for (const std::uint32_t list : others_) out.lists[list] = lists_.views[list];
-  out.entries_of.lists.resize(out.lists.size());
-  out.parts.resize(parts_per_list * coded_.size());
-  out.words = 0;
-  std::vector<Blocks> blocks(coded_.size());
-  in_parallel(coded_.size(), [&](std::size_t i) {
-    blocks[i] = blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
-  });
-  for (Blocks& of : blocks) of.place = std::exchange(out.words, out.words + of.copied_words());
-  in_parallel(coded_.size(), [&](std::size_t i) {
-    ListView& view = out.lists[coded_[i].number];
-    view = lists_.views[coded_[i].number];
-    set_view(coded_[i], blocks[i], first_word + blocks[i].place, view);
-    std::uint64_t place = blocks[i].place;
-    WordPart* part = &out.parts[parts_per_list * i];
-    for (const WordView words : {blocks[i].header, blocks[i].words, blocks[i].impacts})
-      *part++ = {words, std::exchange(place, place + words.size())};
-  });
-  std::uint64_t numbered = 0;
-  for (std::size_t i = 0; i < out.lists.size(); ++i) {
-    EntryPlace& place = out.entries_of.lists[i] = entry_place(out.lists[i], first_entry);
-    place.first_block = static_cast<std::uint32_t>(numbered);
-    numbered += place.blocks;
-    first_entry = place.first_start + start_words(out.window.ranges);
+  measure(window, out);
+  // Other threads have written them, so that this one waits for what it reads: a few words of each list.
+  WindowSize all{0, first_entry, 0};
+  for (WindowSize& size : out.sizes) {
+    const WindowSize own = std::exchange(size, all);
+    all = {all.words + own.words, all.entries + own.entries, all.blocks + own.blocks};
   }
-  out.entries_of.blocks = static_cast<std::uint32_t>(numbered);
+  out.words = all.words;
+  out.entries_of.blocks = all.blocks;
+  out.lists.resize(lists_.views.size());
+  out.entries_of.lists.resize(lists_.views.size());
+  out.parts.resize(parts_per_list * coded_.size());
+  const auto place_entries = [&](std::uint32_t number) {
+    EntryPlace& place = out.entries_of.lists[number] = entry_place(out.lists[number], out.sizes[number].entries);
+    place.first_block = out.sizes[number].blocks;
+  };
+  in_parallel(coded_.size(), [&](std::size_t i) {
+    const std::uint32_t number = coded_[i].number;
+    const WindowBlocks& blocks = out.blocks[i];
+    std::uint64_t place = out.sizes[number].words;
+    ListView& view = out.lists[number] = lists_.views[number];
+    set_view(coded_[i], blocks, first_word + place, view);
+    WordPart* part = &out.parts[parts_per_list * i];
+    for (const WordView words : {blocks.header, blocks.words, blocks.impacts})
+      *part++ = {words, std::exchange(place, place + words.size())};
+    place_entries(number);
+  });
+  for (const std::uint32_t number : others_) {
+    out.lists[number] = lists_.views[number];
+    place_entries(number);
+  }
 }
 
 EntryPlace DocumentWindows::entry_place(const ListView& view, std::uint64_t first_entry) const {
@@ -193,7 +213,7 @@ EntryPlace DocumentWindows::entry_place(const ListView& view, std::uint64_t firs
   return place;
 }
 
-void DocumentWindows::set_view(const Coded& coded, const Blocks& blocks, std::uint64_t place, ListView& view) {
+void DocumentWindows::set_view(const Coded& coded, const WindowBlocks& blocks, std::uint64_t place, ListView& view) {
   view.begin_block = blocks.begin;
   view.end_block = blocks.end;
   view.front_blocks = static_cast<std::uint32_t>(coded.front.blocks);

@@ -30,6 +30,22 @@ struct WindowLimits {
   std::uint32_t ranges = 0;
 };
 
+/// What a list has in a window: blocks and, of those from `copied` on, the words that are copied.
+struct WindowBlocks {
+  std::uint32_t begin = 0, end = 0, copied = 0;
+  std::uint32_t first_word = 0;  ///< of `words`, in the list
+  WordView header, words, impacts;
+
+  std::uint64_t copied_words() const { return header.size() + words.size() + impacts.size(); }
+};
+
+/// What a list takes in a window, or all lists before it take.
+struct WindowSize {
+  std::uint64_t words = 0;    ///< that are copied
+  std::uint64_t entries = 0;  ///< words of the arena of decoded lists
+  std::uint32_t blocks = 0;   ///< that are decoded
+};
+
 /// A window's view of the lists of a batch.
 struct WindowLists {
   DocumentWindow window;
@@ -37,6 +53,10 @@ struct WindowLists {
   EntryPlaces entries_of;       ///< where these are decoded to
   std::uint64_t words = 0;      ///< that are copied
   std::vector<WordPart> parts;  ///< which follow each other; some are empty
+
+  // What view() computes on the way. Kept, since memory is slow to come by for thousands of lists.
+  std::vector<WindowBlocks> blocks;
+  std::vector<WindowSize> sizes;
 };
 
 /// Cuts the documents into as few windows as limits allow, and makes each window's view. Blocks that have documents in
@@ -68,15 +88,6 @@ class DocumentWindows {
     const PostingList* list = nullptr;
     KeptFront front;
   };
-  /// What a list has in a window: blocks and, of those from `copied` on, the words that are copied.
-  struct Blocks {
-    std::uint32_t begin = 0, end = 0, copied = 0;
-    std::uint32_t first_word = 0;  ///< of `words`, in the list
-    WordView header, words, impacts;
-    std::uint64_t place = 0;  ///< of the words that are copied, behind those of other lists
-
-    std::uint64_t copied_words() const { return header.size() + words.size() + impacts.size(); }
-  };
   /// Header, coded words, impacts.
   static constexpr std::size_t parts_per_list = 3;
   struct Size {
@@ -92,12 +103,14 @@ class DocumentWindows {
   /// The places of `range`, which are not before those of `low` nor after those of `high`.
   SharedPlaces places_of(std::uint32_t range, const Places& low, const Places& high) const;
   /// The blocks from `begin` up to `next`, the first that reaches beyond the window.
-  Blocks blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const;
+  WindowBlocks blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const;
   Size size_of(const Places& begin, const Places& end) const;
-  std::uint64_t entries_of(const Coded& coded, const Blocks& blocks) const;
+  std::uint64_t entries_of(const Coded& coded, const WindowBlocks& blocks) const;
   /// Sets a list's view in a window, for words that are copied to `place`.
-  static void set_view(const Coded& coded, const Blocks& blocks, std::uint64_t place, ListView& view);
-  /// Sets the place of a list's entries, of which there are `count`.
+  static void set_view(const Coded& coded, const WindowBlocks& blocks, std::uint64_t place, ListView& view);
+  /// Sets the sizes of all lists in the window, and the blocks of those that are brought.
+  void measure(std::size_t window, WindowLists& out) const;
+  /// The place of a list's entries, from `first_entry` on.
   EntryPlace entry_place(const ListView& view, std::uint64_t first_entry) const;
 
   BatchLists lists_;
