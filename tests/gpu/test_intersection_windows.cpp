@@ -56,6 +56,18 @@ GpuIntersectionStatistics check_twice(const IndexReader& index, const WindowedQu
   return all;
 }
 
+/// Words of the lists of a query, or of all lists if it has no terms; 0 if one has no list in blocks.
+std::uint64_t coded_words(const IndexReader& index, const std::vector<std::string>& query) {
+  std::uint64_t words = 0;
+  if (query.empty()) return index.container().array<std::uint32_t>("postings").size();
+  for (const std::string& term : query) {
+    const auto list = index.find(term);
+    if (!list || list->block_last.empty()) return 0;
+    words += list->words.size();
+  }
+  return words;
+}
+
 /// Eight ranges of documents.
 constexpr CorpusShape eight_ranges{120000, 150, 9, false};
 
@@ -114,10 +126,15 @@ TEST_CASE("adaptive intersection unpacks lists between batches that go by window
   IndexedCorpus corpus(101, eight_ranges);
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
   const auto terms = draw_queries(11, corpus.model, 80);
-  // Queries of few lists, which fit and become unpacked, before and after those of all.
-  std::vector<std::vector<std::string>> mixed;
+  // Queries of few words, which fit and become unpacked, before and after others.
+  std::vector<std::vector<std::string>> small, mixed;
+  for (const auto& query : terms) {
+    const std::uint64_t words = coded_words(index, query);
+    if (words > 0 && words * 20 < coded_words(index, {})) small.push_back(query);
+  }
+  REQUIRE(small.size() >= 3);
   for (unsigned turn = 0; turn < 3; ++turn) {
-    for (unsigned i = 0; i < 40; ++i) mixed.push_back(terms[turn]);
+    for (unsigned i = 0; i < 40; ++i) mixed.push_back(small[turn]);
     mixed.insert(mixed.end(), terms.begin(), terms.begin() + 40);
   }
   const WindowedQueries queries(index, mixed);
