@@ -31,8 +31,8 @@ struct GpuQuery {
 class QueryQueue : public gpu::WorkQueue<GpuQuery> {
  public:
   /// Batches have at most `max_queries` queries. For one GPU, all batches have the same size but, with `small_first`,
-  /// the first ones: see first_batch_queries. For several GPUs, they have the same cost (postings, plus `fixed_cost` per
-  /// query), and there are a few per GPU, so that all GPUs finish at about the same time.
+  /// the first ones: see first_batch_queries. For several GPUs, they have the same cost (postings, plus `fixed_cost`
+  /// per query), and there are a few per GPU, so that all GPUs finish at about the same time.
   QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost,
              bool small_first = false);
 

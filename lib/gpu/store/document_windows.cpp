@@ -149,8 +149,7 @@ void DocumentWindows::measure(std::size_t window, WindowLists& out) const {
   out.blocks.resize(coded_.size());
   out.sizes.resize(lists_.views.size());
   in_parallel(coded_.size(), [&](std::size_t i) {
-    const WindowBlocks& blocks = out.blocks[i] =
-        blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
+    const WindowBlocks& blocks = out.blocks[i] = blocks_of(coded_[i], (*places_[window])[i], (*places_[window + 1])[i]);
     out.sizes[coded_[i].number] = {blocks.copied_words(), entries_of(coded_[i], blocks) + starts,
                                    blocks.end - std::min(blocks.begin, blocks.end)};
   });

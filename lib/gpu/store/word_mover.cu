@@ -9,8 +9,8 @@
 namespace quern::gpu {
 namespace {
 
-/// Words that a thread loads at a time, and threads that move a run: their loads are a line, which is what a link brings
-/// at a time. A warp would bring no more of a short run, and lists have few words in a small window.
+/// Words that a thread loads at a time, and threads that move a run: their loads are a line, which is what a link
+/// brings at a time. A warp would bring no more of a short run, and lists have few words in a small window.
 constexpr unsigned words_per_load = 4, lanes = 8;
 /// Loads of a thread that are under way together, before the first word is stored: words of the host's memory take
 /// microseconds.
