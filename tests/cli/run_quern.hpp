@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "corpus/temporary_folder.hpp"
+#include "sanitized.hpp"
 
 /// Runs the executable as a shell would.
 namespace quern::testing {
@@ -68,13 +69,6 @@ class RunningQuern {
 
 /// The words after `quern` of each command, groups of commands included.
 std::vector<CommandLine> all_commands();
-
-/// Whether executable and tests are built with AddressSanitizer or ThreadSanitizer, which take more memory.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
 
 /// The bytes of a file; empty if it does not exist.
 std::string read_file(const std::string& path);

@@ -1,6 +1,9 @@
 #pragma once
+#include <vector>
+
 #include "pipeline/modelled_corpus.hpp"
 #include "pipeline/random_corpus.hpp"
+#include "sanitized.hpp"
 
 /// Random corpora with everything that an index is built of.
 namespace quern::testing {
@@ -24,6 +27,12 @@ struct IndexedCorpus : OwnPipeline, ModelledCorpus {
     return terms;
   }
 };
+
+/// The codecs of tests that take minutes under sanitizers: one there, all elsewhere.
+inline std::vector<const Codec*> codecs_of_slow_tests() {
+  if (sanitized) return {all_codecs().front()};
+  return all_codecs();
+}
 
 /// Options for an index of this codec; with quantized impacts unless `quantize_bits` is 0.
 inline BuildOptions coded(const Codec& codec, const CodecOptions& codec_options, unsigned quantize_bits = 0) {

@@ -103,7 +103,7 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
   IndexedCorpus corpus(59, {33000, 40, 4, false});
   const auto queries = draw_queries(7, corpus.model, 4);
   RandomBits random(53);
-  for (const Codec* codec : all_codecs()) {
+  for (const Codec* codec : codecs_of_slow_tests()) {
     const BuildOptions options = coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8);
     INFO(coding_text(options));
     const IndexReader index = corpus.index(options);
