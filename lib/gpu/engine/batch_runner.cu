@@ -1,6 +1,5 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +10,7 @@
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
+#include "quern/gpu/store/window_loop.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -225,27 +225,14 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
   state.make_wait(after);
   state.kernels_started.record(state.stream);
   ListStore::Device& device = store.device();
-  device.begin_copies(flight);
-  // A window's view is made while the one before is copied and its kernels are enqueued.
-  WindowLists* const lists = state.window_lists;
-  ListStore::Device::Half* halves[2] = {&device.take_half(), nullptr};
-  windows.view(0, halves[0]->first_word, first_entry, lists[0]);
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    const bool is_odd = i % 2 != 0;
-    tbb::task_group making_next;
-    if (i + 1 < windows.size()) {
-      halves[!is_odd] = &device.take_half();
-      making_next.run([&] { windows.view(i + 1, halves[!is_odd]->first_word, first_entry, lists[!is_odd]); });
-    }
-    try {
-      state.run_window(work, lists[is_odd], device, *halves[is_odd], state.window_views[is_odd]);
-    } catch (...) {
-      making_next.wait();
-      throw;
-    }
-    making_next.wait();
-  }
-  device.end_copies(flight);
+  run_in_turn(
+      device, flight, windows.size(),
+      [&](std::size_t window, unsigned slot, std::uint64_t first_word) {
+        windows.view(window, first_word, first_entry, state.window_lists[slot]);
+      },
+      [&](unsigned slot, ListStore::Device::Half& half) {
+        state.run_window(work, state.window_lists[slot], device, half, state.window_views[slot]);
+      });
   device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
   state.strategy->finish_windows(state.index_view, state.view, state.stream);
   state.download();

@@ -70,8 +70,7 @@ class GpuEngine {
   GpuOptions options_;
   tbb::enumerable_thread_specific<Analyzer> analyzers_;
   FoundTerms found_terms_;
-  /// The lists of the current queries, of some in each. Kept, since threads that allocate such memory wait for each
-  /// other.
+  /// The lists of the current queries, of some in each. Kept, so that later queries allocate little.
   std::vector<std::vector<WeightedList>> lists_;
   gpu::GpuShares<RankingShare> shares_;
   std::size_t used_ = 0;  ///< how many of the shares are used, from the first on

@@ -1,5 +1,3 @@
-#include <tbb/task_group.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include "quern/gpu/intersection/intersect_kernels.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 #include "quern/gpu/store/list_store_device.cuh"
+#include "quern/gpu/store/window_loop.cuh"
 
 namespace quern::gpu {
 
@@ -263,27 +262,13 @@ void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWor
   state.so_far.documents.resize(batch.batch().size());
   state.last_places.clear();
   ListStore::Device& device = store.device();
-  device.begin_copies(flight);
-  // A window's arrays are made while the words of the one before are copied.
   std::array<IntersectWindow, 2> made;
-  std::array<ListStore::Device::Half*, 2> halves = {&device.take_half(), nullptr};
-  batch.make(0, halves[0]->first_word, made[0]);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const bool is_odd = i % 2 != 0;
-    tbb::task_group making_next;
-    if (i + 1 < batch.size()) {
-      halves[!is_odd] = &device.take_half();
-      making_next.run([&] { batch.make(i + 1, halves[!is_odd]->first_word, made[!is_odd]); });
-    }
-    try {
-      state.run_window(made[is_odd], device, *halves[is_odd], unpacked, after);
-    } catch (...) {
-      making_next.wait();
-      throw;
-    }
-    making_next.wait();
-  }
-  device.end_copies(flight);
+  run_in_turn(
+      device, flight, batch.size(),
+      [&](std::size_t window, unsigned slot, std::uint64_t first_word) { batch.make(window, first_word, made[slot]); },
+      [&](unsigned slot, ListStore::Device::Half& half) {
+        state.run_window(made[slot], device, half, unpacked, after);
+      });
   device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
 }
 
