@@ -1,12 +1,13 @@
 #include "quern/formats/index_writer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/spool.hpp"
-#include "quern/io/zstd_frame.hpp"
 
 namespace quern {
 
@@ -23,6 +24,8 @@ std::uint16_t quantize_down(float impact) {
 
 std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno)); }
 
+void fail_for_long_list() { throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards"); }
+
 struct IndexWriting::State {
   State(File& file, const std::string& tmp_folder, bool impacts)
       : with_impacts(impacts),
@@ -38,8 +41,6 @@ struct IndexWriting::State {
         text_offsets(tmp_folder),
         dictionary([this](ByteView bytes) { lexicon.append(bytes); }, tmp_folder) {}
 
-  void put_text_block();
-
   bool with_impacts;
   ContainerWriter out;
   Spool lexicon, block_last, block_offset, block_max, impact_start, impact_width;
@@ -50,22 +51,10 @@ struct IndexWriting::State {
   Bytes payload;
   IndexImpactWriter::ListSections list_sections;
   std::uint64_t words = 0, rows = 0, long_lists = 0;
+  std::uint64_t part_words = 0, part_rows = 0;  ///< of the list at hand, if it comes in parts
+  std::vector<std::uint32_t> part_offsets;
   std::uint64_t short_lists = 0, short_list_bytes = 0, list_bound_bytes = 0;
-  std::uint64_t documents = 0;
-  Bytes text_block;
-  ZstdCompressor zstd{3};
 };
-
-void IndexWriting::State::put_text_block() {
-  Bytes frame;
-  zstd.append(text_block, frame);
-  text_offsets.add(texts.size());
-  Bytes size;
-  put_varint(size, text_block.size());
-  texts.append(size);
-  texts.append(frame);
-  text_block.clear();
-}
 
 IndexWriting::IndexWriting(std::unique_ptr<State> state) : state_(std::move(state)) {}
 IndexWriting::IndexWriting(IndexWriting&&) noexcept = default;
@@ -108,12 +97,32 @@ void IndexListWriter::add_head(std::string_view term, const EncodedList& list, s
 }
 
 void IndexListWriter::add_list(std::string_view term, const EncodedList& list) {
+  add_rows(list);
+  add_head(term, list, list.words.size(), list.block_last.size());
+}
+
+void IndexListWriter::add_rows(const EncodedList& list) {
   State& to = *state_;
   to.out.write_array(list.words);
   to.block_last.append_array(list.block_last);
   to.block_offset.append_array(list.block_offset);
   to.block_max.append_array(list.block_max);
-  add_head(term, list, list.words.size(), list.block_last.size());
+}
+
+void IndexListWriter::add_part(const EncodedList& part) {
+  State& to = *state_;
+  if (to.part_words + part.words.size() > 0xffffffffu) fail_for_long_list();
+  to.part_offsets.assign(part.block_offset.begin(), part.block_offset.end());
+  for (std::uint32_t& offset : to.part_offsets) offset += static_cast<std::uint32_t>(to.part_words);
+  EncodedList in_list = part;
+  in_list.block_offset = to.part_offsets;
+  add_rows(in_list);
+  to.part_words += part.words.size();
+  to.part_rows += part.block_last.size();
+}
+
+void IndexListWriter::end_parts(std::string_view term, const EncodedList& list) {
+  add_head(term, list, std::exchange(state_->part_words, 0), std::exchange(state_->part_rows, 0));
 }
 
 void IndexListWriter::add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts) {
@@ -165,15 +174,12 @@ IndexDocumentWriter IndexImpactWriter::end() && {
   return IndexDocumentWriter(std::move(state_));
 }
 
-void IndexDocumentWriter::add_document(std::string_view docno, std::string_view url, std::string_view title) {
+void IndexDocumentWriter::add(const DocumentPack& pack) {
   State& to = *state_;
-  if (to.documents % docnos_per_block == 0) to.docno_offsets.add(to.out.section_size());
-  to.payload.clear();
-  put_string(to.payload, docno);
-  to.out.write(to.payload);
-  put_string(to.text_block, url);
-  put_string(to.text_block, title);
-  if (++to.documents % texts_per_block == 0) to.put_text_block();
+  for (const std::size_t offset : pack.docno_offsets()) to.docno_offsets.add(to.out.section_size() + offset);
+  to.out.write(pack.docnos());
+  for (const std::size_t offset : pack.text_offsets()) to.text_offsets.add(to.texts.size() + offset);
+  to.texts.append(pack.texts());
 }
 
 IndexDocnoWriter IndexDocumentWriter::end(std::span<const std::uint32_t> lengths) && {
@@ -181,7 +187,6 @@ IndexDocnoWriter IndexDocumentWriter::end(std::span<const std::uint32_t> lengths
   to.docno_offsets.add(to.out.section_size());
   to.out.end_section();
   to.out.add_section("docno_offsets", to.docno_offsets.bytes());
-  if (to.documents % texts_per_block != 0) to.put_text_block();
   to.text_offsets.add(to.texts.size());
   to.out.add_section("texts", to.texts);
   to.out.add_section("text_offsets", to.text_offsets.bytes());

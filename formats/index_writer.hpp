@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "quern/formats/document_pack.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/spool.hpp"
@@ -24,6 +25,9 @@ struct EncodedList {
   float max_impact = 0;
   std::array<float, 4> kth_impact = {};  ///< at stored_ranks
 };
+
+/// Throws InvalidArgument: block rows can't tell where the blocks of so long a list are.
+[[noreturn]] void fail_for_long_list();
 
 /// Words and rows of a list that is too long for memory, in work files: what EncodedList has of shorter ones.
 struct SpooledListParts {
@@ -80,7 +84,8 @@ class IndexDocnoWriter : IndexWriting {
 /// The documents, in docID order.
 class IndexDocumentWriter : IndexWriting {
  public:
-  void add_document(std::string_view docno, std::string_view url, std::string_view title);
+  /// All packs but the last hold a multiple of texts_per_block documents.
+  void add(const DocumentPack& pack);
   IndexDocnoWriter end(std::span<const std::uint32_t> lengths) &&;
 
  private:
@@ -116,9 +121,15 @@ class IndexListWriter : IndexWriting {
   void add_list(std::string_view term, const EncodedList& list);
   /// The same for a long list: its words and rows are in `parts`, those in `list` are empty.
   void add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts);
+  /// The next words and rows of a list that comes in parts: each `block_offset` counts from the part's first word.
+  /// Throws InvalidArgument if the list becomes too long for block rows.
+  void add_part(const EncodedList& part);
+  /// Ends the list whose parts were added; words and rows in `list` are empty.
+  void end_parts(std::string_view term, const EncodedList& list);
   IndexImpactWriter end() &&;
 
  private:
+  void add_rows(const EncodedList& list);
   /// Adds to the lexicon what it has of a list with so many words and block rows.
   void add_head(std::string_view term, const EncodedList& list, std::uint64_t words, std::uint64_t rows);
 };

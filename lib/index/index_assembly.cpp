@@ -1,6 +1,7 @@
 #include "quern/index/index_assembly.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
+#include "quern/index/piece_join.hpp"
 #include "quern/io/zstd_frame.hpp"
 
 namespace quern {
@@ -23,6 +25,62 @@ struct EncodingJob {
   ListEncoding encoding;
   EncodedBatch encoded;
 };
+
+/// Where encoded lists go.
+class ListOutput {
+ public:
+  ListOutput(IndexListWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
+             const std::function<std::string_view(term_t)>& term_at)
+      : writer_(writer), impacts_(impacts), counts_(counts), term_at_(term_at) {}
+
+  void write(const EncodedBatch& batch) {
+    if (batch.piece) {
+      write_piece(batch);
+    } else {
+      for (const EncodedBatch::Item& item : batch.items) write_list(batch, item);
+    }
+    counts_.coded.docid_bits += batch.bits.docid_bits;
+    counts_.coded.freq_bits += batch.bits.freq_bits;
+    counts_.postings += batch.postings;
+  }
+
+ private:
+  void write_list(const EncodedBatch& batch, const EncodedBatch::Item& item) {
+    const EncodedList list = batch.list(item);
+    if (batch.is_spooled) {
+      writer_.add_list(term_at_(item.term), list, batch.parts);
+    } else {
+      writer_.add_list(term_at_(item.term), list);
+    }
+    note(list, item);
+  }
+
+  void write_piece(const EncodedBatch& batch) {
+    writer_.add_part(batch.list(batch.items.front()));
+    if (!pieces_.add(batch)) return;
+    const EncodedList list = head_of(pieces_.list());
+    writer_.end_parts(term_at_(pieces_.list().term), list);
+    note(list, pieces_.list());
+  }
+
+  void note(const EncodedList& list, const EncodedBatch::Item& item) {
+    if (impacts_) impacts_->note(list, item.words);
+    counts_.tokens += item.cf;
+  }
+
+  IndexListWriter& writer_;
+  std::optional<ImpactSections>& impacts_;
+  IndexManifest& counts_;
+  const std::function<std::string_view(term_t)>& term_at_;
+  PieceJoin pieces_;
+};
+
+/// Documents on their way.
+struct PackJob {
+  std::uint64_t first = 0, end = 0;
+  DocumentPack pack;
+};
+constexpr std::uint64_t documents_per_job = 32 * texts_per_block;
 
 }  // namespace
 
@@ -40,17 +98,18 @@ IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
   plan.tables.check(plan.source, plan.resources);
 }
 
-std::size_t IndexAssembly::jobs_in_flight() const {
+std::size_t AssemblyPlan::jobs_in_flight() const {
   constexpr std::uint64_t job_bytes = 4 << 20;
-  return std::clamp<std::uint64_t>(working_bytes() / 4 / job_bytes, 1, plan_.resources.threads * 2);
+  return std::clamp<std::uint64_t>(working_bytes() / 4 / job_bytes, 1, resources.threads * 2);
 }
 
 std::vector<float> IndexAssembly::constants(std::span<const std::uint32_t> lengths,
                                             const CollectionStatistics& statistics) const {
   const double average = statistics.average_length();
   std::vector<float> constants(lengths.size());
-  std::transform(lengths.begin(), lengths.end(), constants.begin(),
-                 [&](std::uint32_t length) { return document_constant(length, average, plan_.options.bm25); });
+  tbb::parallel_for(std::size_t{0}, lengths.size(), [&](std::size_t docid) {
+    constants[docid] = document_constant(lengths[docid], average, plan_.options.bm25);
+  });
   return constants;
 }
 
@@ -68,27 +127,15 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
   std::optional<ImpactSections> impacts;
   if (options.quantize_bits > 0) impacts.emplace(options.quantize_bits, statistics, options.bm25, plan_.resources);
 
-  const auto write = [&](const EncodedBatch& batch) {
-    for (const EncodedBatch::Item& item : batch.items) {
-      const EncodedList list = batch.list(item);
-      if (batch.is_spooled) {
-        writer_.add_list(term_at(item.term), list, batch.parts);
-      } else {
-        writer_.add_list(term_at(item.term), list);
-      }
-      if (impacts) impacts->note(list, item.words);
-      counts.tokens += item.cf;
-    }
-    counts.coded.docid_bits += batch.bits.docid_bits;
-    counts.coded.freq_bits += batch.bits.freq_bits;
-    counts.postings += batch.postings;
-    progress.add(batch.postings);
-  };
+  ListOutput output{writer_, impacts, counts, term_at};
   run_jobs(
       jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
       [&](EncodingJob& job) { return lists.next(job.batch); },
       [](EncodingJob& job) { job.encoding.encode(lists_of(std::move(job.batch)), job.encoded); },
-      [&](EncodingJob& job) { write(job.encoded); });
+      [&](EncodingJob& job) {
+        output.write(job.encoded);
+        progress.add(job.encoded.postings);
+      });
   IndexImpactWriter impact_writer = std::move(writer_).end();
   progress.finish();
   if (impacts) {
@@ -106,12 +153,13 @@ void DocumentSort::add(docid_t docid, std::string_view docno, std::string_view u
   rows_.add(SortKey(docid).view(), row_);
 }
 
-template <class ForEachDocument>
-AssembledDocuments AssembledLists::write(ForEachDocument&& for_each_document) {
+template <class ForEachPack>
+AssembledDocuments AssembledLists::write(ForEachPack&& for_each_pack) {
   ExternalSort by_docno(plan_.resources.tmp_folder, plan_.working_bytes() / 4);
-  for_each_document([&](docid_t docid, std::string_view docno, std::string_view url, std::string_view title) {
-    writer_.add_document(docno, url, title);
-    by_docno.add(SortKey(docno_hash(docno), docid).view(), {});
+  docid_t next = 0;
+  for_each_pack([&](const DocumentPack& pack) {
+    writer_.add(pack);
+    for (const std::uint64_t hash : pack.docno_hashes()) by_docno.add(SortKey(hash, next++).view(), {});
   });
   IndexDocnoWriter docnos = std::move(writer_).end(lengths_);
   constexpr std::size_t docids_per_write = 4096;
@@ -128,22 +176,42 @@ AssembledDocuments AssembledLists::write(ForEachDocument&& for_each_document) {
 }
 
 AssembledDocuments AssembledLists::write_documents(DocumentSort documents) && {
-  return write([&](const auto& add) {
-    docid_t next = 0;
+  return write([&](const auto& put) {
+    DocumentPack pack;
+    const auto put_pack = [&] {
+      pack.end();
+      put(pack);
+      pack.clear();
+    };
     documents.rows_.merge([&](std::string_view, ByteView row) {
       ByteReader reader(row, "work file of documents");
       const std::string_view docno = reader.string(), url = reader.string();
-      add(next++, docno, url, reader.string());
+      pack.add(docno, url, reader.string());
+      if (pack.size() == texts_per_block) put_pack();
     });
+    put_pack();
   });
 }
 
 AssembledDocuments AssembledLists::write_documents(const std::function<IndexedDocument(docid_t)>& document_at) && {
-  return write([&](const auto& add) {
-    for (docid_t docid = 0; docid < plan_.tables.documents; ++docid) {
-      const IndexedDocument document = document_at(docid);
-      add(docid, document.docno, document.url, document.title);
-    }
+  return write([&](const auto& put) {
+    std::uint64_t next = 0;
+    const auto read = [&](PackJob& job) {
+      job.first = next;
+      job.end = next = std::min<std::uint64_t>(next + documents_per_job, plan_.tables.documents);
+      return job.first < job.end;
+    };
+    const auto make = [&](PackJob& job) {
+      job.pack.clear();
+      for (std::uint64_t docid = job.first; docid < job.end; ++docid) {
+        const IndexedDocument document = document_at(static_cast<docid_t>(docid));
+        job.pack.add(document.docno, document.url, document.title);
+      }
+      job.pack.end();
+    };
+    run_jobs(
+        plan_.jobs_in_flight(), [] { return std::make_unique<PackJob>(); }, read, make,
+        [&](const PackJob& job) { put(job.pack); });
   });
 }
 

@@ -39,6 +39,8 @@ struct AssemblyPlan {
 
   /// What is left of the budget for sorting, merging and encoding.
   std::uint64_t working_bytes() const { return resources.memory_bytes - tables.bytes(); }
+  /// How many pieces of work may be on their way between threads.
+  std::size_t jobs_in_flight() const;
 };
 
 /// What an index holds of a document besides its postings.
@@ -85,7 +87,8 @@ class AssembledLists {
   std::uint64_t tokens() const { return counts_.tokens; }
 
   AssembledDocuments write_documents(DocumentSort documents) &&;
-  /// The same for documents that come in docID order: document_at(docid) is called once for each.
+  /// The same for documents that can be made in docID order: document_at(docid) is called once for each, by several
+  /// threads.
   AssembledDocuments write_documents(const std::function<IndexedDocument(docid_t)>& document_at) &&;
 
  private:
@@ -93,9 +96,9 @@ class AssembledLists {
   AssembledLists(const AssemblyPlan& plan, IndexDocumentWriter writer, std::vector<std::uint32_t> lengths,
                  IndexManifest counts)
       : plan_(plan), writer_(std::move(writer)), lengths_(std::move(lengths)), counts_(std::move(counts)) {}
-  /// for_each_document(add) calls add(docid, docno, url, title) in docID order.
-  template <class ForEachDocument>
-  AssembledDocuments write(ForEachDocument&& for_each_document);
+  /// for_each_pack(put) calls put(pack) for the documents in docID order.
+  template <class ForEachPack>
+  AssembledDocuments write(ForEachPack&& for_each_pack);
 
   AssemblyPlan plan_;
   IndexDocumentWriter writer_;
@@ -111,8 +114,7 @@ class IndexAssembly {
 
   const AssemblyPlan& plan() const { return plan_; }
   std::uint64_t working_bytes() const { return plan_.working_bytes(); }
-  /// How many pieces of work may be on their way between threads.
-  std::size_t jobs_in_flight() const;
+  std::size_t jobs_in_flight() const { return plan_.jobs_in_flight(); }
 
   /// Writes all lists, and their quantized impacts if the options ask for them. `lengths`: of the documents in docID
   /// order; `statistics` is what scores are made with. `term_at` names the terms by the numbers that the source gives

@@ -44,6 +44,7 @@ void EncodedBatch::clear() {
   empty(block_offset);
   empty(block_max);
   empty(short_lists);
+  piece.reset();
   parts.clear();
   is_spooled = false;
   bits = {};
@@ -62,19 +63,28 @@ void EncodedBatch::spool_parts(std::size_t least) {
   move(block_max, parts.block_max);
 }
 
-EncodedList EncodedBatch::list(const Item& item) const {
+EncodedList head_of(const EncodedBatch::Item& item) {
   EncodedList list;
   list.df = item.df;
   list.cf = item.cf;
-  list.short_list = ByteView(short_lists).subspan(item.first_byte, item.bytes);
   list.kth_impact = item.kth_impact;
   list.max_impact = item.kth_impact[0];
+  return list;
+}
+
+EncodedList EncodedBatch::list(const Item& item) const {
+  EncodedList list = head_of(item);
+  list.short_list = ByteView(short_lists).subspan(item.first_byte, item.bytes);
   if (is_spooled) return list;
   list.words = WordView(words).subspan(item.first_word, item.words);
   list.block_last = std::span<const docid_t>(block_last).subspan(item.first_row, item.rows);
   list.block_offset = std::span<const std::uint32_t>(block_offset).subspan(item.first_row, item.rows);
   list.block_max = std::span<const std::uint16_t>(block_max).subspan(item.first_row, item.rows);
   return list;
+}
+
+bool encodes_pieces(const Codec& codec, const CodecOptions& options) {
+  return !codec.make_encoder(options)->needs_statistics();
 }
 
 ListEncoding::ListEncoding(const EncodingContext& context)
@@ -139,7 +149,7 @@ void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedB
 
 void ListEncoding::put_block(const CodedValues& values, EncodedBatch::Item& item, bool has_rows, EncodedBatch& out) {
   const std::size_t offset = out.num_words() - item.first_word;
-  if (offset > 0xffffffffu) throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards");
+  if (offset > 0xffffffffu) fail_for_long_list();
   if (has_rows) out.block_offset.push_back(static_cast<std::uint32_t>(offset));
   encoder_->put_block(values.gaps, values.freqs_less_one, out.words);
   if (out.is_spooled) out.spool_parts(min_spooled_values);
@@ -154,23 +164,23 @@ void ListEncoding::put_kept_blocks(EncodedBatch::Item& item, bool has_rows, Enco
 }
 
 /// Goes over the blocks once if the codec needs no statistics, or if their values can be kept in memory; else twice.
-void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out) {
+void ListEncoding::encode_list(const Range& range, const ForEachBlock& for_each_block, EncodedBatch& out) {
   EncodedBatch::Item item;
-  item.term = term;
-  item.df = df;
+  item.term = range.term;
+  item.df = range.df;
   item.first_word = out.words.size();
   item.first_row = out.block_last.size();
-  const bool has_rows = df > context_.options.block_size;
-  const bool observe = encoder_->needs_statistics(), keep = observe && df <= max_kept_postings;
+  const bool has_rows = range.df > context_.options.block_size;
+  const bool observe = encoder_->needs_statistics(), keep = observe && range.df <= max_kept_postings;
 
   encoder_->start_list();
   top_.clear();
   forget_values();
-  if (!observe) encoder_->put_header(out.words);
-  docid_t before = end_docid;  // -1
+  if (!observe && range.has_list_begin) encoder_->put_header(out.words);
+  docid_t before = range.before;
   for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
     if (!keep) forget_values();
-    const CodedValues values = add_values(term, docids, freqs, before);
+    const CodedValues values = add_values(range.term, docids, freqs, before);
     before = docids.back();
     item.cf = std::accumulate(freqs.begin(), freqs.end(), item.cf);
     const float max_impact = add_impacts(docids, freqs);
@@ -191,10 +201,10 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
   if (keep) {
     put_kept_blocks(item, has_rows, out);
   } else if (observe) {
-    before = end_docid;
+    before = range.before;
     for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
       forget_values();
-      put_block(add_values(term, docids, freqs, before), item, has_rows, out);
+      put_block(add_values(range.term, docids, freqs, before), item, has_rows, out);
       before = docids.back();
     });
   }
@@ -206,8 +216,22 @@ void ListEncoding::encode_list(term_t term, std::uint64_t df, const ForEachBlock
   out.items.push_back(item);
 }
 
+ListEncoding::ForEachBlock ListEncoding::blocks_of(std::span<const Posting> postings) {
+  return [this, postings](const BlockVisit& visit) {
+    const std::size_t block_size = context_.options.block_size;
+    for (std::size_t from = 0; from < postings.size(); from += block_size) {
+      docids_.clear();
+      freqs_.clear();
+      for (const Posting& posting : postings.subspan(from, std::min(block_size, postings.size() - from))) {
+        docids_.push_back(posting.docid);
+        freqs_.push_back(posting.freq);
+      }
+      visit(docids_, freqs_);
+    }
+  };
+}
+
 void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch& out) {
-  const std::size_t block_size = context_.options.block_size;
   while (!postings.empty()) {
     const term_t term = postings.front().term;
     std::size_t df = 1;
@@ -218,28 +242,27 @@ void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch&
       encode_short_list(list, out);
       continue;
     }
-    encode_list(
-        term, df,
-        [&](const BlockVisit& visit) {
-          for (std::size_t from = 0; from < df; from += block_size) {
-            const auto block = list.subspan(from, std::min(block_size, df - from));
-            docids_.clear();
-            freqs_.clear();
-            for (const Posting& posting : block) {
-              docids_.push_back(posting.docid);
-              freqs_.push_back(posting.freq);
-            }
-            visit(docids_, freqs_);
-          }
-        },
-        out);
+    encode_list({term, df}, blocks_of(list), out);
   }
+}
+
+void ListEncoding::encode_piece(const ListPiece& piece, EncodedBatch& out) {
+  std::span<const Posting> postings = piece.postings;
+  Range range = {postings.front().term, piece.df};
+  if (piece.first > 0) {
+    range.has_list_begin = false;
+    range.before = postings.front().docid;
+    postings = postings.subspan(1);
+  }
+  out.postings = postings.size();
+  encode_list(range, blocks_of(postings), out);
+  out.piece = {piece.first, top_};
 }
 
 void ListEncoding::encode_long_list(const LongList& list, EncodedBatch& out) {
   const std::uint64_t block_size = context_.options.block_size;
   encode_list(
-      list.term, list.size,
+      {list.term, list.size},
       [&](const BlockVisit& visit) {
         // Many blocks per read, since each read is a system call.
         const std::uint64_t postings_per_read = block_size * 64;
@@ -270,6 +293,7 @@ void ListEncoding::encode(Lists&& lists, EncodedBatch& out) {
     out.spool_parts(0);
     return;
   }
+  if (const auto* piece = std::get_if<ListPiece>(&lists)) return encode_piece(*piece, out);
   if (auto* unsorted = std::get_if<UnsortedLists>(&lists)) {
     sort_postings(unsorted->postings, scratch_, 1);
     lists = OwnedLists{std::move(unsorted->postings)};

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,8 @@
 namespace quern {
 
 /// The encoded lists of a batch, in the order of their terms. Words and rows of all lists are in common arrays, but for
-/// a LongList, which is alone in its batch: those of its words and rows that the arrays don't hold are in work files.
+/// a LongList, which is alone in its batch: those of its words and rows that the arrays don't hold are in work files. A
+/// ListPiece is alone in its batch too: its item has the df of the list, and all else of the piece.
 struct EncodedBatch {
   explicit EncodedBatch(const std::string& tmp_folder) : parts(tmp_folder) {}
 
@@ -30,6 +32,11 @@ struct EncodedBatch {
   std::vector<std::uint32_t> block_offset;
   std::vector<std::uint16_t> block_max;
   Bytes short_lists;
+  struct Piece {
+    std::uint64_t first = 0;  ///< place of the first posting in the list
+    TopImpacts top;
+  };
+  std::optional<Piece> piece;
   SpooledListParts parts;
   bool is_spooled = false;
   CodedBits bits;
@@ -44,6 +51,9 @@ struct EncodedBatch {
   EncodedList list(const Item& item) const;
 };
 
+/// An item as the writer takes it, without postings, words and rows.
+EncodedList head_of(const EncodedBatch::Item& item);
+
 /// What encoding needs to know of the index.
 struct EncodingContext {
   const Codec* codec = nullptr;
@@ -52,6 +62,9 @@ struct EncodingContext {
   std::span<const float> constants;  ///< K_d of each docID
   std::string_view source = {};      ///< what the lists come from, for messages
 };
+
+/// Whether lists may be encoded as ListPieces: if blocks don't depend on the rest of their list.
+bool encodes_pieces(const Codec& codec, const CodecOptions& options);
 
 /// Encodes lists: postings by the codec, block rows, upper bounds. Throws CorruptFile unless the docIDs of each list
 /// rise. For one thread at a time.
@@ -65,6 +78,13 @@ class ListEncoding {
   /// A list's postings, block by block, as often as asked: the list itself need not be in memory.
   using BlockVisit = std::function<void(std::span<const docid_t>, std::span<const freq_t>)>;
   using ForEachBlock = std::function<void(const BlockVisit&)>;
+  /// What is encoded as one: a list, or a piece of one.
+  struct Range {
+    term_t term = 0;
+    std::uint64_t df = 0;        ///< of the list
+    docid_t before = end_docid;  ///< the docID before the range
+    bool has_list_begin = true;
+  };
   /// A block as codecs take it.
   struct CodedValues {
     std::span<const std::uint32_t> gaps, freqs_less_one;
@@ -72,10 +92,13 @@ class ListEncoding {
 
   void encode_lists(std::span<const Posting> postings, EncodedBatch& out);
   void encode_short_list(std::span<const Posting> postings, EncodedBatch& out);
-  void encode_list(term_t term, std::uint64_t df, const ForEachBlock& for_each_block, EncodedBatch& out);
+  void encode_list(const Range& range, const ForEachBlock& for_each_block, EncodedBatch& out);
   /// Puts blocks whose values were kept.
   void put_kept_blocks(EncodedBatch::Item& item, bool has_rows, EncodedBatch& out);
   void encode_long_list(const LongList& list, EncodedBatch& out);
+  void encode_piece(const ListPiece& piece, EncodedBatch& out);
+  /// Visits the blocks of postings in memory.
+  ForEachBlock blocks_of(std::span<const Posting> postings);
   /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
   [[noreturn]] void fail_to_rise(term_t term) const;

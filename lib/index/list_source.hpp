@@ -35,8 +35,19 @@ struct LongList {
   std::shared_ptr<const RecordSpool<SpooledPosting>> postings;
   std::uint64_t first = 0;
 };
+/// Consecutive postings of one list of more than list_piece_postings: so many from `first` on, or what is left. The
+/// pieces of a list come one after the other, so that several threads can make and encode them, and none holds the
+/// list. Only for codecs that encodes_pieces() names.
+struct ListPiece {
+  std::uint64_t df = 0;     ///< of the list
+  std::uint64_t first = 0;  ///< place of the first posting in the list
+  /// Unless `first` is 0, the posting before the piece comes before its own.
+  std::vector<Posting> postings;
+};
+/// A multiple of all block sizes.
+inline constexpr std::uint64_t list_piece_postings = 64 << 10;
 
-using Lists = std::variant<ViewedLists, OwnedLists, UnsortedLists, LongList>;
+using Lists = std::variant<ViewedLists, OwnedLists, UnsortedLists, LongList, ListPiece>;
 /// Lists that are made when they are wanted, on the thread that encodes them. To be called once.
 using DeferredLists = std::function<Lists()>;
 /// Lists with consecutive terms, to be encoded together.

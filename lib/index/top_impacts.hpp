@@ -23,6 +23,10 @@ class TopImpacts {
       if (impact > threshold_) kept_.push_back(impact);
     if (kept_.size() >= 4 * max_kept) prune();
   }
+  /// The greatest impacts of another part of the list.
+  void add(const TopImpacts& part) {
+    if (!part.kept_.empty()) add(part.kept_, *std::max_element(part.kept_.begin(), part.kept_.end()));
+  }
   /// The impacts at stored_ranks; 0 for ranks beyond the list.
   std::array<float, 4> at_ranks() {
     std::array<float, 4> impacts = {};

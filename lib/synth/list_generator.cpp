@@ -92,20 +92,25 @@ ListGenerator::ListGenerator(const DocumentTree& tree) : tree_(tree) {
   }
 }
 
-void ListGenerator::generate(const TermField& term, const Take& take) {
+void ListGenerator::generate(const TermField& term, std::uint64_t first, std::uint64_t end, const Take& take) {
   term_ = term;
   clustered_ = term.own_noise > 0;
   take_ = &take;
-  size_ = num_waiting_ = num_singles_ = 0;
-  place({0, 0, tree_.documents(), 0, 0, 0}, static_cast<docid_t>(term.df));
+  range_first_ = first;
+  range_end_ = end;
+  left_to_take_ = end - first;
+  superfluous_ = size_ = num_waiting_ = num_singles_ = 0;
+  place_range({0, 0, tree_.documents(), 0, 0, 0}, static_cast<docid_t>(term.df), 0);
   place_singles();
   fill_leaves();
   flush();
 }
 
 void ListGenerator::flush() {
-  if (size_ > 0) (*take_)({docids_.data(), size_}, {freqs_.data(), size_});
-  size_ = 0;
+  const std::size_t from = std::exchange(superfluous_, 0), drawn = std::exchange(size_, 0);
+  const std::size_t size = std::min<std::uint64_t>(drawn - from, left_to_take_);
+  left_to_take_ -= size;
+  if (size > 0) (*take_)({docids_.data() + from, size}, {freqs_.data() + from, size});
 }
 
 /// The probability of the left side, in 65,536ths.
@@ -153,6 +158,10 @@ ListGenerator::Cut ListGenerator::cut_many(const Part& part, const DocumentTree:
   return cut;
 }
 
+ListGenerator::Cut ListGenerator::cut_of(const Part& part, const DocumentTree::Node& node, docid_t n) const {
+  return n <= few ? cut_few(part, node, n) : cut_many(part, node, n);
+}
+
 ListGenerator::Part ListGenerator::left_of(const Part& part, const DocumentTree::Node& node, const Cut& cut) const {
   return {part.node + 1,
           part.first,
@@ -171,6 +180,21 @@ ListGenerator::Part ListGenerator::right_of(const Part& part, const DocumentTree
           template_below(part.template_bits, cut.bits, false)};
 }
 
+/// Places those of the part's postings that are wanted: goes down where the range begins and ends. `first`: the place
+/// in the list of the part's first posting. The leaves at both ends are drawn whole.
+void ListGenerator::place_range(const Part& part, docid_t n, std::uint64_t first) {
+  if (first + n <= range_first_ || first >= range_end_) return;
+  const bool whole = range_first_ <= first && first + n <= range_end_;
+  const DocumentTree::Node& node = tree_.nodes()[part.node];
+  if (whole || node.right == 0) {
+    if (first < range_first_) superfluous_ = range_first_ - first;
+    return place(part, n);
+  }
+  const Cut cut = cut_of(part, node, n);
+  place_range(left_of(part, node, cut), cut.left, first);
+  place_range(right_of(part, node, cut), n - cut.left, first + cut.left);
+}
+
 void ListGenerator::place(Part part, docid_t n) {
   while (n > 1) {
     const DocumentTree::Node& node = tree_.nodes()[part.node];
@@ -178,7 +202,7 @@ void ListGenerator::place(Part part, docid_t n) {
       place_singles();  // which come before
       return put_off(part, n);
     }
-    const Cut cut = n <= few ? cut_few(part, node, n) : cut_many(part, node, n);
+    const Cut cut = cut_of(part, node, n);
     if (cut.left > 0) place(left_of(part, node, cut), cut.left);
     part = right_of(part, node, cut);
     n -= cut.left;

@@ -46,7 +46,9 @@ class ListGenerator {
   explicit ListGenerator(const DocumentTree& tree);
 
   /// df of 1 to the number of documents.
-  void generate(const TermField& term, const Take& take);
+  void generate(const TermField& term, const Take& take) { generate(term, 0, term.df, take); }
+  /// Only the postings from place `first` to before place `end` of the list, in time linear in their number.
+  void generate(const TermField& term, std::uint64_t first, std::uint64_t end, const Take& take);
 
  private:
   /// A part of the tree, and the state of the list there.
@@ -73,9 +75,11 @@ class ListGenerator {
     std::uint64_t bits;
   };
 
+  void place_range(const Part& part, docid_t n, std::uint64_t first);
   void place(Part part, docid_t n);
   void place_singles();
   void descend(Part& part, const DocumentTree::Node& node) const;
+  Cut cut_of(const Part& part, const DocumentTree::Node& node, docid_t n) const;
   Cut cut_few(const Part& part, const DocumentTree::Node& node, docid_t n) const;
   Cut cut_many(const Part& part, const DocumentTree::Node& node, docid_t n) const;
   Part left_of(const Part& part, const DocumentTree::Node& node, const Cut& cut) const;
@@ -104,6 +108,9 @@ class ListGenerator {
   TermField term_;
   bool clustered_ = false;
   const Take* take_ = nullptr;
+  std::uint64_t range_first_ = 0, range_end_ = 0;  ///< the places in the list of those postings that are wanted
+  std::size_t superfluous_ = 0;                    ///< postings of the first leaf that come before the range
+  std::uint64_t left_to_take_ = 0;
   std::size_t num_singles_ = 0;
   std::array<Part, max_singles> singles_;  ///< parts with a single posting, which is still to be placed
   std::size_t num_waiting_ = 0;

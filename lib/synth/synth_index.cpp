@@ -12,6 +12,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/index/index_assembly.hpp"
+#include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/synth/document_tree.hpp"
@@ -97,7 +98,9 @@ class IndexSynthesis {
     std::vector<docid_t> docids(documents_.size());
     for (docid_t docid = 0; docid < documents_.size(); ++docid) docids[documents_[docid]] = docid;
     const std::uint64_t list_bytes = assembly_.working_bytes() / 4 / assembly_.jobs_in_flight();
-    SynthLists lists(tree_, fields_, docids, list_bytes, resources_.tmp_folder);
+    const BuildOptions& build = options_.build;
+    const bool in_pieces = docids.empty() && encodes_pieces(codec_named(build.codec), build.codec_options);
+    SynthLists lists(tree_, fields_, docids, list_bytes, resources_.tmp_folder, in_pieces);
     return std::move(assembly_).write_lists(
         in_order(tree_.take_lengths(), documents_), statistics, lists, options_.table.postings(),
         [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });

@@ -11,19 +11,24 @@ constexpr std::uint64_t drawn_in_memory = 64 << 10;
 }  // namespace
 
 SynthLists::SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
-                       std::uint64_t list_bytes, std::string tmp_folder)
+                       std::uint64_t list_bytes, std::string tmp_folder, bool in_pieces)
     : fields_(fields),
       docids_(docids),
       list_bytes_(list_bytes),
       tmp_folder_(std::move(tmp_folder)),
       documents_(tree.documents()),
-      generators_([&tree] { return ListGenerator(tree); }) {}
+      generators_([&tree] { return ListGenerator(tree); }),
+      in_pieces_(in_pieces) {}
 
 /// Sorting takes twice the memory of the postings.
 std::uint64_t SynthLists::max_postings() const { return list_bytes_ / sizeof(Posting) / (docids_.empty() ? 1 : 2); }
 
 bool SynthLists::next(ListBatch& batch) {
   if (next_ == fields_.size()) return false;
+  if (in_pieces_ && fields_[next_].df > list_piece_postings) {
+    batch = next_piece();
+    return true;
+  }
   const std::size_t from = next_;
   std::uint64_t postings = 0;
   while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= list_batch_postings))
@@ -34,6 +39,30 @@ bool SynthLists::next(ListBatch& batch) {
     batch = DeferredLists([this, from, end = next_] { return make_lists(from, end); });
   }
   return true;
+}
+
+DeferredLists SynthLists::next_piece() {
+  const std::size_t term = next_;
+  const std::uint64_t first = next_first_;
+  next_first_ += list_piece_postings;
+  if (next_first_ >= fields_[term].df) {
+    next_first_ = 0;
+    ++next_;
+  }
+  return [this, term, first] { return make_piece(term, first); };
+}
+
+Lists SynthLists::make_piece(std::size_t term, std::uint64_t first) {
+  const TermField& field = fields_[term];
+  ListPiece piece{field.df, first, {}};
+  const std::uint64_t from = first > 0 ? first - 1 : 0, end = std::min(field.df, first + list_piece_postings);
+  piece.postings.reserve(end - from);
+  generators_.local().generate(field, from, end,
+                               [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
+                                 for (std::size_t i = 0; i < documents.size(); ++i)
+                                   piece.postings.push_back({static_cast<term_t>(term), documents[i], freqs[i]});
+                               });
+  return piece;
 }
 
 Lists SynthLists::make_lists(std::size_t from, std::size_t end) {

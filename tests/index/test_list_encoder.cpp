@@ -1,5 +1,6 @@
 #include "quern/core/random.hpp"
 #include "quern/index/list_encoder.hpp"
+#include "quern/index/piece_join.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
@@ -82,5 +83,47 @@ TEST_CASE("A list too long for memory is coded as one in memory is, and waits in
         CHECK((all_of(spooled.parts.block_max) == all_of(in_memory.block_max)));
       }
     }
+  }
+}
+
+TEST_CASE("A list encoded in pieces is coded as a whole one is", "[index][encoding]") {
+  const TemporaryFolder folder;
+  const Documents documents = random_list(3 * list_piece_postings + 100);
+  const std::span<const Posting> postings = documents.postings;
+  for (const Codec* codec : all_codecs()) {
+    const CodecOptions options = {128, 1};
+    if (!encodes_pieces(*codec, options)) continue;
+    INFO(codec->name());
+    ListEncoding encoding({codec, options, static_cast<docid_t>(documents.constants.size()), documents.constants});
+    EncodedBatch whole(folder.path("")), batch(folder.path(""));
+    encoding.encode(ViewedLists{postings}, whole);
+    PieceJoin join;
+    Words words;
+    std::vector<docid_t> block_last;
+    std::vector<std::uint16_t> block_max;
+    CodedBits bits;
+    for (std::uint64_t first = 0; first < postings.size(); first += list_piece_postings) {
+      const std::uint64_t from = first > 0 ? first - 1 : 0,
+                          end = std::min(postings.size(), first + list_piece_postings);
+      encoding.encode(ListPiece{postings.size(), first, {postings.begin() + from, postings.begin() + end}}, batch);
+      CHECK(join.add(batch) == (end == postings.size()));
+      words.insert(words.end(), batch.words.begin(), batch.words.end());
+      block_last.insert(block_last.end(), batch.block_last.begin(), batch.block_last.end());
+      block_max.insert(block_max.end(), batch.block_max.begin(), batch.block_max.end());
+      bits.docid_bits += batch.bits.docid_bits;
+      bits.freq_bits += batch.bits.freq_bits;
+    }
+    const EncodedBatch::Item &a = whole.items.front(), &b = join.list();
+    CHECK(b.term == a.term);
+    CHECK(b.df == a.df);
+    CHECK(b.cf == a.cf);
+    CHECK(b.words == a.words);
+    CHECK(b.rows == a.rows);
+    CHECK(b.kth_impact == a.kth_impact);
+    CHECK((words == whole.words));
+    CHECK((block_last == whole.block_last));
+    CHECK((block_max == whole.block_max));
+    CHECK(bits.docid_bits == whole.bits.docid_bits);
+    CHECK(bits.freq_bits == whole.bits.freq_bits);
   }
 }

@@ -18,14 +18,21 @@ struct MadeList {
   std::vector<freq_t> freqs;
 };
 
-MadeList generate(ListGenerator& generator, const TermField& field) {
+MadeList generate(ListGenerator& generator, const TermField& field, std::uint64_t first, std::uint64_t end) {
   MadeList list;
-  generator.generate(field, [&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
+  generator.generate(field, first, end, [&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
     REQUIRE(docids.size() == freqs.size());
     list.docids.insert(list.docids.end(), docids.begin(), docids.end());
     list.freqs.insert(list.freqs.end(), freqs.begin(), freqs.end());
   });
   return list;
+}
+
+MadeList generate(ListGenerator& generator, const TermField& field) { return generate(generator, field, 0, field.df); }
+
+void append(MadeList& to, const MadeList& from) {
+  to.docids.insert(to.docids.end(), from.docids.begin(), from.docids.end());
+  to.freqs.insert(to.freqs.end(), from.freqs.begin(), from.freqs.end());
 }
 
 std::vector<TermField> fields_of(const DfTable& table, double clustering, std::uint64_t seed,
@@ -98,6 +105,30 @@ TEST_CASE("a list has just its df, docIDs that rise and frequencies that fit the
         for (std::size_t i = 0; i < list.freqs.size(); ++i) {
           REQUIRE(list.freqs[i] >= 1);
           REQUIRE(list.freqs[i] <= tree.lengths()[list.docids[i]]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a list drawn in pieces is the list", "[synth]") {
+  for (const docid_t documents : {1u, 65u, 200u, 20000u}) {
+    for (const double clustering : {0.0, 0.5}) {
+      DocumentTreeOptions options;
+      options.documents = documents;
+      options.clustering = clustering;
+      const DocumentTree tree(options);
+      ListGenerator generator(tree);
+      for (const TermField& field : fields_of(small_table(documents), clustering, 1)) {
+        const MadeList whole = generate(generator, field);
+        for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{5000}, field.df}) {
+          if (field.df / size > 1000) continue;
+          INFO(documents << " documents, df " << field.df << ", pieces of " << size);
+          MadeList joined;
+          for (std::uint64_t first = 0; first < field.df; first += size)
+            append(joined, generate(generator, field, first, std::min(field.df, first + size)));
+          REQUIRE((joined.docids == whole.docids));
+          REQUIRE((joined.freqs == whole.freqs));
         }
       }
     }

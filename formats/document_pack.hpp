@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/index_file.hpp"
+#include "quern/io/zstd_frame.hpp"
+
+namespace quern {
+
+/// Consecutive documents as the sections of an index have them: docnos, and compressed texts. Most of the work is done
+/// here, so that several threads can share it.
+class DocumentPack {
+ public:
+  void clear();
+  void add(std::string_view docno, std::string_view url, std::string_view title);
+  /// Completes the last block of texts. The first document of a pack must be the first of its block.
+  void end();
+
+  std::size_t size() const { return docno_hashes_.size(); }
+  /// By document.
+  std::span<const std::uint64_t> docno_hashes() const { return docno_hashes_; }
+  ByteView docnos() const { return docnos_; }
+  ByteView texts() const { return texts_; }
+  /// Where the blocks begin in the pack's docnos and texts.
+  std::span<const std::size_t> docno_offsets() const { return docno_offsets_; }
+  std::span<const std::size_t> text_offsets() const { return text_offsets_; }
+
+ private:
+  void put_text_block();
+
+  std::vector<std::uint64_t> docno_hashes_;
+  Bytes docnos_, texts_, text_block_;
+  std::vector<std::size_t> docno_offsets_, text_offsets_;
+  ZstdCompressor zstd_{3};
+};
+
+}  // namespace quern
