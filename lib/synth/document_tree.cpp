@@ -1,10 +1,12 @@
 #include "quern/synth/document_tree.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
@@ -46,18 +48,32 @@ class DocumentTree::Builder {
     tree_.lengths_.resize(documents);
     tree_.places_.resize(documents);
     grow(0, documents, 0, false);
+    for_each_leaf([&](std::size_t leaf, docid_t first, docid_t end) {
+      for (docid_t document = first; document < end; ++document) draw_length(document, leaf_lengths_[leaf]);
+    });
     scale_lengths();
-    std::size_t node = 0;
-    docid_t first = 0;
-    weigh(node, first, documents);
+    leaf_attractions_.resize(tree_.leaf_starts_.size());
+    for_each_leaf(
+        [&](std::size_t leaf, docid_t first, docid_t end) { leaf_attractions_[leaf] = weigh_leaf(first, end); });
+    std::size_t node = 0, leaf = 0;
+    weigh(node, leaf);
   }
 
  private:
+  /// Calls visit(leaf's number, first document, end) in parallel.
+  template <class Visit>
+  void for_each_leaf(Visit&& visit) const {
+    const auto& starts = tree_.leaf_starts_;
+    tbb::parallel_for(std::size_t{0}, starts.size(), [&](std::size_t leaf) {
+      visit(leaf, starts[leaf], leaf + 1 < starts.size() ? starts[leaf + 1] : tree_.documents_);
+    });
+  }
+
   std::uint64_t bits(TreePurpose purpose, std::uint64_t place) const {
     return noise_bits(mix_bits(options_.seed + (purpose << 56)), place);
   }
 
-  /// Nodes in preorder; lengths relative to each other, as 16.16 bits.
+  /// Nodes in preorder.
   void grow(docid_t first, docid_t end, float place_length, bool in_site) {
     const std::size_t number = tree_.nodes_.size();
     tree_.nodes_.emplace_back();
@@ -70,7 +86,7 @@ class DocumentTree::Builder {
     place_length = place_keeps * place_length + place_varies * normal_of(bits(length_of_place, number));
     if (size <= max_leaf) {
       tree_.leaf_starts_.push_back(first);
-      for (docid_t document = first; document < end; ++document) draw_length(document, place_length);
+      leaf_lengths_.push_back(place_length);
       return;
     }
     const float min_share = size <= 2 * max_leaf ? even_share : uneven_share;
@@ -86,6 +102,7 @@ class DocumentTree::Builder {
     grow(middle, end, place_length, in_site);
   }
 
+  /// Lengths relative to each other, as 16.16 bits.
   void draw_length(docid_t document, float place_length) {
     float length =
         shortest + portable_exp(place_length + document_varies * normal_of(bits(length_of_document, document)));
@@ -96,29 +113,32 @@ class DocumentTree::Builder {
   }
 
   void scale_lengths() {
-    double sum = 0;
-    for (const std::uint32_t length : tree_.lengths_) sum += length;
+    // Far below 2^53, so that it is exact as a double.
+    const auto sum =
+        static_cast<double>(std::accumulate(tree_.lengths_.begin(), tree_.lengths_.end(), std::uint64_t{0}));
     const double factor = options_.mean_length * static_cast<double>(tree_.lengths_.size()) / std::max(1.0, sum);
-    for (docid_t document = 0; document < tree_.documents_; ++document) {
+    tbb::parallel_for(docid_t{0}, tree_.documents_, [&](docid_t document) {
       std::uint32_t& length = tree_.lengths_[document];
       length = static_cast<std::uint32_t>(std::clamp(length * factor, 1.0, 1e9));
       const double step = length_step_mean + 2 * std::log2(length / options_.mean_length);
       tree_.places_[document].length_step = static_cast<std::uint8_t>(std::clamp(step, 0.0, length_steps - 1.0));
-    }
+    });
   }
 
-  /// Sets the nodes' left odds and the leaves' alias tables; returns the subtree's attraction.
-  double weigh(std::size_t& next, docid_t first, docid_t end) {
+  /// Sets the nodes' left odds; returns the subtree's attraction. `next`, `next_leaf`: the numbers of its first node
+  /// and leaf, then those after it.
+  double weigh(std::size_t& next, std::size_t& next_leaf) {
     const std::size_t number = next++;
     Node& node = tree_.nodes_[number];
-    if (node.right == 0) return weigh_leaf(first, end);
-    const double left = weigh(next, first, node.middle), right = weigh(next, node.middle, end);
+    if (node.right == 0) return leaf_attractions_[next_leaf++];
+    const double left = weigh(next, next_leaf), right = weigh(next, next_leaf);
     node.left_odds = static_cast<float>(std::log(left / right)) + static_cast<float>(2 * options_.clustering) *
                                                                       common_preference * node.strength *
                                                                       normal_of(bits(preference, number));
     return left + right;
   }
 
+  /// Makes the leaf's alias table; returns its attraction.
   double weigh_leaf(docid_t first, docid_t end) {
     const docid_t size = end - first;
     std::array<double, max_leaf> weights;
@@ -152,6 +172,8 @@ class DocumentTree::Builder {
   const DocumentTreeOptions& options_;
   DocumentTree& tree_;
   double attraction_;
+  std::vector<float> leaf_lengths_;       ///< of each leaf its place's length, as draw_length() takes it
+  std::vector<double> leaf_attractions_;  ///< of each leaf
 };
 
 void check_tree_options(const DocumentTreeOptions& options) {

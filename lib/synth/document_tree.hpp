@@ -29,7 +29,7 @@ void check_tree_options(const DocumentTreeOptions& options);
 /// terms without preferences rises with its length (as vocabulary does: Heaps' law).
 class DocumentTree {
  public:
-  /// Throws as check_tree_options() does.
+  /// Uses several threads. Throws as check_tree_options() does.
   explicit DocumentTree(const DocumentTreeOptions& options);
 
   struct Node {
