@@ -9,6 +9,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/index/docno_order.hpp"
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/index/piece_join.hpp"
@@ -155,22 +156,14 @@ void DocumentSort::add(docid_t docid, std::string_view docno, std::string_view u
 
 template <class ForEachPack>
 AssembledDocuments AssembledLists::write(ForEachPack&& for_each_pack) {
-  ExternalSort by_docno(plan_.resources.tmp_folder, plan_.working_bytes() / 4);
+  DocnoOrder by_docno(plan_.resources.tmp_folder, plan_.working_bytes() / 4);
   docid_t next = 0;
   for_each_pack([&](const DocumentPack& pack) {
     writer_.add(pack);
-    for (const std::uint64_t hash : pack.docno_hashes()) by_docno.add(SortKey(hash, next++).view(), {});
+    for (const std::uint64_t hash : pack.docno_hashes()) by_docno.add(hash, next++);
   });
   IndexDocnoWriter docnos = std::move(writer_).end(lengths_);
-  constexpr std::size_t docids_per_write = 4096;
-  std::vector<docid_t> docids;
-  by_docno.merge([&](std::string_view key, ByteView) {
-    docids.push_back(__builtin_bswap32(load_le<docid_t>(key.data() + sizeof(std::uint64_t))));
-    if (docids.size() < docids_per_write) return;
-    docnos.add_docids(docids);
-    docids.clear();
-  });
-  docnos.add_docids(docids);
+  by_docno.merge([&](std::span<const docid_t> docids) { docnos.add_docids(docids); });
   counts_.empty_documents = static_cast<std::uint64_t>(std::count(lengths_.begin(), lengths_.end(), 0u));
   return {plan_, std::move(docnos).end(), std::move(counts_)};
 }
