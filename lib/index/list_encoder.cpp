@@ -220,13 +220,24 @@ ListEncoding::ForEachBlock ListEncoding::blocks_of(std::span<const Posting> post
   return [this, postings](const BlockVisit& visit) {
     const std::size_t block_size = context_.options.block_size;
     for (std::size_t from = 0; from < postings.size(); from += block_size) {
-      docids_.clear();
-      freqs_.clear();
-      for (const Posting& posting : postings.subspan(from, std::min(block_size, postings.size() - from))) {
-        docids_.push_back(posting.docid);
-        freqs_.push_back(posting.freq);
+      const std::span<const Posting> block = postings.subspan(from, std::min(block_size, postings.size() - from));
+      docids_.resize(block.size());
+      freqs_.resize(block.size());
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        docids_[i] = block[i].docid;
+        freqs_[i] = block[i].freq;
       }
       visit(docids_, freqs_);
+    }
+  };
+}
+
+ListEncoding::ForEachBlock ListEncoding::blocks_of(std::span<const docid_t> docids,
+                                                   std::span<const freq_t> freqs) const {
+  return [block_size = std::size_t{context_.options.block_size}, docids, freqs](const BlockVisit& visit) {
+    for (std::size_t from = 0; from < docids.size(); from += block_size) {
+      const std::size_t n = std::min(block_size, docids.size() - from);
+      visit(docids.subspan(from, n), freqs.subspan(from, n));
     }
   };
 }
@@ -247,15 +258,17 @@ void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch&
 }
 
 void ListEncoding::encode_piece(const ListPiece& piece, EncodedBatch& out) {
-  std::span<const Posting> postings = piece.postings;
-  Range range = {postings.front().term, piece.df};
+  std::span<const docid_t> docids = piece.docids;
+  std::span<const freq_t> freqs = piece.freqs;
+  Range range = {piece.term, piece.df};
   if (piece.first > 0) {
     range.has_list_begin = false;
-    range.before = postings.front().docid;
-    postings = postings.subspan(1);
+    range.before = docids.front();
+    docids = docids.subspan(1);
+    freqs = freqs.subspan(1);
   }
-  out.postings = postings.size();
-  encode_list(range, blocks_of(postings), out);
+  out.postings = docids.size();
+  encode_list(range, blocks_of(docids, freqs), out);
   out.piece = {piece.first, top_};
 }
 

@@ -99,6 +99,7 @@ class ListEncoding {
   void encode_piece(const ListPiece& piece, EncodedBatch& out);
   /// Visits the blocks of postings in memory.
   ForEachBlock blocks_of(std::span<const Posting> postings);
+  ForEachBlock blocks_of(std::span<const docid_t> docids, std::span<const freq_t> freqs) const;
   /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
   [[noreturn]] void fail_to_rise(term_t term) const;

@@ -39,10 +39,12 @@ struct LongList {
 /// pieces of a list come one after the other, so that several threads can make and encode them, and none holds the
 /// list. Only for codecs that encodes_pieces() names.
 struct ListPiece {
+  term_t term = 0;
   std::uint64_t df = 0;     ///< of the list
   std::uint64_t first = 0;  ///< place of the first posting in the list
   /// Unless `first` is 0, the posting before the piece comes before its own.
-  std::vector<Posting> postings;
+  std::vector<docid_t> docids;
+  std::vector<freq_t> freqs;
 };
 /// A multiple of all block sizes.
 inline constexpr std::uint64_t list_piece_postings = 64 << 10;

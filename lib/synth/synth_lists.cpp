@@ -54,13 +54,14 @@ DeferredLists SynthLists::next_piece() {
 
 Lists SynthLists::make_piece(std::size_t term, std::uint64_t first) {
   const TermField& field = fields_[term];
-  ListPiece piece{field.df, first, {}};
+  ListPiece piece{static_cast<term_t>(term), field.df, first, {}, {}};
   const std::uint64_t from = first > 0 ? first - 1 : 0, end = std::min(field.df, first + list_piece_postings);
-  piece.postings.reserve(end - from);
+  piece.docids.reserve(end - from);
+  piece.freqs.reserve(end - from);
   generators_.local().generate(field, from, end,
                                [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
-                                 for (std::size_t i = 0; i < documents.size(); ++i)
-                                   piece.postings.push_back({static_cast<term_t>(term), documents[i], freqs[i]});
+                                 piece.docids.insert(piece.docids.end(), documents.begin(), documents.end());
+                                 piece.freqs.insert(piece.freqs.end(), freqs.begin(), freqs.end());
                                });
   return piece;
 }
