@@ -9,44 +9,12 @@
 namespace quern::gpu {
 namespace {
 
-/// Words that a thread loads at a time, and threads that move a run: their loads are a line, which is what a link
-/// brings at a time. A warp would bring no more of a short run, and lists have few words in a small window.
-constexpr unsigned words_per_load = 4, lanes = 8;
-/// Loads of a thread that are under way together, before the first word is stored: words of the host's memory take
-/// microseconds.
-constexpr unsigned loads = words_per_mover / words_per_load, step_words = lanes * words_per_mover;
 /// Thread blocks that move staged words, for which no kernel waits long.
 constexpr std::size_t staged_blocks = 512;
 
-/// Moves words to their places, a run per group of lanes. Loads are aligned, and so may read words beside the run's, in
-/// the same 16 bytes.
-__global__ void __launch_bounds__(moving_threads) move_words(const MovedWords* runs, unsigned count) {
-  const unsigned lane = threadIdx.x % lanes, groups = gridDim.x * (moving_threads / lanes);
-  unsigned i = blockIdx.x * (moving_threads / lanes) + threadIdx.x / lanes;
-  MovedWords next;
-  if (i < count) next = runs[i];
-  while (i < count) {
-    const MovedWords run = next;
-    i += groups;
-    if (i < count) next = runs[i];
-    const unsigned before = reinterpret_cast<std::uintptr_t>(run.from) / sizeof(std::uint32_t) % words_per_load;
-    const auto* from = reinterpret_cast<const uint4*>(run.from - before);
-    const unsigned end = before + static_cast<unsigned>(run.words);
-    for (unsigned first = lane * words_per_load; first < end; first += step_words) {
-      uint4 held[loads];
-#pragma unroll
-      for (unsigned j = 0; j < loads; ++j)
-        if (const unsigned at = first + j * lanes * words_per_load; at < end) held[j] = from[at / words_per_load];
-#pragma unroll
-      for (unsigned j = 0; j < loads; ++j) {
-        const std::uint32_t words[words_per_load] = {held[j].x, held[j].y, held[j].z, held[j].w};
-#pragma unroll
-        for (unsigned w = 0; w < words_per_load; ++w)
-          if (const unsigned at = first + j * lanes * words_per_load + w; at >= before && at < end)
-            run.to[at - before] = words[w];
-      }
-    }
-  }
+__global__ void __launch_bounds__(moving_threads)
+    run_moves(const MovedWords* runs, unsigned count, unsigned* next_run) {
+  move_words(runs, count, next_run);
 }
 
 }  // namespace
@@ -54,7 +22,8 @@ __global__ void __launch_bounds__(moving_threads) move_words(const MovedWords* r
 WordMover::WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t piece_bytes) {
   // Threads load words by fours.
   const std::size_t words = piece_bytes / sizeof(std::uint32_t) / words_per_load * words_per_load;
-  max_runs_ = piece_bytes / sizeof(MovedWords) / 4 / 2 * 2;  // a quarter of the piece
+  // A quarter of the piece; what follows is aligned for loads.
+  max_runs_ = std::max<std::size_t>(piece_bytes / sizeof(MovedWords) / 4 / 2, 1) * 2 - 1;
   for (Piece& piece : pieces_) {
     piece.host = PinnedArray<std::uint32_t>(pinned, MemoryUse::pinned, words);
     piece.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, words);
@@ -90,7 +59,7 @@ void WordMover::add(const void* from, std::size_t bytes, std::uint32_t* to, cons
     }
     run.words = (taken + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
     (direct ? direct_words_ : end_) += run.words;
-    reinterpret_cast<MovedWords*>(filled_->host.data())[runs_++] = run;
+    table_of(filled_->host)[runs_++] = run;
     from = static_cast<const std::uint8_t*>(from) + taken;
     to += taken / sizeof(std::uint32_t);
     bytes -= taken;
@@ -116,9 +85,13 @@ void WordMover::send() {
 }
 
 void WordMover::move(Piece& piece, std::size_t runs, std::size_t blocks) {
-  copy_to_device(piece.device.data(), piece.host.data(), runs * sizeof(MovedWords) / sizeof(std::uint32_t), stream_);
-  move_words<<<static_cast<unsigned>(std::min(runs, blocks)), moving_threads, 0, stream_>>>(
-      reinterpret_cast<const MovedWords*>(piece.device.data()), static_cast<unsigned>(runs));
+  std::uint32_t* const next_run = piece.device.data();
+  *piece.host.data() = 0;
+  copy_to_device(next_run, piece.host.data(), (1 + runs) * words_per_run, tables_);
+  piece.table_copied.record(tables_);
+  CUDA_CHECK(cudaStreamWaitEvent(stream_, piece.table_copied.handle()));
+  run_moves<<<static_cast<unsigned>(std::min(runs, blocks)), moving_threads, 0, stream_>>>(
+      table_of(piece.device), static_cast<unsigned>(runs), next_run);
   CUDA_CHECK(cudaGetLastError());
   piece.done.record(stream_);
 }
@@ -154,7 +127,7 @@ void WordMover::move_pinned(std::span<const WordPart> parts, std::uint64_t words
   for (std::size_t begin = 0; begin < runs; begin += runs_in_piece()) {
     const std::size_t end = std::min(runs, begin + runs_in_piece());
     Piece& piece = next_piece();
-    write_table(parts, begin, end, to, reinterpret_cast<MovedWords*>(piece.host.data()));
+    write_table(parts, begin, end, to, table_of(piece.host));
     move(piece, end - begin, blocks_of_movers);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {

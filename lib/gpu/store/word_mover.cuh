@@ -8,17 +8,11 @@
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/pinned_words.hpp"
+#include "quern/gpu/store/move_words.cuh"
 #include "quern/gpu/store/word_parts.hpp"
 
 /// How words of the host's memory come to their places on a GPU. For CUDA sources only.
 namespace quern::gpu {
-
-/// Words that a kernel moves to their place, from a piece of staging memory or from where a file is mapped.
-struct MovedWords {
-  std::uint32_t* to = nullptr;
-  const std::uint32_t* from = nullptr;
-  std::uint64_t words = 0;
-};
 
 /// Moves words in a stream of its own, beside kernels of other streams. They travel in pieces of pinned memory, in
 /// which threads of the host gather them; words of pinned files are read where they are instead. A kernel moves both to
@@ -50,11 +44,14 @@ class WordMover {
   std::uint64_t take_direct_bytes() { return direct_bytes_.exchange(0); }
 
  private:
-  /// A piece of staging memory, in pinned memory and on the GPU: first the table of what is in it, then the words.
+  static constexpr std::size_t words_per_run = sizeof(MovedWords) / sizeof(std::uint32_t);
+
+  /// A piece of staging memory, in pinned memory and on the GPU: the number of the next run that is to be moved, in as
+  /// many words as a run takes in the table; the table of what is in the piece; then the words.
   struct Piece {
     PinnedArray<std::uint32_t> host;
     DeviceArray<std::uint32_t> device;
-    Event done;
+    Event table_copied, done;
   };
   /// Bytes that are to be gathered in the piece, from its `to`-th word on.
   struct Staged {
@@ -63,10 +60,14 @@ class WordMover {
   };
 
   std::size_t words_in_piece() const { return pieces_[0].host.size(); }
+  template <class Array>
+  static MovedWords* table_of(const Array& piece) {
+    return reinterpret_cast<MovedWords*>(piece.data() + words_per_run);
+  }
   /// The first word behind a piece's table.
-  std::size_t first_word() const { return max_runs_ * sizeof(MovedWords) / sizeof(std::uint32_t); }
+  std::size_t first_word() const { return (1 + max_runs_) * words_per_run; }
   /// Runs that fit into a piece which has nothing but its table.
-  std::size_t runs_in_piece() const { return words_in_piece() * sizeof(std::uint32_t) / sizeof(MovedWords); }
+  std::size_t runs_in_piece() const { return words_in_piece() / words_per_run - 1; }
   /// The next piece, once nothing is on its way in it.
   Piece& next_piece();
   bool is_pinned(const WordPart& part) const { return is_pinned(part.from.data(), part.from.size_bytes()); }
@@ -89,6 +90,7 @@ class WordMover {
   std::vector<Staged> staged_;
   std::vector<std::size_t> first_run_;  ///< of each part that is moved, and the end
   std::vector<std::shared_ptr<const PinnedWords>> pinned_;
+  Stream tables_{Stream::Priority::high};  ///< whose copies go beside the moving of other pieces
   std::atomic<std::uint64_t> staged_bytes_ = 0, direct_bytes_ = 0;
   Stream stream_{Stream::Priority::high};
 };

@@ -33,7 +33,7 @@ class WordRuns {
   }
 
  private:
-  static constexpr std::size_t run_bytes = 16384, line_bytes = 128;
+  static constexpr std::size_t run_bytes = 4096, line_bytes = 128;
 
   std::size_t bytes_, first_;
 };
