@@ -42,6 +42,7 @@ struct BatchRunner::State {
   const EntryStore* entries = nullptr;
   MemoryAccount account;  ///< of all that follows
   Stream stream;
+  Stream uploading;  ///< of windows' views, beside kernels of the window before
   Event started, uploaded, kernels_started, kernels_ended, ended;
   PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
@@ -69,7 +70,7 @@ struct BatchRunner::State {
   /// What start() and begin_windows() share: the batch's own arrays on the GPU.
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
   void make_wait(const BatchRunner* after) const;
-  void upload_views(const WindowLists& lists, WindowViews& views);
+  void upload_views(const WindowLists& lists, WindowViews& views, const Event& free);
   void run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
                   ListStore::Device::Half& half, WindowViews& views);
   void download();
@@ -194,15 +195,18 @@ void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) 
   state.strategy->prepare_windows(own, batch, work, state.stream);
 }
 
-void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views) {
+/// Window views are free once the window before the last has ended, which `free` says.
+void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views, const Event& free) {
   views.copied.wait();
   Layout layout;
   const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
                     entries_at = layout.add<EntryPlace>(lists.lists.size());
   put_in_parallel(views.host.data(), lists_at, lists.lists);
   put_in_parallel(views.host.data(), entries_at, lists.entries_of.lists);
-  copy_to_device(views.device.data(), views.host.data(), layout.bytes(), stream);
-  views.copied.record(stream);
+  CUDA_CHECK(cudaStreamWaitEvent(uploading, free.handle()));
+  copy_to_device(views.device.data(), views.host.data(), layout.bytes(), uploading);
+  views.copied.record(uploading);
+  CUDA_CHECK(cudaStreamWaitEvent(stream, views.copied.handle()));
   view.lists = at<ListView>(views.device.data(), lists_at);
   view.entries_of = at<EntryPlace>(views.device.data(), entries_at);
   view.blocks = lists.entries_of.blocks;
@@ -212,7 +216,7 @@ void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& vie
 void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
                                     ListStore::Device::Half& half, WindowViews& views) {
   device.copy_window(lists.parts, lists.words, half);
-  upload_views(lists, views);
+  upload_views(lists, views, half.done);
   CUDA_CHECK(cudaStreamWaitEvent(stream, half.copied.handle()));
   strategy->run_window(index_view, view, lists, work, stream);
   half.done.record(stream);
