@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
@@ -60,6 +61,8 @@ struct BatchRunner::State {
   WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
   WindowLists window_lists[2];  ///< kept, as their memory is slow to come by
   std::unique_ptr<StrategyRun> strategy;
+  bool by_windows = false;   ///< whether the batch is
+  StepClock window_kernels;  ///< of all its windows
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries
   std::uint64_t bytes_for_batches = 0;
@@ -185,6 +188,8 @@ void BatchRunner::State::make_wait(const BatchRunner* after) const {
 void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
   State& state = *state_;
   const StrategyRun::OwnArrays own = state.begin(batch, work);
+  state.by_windows = true;
+  state.window_kernels.clear();
   Layout layout;
   layout.add<ListView>(batch.lists.size());
   layout.add<EntryPlace>(batch.lists.size());
@@ -218,7 +223,9 @@ void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& li
   device.copy_window(lists.parts, lists.words, half);
   upload_views(lists, views, half.done);
   CUDA_CHECK(cudaStreamWaitEvent(stream, half.copied.handle()));
+  window_kernels.begin(stream);
   strategy->run_window(index_view, view, lists, work, stream);
+  window_kernels.end(stream);
   half.done.record(stream);
 }
 
@@ -238,13 +245,16 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
         state.run_window(work, state.window_lists[slot], device, half, state.window_views[slot]);
       });
   device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
+  state.window_kernels.begin(state.stream);
   state.strategy->finish_windows(state.index_view, state.view, state.stream);
+  state.window_kernels.end(state.stream);
   state.download();
 }
 
 void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
   State& state = *state_;
   const StrategyRun::OwnArrays own = state.begin(batch, work);
+  state.by_windows = false;
   state.strategy->prepare(own, batch, work, state.stream);
   state.make_wait(after);
   if (state.store) state.store->device().make_wait(state.stream);
@@ -279,7 +289,10 @@ void BatchRunner::wait() {
   state.ended.wait();
   state.times = {};
   state.times.upload_us = state.uploaded.us_since(state.started);
-  state.strategy->add_times(state.kernels_started, state.kernels_ended, state.times);
+  if (state.by_windows)
+    state.times.unite_us = state.window_kernels.us();
+  else
+    state.strategy->add_times(state.kernels_started, state.kernels_ended, state.times);
   state.times.download_us = state.ended.us_since(state.kernels_ended);
   state.times.total_us = state.ended.us_since(state.started);
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)

@@ -16,7 +16,9 @@ namespace gpu {
 struct BatchTimes {
   double upload_us = 0;
   double decode_us = 0;  ///< lists to entries; 0 for small batches of intersections, which read the lists directly
-  double unite_us = 0;   ///< entries or lists to candidates; all kernels of strategies without these steps
+  /// Entries or lists to candidates; all kernels of strategies without these steps, and of windows, without their waits
+  /// for copies.
+  double unite_us = 0;
   double finish_us = 0;  ///< candidates to results
   double download_us = 0;
   double total_us = 0;  ///< from the start of the first step to the end of the last
@@ -59,7 +61,7 @@ struct GpuStatistics {
   gpu::BatchCounts counts;               ///< of all batches
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
   gpu::EntryCounts entries;              ///< lists that batches needed decoded
-  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels; windows wait for these
+  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels, without waits
   gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 

@@ -8,7 +8,7 @@
 namespace quern::gpu {
 
 /// A strategy with its working memory on the device. It runs one batch at a time: BatchRunner calls plan(), fill(),
-/// prepare() and run() in this order and, once the GPU has finished, add_times().
+/// prepare() and run() in this order and, once the GPU has finished, add_times(), unless it went through windows.
 class StrategyRun {
  public:
   /// Sizes of the strategy's own arrays that are copied to the GPU with the batch, in bytes.

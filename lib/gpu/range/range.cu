@@ -82,14 +82,12 @@ class RangeRun final : public StrategyRun {
   }
 
   void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
-    windows_ = false;
     prepare_queries(arrays, batch, work);
     view_.ranges = num_ranges(device_.view.num_documents);
   }
 
   void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
                        const Stream&) override {
-    windows_ = true;
     prepare_queries(arrays, batch, work);
     view_.writes_max = view_.reads_max;
     scores_windows_ = std::any_of(batch.queries.begin(), batch.queries.end(),
@@ -141,7 +139,6 @@ class RangeRun final : public StrategyRun {
   void free_memory() override { candidates_.release(); }
 
   void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
-    if (windows_) return StrategyRun::add_times(started, ended, times);
     times.decode_us = decodes_ ? decoded_.us_since(started) : 0;
     times.unite_us = united_.us_since(decodes_ ? decoded_ : started);
     times.finish_us = ended.us_since(united_);
@@ -194,7 +191,6 @@ class RangeRun final : public StrategyRun {
 
   const DeviceIndex::Device& device_;
   bool decodes_ = false;         ///< lists to entries
-  bool windows_ = false;         ///< the batch goes through windows
   bool scores_windows_ = false;  ///< candidates are scored window by window
   BatchCounts counts_;
   std::vector<BatchChunk> chunks_;

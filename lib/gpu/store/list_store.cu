@@ -125,12 +125,12 @@ std::optional<std::uint64_t> ListStore::Device::place_of(WordView of_host) const
 }
 
 void ListStore::Device::begin_copies(unsigned flight) {
-  flights.at(flight).copies = true;
-  flights.at(flight).begun.record(mover->stream());
+  copying.at(flight).clear();
+  mover->time_with(&copying.at(flight));
 }
 
-void ListStore::Device::end_copies(unsigned flight) {
-  flights.at(flight).copied.record(mover->stream());
+void ListStore::Device::end_copies() {
+  mover->time_with(nullptr);
   all_copied.record(mover->stream());
 }
 
@@ -251,7 +251,6 @@ bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
   }
   // Another GPU may be the thread's current one.
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
-  Device::Flight& of = device_->flights.at(flight);
   ListCopies copies;
   const ListCacheCounts in_place_before = in_place_;
   std::vector<WantedList> copied = without_rarely_read(lists);
@@ -262,11 +261,9 @@ bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
       return false;
     }
   }
-  of.copies = !copies.words.empty() || !copies.rows.empty();
-  if (!of.copies) return true;
   device_->begin_copies(flight);
   device_->copy(copies);
-  device_->end_copies(flight);
+  device_->end_copies();
   return true;
 }
 
@@ -275,9 +272,6 @@ void ListStore::release(unsigned flight) {
   has_windows_.at(flight) = false;
 }
 
-double ListStore::copy_us(unsigned flight) const {
-  const Device::Flight& of = device_->flights.at(flight);
-  return of.copies ? of.copied.us_since(of.begun) : 0;
-}
+double ListStore::copy_us(unsigned flight) const { return device_->copying.at(flight).us(); }
 
 }  // namespace quern::gpu

@@ -49,7 +49,8 @@ class ListStore {
   void count(const ListCacheCounts& more) { cache_.count(more); }
   const ListCache& cache() const { return cache_; }
   ListCacheCounts take_counts();
-  /// Microseconds of the GPU's clock that the copies took for the flight's last acquire(), once its batch has ended.
+  /// Microseconds of the GPU's clock that copies of what the flight's last batch lacked took, without what they waited
+  /// for, once the batch has ended.
   double copy_us(unsigned flight) const;
 
   struct Device;  ///< for CUDA sources only

@@ -4,6 +4,7 @@
 
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/store/word_mover.cuh"
@@ -11,12 +12,6 @@
 namespace quern::gpu {
 
 struct ListStore::Device {
-  /// The copies of a flight's last acquire().
-  struct Flight {
-    Event begun, copied;
-    bool copies = false;  ///< whether there were any
-  };
-
   /// Half of the room for windows, which every other window gets.
   struct Half {
     Event copied, done;
@@ -26,8 +21,8 @@ struct ListStore::Device {
   DeviceArray<std::uint32_t> words, block_last, block_offset;
   DeviceArray<std::uint16_t> block_max;
   std::optional<WordMover> mover;
-  Event all_copied;  ///< the last copy so far; all are in one stream
-  std::array<Flight, batches_in_flight> flights;
+  Event all_copied;                                  ///< the last copy so far; all are in one stream
+  std::array<StepClock, batches_in_flight> copying;  ///< what a flight lacked, by flight
   std::array<Half, 2> halves;
   std::size_t next_half = 0;
 
@@ -44,9 +39,9 @@ struct ListStore::Device {
   unsigned moving_blocks() const { return mover->reads_directly() ? blocks_of_movers : 0; }
   /// Where words of the host's memory are, counted from the arena's first word; nothing if kernels can't read them.
   std::optional<std::uint64_t> place_of(WordView of_host) const;
-  /// Enclose the copies of a flight's windows.
+  /// Enclose the copies of what a flight lacks.
   void begin_copies(unsigned flight);
-  void end_copies(unsigned flight);
+  void end_copies();
 };
 
 }  // namespace quern::gpu

@@ -33,7 +33,7 @@ void run_in_turn(ListStore::Device& device, unsigned flight, std::size_t count, 
     }
     making_next.wait();
   }
-  device.end_copies(flight);
+  device.end_copies();
 }
 
 }  // namespace quern::gpu

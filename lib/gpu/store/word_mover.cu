@@ -73,7 +73,9 @@ void WordMover::send() {
   in_parallel(staged_.size(),
               [&](std::size_t i) { std::memcpy(host + staged_[i].to, staged_[i].from, staged_[i].bytes); });
   const std::size_t end = (end_ + words_per_load - 1) / words_per_load * words_per_load;
-  copy_to_device(piece.device.data() + first_word(), host + first_word(), end - first_word(), stream_);
+  if (end > first_word())
+    timed(
+        [&] { copy_to_device(piece.device.data() + first_word(), host + first_word(), end - first_word(), stream_); });
   if (places_free_) CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free_->handle()));
   move(piece, runs_, direct_words_ > 0 ? blocks_of_movers : staged_blocks);
   staged_bytes_ += sizeof(std::uint32_t) * (end_ - first_word());
@@ -90,8 +92,10 @@ void WordMover::move(Piece& piece, std::size_t runs, std::size_t blocks) {
   copy_to_device(next_run, piece.host.data(), (1 + runs) * words_per_run, tables_);
   piece.table_copied.record(tables_);
   CUDA_CHECK(cudaStreamWaitEvent(stream_, piece.table_copied.handle()));
-  run_moves<<<static_cast<unsigned>(std::min(runs, blocks)), moving_threads, 0, stream_>>>(
-      table_of(piece.device), static_cast<unsigned>(runs), next_run);
+  timed([&] {
+    run_moves<<<static_cast<unsigned>(std::min(runs, blocks)), moving_threads, 0, stream_>>>(
+        table_of(piece.device), static_cast<unsigned>(runs), next_run);
+  });
   CUDA_CHECK(cudaGetLastError());
   piece.done.record(stream_);
 }
@@ -148,7 +152,7 @@ void WordMover::move_parts(std::span<const WordPart> parts, std::uint64_t words,
     const std::uint64_t size = std::min<std::uint64_t>(words_in_piece(), words - from);
     Piece& piece = next_piece();
     gather_words(parts, from, size, piece.host.data());
-    copy_to_device(to + from, piece.host.data(), size, stream_);
+    timed([&] { copy_to_device(to + from, piece.host.data(), size, stream_); });
     piece.done.record(stream_);
   }
   staged_bytes_ += sizeof(std::uint32_t) * words;

@@ -8,6 +8,7 @@
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/pinned_words.hpp"
+#include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/store/move_words.cuh"
 #include "quern/gpu/store/word_parts.hpp"
 
@@ -37,6 +38,8 @@ class WordMover {
   /// Copies the words of all parts to places that follow each other.
   void move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to, const Event& places_free);
 
+  /// Copies are steps of this clock from now on; null: of none.
+  void time_with(StepClock* clock) { clock_ = clock; }
   const Stream& stream() const { return stream_; }
   /// What was staged so far. Thread-safe.
   std::uint64_t staged_bytes() const { return staged_bytes_; }
@@ -71,6 +74,13 @@ class WordMover {
   /// The next piece, once nothing is on its way in it.
   Piece& next_piece();
   bool is_pinned(const WordPart& part) const { return is_pinned(part.from.data(), part.from.size_bytes()); }
+  /// Enqueues copies, as a step of the clock.
+  template <class Enqueue>
+  void timed(const Enqueue& enqueue) {
+    if (clock_ != nullptr) clock_->begin(stream_);
+    enqueue();
+    if (clock_ != nullptr) clock_->end(stream_);
+  }
   /// Moves what the piece's table says.
   void move(Piece& piece, std::size_t runs, std::size_t blocks);
   /// As move_parts(), of which nearly all are pinned.
@@ -92,6 +102,7 @@ class WordMover {
   std::vector<std::shared_ptr<const PinnedWords>> pinned_;
   Stream tables_{Stream::Priority::high};  ///< whose copies go beside the moving of other pieces
   std::atomic<std::uint64_t> staged_bytes_ = 0, direct_bytes_ = 0;
+  StepClock* clock_ = nullptr;
   Stream stream_{Stream::Priority::high};
 };
 
