@@ -50,7 +50,7 @@ inline constexpr std::size_t documents_per_posting = 16;
 inline constexpr std::size_t many_blocks = 4096, many_warps = 32768;
 /// Threads that move words to their places, and how many words each of them moves at a time; thread blocks that do if
 /// the words are the host's: fewer do not keep the link busy, more take the place of other kernels.
-inline constexpr unsigned moving_threads = 256, words_per_mover = 16, blocks_of_movers = 16;
+inline constexpr unsigned moving_threads = 256, words_per_mover = 16, blocks_of_movers = 12;
 /// Lists are pinned where they are mapped once so many times their bytes have been staged: pinning 1 GB takes about as
 /// long as staging these rather than reading them directly.
 inline constexpr std::uint64_t copies_before_pinning = 2;
