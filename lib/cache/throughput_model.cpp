@@ -113,7 +113,7 @@ double StageTimes::longest_us() const { return std::max({host + gather, transfer
 
 double StageTimes::overlapped_us(double batches, double windows_per_batch) const {
   const double longest = longest_us(), longer = std::max(transfer, gpu), shorter = std::min(transfer, gpu);
-  return alone + longest + (host + longer - longest + shorter / windows_per_batch) / batches;
+  return alone + longest + unhidden * shorter + (host + longer - longest + shorter / windows_per_batch) / batches;
 }
 
 double StageTimes::response_us() const { return alone + std::max(host + transfer + gpu, 2 * longest_us()); }

@@ -42,13 +42,14 @@ struct StageTimes {
   double gather = 0;    ///< of `transfer`, what keeps the host from such work
   double gpu = 0;       ///< c_gpu(n): of `query`, the GPU's work
   double alone = 0;     ///< c_alone(n): what runs beside no batch
+  double unhidden = 0;  ///< share of the shorter of the transfer and the GPU's work which the longer does not hide
 
   double in_turn_us() const { return query + transfer; }
   /// Of the stages that overlap, the one that takes longest.
   double longest_us() const;
   /// Per query of `batches` batches: the longest stage of each, and once all stages, for the first batch has none
   /// before it that its stages could overlap, and the last none behind it. Transfers and the GPU's work of a batch that
-  /// goes through windows of documents overlap window by window.
+  /// goes through windows of documents overlap window by window, where now the one and then the other waits.
   double overlapped_us(double batches = std::numeric_limits<double>::infinity(), double windows_per_batch = 1) const;
   /// From the beginning of a batch to its end, per query, if batches follow each other closely: all its stages, or two
   /// times the longest if those are less, since a batch waits for the one before.

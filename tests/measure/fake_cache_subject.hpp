@@ -9,7 +9,8 @@ namespace quern::testing {
 /// A machine of known costs, in microseconds: to find lists 0.5 a query; to make a batch of n, 1 + 50 / n a query; of
 /// the GPU's work 3 + 200 / n; to copy S bytes, 1e-5 + 20 / S a byte, of which the host is busy with a half. A query
 /// needs 8,000,000 bytes, those of a batch of n share them but for 1 / sqrt(n), and memories of P % hold so much of
-/// them.
+/// them. If batches go by windows, they have 5 to the whole memory, with 40
+/// sqrt(n) lists in each.
 class FakeCacheSubject : public CacheSubject {
  public:
   explicit FakeCacheSubject(StageOverlap overlap) : overlap_(overlap) {}
@@ -19,8 +20,8 @@ class FakeCacheSubject : public CacheSubject {
   std::uint64_t hash = 0;             ///< of results in such runs, in place of the right one
   std::uint64_t resident_copies = 0;  ///< bytes that are copied if all lists are there
   std::size_t runs = 0;
-  double decode = 0;    ///< microseconds per byte, of batches that go through windows
-  double windowed = 0;  ///< share of batches that do
+  bool by_windows = false;
+  WindowCosts copying{2e-5, 2e-3, 7}, kernels{1e-5, 3e-3, 90};  ///< of windows; the latter beside the rest
 
   static StageTimes stages(double n, double bytes) {
     StageTimes stages;
@@ -33,17 +34,28 @@ class FakeCacheSubject : public CacheSubject {
     return stages;
   }
 
+  StageTimes stages_of(const CopyDemand& demand) const {
+    if (demand.windowed == 0) return stages(demand.batch_queries, demand.copied_bytes);
+    StageTimes times = stages(demand.batch_queries, 0);
+    const double more = kernels.us({demand.needed_bytes, demand.window_lists, demand.windows});
+    times.gpu += more;
+    times.query += more;
+    times.transfer = copying.us({demand.copied_bytes, demand.window_lists, demand.windows});
+    return times;
+  }
+
   EngineRun run(const CacheSetting& setting) override {
     ++runs;
     const CopyDemand of = demand(setting);
     const bool resident = setting.memory == whole_memory;
     const double bytes = resident ? 0 : of.copied_bytes;
-    const StageTimes times = stages(of.batch_queries, bytes);
+    const StageTimes times = resident ? stages(of.batch_queries, 0) : stages_of(of);
     EngineRun run;
     run.queries = setting.batch == 1 ? 100 : queries;
     const auto count = static_cast<double>(run.queries);
     const double batches = setting.batch == 1 ? 1 : count / of.batch_queries;
-    const double us = overlap_ == StageOverlap::full ? times.overlapped_us(batches) : times.in_turn_us();
+    const double us =
+        overlap_ == StageOverlap::full ? times.overlapped_us(batches, of.windows_per_batch) : times.in_turn_us();
     run.seconds = 1e-6 * count * us * (resident ? 1 : slower);
     run.results_hash = resident || hash == 0 ? setting.k : hash;
     GpuStatistics& statistics = run.statistics;
@@ -69,16 +81,19 @@ class FakeCacheSubject : public CacheSubject {
     const double policy = setting.policy == no_policy ? 1.3 : 1;
     demand.copied_bytes = demand.needed_bytes * (1 - share) * policy * setting.max_admission;
     demand.list_hits = share;
-    demand.windowed = demand.whole_index ? 0 : windowed;
+    if (!by_windows || demand.whole_index || setting.batch == 1) return demand;
+    demand.windowed = 1;
+    demand.windows_per_batch = std::ceil(5 / share);
+    demand.windows = demand.windows_per_batch / demand.batch_queries;
+    demand.window_lists = demand.windows * 40 * std::sqrt(demand.batch_queries);
     return demand;
   }
   double find_us() override { return 0.5; }
-  double decode_us_per_byte() override { return decode; }
-  TransferTime copy_lists(std::uint64_t bytes, bool by_windows) override {
+  TransferTime copy_lists(std::uint64_t bytes, bool windows) override {
     const std::uint64_t most = std::min<std::uint64_t>(bytes, most_copied);
     const double us = us_per_byte(static_cast<double>(most)) * static_cast<double>(most);
     // The model is to take the one that is as windows copy, or the other.
-    return {most, us, by_windows ? 0 : us / 2};
+    return {most, us, windows ? 0 : us / 2};
   }
   TransferTime copy_pinned(std::uint64_t bytes) override { return {bytes, 5e-6 * static_cast<double>(bytes), 1}; }
 

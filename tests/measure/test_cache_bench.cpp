@@ -53,6 +53,7 @@ TEST_CASE("the grid has each configuration once, those of one plan together", "[
   // Batches of all sizes and of 1 with the base's k, and three more k.
   CHECK(resident_settings(grid).size() == 4 + 1 + 3);
   CHECK(curve_settings(grid).size() == 6 * 3 * 5);
+  CHECK(calibrating_settings(grid).size() == 2 * 4);
   grid.parts = {GridPart::lambdas};
   CHECK(settings_of(grid).size() == 4 * 2 + 1);
   for (const CacheSetting& of : settings_of(grid)) CHECK(of.memory == "20%");
@@ -72,6 +73,9 @@ TEST_CASE("grids with wrong numbers are refused", "[measure][numbers]") {
   grid = some_grid();
   grid.limits_ms = {std::nan("")};
   CHECK_THROWS_WITH(check_cache_grid(grid), StartsWith("a limit in ms must be"));
+  grid = some_grid();
+  grid.calibrating = {"40%"};
+  CHECK_THROWS_WITH(check_cache_grid(grid), StartsWith("a memory of 40% is to be measured"));
   grid = some_grid();
   grid.policies = {"best"};
   CHECK_THROWS_AS(check_cache_grid(grid), InvalidArgument);
@@ -98,19 +102,51 @@ TEST_CASE("each model is exact for a machine that works as it says", "[measure]"
   }
 }
 
-TEST_CASE("what comes by windows is decoded for each batch, and gathered by no host thread", "[measure]") {
-  FakeCacheSubject whole(StageOverlap::full), by_windows(StageOverlap::full);
-  by_windows.windowed = 1;
-  by_windows.decode = 1e-5;
-  const CacheBenchFigures expected = measure(whole), found = measure(by_windows);
-  CHECK(found.copied_windows.size() == found.copied_lists.size());
-  for (std::size_t i = 0; i < expected.points.size(); ++i) {
-    const CachePoint& point = found.points[i];
-    const double decode = point.demand.whole_index ? 0 : 1e-5 * point.demand.needed_bytes;
-    CHECK(point.stages.gpu == Approx(expected.points[i].stages.gpu + decode));
-    CHECK(point.in_turn == Approx(1e6 / (1e6 / expected.points[i].in_turn + decode)));
-    CHECK(point.stages.gather == 0);
+TEST_CASE("what windows cost is known from runs with other memories", "[measure]") {
+  for (const StageOverlap overlap : {StageOverlap::none, StageOverlap::full}) {
+    FakeCacheSubject subject(overlap);
+    subject.by_windows = true;
+    const CacheBenchFigures figures = measure(subject);
+    CHECK(figures.window_runs.size() == 2 * 4);
+    for (const WindowRun& run : figures.window_runs) CHECK((run.setting.memory == "7%" || run.setting.memory == "30%"));
+    for (const auto& [found, expected] :
+         {std::pair(figures.window_copies, subject.copying), std::pair(figures.window_kernels, subject.kernels)}) {
+      CHECK(found.per_byte == Approx(expected.per_byte));
+      CHECK(found.per_window_list == Approx(expected.per_window_list));
+      CHECK(found.per_window == Approx(expected.per_window));
+    }
+    for (const CachePoint& point : figures.points) {
+      INFO(point.setting.memory << " " << point.setting.policy << ", batch " << point.setting.batch);
+      CHECK(point.measured() == Approx(overlap == StageOverlap::none ? point.in_turn : point.overlapped));
+      if (point.demand.windowed == 1) CHECK(point.stages.gather == 0);
+    }
   }
+}
+
+TEST_CASE("without runs by windows, copies say what windows take", "[measure]") {
+  FakeCacheSubject subject(StageOverlap::full);
+  subject.by_windows = true;
+  CacheGrid grid = some_grid();
+  grid.calibrating.clear();
+  const CacheBenchFigures figures = measure(subject, grid);
+  CHECK(figures.window_runs.empty());
+  for (const CachePoint& point : figures.points) {
+    const StageTimes copied = FakeCacheSubject::stages(point.demand.batch_queries, point.demand.copied_bytes);
+    if (point.demand.windowed == 1) CHECK(point.stages.transfer == Approx(copied.transfer));
+  }
+}
+
+TEST_CASE("costs of windows are fitted without negative ones", "[measure]") {
+  CHECK(fit_window_costs({}).us({1, 1, 1}) == 0);
+  // Of bytes alone, since the others would have to be below 0.
+  const WindowCosts costs = fit_window_costs({{{100, 1, 1}, 99, 99}, {{200, 4, 3}, 195, 195}, {{300, 9, 5}, 290, 290}});
+  CHECK(costs.per_byte == Approx(0.97).epsilon(0.02));
+  CHECK(costs.per_window_list == 0);
+  CHECK(costs.per_window == 0);
+  // Samples that do not tell costs apart are explained nevertheless.
+  const WindowWork work{50, 20, 10};
+  CHECK(fit_window_costs({{work, 70, 100}, {work, 70, 100}}).us(work) == Approx(70));
+  CHECK(fit_window_costs({{work, 70, 0}}).us(work) == 0);
 }
 
 TEST_CASE("no prediction depends on the run that it predicts", "[measure]") {

@@ -47,6 +47,18 @@ void print_copies(const CacheBenchFigures& figures) {
   print_all("pinned", figures.pinned_copies);
 }
 
+void print_windows(const CacheBenchFigures& figures) {
+  if (figures.window_runs.empty()) return;
+  print(fmt::format("{:<26}{:>12}{:>18}{:>14}\n", "windows of documents take", "us per MB", "us per 1000 lists",
+                    "us per window"));
+  const auto print_costs = [](std::string_view what, const WindowCosts& costs) {
+    print(fmt::format("{:<26}{:>12.2f}{:>18.2f}{:>14.2f}\n", what, 1e6 * costs.per_byte, 1e3 * costs.per_window_list,
+                      costs.per_window));
+  };
+  print_costs("to copy", figures.window_copies);
+  print_costs("of the GPU, beyond c", figures.window_kernels);
+}
+
 void print_resident(const CacheBenchFigures& figures) {
   print(fmt::format("{:>6}{:>8}{:>14}{:>10}{:>10}{:>10}{:>10}\n", "k", "batch", "queries/s", "c us", "host us",
                     "GPU us", "alone us"));
@@ -118,7 +130,8 @@ void run(BenchGpuCacheArguments arguments) {
                            QueryMemory(resources.memory_bytes / 4, resources.threads));
   arguments.gpu.algorithm = &algorithm_named(arguments.algorithm);
   arguments.gpu.strategy = &gpu::strategy_named(arguments.strategy);
-  for (const std::string& memory : arguments.grid.memories) arguments.gpu.memories[memory] = gpu_memory_limit(memory);
+  for (const auto* memories : {&arguments.grid.memories, &arguments.grid.calibrating})
+    for (const std::string& memory : *memories) arguments.gpu.memories[memory] = gpu_memory_limit(memory);
   arguments.gpu.memories[arguments.grid.base.memory] = gpu_memory_limit(arguments.grid.base.memory);
   check_cache_grid(arguments.grid);
   GpuCacheSubject subject(engine, train_texts, texts, arguments.gpu, resources);
@@ -137,6 +150,7 @@ void run(BenchGpuCacheArguments arguments) {
   if (arguments.common.json) return print(json.dump(1) + "\n");
   print(environment_line());
   print_copies(figures);
+  print_windows(figures);
   print_resident(figures);
   print_points(json["points"]);
   print_splits(figures, arguments.grid.base.memory);
@@ -171,6 +185,14 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
                   with_choices("Policies of plans:", all_cache_policies()) + "\n  none: no plan")
       ->type_name("NAME")
       ->check(name_validator(policies_and_none()))
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      .add_option("--calibrate", grid.calibrating,
+                  "GPU memories with which the costs of windows of documents are measured, for the predictions of all "
+                  "others")
+      ->type_name("SIZE|P%")
+      ->check(budget_validator())
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--batches", grid.batches, "Sizes of batches")
@@ -240,8 +262,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
   set_notes(
       *command,
       {"The model of Wang et al., section 4.2.1, says 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model with "
-       "overlap, by the stage that takes longest. c is measured with all lists in the memory, t by copies, and dq by a "
-       "replay of the log: none of them by the run that it predicts.",
+       "overlap, by the stage that takes longest. c is measured with all lists in the memory, t by copies, dq by a "
+       "replay of the log, and the costs of windows of documents with the memories of --calibrate: none of them by the "
+       "run that it predicts.",
        "Queries without results are left out. All results are compared with those with all lists in the memory. A "
        "memory is what lists may take; plans get three quarters of it.",
        "hits, bytes: shares of a batch's lists, and of their bytes, that were there. hidden: share of the copying that "

@@ -22,15 +22,21 @@ std::string text_of(const CacheSetting& setting) {
                      setting.max_admission, setting.k, setting.batch);
 }
 
+/// The batches of so many queries as the replay's batches have.
+double batches_of(const EngineRun& run, const CopyDemand& demand) {
+  return std::max(static_cast<double>(run.queries) / std::max(demand.batch_queries, 1.0), 1.0);
+}
+
 /// Measures one thing after another.
 class CacheBench {
  public:
   CacheBench(CacheSubject& subject, const CacheGrid& grid, Progress& progress)
-      : subject_(subject), grid_(grid), progress_(progress), model_(subject.find_us(), subject.decode_us_per_byte()) {}
+      : subject_(subject), grid_(grid), progress_(progress), model_(subject.find_us()) {}
 
   CacheBenchFigures measure() {
     measure_copies();
     measure_resident();
+    measure_windows();
     make_curves();
     measure_points();
     for (const std::string& memory : grid_.memories)
@@ -69,6 +75,24 @@ class CacheBench {
       progress_.add(1);
     }
     progress_.finish();
+  }
+
+  /// What does not go by windows says nothing of their costs.
+  void measure_windows() {
+    const std::vector<CacheSetting> settings = calibrating_settings(grid_);
+    progress_.start("windows of documents", settings.size(), "settings");
+    for (const CacheSetting& setting : settings) {
+      if (const CopyDemand& demand = demand_of(setting); demand.windowed == 1) {
+        const EngineRun run = subject_.run(setting);
+        check_results(setting, run);
+        figures_.window_runs.push_back({setting, demand, batches_of(run, demand), times_of(run)});
+        model_.add(figures_.window_runs.back());
+      }
+      progress_.add(1);
+    }
+    progress_.finish();
+    figures_.window_copies = model_.window_copies();
+    figures_.window_kernels = model_.window_kernels();
   }
 
   void check_results(const CacheSetting& setting, const EngineRun& run) {
@@ -124,9 +148,8 @@ class CacheBench {
     point.run = subject_.run(setting);
     check_results(setting, point.run);
     point.times = times_of(point.run);
-    const double batches = static_cast<double>(point.run.queries) / std::max(point.demand.batch_queries, 1.0);
     point.in_turn = 1e6 / point.stages.in_turn_us();
-    point.overlapped = 1e6 / point.stages.overlapped_us(setting.batch == 1 ? 1 : std::max(batches, 1.0),
+    point.overlapped = 1e6 / point.stages.overlapped_us(setting.batch == 1 ? 1 : batches_of(point.run, point.demand),
                                                         point.demand.windows_per_batch);
     if (point.times.copying > 0)
       point.hidden_share = std::clamp(1 - (point.times.total - point.resident_us) / point.times.copying, 0.0, 1.0);

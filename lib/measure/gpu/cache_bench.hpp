@@ -9,6 +9,7 @@
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/measure/gpu/cache_grid.hpp"
 #include "quern/measure/gpu/transfer_bench.hpp"
+#include "quern/measure/gpu/window_costs.hpp"
 
 /// Compares what a GPU with less memory than the index does with what the throughput model says of it (Wang et al. 4.2
 /// and 4.3). Host code: the machine itself is behind CacheSubject.
@@ -24,16 +25,17 @@ struct EngineRun {
 
 /// What the queries would need of lists, by a replay without a GPU.
 struct CopyDemand {
-  bool whole_index = false;       ///< all lists are in the memory: nothing is copied
-  std::uint64_t list_bytes = 0;   ///< of the memory for lists
-  std::uint64_t cache_bytes = 0;  ///< of these, what a plan may take: S_c
-  std::uint64_t plan_bytes = 0;   ///< what the plan takes; 0 without one
-  double needed_bytes = 0;        ///< per query, of the lists of its batch, each once
-  double copied_bytes = 0;        ///< per query, of those that are not there: dq
-  double batch_queries = 0;       ///< on average: batches become smaller if their lists do not fit
-  double windowed = 0;            ///< share of batches that go through windows of documents
-  double windows_per_batch = 1;   ///< on average, of these
-  double list_hits = 0;           ///< share of a batch's lists that are there whole
+  bool whole_index = false;              ///< all lists are in the memory: nothing is copied
+  std::uint64_t list_bytes = 0;          ///< of the memory for lists
+  std::uint64_t cache_bytes = 0;         ///< of these, what a plan may take: S_c
+  std::uint64_t plan_bytes = 0;          ///< what the plan takes; 0 without one
+  double needed_bytes = 0;               ///< per query, of the lists of its batch, each once
+  double copied_bytes = 0;               ///< per query, of those that are not there: dq
+  double batch_queries = 0;              ///< on average: batches become smaller if their lists do not fit
+  double windowed = 0;                   ///< share of batches that go through windows of documents
+  double windows_per_batch = 1;          ///< on average, of these
+  double windows = 0, window_lists = 0;  ///< per query; the latter: lists, each as often as its batch has windows
+  double list_hits = 0;                  ///< share of a batch's lists that are there whole
 };
 
 /// A machine, an index and a log.
@@ -46,8 +48,6 @@ class CacheSubject {
   virtual CopyDemand demand(const CacheSetting& setting) = 0;
   /// To find the lists of a query, in all threads; microseconds.
   virtual double find_us() = 0;
-  /// To decode lists that come by windows of documents, which do not stay decoded; microseconds per coded byte.
-  virtual double decode_us_per_byte() = 0;
   /// Copies lists as the engine does, whole or by windows of documents, of so many bytes; fewer if it has no more.
   virtual TransferTime copy_lists(std::uint64_t bytes, bool by_windows) = 0;
   /// The same bytes in one copy from pinned memory.
@@ -80,6 +80,14 @@ struct ResidentTimes {
   double query_us = 0;  ///< c: its parts, one after the other, or all of the time if that is more
   double host_us = 0;   ///< c_host: to make a batch, without finding lists
   double alone_us = 0;  ///< c_alone: what the overlapped stages do not explain; at least to find lists
+};
+
+/// What windows of documents cost in a run of which nothing is predicted.
+struct WindowRun {
+  CacheSetting setting;
+  CopyDemand demand;
+  double batches = 1;
+  QueryTimes times;
 };
 
 /// A configuration, measured, and what the models say. Rates are queries per second.
@@ -117,14 +125,17 @@ struct PolicyPoints {
 struct CacheBenchFigures {
   std::vector<ResidentTimes> resident;
   std::vector<TransferTime> copied_lists, copied_windows, pinned_copies;
+  std::vector<WindowRun> window_runs;
+  WindowCosts window_copies, window_kernels;  ///< of these runs; the latter beyond c_gpu(n)
   std::vector<PolicyPoints> curves;
   std::vector<CachePoint> points;
   std::vector<CacheSplit> splits;
 };
 
-/// Measures c(n) and t(S_b), then the grid, each configuration with its prediction, which uses nothing of its own run;
-/// then computes the best splits. Throws Error if a configuration's results are not those with all lists in the memory;
-/// InvalidArgument if the grid is wrong, or not all lists fit there; and what the subject throws.
+/// Measures c(n), t(S_b) and what windows of documents cost, then the grid, each configuration with its prediction,
+/// which uses nothing of its own run; then computes the best splits. Throws Error if a configuration's results are not
+/// those with all lists in the memory; InvalidArgument if the grid is wrong, or not all lists fit there; and what the
+/// subject throws.
 CacheBenchFigures measure_cache(CacheSubject& subject, const CacheGrid& grid, Progress& progress);
 
 }  // namespace quern

@@ -36,12 +36,15 @@ Json demand_json(const CopyDemand& demand) {
           {"batch_queries", demand.batch_queries},
           {"windowed_share", demand.windowed},
           {"windows_per_batch", demand.windows_per_batch},
+          {"windows_per_query", demand.windows},
+          {"window_lists_per_query", demand.window_lists},
           {"hit_rate", demand.list_hits}};
 }
 
 Json stages_json(const StageTimes& stages) {
-  return {{"query_us", stages.query},   {"transfer_us", stages.transfer}, {"host_us", stages.host},
-          {"gather_us", stages.gather}, {"gpu_us", stages.gpu},           {"alone_us", stages.alone}};
+  return {{"query_us", stages.query},         {"transfer_us", stages.transfer}, {"host_us", stages.host},
+          {"gather_us", stages.gather},       {"gpu_us", stages.gpu},           {"alone_us", stages.alone},
+          {"unhidden_share", stages.unhidden}};
 }
 
 Json point_json(const CachePoint& point) {
@@ -81,6 +84,19 @@ Json resident_json(const ResidentTimes& of) {
   json["c_gpu_us"] = of.times.gpu;
   json["c_alone_us"] = of.alone_us;
   return json;
+}
+
+Json window_run_json(const WindowRun& run) {
+  Json json = setting_json(run.setting);
+  json.update(times_json(run.times));
+  json["expected"] = demand_json(run.demand);
+  return json;
+}
+
+Json window_costs_json(const WindowCosts& costs) {
+  return {{"us_per_byte", costs.per_byte},
+          {"us_per_list_in_a_window", costs.per_window_list},
+          {"us_per_window", costs.per_window}};
 }
 
 Json copies_json(const std::vector<TransferTime>& copies) {
@@ -125,6 +141,9 @@ Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
   json["copied_lists"] = copies_json(figures.copied_lists);
   json["copied_windows"] = copies_json(figures.copied_windows);
   json["pinned_copies"] = copies_json(figures.pinned_copies);
+  for (const WindowRun& run : figures.window_runs) json["window_runs"].push_back(window_run_json(run));
+  json["window_copies"] = window_costs_json(figures.window_copies);
+  json["window_kernels"] = window_costs_json(figures.window_kernels);
   for (const PolicyPoints& curve : figures.curves) json["curves"].push_back(curve_json(curve));
   for (const CachePoint& point : figures.points) json["points"].push_back(point_json(point));
   for (const CacheSplit& of : figures.splits) json["splits"].push_back(split_json(of));

@@ -78,6 +78,10 @@ void check_cache_grid(const CacheGrid& grid) {
   for (const std::size_t k : grid.ks) check_setting(k, grid.base.batch);
   for (const double lambda : grid.max_admissions) check_range("lambda", lambda, 1e-9, 1);
   for (const double limit : grid.limits_ms) check_range("a limit in ms", limit, 0, 1e9);
+  for (const CacheSetting& setting : settings_of(grid))
+    if (std::find(grid.calibrating.begin(), grid.calibrating.end(), setting.memory) != grid.calibrating.end())
+      throw InvalidArgument("a memory of " + setting.memory +
+                            " is to be measured, so that its prediction can't be calibrated with it");
 }
 
 std::vector<CacheSetting> settings_of(const CacheGrid& grid) {
@@ -94,6 +98,14 @@ std::vector<CacheSetting> resident_settings(const CacheGrid& grid) {
   SettingList list;
   for (const std::size_t batch : grid.batches) list.add({.k = grid.base.k, .batch = batch});
   for (const CacheSetting& setting : settings_of(grid)) list.add({.k = setting.k, .batch = setting.batch});
+  return list.take();
+}
+
+std::vector<CacheSetting> calibrating_settings(const CacheGrid& grid) {
+  SettingList list;
+  for (const std::string& memory : grid.calibrating)
+    for (const std::size_t batch : grid.batches)
+      if (batch > 1) list.add({.memory = memory, .k = grid.base.k, .batch = batch});
   return list.take();
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <numeric>
 
 #include "quern/core/error.hpp"
 
@@ -48,6 +50,23 @@ const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRu
   return of;
 }
 
+void CacheModel::add(const WindowRun& run) {
+  const CopyDemand& of = run.demand;
+  const double resident_us =
+      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.times.gpu; });
+  StageTimes stages;
+  stages.host = at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.host_us; });
+  stages.alone = at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.alone_us; });
+  stages.gpu = run.times.gpu;
+  stages.transfer = run.times.copying;
+  const double shorter = std::min(stages.gpu, stages.transfer);
+  const double more = run.times.total - stages.overlapped_us(run.batches, of.windows_per_batch);
+  unhidden_.push_back({of.batch_queries, shorter > 0 ? std::max(more, 0.0) / shorter : 0});
+  window_copies_us_.push_back({{of.copied_bytes, of.window_lists, of.windows}, run.times.copying, run.times.copying});
+  window_kernels_us_.push_back(
+      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_us, run.times.gpu});
+}
+
 double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const {
   std::vector<MeasuredPoint> points;
   for (const ResidentTimes& of : resident_)
@@ -58,6 +77,15 @@ double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figu
   return interpolated(points, n);
 }
 
+double CacheModel::unhidden_share(double n) const {
+  std::map<double, std::vector<double>> by_batch;
+  for (const MeasuredPoint& point : unhidden_) by_batch[point.x].push_back(point.y);
+  std::vector<MeasuredPoint> means;
+  for (const auto& [batch, shares] : by_batch)
+    means.push_back({batch, std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size())});
+  return means.empty() ? 0 : interpolated(means, n);
+}
+
 StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& demand) const {
   const double n = demand.batch_queries;
   StageTimes stages;
@@ -65,17 +93,22 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
   stages.host = at_batch(setting, n, [](const ResidentTimes& of) { return of.host_us; });
   stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.times.gpu; });
   stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
-  const double decode = demand.windowed * decode_us_per_byte_ * demand.needed_bytes;
-  stages.gpu += decode;
-  stages.query += decode;
+  const double by_windows =
+      window_kernels().us({demand.windowed * demand.needed_bytes, demand.window_lists, demand.windows});
+  stages.gpu += by_windows;
+  stages.query += by_windows;
   const double bytes = demand.copied_bytes;
   if (bytes <= 0 || copies_.empty()) return stages;
   const auto fitted = [&](const std::vector<TransferTime>& copies, double TransferTime::*us) {
     return copies.empty() ? 0 : fit_inverse(per_byte(copies, us)).at(n * bytes) * bytes;
   };
   const double whole = 1 - demand.windowed;
-  stages.transfer =
-      whole * fitted(copies_, &TransferTime::us) + demand.windowed * fitted(window_copies_, &TransferTime::us);
+  stages.transfer = whole * fitted(copies_, &TransferTime::us);
+  if (window_copies_us_.empty())
+    stages.transfer += demand.windowed * fitted(window_copies_, &TransferTime::us);
+  else
+    stages.transfer += window_copies().us({demand.windowed * bytes, demand.window_lists, demand.windows});
+  stages.unhidden = demand.windowed * unhidden_share(n);
   // A thread of its own gathers what windows need.
   stages.gather = whole * fitted(copies_, &TransferTime::host_us);
   return stages;

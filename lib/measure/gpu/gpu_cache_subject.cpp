@@ -72,11 +72,7 @@ GpuCacheSubject::GpuCacheSubject(const QueryEngine& engine, std::span<const std:
 }
 
 void GpuCacheSubject::keep_queries_with_results(std::span<const std::string_view> texts) {
-  GpuStatistics statistics;
-  const Results results = engine_for({}).search(texts, *options_.algorithm, 1, &statistics);
-  // Nothing was decoded before.
-  if (statistics.counts.list_bytes > 0)
-    decode_us_per_byte_ = statistics.device.decode_us / static_cast<double>(statistics.counts.list_bytes);
+  const Results results = engine_for({}).search(texts, *options_.algorithm, 1);
   for (std::size_t i = 0; i < texts.size(); ++i)
     if (!results[i].empty()) texts_.push_back(texts[i]);
   if (texts_.empty()) throw InvalidArgument(fmt::format("none of the {} queries has results", texts.size()));
@@ -206,6 +202,8 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   if (figures.batches > 0) {
     demand.batch_queries = count / static_cast<double>(figures.batches);
     demand.windowed = static_cast<double>(figures.windowed) / static_cast<double>(figures.batches);
+    demand.windows = static_cast<double>(figures.windows) / count;
+    demand.window_lists = static_cast<double>(figures.window_lists) / count;
     if (figures.windowed > 0)
       demand.windows_per_batch = static_cast<double>(figures.windows) / static_cast<double>(figures.windowed);
   }

@@ -38,7 +38,6 @@ class GpuCacheSubject final : public CacheSubject {
   EngineRun run(const CacheSetting& setting) override;
   CopyDemand demand(const CacheSetting& setting) override;
   double find_us() override { return lists_.find_us; }
-  double decode_us_per_byte() override { return decode_us_per_byte_; }
   TransferTime copy_lists(std::uint64_t bytes, bool by_windows) override;
   TransferTime copy_pinned(std::uint64_t bytes) override;
 
@@ -60,7 +59,6 @@ class GpuCacheSubject final : public CacheSubject {
   BenchPlans plans_;
   std::vector<std::string_view> texts_;
   LogLists lists_;
-  double decode_us_per_byte_ = 0;             ///< 0: the strategy decodes no lists as a whole
   std::unique_ptr<TransferBench> transfers_;  ///< only one of these takes GPU memory at a time
   std::unique_ptr<GpuEngine> gpu_;
   std::string memory_;               ///< of gpu_

@@ -12,6 +12,7 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
+#include "quern/gpu/store/document_windows.hpp"
 
 namespace quern {
 namespace {
@@ -66,9 +67,9 @@ gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCas
 class Replay {
  public:
   Replay(const IndexReader& index, const ListCacheCase& of)
-      : of_(of), block_size_(index.block_size()), cache_(cache_options(index, of)), batch_(cache_) {
+      : index_(index), of_(of), cache_(cache_options(index, of)), batch_(cache_) {
     if (of.plan == nullptr) return;
-    const std::uint64_t ratio = of.plan->manifest.block / block_size_;
+    const std::uint64_t ratio = of.plan->manifest.block / index.block_size();
     gpu::ListCopies copies;  // which nobody makes
     for (const CachedList& front : of.plan->lists) {
       const PostingList list = index.list(front.term);
@@ -98,10 +99,7 @@ class Replay {
     if (batch_.queries() == 0) return;
     const unsigned flight = next_flight_++ % of_.flights;
     cache_.release(flight);
-    if (of_.by_windows && batch_.words() > cache_.free_words() / 2)
-      run_by_windows();
-    else
-      run_whole(flight);
+    if (!of_.by_windows || batch_.words() <= cache_.free_words() / 2 || !run_by_windows()) run_whole(flight);
     ++figures_.batches;
     batch_.clear();
   }
@@ -113,40 +111,52 @@ class Replay {
     if (!cache_.acquire(flight, batch_.wanted(), copies)) figures_.left_out += batch_.queries();
   }
 
-  void run_by_windows() {
-    ++figures_.windowed;
+  /// As DocumentWindows cuts them. False if the memory is too small for the smallest window.
+  bool run_by_windows() {
     release_all();
-    if (const auto room = cache_.take_room()) cache_.give_back_room(*room);
+    const auto room = cache_.take_room();
+    if (!room) return false;
     gpu::ListCacheCounts counts;
-    counts.lists = batch_.lists().size();
-    std::uint64_t copied = 0;  // words
-    double at_border = 0;      // words of the blocks at a border of two windows
+    std::vector<gpu::ListView> views;
+    std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
     for (const auto& [term, list] : batch_.lists()) {
-      const std::uint64_t blocks = cache_.kept_front(term).blocks;
+      coded.emplace_back(static_cast<std::uint32_t>(views.size()), &list.first);
+      views.push_back(list.second);
       const std::uint64_t words = cache_.words_of(list.first);
-      const std::uint64_t kept = blocks == 0 ? 0 : front_of(list.first, blocks, block_size_, of_.with_impacts).size();
       counts.bytes += sizeof(std::uint32_t) * words;
-      counts.resident_lists += kept == words;
-      copied += words - kept;
-      at_border += static_cast<double>(words - kept) / static_cast<double>(list.first.block_last.size());
+      counts.resident_lists += cache_.words_behind_front(list.first) == 0;
     }
-    // As DocumentWindows cuts them.
-    const std::uint64_t most = std::max<std::uint64_t>(cache_.free_words() / 2, 1);
-    std::uint64_t windows = (copied + most - 1) / most;
-    windows += windows / 8;
-    copied += static_cast<std::uint64_t>(at_border * static_cast<double>(windows > 0 ? windows - 1 : 0));
-    counts.copied_bytes = sizeof(std::uint32_t) * copied;
-    counts.bytes = std::max(counts.bytes, counts.copied_bytes);
-    figures_.windows += windows;
-    cache_.count(counts);
+    counts.lists = coded.size();
+    const bool fit = cut_windows(views, coded, room->words, counts);
+    cache_.give_back_room(*room);
+    if (fit) cache_.count(counts);
+    return fit;
+  }
+
+  bool cut_windows(const std::vector<gpu::ListView>& views,
+                   const std::vector<std::pair<std::uint32_t, const PostingList*>>& coded, std::uint64_t room_words,
+                   gpu::ListCacheCounts& counts) {
+    gpu::WindowLimits limits{room_words / 2, std::numeric_limits<std::uint64_t>::max() / 2,
+                             std::numeric_limits<std::uint32_t>::max()};
+    try {
+      const gpu::DocumentWindows windows(index_, {views, coded}, cache_, limits);
+      counts.copied_bytes = sizeof(std::uint32_t) * windows.copied_words();
+      counts.bytes = std::max(counts.bytes, counts.copied_bytes);
+      ++figures_.windowed;
+      figures_.windows += windows.size();
+      figures_.window_lists += windows.size() * coded.size();
+    } catch (const GpuOutOfMemory&) {
+      return false;
+    }
+    return true;
   }
 
   void release_all() {
     for (unsigned flight = 0; flight < of_.flights; ++flight) cache_.release(flight);
   }
 
+  const IndexReader& index_;
   const ListCacheCase& of_;
-  const unsigned block_size_;
   gpu::ListCache cache_;
   ReplayBatch batch_;
   unsigned next_flight_ = 0;

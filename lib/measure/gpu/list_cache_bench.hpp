@@ -18,7 +18,8 @@ struct ListCacheCase {
   bool with_impacts = false;        ///< whether quantized impacts are kept with the lists
   const CachePlan* plan = nullptr;  ///< whose fronts stay
   /// Whether batches whose lists take more than half go through windows of documents instead (see DocumentWindows):
-  /// each list comes once, but for its front, and no others stay. Blocks at borders of windows come twice.
+  /// each list comes once, but for its front, and no others stay. Blocks at borders of windows come twice. Windows are
+  /// as large as the memory for lists lets them be.
   bool by_windows = false;
   unsigned flights = 1;  ///< batches that use their lists at a time
   unsigned passes = 1;   ///< over the queries, of which the last counts
@@ -26,9 +27,10 @@ struct ListCacheCase {
 
 struct ListCacheFigures {
   std::uint64_t queries = 0, batches = 0;
-  std::uint64_t windowed = 0;  ///< batches that go through windows of documents
-  std::uint64_t windows = 0;   ///< of all these, if all documents had as many postings
-  std::uint64_t left_out = 0;  ///< queries whose lists alone do not fit
+  std::uint64_t windowed = 0;      ///< batches that go through windows of documents
+  std::uint64_t windows = 0;       ///< of all these
+  std::uint64_t window_lists = 0;  ///< lists of these batches, each as often as its batch has windows
+  std::uint64_t left_out = 0;      ///< queries whose lists alone do not fit
   gpu::ListCacheCounts counts;
 };
 
