@@ -301,6 +301,8 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
       batch = new_batch();
       sums = {};
       count = batch->add(waiting, work_.k, work_.intersect, all_fits);
+      // The next batch is not to be made of all queries that wait again, only to be given up.
+      most_queries_ = std::max<std::size_t>(count, 1) * 2;
     }
   }
   if (!started) {

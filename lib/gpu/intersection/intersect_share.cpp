@@ -175,16 +175,22 @@ std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::sp
   Placement end = Placement::added;
   std::size_t count = add(batch_, queries, end);
   std::size_t in_windows = 0;
+  bool tried_windows = false;
   if (may_use_windows() && (end == Placement::no_room || !store_->fit(batch_.coded_lists()))) {
     unpacked_.cancel(number);
     in_windows = start_by_windows(number, queries);
+    tried_windows = true;
     if (in_windows == 0) {
       unpacked_.cancel(number);
       begin_batch(number);
       count = add(batch_, queries, end);
     }
   }
-  if (in_windows == 0) count = start_whole(number, queries, count, end);
+  if (in_windows == 0) {
+    count = start_whole(number, queries, count, end);
+    // The next batch is not to be made of all queries that wait again, only to be given up.
+    if (tried_windows) most_queries_ = std::max<std::size_t>(count, 1) * 2;
+  }
   if (!flight.places.empty()) {
     last_runner_ = &flight.runner;
     ++counted_.batches;

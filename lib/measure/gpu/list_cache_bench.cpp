@@ -31,16 +31,23 @@ class ReplayBatch {
       if (is_kept(each.list) && !lists_.contains(each.list.number)) more += cache_.words_behind_front(each.list);
     if (words_ + more > max_words) return false;
     words_ += more;
-    ++queries_;
+    queries_.push_back(&lists);
     for (const WeightedList& each : lists)
       if (is_kept(each.list)) lists_.try_emplace(each.list.number, each.list, gpu::ListView{});
     return true;
   }
   void clear() {
     lists_.clear();
-    words_ = queries_ = 0;
+    queries_.clear();
+    words_ = 0;
   }
-  std::uint64_t queries() const { return queries_; }
+  std::uint64_t queries() const { return queries_.size(); }
+  /// Empties the batch, and returns the lists of its queries.
+  std::vector<const std::vector<WeightedList>*> take_queries() {
+    std::vector<const std::vector<WeightedList>*> taken = std::move(queries_);
+    clear();
+    return taken;
+  }
   std::uint64_t words() const { return words_; }
   const Lists& lists() const { return lists_; }
   std::vector<gpu::WantedList> wanted() {
@@ -52,7 +59,8 @@ class ReplayBatch {
  private:
   const gpu::ListCache& cache_;
   Lists lists_;
-  std::uint64_t words_ = 0, queries_ = 0;
+  std::vector<const std::vector<WeightedList>*> queries_;
+  std::uint64_t words_ = 0;
 };
 
 gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCase& of) {
@@ -97,18 +105,36 @@ class Replay {
 
   void run_batch() {
     if (batch_.queries() == 0) return;
-    const unsigned flight = next_flight_++ % of_.flights;
-    cache_.release(flight);
-    if (!of_.by_windows || batch_.words() <= cache_.free_words() / 2 || !run_by_windows()) run_whole(flight);
+    const bool is_large = of_.by_windows && batch_.words() > cache_.free_words() / 2;
+    if (!is_large) return run_whole();
+    cache_.release(next_flight_ % of_.flights);
+    if (!run_by_windows()) return run_in_smaller_batches();
+    ++next_flight_;
     ++figures_.batches;
     batch_.clear();
   }
 
-  void run_whole(unsigned flight) {
+  /// As many queries at a time as may have their lists there together.
+  void run_in_smaller_batches() {
+    for (const std::vector<WeightedList>* lists : batch_.take_queries()) {
+      if (batch_.add(*lists, cache_.free_words() / 2)) continue;
+      run_whole();
+      if (!batch_.add(*lists, cache_.free_words())) ++figures_.left_out;
+    }
+    run_whole();
+  }
+
+  void run_whole() {
+    if (batch_.queries() == 0) return;
+    const unsigned flight = next_flight_++ % of_.flights;
+    cache_.release(flight);
     gpu::ListCopies copies;
-    if (cache_.acquire(flight, batch_.wanted(), copies)) return;
-    release_all();
-    if (!cache_.acquire(flight, batch_.wanted(), copies)) figures_.left_out += batch_.queries();
+    if (!cache_.acquire(flight, batch_.wanted(), copies)) {
+      release_all();
+      if (!cache_.acquire(flight, batch_.wanted(), copies)) figures_.left_out += batch_.queries();
+    }
+    ++figures_.batches;
+    batch_.clear();
   }
 
   /// As DocumentWindows cuts them. False if the memory is too small for the smallest window.
