@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
@@ -178,7 +177,7 @@ void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
 void RankingShare::wait_for_copies(Flight& of) {
   if (!of.copying.valid()) return;
   try {
-    of.copying.get();
+    making_.wait_for([&] { of.copying.get(); });
   } catch (const GpuOutOfMemory&) {
     of.ran_out = true;
   }
@@ -192,7 +191,7 @@ void RankingShare::free_lists_of_others(unsigned flight) {
   wait_for_all_copies();  // only then have all kernels been enqueued
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == flight || !flights_[other].has_batch) continue;
-    flights_[other].runner.wait_for_kernels();
+    making_.wait_for([&] { flights_[other].runner.wait_for_kernels(); });
     release(other);
   }
 }
@@ -283,7 +282,7 @@ void RankingShare::resume_on_cpu(std::span<GpuQuery* const> queries) {
 }
 
 std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
-  const auto begun = WallClock::now();
+  making_.start();
   auto batch = new_batch();
   ListSums sums;
   std::vector<gpu::WaitingQuery> waiting;
@@ -312,7 +311,7 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
   note_ends(started ? *flights_[flight].batch : *batch, queries.first(count));
   last_runner_ = &flights_[flight].runner;
   ++outcome_.statistics.batches;
-  outcome_.statistics.prepare_us += us_since(begun);
+  outcome_.statistics.prepare_us += making_.us();
   return count;
 }
 

@@ -10,6 +10,7 @@
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/engine/resume_pool.hpp"
+#include "quern/gpu/engine/work_clock.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/entry_store.hpp"
 #include "quern/query/query_engine.hpp"
@@ -120,7 +121,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
     return static_cast<std::uint64_t>(window_share_ * static_cast<double>(all)) / num_flights;
   }
   /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
-  static void wait_for_copies(Flight& of);
+  void wait_for_copies(Flight& of);
   /// The same for all flights, since the store works for one at a time.
   void wait_for_all_copies();
   /// Waits until no other flight's kernels read lists.
@@ -170,6 +171,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
   double window_share_ = 1;                            ///< of what windows could take, likewise
   bool tried_windows_ = false;                         ///< for the batch that was started last
+  gpu::WorkClock making_;                              ///< of a batch
   const gpu::BatchRunner* last_runner_ = nullptr;      ///< the one that started last
 };
 

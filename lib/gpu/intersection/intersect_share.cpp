@@ -140,7 +140,7 @@ void IntersectShare::release(unsigned number) {
 void IntersectShare::wait_for_copies(Flight& of) {
   if (!of.copying.valid()) return;
   try {
-    of.copying.get();
+    making_.wait_for([&] { of.copying.get(); });
   } catch (const GpuOutOfMemory&) {
     of.ran_out = true;
   }
@@ -164,13 +164,13 @@ void IntersectShare::free_lists_of_others(unsigned number) {
   wait_for_all_copies();  // only then have all kernels been enqueued
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == number || flights_[other].places.empty()) continue;
-    flights_[other].runner.wait_for_kernels();
+    making_.wait_for([&] { flights_[other].runner.wait_for_kernels(); });
     release(other);
   }
 }
 
 std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::span<IntersectionQuery* const> queries) {
-  const auto begun = WallClock::now();
+  making_.start();
   begin_batch(number);
   Placement end = Placement::added;
   std::size_t count = add(batch_, queries, end);
@@ -195,7 +195,7 @@ std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::sp
     last_runner_ = &flight.runner;
     ++counted_.batches;
   }
-  counted_.prepare_us += us_since(begun);
+  counted_.prepare_us += making_.us();
   return in_windows == 0 ? count : in_windows;
 }
 

@@ -13,6 +13,7 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/engine/work_clock.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 #include "quern/intersect/intersect.hpp"
 
@@ -136,7 +137,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   /// Opens the store's room for the windows of a flight, once all windows have been copied. Throws GpuOutOfMemory.
   void open_windows(unsigned number);
   /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
-  static void wait_for_copies(Flight& of);
+  void wait_for_copies(Flight& of);
   /// The same for all flights, since the store works for one at a time.
   void wait_for_all_copies();
   /// The runner whose kernels come before those of the flight; null if there is none.
@@ -177,6 +178,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   gpu::IntersectBatch batch_;  ///< the batch that is being made
   std::vector<Flight> flights_;
   std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
+  gpu::WorkClock making_;                              ///< of a batch
   const gpu::IntersectRunner* last_runner_ = nullptr;  ///< the one that started last
   Take take_;
   GpuIntersectionStatistics counted_;

@@ -1,0 +1,31 @@
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "quern/gpu/engine/work_clock.hpp"
+
+#include "catch.hpp"
+
+/// Times of the host without what it waits for.
+namespace quern {
+
+TEST_CASE("what a thread waits for is no work, also if it ends with an error", "[gpu_pipeline]") {
+  using namespace std::chrono_literals;
+  const auto begun = WallClock::now();
+  gpu::WorkClock clock;
+  clock.start();
+  clock.wait_for([] { std::this_thread::sleep_for(20ms); });
+  CHECK_THROWS_AS(clock.wait_for([] {
+    std::this_thread::sleep_for(10ms);
+    throw std::runtime_error("it failed");
+  }),
+                  std::runtime_error);
+  std::this_thread::sleep_for(5ms);  // stands for work
+  const double work = clock.us();
+  CHECK(work >= 5000);
+  CHECK(work <= us_since(begun) - 30000);
+  clock.start();
+  CHECK(clock.us() <= us_since(begun) - 35000);
+}
+
+}  // namespace quern
