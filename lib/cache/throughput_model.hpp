@@ -49,7 +49,7 @@ struct StageTimes {
   double longest_us() const;
   /// Per query of `batches` batches: the longest stage of each, and once all stages, for the first batch has none
   /// before it that its stages could overlap, and the last none behind it. Transfers and the GPU's work of a batch that
-  /// goes through windows of documents overlap window by window, where now the one and then the other waits.
+  /// goes through windows of documents overlap window by window, and at times each waits for the other.
   double overlapped_us(double batches = std::numeric_limits<double>::infinity(), double windows_per_batch = 1) const;
   /// From the beginning of a batch to its end, per query, if batches follow each other closely: all its stages, or two
   /// times the longest if those are less, since a batch waits for the one before.

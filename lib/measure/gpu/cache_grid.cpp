@@ -80,8 +80,9 @@ void check_cache_grid(const CacheGrid& grid) {
   for (const double limit : grid.limits_ms) check_range("a limit in ms", limit, 0, 1e9);
   for (const CacheSetting& setting : settings_of(grid))
     if (std::find(grid.calibrating.begin(), grid.calibrating.end(), setting.memory) != grid.calibrating.end())
-      throw InvalidArgument("a memory of " + setting.memory +
-                            " is to be measured, so that its prediction can't be calibrated with it");
+      throw InvalidArgument(
+          "a memory of " + setting.memory +
+          " is to be measured, so that its prediction can't be calibrated with it; name others with --calibrate");
 }
 
 std::vector<CacheSetting> settings_of(const CacheGrid& grid) {

@@ -1,8 +1,7 @@
 #pragma once
 #include <vector>
 
-/// What windows of documents cost beyond the bytes that they bring, so that few queries' worth of windows of many lists
-/// can be told from many of few. Host code.
+/// What windows of documents cost: each has a fixed cost, and one per list, besides that of its bytes. Host code.
 namespace quern {
 
 /// Of a query, or of a batch: all of them are sums over windows.
