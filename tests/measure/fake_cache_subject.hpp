@@ -21,6 +21,7 @@ class FakeCacheSubject : public CacheSubject {
   std::uint64_t resident_copies = 0;  ///< bytes that are copied if all lists are there
   std::size_t runs = 0;
   bool by_windows = false;
+  double waiting = 1;  ///< factor of the GPU's times if all lists are there, which count what batches wait for
   WindowCosts copying{2e-5, 2e-3, 7}, kernels{1e-5, 3e-3, 90};  ///< of windows; the latter beside the rest
 
   static StageTimes stages(double n, double bytes) {
@@ -62,7 +63,7 @@ class FakeCacheSubject : public CacheSubject {
     statistics.queries = run.queries;
     statistics.batches = static_cast<std::uint64_t>(std::lround(count / of.batch_queries));
     statistics.prepare_us = count * (times.alone + times.host + times.gather);
-    statistics.device.unite_us = count * times.gpu;
+    statistics.device.unite_us = count * times.gpu * (resident ? waiting : 1);
     statistics.copy_lists_us = count * times.transfer;
     statistics.lists.lists = 10;
     statistics.lists.resident_lists = resident ? 10 : 6;

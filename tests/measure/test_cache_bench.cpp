@@ -102,6 +102,19 @@ TEST_CASE("each model is exact for a machine that works as it says", "[measure]"
   }
 }
 
+TEST_CASE("what a batch waits for beside another batch's kernels is not the GPU's work", "[measure]") {
+  FakeCacheSubject subject(StageOverlap::full);
+  subject.waiting = 1.6;
+  const CacheBenchFigures figures = measure(subject);
+  for (const ResidentTimes& of : figures.resident) {
+    if (of.setting.batch == 1) continue;  // nothing runs beside it
+    CHECK(of.times.gpu > 1.5 * of.gpu_us);
+    CHECK(of.gpu_us == Approx(FakeCacheSubject::stages(of.batch_queries, 0).gpu));
+  }
+  for (const CachePoint& point : figures.points)
+    if (point.setting.batch > 1) CHECK(point.measured() == Approx(point.overlapped));
+}
+
 TEST_CASE("what windows cost is known from runs with other memories", "[measure]") {
   for (const StageOverlap overlap : {StageOverlap::none, StageOverlap::full}) {
     FakeCacheSubject subject(overlap);

@@ -64,7 +64,7 @@ void print_resident(const CacheBenchFigures& figures) {
                     "GPU us", "alone us"));
   for (const ResidentTimes& of : figures.resident)
     print(fmt::format("{:>6}{:>8}{:>14.0f}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}\n", of.setting.k, of.setting.batch,
-                      1e6 / of.times.total, of.query_us, of.host_us, of.times.gpu, of.alone_us));
+                      1e6 / of.times.total, of.query_us, of.host_us, of.gpu_us, of.alone_us));
 }
 
 void print_points(const Json& points) {

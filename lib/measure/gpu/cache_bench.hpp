@@ -79,6 +79,7 @@ struct ResidentTimes {
   QueryTimes times;
   double query_us = 0;  ///< c: its parts, one after the other, or all of the time if that is more
   double host_us = 0;   ///< c_host: to make a batch, without finding lists
+  double gpu_us = 0;    ///< c_gpu: at most what the other stages leave of the whole
   double alone_us = 0;  ///< c_alone: what the overlapped stages do not explain; at least to find lists
 };
 

@@ -81,7 +81,7 @@ Json resident_json(const ResidentTimes& of) {
   json.update(times_json(of.times));
   json["c_us"] = of.query_us;
   json["c_host_us"] = of.host_us;
-  json["c_gpu_us"] = of.times.gpu;
+  json["c_gpu_us"] = of.gpu_us;
   json["c_alone_us"] = of.alone_us;
   return json;
 }

@@ -42,18 +42,22 @@ const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRu
   of.batch_queries = queries / batches;
   const double find_us = std::min(find_us_, of.times.host);
   of.host_us = of.times.host - find_us;
-  of.query_us = std::max(of.times.host + of.times.gpu, of.times.total);
+  const double flights = setting.batch == 1 ? 1 : batches;
+  // The GPU's clock counts what a batch's copies wait for beside kernels of the batch before; one GPU can't be busy for
+  // longer than the whole takes.
+  of.gpu_us = std::clamp(of.times.total - find_us - of.host_us / flights, 0.0, of.times.gpu);
+  of.query_us = std::max(of.times.host + of.gpu_us, of.times.total);
   StageTimes stages;
   stages.host = of.host_us;
-  stages.gpu = of.times.gpu;
-  of.alone_us = std::max(find_us, of.times.total - stages.overlapped_us(setting.batch == 1 ? 1 : batches));
+  stages.gpu = of.gpu_us;
+  of.alone_us = std::max(find_us, of.times.total - stages.overlapped_us(flights));
   return of;
 }
 
 void CacheModel::add(const WindowRun& run) {
   const CopyDemand& of = run.demand;
   const double resident_us =
-      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.times.gpu; });
+      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; });
   StageTimes stages;
   stages.host = at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.host_us; });
   stages.alone = at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.alone_us; });
@@ -91,7 +95,7 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
   StageTimes stages;
   stages.query = at_batch(setting, n, [](const ResidentTimes& of) { return of.query_us; });
   stages.host = at_batch(setting, n, [](const ResidentTimes& of) { return of.host_us; });
-  stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.times.gpu; });
+  stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.gpu_us; });
   stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
   const double by_windows =
       window_kernels().us({demand.windowed * demand.needed_bytes, demand.window_lists, demand.windows});
@@ -125,7 +129,7 @@ MeasuredPoints CacheModel::points(std::size_t k, bool by_windows) const {
     const double n = of.batch_queries;
     points.query_us.push_back({n, of.query_us});
     points.host_us.push_back({n, of.host_us});
-    points.gpu_us.push_back({n, of.times.gpu});
+    points.gpu_us.push_back({n, of.gpu_us});
     points.alone_us.push_back({n, of.alone_us});
   }
   const std::vector<TransferTime>& copies = by_windows && !window_copies_.empty() ? window_copies_ : copies_;
