@@ -1,0 +1,43 @@
+#include "gpu/failing_strategy.hpp"
+#include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/engine/strategy_run.cuh"
+
+namespace quern::testing {
+namespace {
+
+using namespace gpu;
+
+/// Does as another runner until a batch runs.
+class FailingRun : public StrategyRun {
+ public:
+  explicit FailingRun(std::unique_ptr<StrategyRun> other) : other_(std::move(other)) {}
+  ~FailingRun() override { cudaFree(this); }
+
+  OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override { return other_->plan(batch, work); }
+  void fill(std::uint8_t* memory) const override { other_->fill(memory); }
+  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream& stream) override {
+    other_->prepare(arrays, batch, work, stream);
+  }
+  void run(const IndexView&, const BatchView&, const QueryBatch&, const BatchWork&, const Stream& stream) override {
+    CUDA_CHECK(cudaMemsetAsync(nullptr, 0, 1, stream));
+  }
+
+ private:
+  std::unique_ptr<StrategyRun> other_;
+};
+
+std::unique_ptr<StrategyRun> make(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions& options) {
+  auto run = make_range(index, account, options);
+  if (index.gpu() > 0) return run;
+  return std::make_unique<FailingRun>(std::move(run));
+}
+
+}  // namespace
+
+gpu::Strategy failing_on_first_gpu() {
+  Strategy strategy = strategy_named("range");
+  strategy.make = make;
+  return strategy;
+}
+
+}  // namespace quern::testing
