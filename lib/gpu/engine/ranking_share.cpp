@@ -10,6 +10,7 @@
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/engine/take_or_free.hpp"
 
 namespace quern {
 namespace {
@@ -91,24 +92,17 @@ gpu::MemoryTable RankingShare::memory() const {
 std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> queries) {
   Flight& of = flights_[flight];
   of.has_batch = false;
-  for (bool freed = false;;) {
-    queries = queries.first(std::min(queries.size(), most_queries_));
-    try {
-      const std::size_t count = start_batch(flight, queries);
-      of.has_batch = true;
-      // Perhaps more fit by now.
-      if (count == most_queries_) most_queries_ *= 2;
-      return count;
-    } catch (const GpuOutOfMemory&) {
-      of.runner.abandon();
-      release(flight, false);
-    }
+  const auto start = [&](std::size_t most) { return start_batch(flight, queries.first(most)); };
+  const auto clean_up = [&] {
+    of.runner.abandon();
+    release(flight, false);
     // Arrays of earlier batches may be larger than this one needs.
     of.runner.free_memory();
-    if (freed && queries.size() == 1) break;
-    if (freed) take_less(queries.size());
-    freed = true;
-  }
+  };
+  const std::size_t count =
+      growth_.start(queries.size(), start, clean_up, [this](std::size_t tried) { take_less(tried); });
+  of.has_batch = count > 0;
+  if (of.has_batch) return count;
   queries.front()->on_cpu = true;
   return 1;
 }
@@ -146,10 +140,9 @@ void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
   if (!entries_ || !strategy_->decodes_lists(batch, work_)) return;
   gpu::EntryCache& cache = entries_->cache();
   const gpu::BatchLists lists = batch.batch_lists();
-  if (cache.acquire(flight, lists, batch.entries_of)) return;
-  free_lists_of_others(flight);
-  if (!cache.acquire(flight, lists, batch.entries_of))
-    throw GpuOutOfMemory("the decoded lists of a batch do not fit into the GPU's memory");
+  gpu::take_or_free([&] { return cache.acquire(flight, lists, batch.entries_of); },
+                    [&] { free_lists_of_others(flight); },
+                    "the decoded lists of a batch do not fit into the GPU's memory");
 }
 
 void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
@@ -169,26 +162,12 @@ void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
     else
       wanted.push_back({list, &batch.lists[number]});
   }
-  if (store_->acquire(flight, wanted)) return;
-  free_lists_of_others(flight);
-  if (!store_->acquire(flight, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
-}
-
-void RankingShare::wait_for_copies(Flight& of) {
-  if (!of.copying.valid()) return;
-  try {
-    making_.wait_for([&] { of.copying.get(); });
-  } catch (const GpuOutOfMemory&) {
-    of.ran_out = true;
-  }
-}
-
-void RankingShare::wait_for_all_copies() {
-  for (Flight& of : flights_) wait_for_copies(of);
+  gpu::take_or_free([&] { return store_->acquire(flight, wanted); }, [&] { free_lists_of_others(flight); },
+                    "the lists of a batch do not fit into the GPU's memory");
 }
 
 void RankingShare::free_lists_of_others(unsigned flight) {
-  wait_for_all_copies();  // only then have all kernels been enqueued
+  gpu::wait_for_all_copies(flights_, making_);  // only then have all kernels been enqueued
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == flight || !flights_[other].has_batch) continue;
     making_.wait_for([&] { flights_[other].runner.wait_for_kernels(); });
@@ -197,19 +176,16 @@ void RankingShare::free_lists_of_others(unsigned flight) {
 }
 
 void RankingShare::open_windows(unsigned flight) {
-  wait_for_all_copies();
-  if (store_->open_windows(flight)) return;
-  free_lists_of_others(flight);
-  if (!store_->open_windows(flight)) throw GpuOutOfMemory("no memory is left for the lists of a batch");
+  gpu::wait_for_all_copies(flights_, making_);
+  gpu::take_or_free([&] { return store_->open_windows(flight); }, [&] { free_lists_of_others(flight); },
+                    "no memory is left for the lists of a batch");
 }
 
 std::uint64_t RankingShare::take_entry_room(unsigned flight, const gpu::DocumentWindows& windows) {
   if (!entries_) return 0;
   std::uint64_t first = 0;
-  if (entries_->cache().take_room(flight, windows.entry_room(), first)) return first;
-  free_lists_of_others(flight);
-  if (!entries_->cache().take_room(flight, windows.entry_room(), first))
-    throw GpuOutOfMemory("no memory is left for the decoded lists of a batch");
+  gpu::take_or_free([&] { return entries_->cache().take_room(flight, windows.entry_room(), first); },
+                    [&] { free_lists_of_others(flight); }, "no memory is left for the decoded lists of a batch");
   return first;
 }
 
@@ -238,10 +214,9 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   store_->count(counts);
   outcome_.statistics.windows += of.windows->size();
   // Meanwhile, the next batch is made.
-  of.copying =
-      std::async(std::launch::async, [this, &of, flight, first_entry, work = work_, after = runner_before(flight)] {
-        of.runner.run_windows(work, *of.windows, *store_, flight, first_entry, after);
-      });
+  of.copies.start([this, &of, flight, first_entry, work = work_, after = runner_before(flight)] {
+    of.runner.run_windows(work, *of.windows, *store_, flight, first_entry, after);
+  });
   return true;
 }
 
@@ -251,7 +226,7 @@ bool RankingShare::start_by_windows(unsigned flight, std::unique_ptr<gpu::QueryB
 }
 
 void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
-  wait_for_all_copies();
+  gpu::wait_for_all_copies(flights_, making_);
   bring_lists(flight, batch);
   place_entries(flight, batch);
   flights_[flight].runner.start(batch, work_, runner_before(flight));
@@ -300,8 +275,7 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
       batch = new_batch();
       sums = {};
       count = batch->add(waiting, work_.k, work_.intersect, all_fits);
-      // The next batch is not to be made of all queries that wait again, only to be given up.
-      most_queries_ = std::max<std::size_t>(count, 1) * 2;
+      growth_.fitted(count);
     }
   }
   if (!started) {
@@ -319,8 +293,8 @@ void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
   Flight& of = flights_[flight];
   if (!of.has_batch) return;
   gpu::BatchRunner& runner = of.runner;
-  wait_for_copies(of);
-  if (std::exchange(of.ran_out, false)) return give_up(flight, queries);
+  of.copies.wait(making_);
+  if (of.copies.take_ran_out()) return give_up(flight, queries);
   runner.wait();
   of.has_batch = false;
   release(flight);
@@ -348,7 +322,7 @@ void RankingShare::take_less(std::size_t queries) {
   if (tried_windows_ && window_share_ > min_window_share)
     window_share_ /= 2;
   else
-    most_queries_ = queries / 2;
+    growth_.too_many(queries);
 }
 
 void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) {
@@ -365,11 +339,8 @@ void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) 
 }
 
 void RankingShare::abandon() noexcept {
-  for (const Flight& of : flights_)
-    if (of.copying.valid()) of.copying.wait();
+  for (Flight& of : flights_) of.copies.abandon();
   for (unsigned flight = 0; flight < flights_.size(); ++flight) {
-    flights_[flight].copying = {};
-    flights_[flight].ran_out = false;
     flights_[flight].runner.abandon();
     flights_[flight].has_batch = false;
     if (store_) store_->release(flight);

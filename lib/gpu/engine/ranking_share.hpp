@@ -1,15 +1,15 @@
 #pragma once
-#include <future>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/batch_growth.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/fronts.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/engine/resume_pool.hpp"
+#include "quern/gpu/engine/window_copies.hpp"
 #include "quern/gpu/engine/work_clock.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/entry_store.hpp"
@@ -86,8 +86,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
     bool has_batch = false;
     std::unique_ptr<gpu::QueryBatch> batch;         ///< if it goes through windows of documents
     std::unique_ptr<gpu::DocumentWindows> windows;  ///< likewise
-    std::future<void> copying;                      ///< the thread that copies the windows, until it is waited for
-    bool ran_out = false;                           ///< that thread found too little memory
+    gpu::WindowCopies copies;                       ///< of these windows
   };
 
   std::size_t launch(unsigned flight, std::span<GpuQuery* const> queries) override;
@@ -120,10 +119,6 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
     const std::uint64_t all = entries_ ? entries_->cache().words() : 0;
     return static_cast<std::uint64_t>(window_share_ * static_cast<double>(all)) / num_flights;
   }
-  /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
-  void wait_for_copies(Flight& of);
-  /// The same for all flights, since the store works for one at a time.
-  void wait_for_all_copies();
   /// Waits until no other flight's kernels read lists.
   void free_lists_of_others(unsigned flight);
   /// Ends the use of what the flight's batch has of lists.
@@ -168,11 +163,11 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   gpu::BatchWork work_;
   RankingOutcome outcome_;
   std::vector<Flight> flights_;
-  std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
-  double window_share_ = 1;                            ///< of what windows could take, likewise
-  bool tried_windows_ = false;                         ///< for the batch that was started last
-  gpu::WorkClock making_;                              ///< of a batch
-  const gpu::BatchRunner* last_runner_ = nullptr;      ///< the one that started last
+  gpu::BatchGrowth growth_;
+  double window_share_ = 1;                        ///< of what windows could take, as far as memory goes
+  bool tried_windows_ = false;                     ///< for the batch that was started last
+  gpu::WorkClock making_;                          ///< of a batch
+  const gpu::BatchRunner* last_runner_ = nullptr;  ///< the one that started last
 };
 
 }  // namespace quern

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/take_or_free.hpp"
 
 namespace quern {
 namespace {
@@ -107,26 +108,19 @@ std::size_t IntersectShare::launch(unsigned number, std::span<IntersectionQuery*
   Flight& flight = flights_[number];
   flight.started = WallClock::now();
   context_.find_lists(queries);
-  for (bool freed = false;;) {
-    queries = queries.first(std::min(queries.size(), most_queries_));
-    try {
-      const std::size_t count = start_batch(flight, number, queries);
-      // Perhaps more fit by now.
-      if (count == most_queries_) most_queries_ *= 2;
-      return count;
-    } catch (const GpuOutOfMemory&) {
-      flight.runner.abandon();
-      if (store_) store_->release(number);
-    }
+  const auto start = [&](std::size_t most) { return start_batch(flight, number, queries.first(most)); };
+  const auto clean_up = [&] {
+    flight.runner.abandon();
+    if (store_) store_->release(number);
     flight.places.clear();
     flight.windows.reset();
     unpacked_.cancel(number);
     // Arrays of earlier batches may be larger than this one needs.
     flight.runner.free_memory();
-    if (freed && queries.size() == 1) break;
-    if (freed) most_queries_ = queries.size() / 2;
-    freed = true;
-  }
+  };
+  const std::size_t count =
+      growth_.start(queries.size(), start, clean_up, [this](std::size_t tried) { growth_.too_many(tried); });
+  if (count > 0) return count;
   queries.front()->in_batch = false;
   queries.front()->on_cpu = true;
   return 1;
@@ -137,31 +131,16 @@ void IntersectShare::release(unsigned number) {
   unpacked_.release(number);
 }
 
-void IntersectShare::wait_for_copies(Flight& of) {
-  if (!of.copying.valid()) return;
-  try {
-    making_.wait_for([&] { of.copying.get(); });
-  } catch (const GpuOutOfMemory&) {
-    of.ran_out = true;
-  }
-}
-
-void IntersectShare::wait_for_all_copies() {
-  for (Flight& of : flights_) wait_for_copies(of);
-}
-
 void IntersectShare::bring_lists(unsigned number) {
   if (!store_) return;
   const std::vector<gpu::WantedList> wanted = batch_.coded_lists();
-  if (!store_->acquire(number, wanted)) {
-    free_lists_of_others(number);
-    if (!store_->acquire(number, wanted)) throw GpuOutOfMemory("the lists of a batch do not fit into the GPU's memory");
-  }
+  gpu::take_or_free([&] { return store_->acquire(number, wanted); }, [&] { free_lists_of_others(number); },
+                    "the lists of a batch do not fit into the GPU's memory");
   batch_.place_unpacked();
 }
 
 void IntersectShare::free_lists_of_others(unsigned number) {
-  wait_for_all_copies();  // only then have all kernels been enqueued
+  gpu::wait_for_all_copies(flights_, making_);  // only then have all kernels been enqueued
   for (unsigned other = 0; other < num_flights; ++other) {
     if (other == number || flights_[other].places.empty()) continue;
     making_.wait_for([&] { flights_[other].runner.wait_for_kernels(); });
@@ -188,8 +167,7 @@ std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::sp
   }
   if (in_windows == 0) {
     count = start_whole(number, queries, count, end);
-    // The next batch is not to be made of all queries that wait again, only to be given up.
-    if (tried_windows) most_queries_ = std::max<std::size_t>(count, 1) * 2;
+    if (tried_windows) growth_.fitted(count);
   }
   if (!flight.places.empty()) {
     last_runner_ = &flight.runner;
@@ -202,7 +180,7 @@ std::size_t IntersectShare::start_batch(Flight& flight, unsigned number, std::sp
 std::size_t IntersectShare::start_whole(unsigned number, std::span<IntersectionQuery* const> queries, std::size_t count,
                                         Placement end) {
   Flight& flight = flights_[number];
-  wait_for_all_copies();
+  gpu::wait_for_all_copies(flights_, making_);
   if (end == Placement::no_room && batch_.size() == 0) {
     add_with_all_memory(*queries[count], number);
     ++count;
@@ -225,10 +203,9 @@ std::size_t IntersectShare::start_whole(unsigned number, std::span<IntersectionQ
 }
 
 void IntersectShare::open_windows(unsigned number) {
-  wait_for_all_copies();
-  if (store_->open_windows(number)) return;
-  free_lists_of_others(number);
-  if (!store_->open_windows(number)) throw GpuOutOfMemory("no memory is left for the lists of a batch");
+  gpu::wait_for_all_copies(flights_, making_);
+  gpu::take_or_free([&] { return store_->open_windows(number); }, [&] { free_lists_of_others(number); },
+                    "no memory is left for the lists of a batch");
 }
 
 std::size_t IntersectShare::start_by_windows(unsigned number, std::span<IntersectionQuery* const> queries) {
@@ -265,7 +242,7 @@ std::size_t IntersectShare::start_by_windows(unsigned number, std::span<Intersec
   store_->count(of.windows->counts(store_->cache()));
   const gpu::IntersectWork work{context_.method->kernels, context_.options.levels, context_.transfer()};
   // Meanwhile, the next batch is made.
-  of.copying = std::async(std::launch::async, [this, &of, number, work, after = runner_before(number)] {
+  of.copies.start([this, &of, number, work, after = runner_before(number)] {
     of.runner.run_windows(*of.windows, work, unpacked_memory_, *store_, number, after);
   });
   return count;
@@ -316,8 +293,8 @@ void IntersectShare::add_with_all_memory(IntersectionQuery& query, unsigned numb
 }
 
 std::vector<std::vector<docid_t>> IntersectShare::land_windows(Flight& flight) {
-  wait_for_copies(flight);
-  if (std::exchange(flight.ran_out, false)) throw GpuOutOfMemory("a window of documents found too little memory");
+  flight.copies.wait(making_);
+  if (flight.copies.take_ran_out()) throw GpuOutOfMemory("a window of documents found too little memory");
   gpu::WindowedAnswers answers = flight.runner.wait_for_windows();
   flight.windows.reset();
   counted_.device += answers.times;
@@ -369,7 +346,7 @@ void IntersectShare::answer_in_parts(unsigned number, std::span<IntersectionQuer
   flight.windows.reset();
   release(number);
   if (queries.size() == 1) return answer_on_cpu(*queries.front());
-  most_queries_ = queries.size() / 2;
+  growth_.too_many(queries.size());
   while (!queries.empty()) {
     const std::size_t count = launch(number, queries);
     land(number, queries.first(count));
@@ -390,11 +367,8 @@ void IntersectShare::answer_on_cpu(IntersectionQuery& query) {
 }
 
 void IntersectShare::abandon() noexcept {
-  for (const Flight& of : flights_)
-    if (of.copying.valid()) of.copying.wait();
+  for (Flight& of : flights_) of.copies.abandon();
   for (unsigned number = 0; number < flights_.size(); ++number) {
-    flights_[number].copying = {};
-    flights_[number].ran_out = false;
     flights_[number].runner.abandon();
     flights_[number].places.clear();
     flights_[number].windows.reset();

@@ -2,7 +2,6 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,8 +10,9 @@
 #include <vector>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/batch_growth.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/engine/window_copies.hpp"
 #include "quern/gpu/engine/work_clock.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 #include "quern/intersect/intersect.hpp"
@@ -113,8 +113,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
     gpu::IntersectRunner runner;
     std::vector<std::uint32_t> places;            ///< see IntersectArrays; empty if there is no batch
     std::unique_ptr<gpu::WindowedBatch> windows;  ///< null if the batch does not go by windows of documents
-    std::future<void> copying;                    ///< the thread that copies the windows, until it is waited for
-    bool ran_out = false;                         ///< that thread found too little memory
+    gpu::WindowCopies copies;                     ///< of these windows
     WallClock::time_point started;
   };
 
@@ -136,10 +135,6 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   gpu::ListFormat format_in_windows() const;
   /// Opens the store's room for the windows of a flight, once all windows have been copied. Throws GpuOutOfMemory.
   void open_windows(unsigned number);
-  /// Waits until a flight's windows have been copied. Throws what the thread threw, but for GpuOutOfMemory.
-  void wait_for_copies(Flight& of);
-  /// The same for all flights, since the store works for one at a time.
-  void wait_for_all_copies();
   /// The runner whose kernels come before those of the flight; null if there is none.
   const gpu::IntersectRunner* runner_before(unsigned number) const {
     return last_runner_ == &flights_[number].runner ? nullptr : last_runner_;
@@ -177,7 +172,7 @@ class IntersectShare final : public gpu::GpuShare<IntersectionQuery> {
   gpu::UnpackedLists unpacked_;
   gpu::IntersectBatch batch_;  ///< the batch that is being made
   std::vector<Flight> flights_;
-  std::size_t most_queries_ = gpu::max_batch_queries;  ///< of a batch, as far as memory has been found to go
+  gpu::BatchGrowth growth_;
   gpu::WorkClock making_;                              ///< of a batch
   const gpu::IntersectRunner* last_runner_ = nullptr;  ///< the one that started last
   Take take_;
