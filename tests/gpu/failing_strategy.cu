@@ -1,6 +1,7 @@
-#include "gpu/failing_strategy.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
+
+#include "gpu/failing_strategy.hpp"
 
 namespace quern::testing {
 namespace {
