@@ -48,7 +48,9 @@ void print_copies(const CacheBenchFigures& figures) {
 }
 
 void print_windows(const CacheBenchFigures& figures) {
-  if (figures.window_runs.empty()) return;
+  const auto& runs = figures.calibrating_runs;
+  if (std::none_of(runs.begin(), runs.end(), [](const CalibratingRun& run) { return run.demand.windowed == 1; }))
+    return;
   print(fmt::format("{:<26}{:>12}{:>18}{:>14}\n", "windows of documents take", "us per MB", "us per 1000 lists",
                     "us per window"));
   const auto print_costs = [](std::string_view what, const WindowCosts& costs) {
@@ -189,8 +191,8 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->capture_default_str();
   command
       .add_option("--calibrate", grid.calibrating,
-                  "GPU memories with which the costs of windows of documents are measured, for the predictions of all "
-                  "others")
+                  "GPU memories with which is measured what windows of documents cost and how far copies overlap with "
+                  "work, for the predictions of all others")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',')
@@ -263,8 +265,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
       *command,
       {"The model of Wang et al., section 4.2.1, says 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model with "
        "overlap, by the stage that takes longest. c is measured with all lists in the memory, t by copies, dq by a "
-       "replay of the log, and the costs of windows of documents with the memories of --calibrate: none of them by the "
-       "run that it predicts.",
+       "replay of the log, and what windows of documents cost and how far copies overlap with work with the memories "
+       "of "
+       "--calibrate: none of them by the run that it predicts.",
        "Queries without results are left out. All results are compared with those with all lists in the memory. A "
        "memory is what lists may take; plans get three quarters of it.",
        "hits, bytes: shares of a batch's lists, and of their bytes, that were there. hidden: share of the copying that "

@@ -36,7 +36,7 @@ class CacheBench {
   CacheBenchFigures measure() {
     measure_copies();
     measure_resident();
-    measure_windows();
+    calibrate();
     make_curves();
     measure_points();
     for (const std::string& memory : grid_.memories)
@@ -77,16 +77,16 @@ class CacheBench {
     progress_.finish();
   }
 
-  /// What does not go by windows says nothing of their costs.
-  void measure_windows() {
+  /// Runs of which some batches go by windows and others do not could not tell apart what either costs.
+  void calibrate() {
     const std::vector<CacheSetting> settings = calibrating_settings(grid_);
-    progress_.start("windows of documents", settings.size(), "settings");
+    progress_.start("copies beside work", settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
-      if (const CopyDemand& demand = demand_of(setting); demand.windowed == 1) {
+      if (const CopyDemand& demand = demand_of(setting); demand.windowed == 0 || demand.windowed == 1) {
         const EngineRun run = subject_.run(setting);
         check_results(setting, run);
-        figures_.window_runs.push_back({setting, demand, batches_of(run, demand), times_of(run)});
-        model_.add(figures_.window_runs.back());
+        figures_.calibrating_runs.push_back({setting, demand, batches_of(run, demand), times_of(run)});
+        model_.add(figures_.calibrating_runs.back());
       }
       progress_.add(1);
     }

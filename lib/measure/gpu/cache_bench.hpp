@@ -83,8 +83,8 @@ struct ResidentTimes {
   double alone_us = 0;  ///< c_alone: what the overlapped stages do not explain; at least to find lists
 };
 
-/// What windows of documents cost in a run of which nothing is predicted.
-struct WindowRun {
+/// A run of which nothing is predicted, for what only runs show. Its batches copy lists in one way.
+struct CalibratingRun {
   CacheSetting setting;
   CopyDemand demand;
   double batches = 1;
@@ -126,17 +126,17 @@ struct PolicyPoints {
 struct CacheBenchFigures {
   std::vector<ResidentTimes> resident;
   std::vector<TransferTime> copied_lists, copied_windows, pinned_copies;
-  std::vector<WindowRun> window_runs;
-  WindowCosts window_copies, window_kernels;  ///< of these runs; the latter beyond c_gpu(n)
+  std::vector<CalibratingRun> calibrating_runs;
+  WindowCosts window_copies, window_kernels;  ///< of those by windows; the latter beyond c_gpu(n)
   std::vector<PolicyPoints> curves;
   std::vector<CachePoint> points;
   std::vector<CacheSplit> splits;
 };
 
-/// Measures c(n), t(S_b) and what windows of documents cost, then the grid, each configuration with its prediction,
-/// which uses nothing of its own run; then computes the best splits. Throws Error if a configuration's results are not
-/// those with all lists in the memory; InvalidArgument if the grid is wrong, or not all lists fit there; and what the
-/// subject throws.
+/// Measures c(n), t(S_b), what windows of documents cost and what of the stages does not overlap, then the grid, each
+/// configuration with its prediction, which uses nothing of its own run; then computes the best splits. Throws Error if
+/// a configuration's results are not those with all lists in the memory; InvalidArgument if the grid is wrong, or not
+/// all lists fit there; and what the subject throws.
 CacheBenchFigures measure_cache(CacheSubject& subject, const CacheGrid& grid, Progress& progress);
 
 }  // namespace quern

@@ -86,7 +86,7 @@ Json resident_json(const ResidentTimes& of) {
   return json;
 }
 
-Json window_run_json(const WindowRun& run) {
+Json calibrating_run_json(const CalibratingRun& run) {
   Json json = setting_json(run.setting);
   json.update(times_json(run.times));
   json["expected"] = demand_json(run.demand);
@@ -141,7 +141,8 @@ Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
   json["copied_lists"] = copies_json(figures.copied_lists);
   json["copied_windows"] = copies_json(figures.copied_windows);
   json["pinned_copies"] = copies_json(figures.pinned_copies);
-  for (const WindowRun& run : figures.window_runs) json["window_runs"].push_back(window_run_json(run));
+  for (const CalibratingRun& run : figures.calibrating_runs)
+    json["calibrating_runs"].push_back(calibrating_run_json(run));
   json["window_copies"] = window_costs_json(figures.window_copies);
   json["window_kernels"] = window_costs_json(figures.window_kernels);
   for (const PolicyPoints& curve : figures.curves) json["curves"].push_back(curve_json(curve));

@@ -38,7 +38,8 @@ inline constexpr NamedValue<GridPart> grid_parts[] = {
 struct CacheGrid {
   std::vector<GridPart> parts = {GridPart::memories, GridPart::lambdas, GridPart::ks, GridPart::single};
   std::vector<std::string> memories = {"5%", "10%", "20%", "40%", "70%", "100%"};
-  /// From runs with these, what windows of documents cost is known for all others. None of those that are measured.
+  /// From runs with these, what windows of documents cost and how far copies overlap with work is known for all others.
+  /// None of those that are measured.
   std::vector<std::string> calibrating = {"7%", "30%"};
   std::vector<std::string> policies;  ///< with no_policy, if it is to be measured
   std::vector<std::size_t> batches = {16, 256, 4096, 16384};
@@ -59,7 +60,7 @@ std::vector<CacheSetting> settings_of(const CacheGrid& grid);
 /// The configurations in which all lists are in the memory that models need: each k and batch of settings_of(), and the
 /// base's k with all sizes of batches.
 std::vector<CacheSetting> resident_settings(const CacheGrid& grid);
-/// The configurations from which the costs of windows are known: all sizes of batches but 1, without a plan.
+/// The configurations from which that is known: all sizes of batches but 1, without a plan.
 std::vector<CacheSetting> calibrating_settings(const CacheGrid& grid);
 /// Configurations that the curves dq(S_c) need: all memories and policies, in batches of all sizes and of 1, at the
 /// base's k and lambda.

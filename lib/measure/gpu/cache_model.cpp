@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <numeric>
 
 #include "quern/core/error.hpp"
 
@@ -54,21 +53,27 @@ const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRu
   return of;
 }
 
-void CacheModel::add(const WindowRun& run) {
+void CacheModel::add(const CalibratingRun& run) {
   const CopyDemand& of = run.demand;
-  const double resident_us =
-      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; });
-  StageTimes stages;
-  stages.host = at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.host_us; });
-  stages.alone = at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.alone_us; });
-  stages.gpu = run.times.gpu;
-  stages.transfer = run.times.copying;
-  const double shorter = std::min(stages.gpu, stages.transfer);
-  const double more = run.times.total - stages.overlapped_us(run.batches, of.windows_per_batch);
-  unhidden_.push_back({of.batch_queries, shorter > 0 ? std::max(more, 0.0) / shorter : 0});
+  const bool by_windows = of.windowed == 1;
+  StageTimes known = stages(run.setting, of);
+  known.transfer = run.times.copying;
+  known.unhidden = 0;
+  if (by_windows) {
+    add_window_costs(run,
+                     at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; }));
+    known.gpu = run.times.gpu;
+  }
+  const double more = run.times.total - known.overlapped_us(run.batches, of.windows_per_batch);
+  (by_windows ? unhidden_by_windows_ : unhidden_)
+      .push_back({of.batch_queries, std::max(more, 0.0), std::min(known.gpu, known.transfer)});
+}
+
+void CacheModel::add_window_costs(const CalibratingRun& run, double resident_gpu_us) {
+  const CopyDemand& of = run.demand;
   window_copies_us_.push_back({{of.copied_bytes, of.window_lists, of.windows}, run.times.copying, run.times.copying});
   window_kernels_us_.push_back(
-      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_us, run.times.gpu});
+      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_gpu_us, run.times.gpu});
 }
 
 double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const {
@@ -81,13 +86,17 @@ double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figu
   return interpolated(points, n);
 }
 
-double CacheModel::unhidden_share(double n) const {
-  std::map<double, std::vector<double>> by_batch;
-  for (const MeasuredPoint& point : unhidden_) by_batch[point.x].push_back(point.y);
-  std::vector<MeasuredPoint> means;
-  for (const auto& [batch, shares] : by_batch)
-    means.push_back({batch, std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size())});
-  return means.empty() ? 0 : interpolated(means, n);
+double CacheModel::unhidden_share(const std::vector<Unhidden>& runs, double n) {
+  std::map<double, Unhidden> by_batch;
+  for (const Unhidden& run : runs) {
+    Unhidden& sum = by_batch[run.batch_queries];
+    sum.us += run.us;
+    sum.of_us += run.of_us;
+  }
+  std::vector<MeasuredPoint> shares;
+  for (const auto& [batch, sum] : by_batch)
+    if (sum.of_us > 0) shares.push_back({batch, sum.us / sum.of_us});
+  return shares.empty() ? 0 : interpolated(shares, n);
 }
 
 StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& demand) const {
@@ -112,7 +121,9 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
     stages.transfer += demand.windowed * fitted(window_copies_, &TransferTime::us);
   else
     stages.transfer += window_copies().us({demand.windowed * bytes, demand.window_lists, demand.windows});
-  stages.unhidden = demand.windowed * unhidden_share(n);
+  // Where each query waits for the one before, nothing is hidden as it is.
+  if (setting.batch > 1)
+    stages.unhidden = demand.windowed * unhidden_share(unhidden_by_windows_, n) + whole * unhidden_share(unhidden_, n);
   // A thread of its own gathers what windows need.
   stages.gather = whole * fitted(copies_, &TransferTime::host_us);
   return stages;

@@ -16,8 +16,9 @@ class CacheModel {
   /// Adds a copy of whole lists, or of lists by windows of documents.
   void add(const TransferTime& copied, bool by_windows) { (by_windows ? window_copies_ : copies_).push_back(copied); }
 
-  /// Adds a run whose batches all go by windows of documents. Their k was added, with all lists in the memory.
-  void add(const WindowRun& run);
+  /// Adds a run whose batches all go by windows of documents, or none of them. Its k was added, with all lists in the
+  /// memory, and all copies were.
+  void add(const CalibratingRun& run);
 
   /// What a query takes in a configuration whose k was added: c as it was measured for batches of that size, linear in
   /// 1/n between two; t by its fit; and what windows of documents cost by theirs, of which t is a part.
@@ -35,15 +36,21 @@ class CacheModel {
   /// A figure of the runs with the setting's k, at batches of n queries; of runs one at a time only for others.
   double at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const;
 
-  /// Of runs by windows in batches of about so many queries, on average.
-  double unhidden_share(double n) const;
+  /// What the longer of two stages did not hide of the shorter, in runs with batches of so many queries.
+  struct Unhidden {
+    double batch_queries = 0;
+    double us = 0, of_us = 0;  ///< per query
+  };
+
+  void add_window_costs(const CalibratingRun& run, double resident_gpu_us);
+  /// Of runs with batches of about so many queries.
+  static double unhidden_share(const std::vector<Unhidden>& runs, double n);
 
   double find_us_;
   std::vector<ResidentTimes> resident_;
   std::vector<TransferTime> copies_, window_copies_;
   std::vector<WindowSample> window_copies_us_, window_kernels_us_;  ///< per query
-  /// Of runs by windows, the queries of a batch, and StageTimes::unhidden.
-  std::vector<MeasuredPoint> unhidden_;
+  std::vector<Unhidden> unhidden_, unhidden_by_windows_;
 };
 
 }  // namespace quern
