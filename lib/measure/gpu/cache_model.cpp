@@ -54,26 +54,14 @@ const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRu
 }
 
 void CacheModel::add(const CalibratingRun& run) {
+  runs_.push_back(run);
   const CopyDemand& of = run.demand;
-  const bool by_windows = of.windowed == 1;
-  StageTimes known = stages(run.setting, of);
-  known.transfer = run.times.copying;
-  known.unhidden = 0;
-  if (by_windows) {
-    add_window_costs(run,
-                     at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; }));
-    known.gpu = run.times.gpu;
-  }
-  const double more = run.times.total - known.overlapped_us(run.batches, of.windows_per_batch);
-  (by_windows ? unhidden_by_windows_ : unhidden_)
-      .push_back({of.batch_queries, std::max(more, 0.0), std::min(known.gpu, known.transfer)});
-}
-
-void CacheModel::add_window_costs(const CalibratingRun& run, double resident_gpu_us) {
-  const CopyDemand& of = run.demand;
+  if (of.windowed == 0) return;
+  const double resident_us =
+      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; });
   window_copies_us_.push_back({{of.copied_bytes, of.window_lists, of.windows}, run.times.copying, run.times.copying});
   window_kernels_us_.push_back(
-      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_gpu_us, run.times.gpu});
+      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_us, run.times.gpu});
 }
 
 double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const {
@@ -86,12 +74,17 @@ double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figu
   return interpolated(points, n);
 }
 
-double CacheModel::unhidden_share(const std::vector<Unhidden>& runs, double n) {
-  std::map<double, Unhidden> by_batch;
-  for (const Unhidden& run : runs) {
-    Unhidden& sum = by_batch[run.batch_queries];
-    sum.us += run.us;
-    sum.of_us += run.of_us;
+double CacheModel::unhidden_share(double windowed, double n) const {
+  struct Sum {
+    double us = 0, of_us = 0;
+  };
+  std::map<double, Sum> by_batch;
+  for (const CalibratingRun& run : runs_) {
+    if (run.demand.windowed != windowed) continue;
+    const StageTimes stages = hidden_stages(run.setting, run.demand);
+    Sum& sum = by_batch[run.demand.batch_queries];
+    sum.us += std::max(0.0, run.times.total - stages.overlapped_us(run.batches, run.demand.windows_per_batch));
+    sum.of_us += std::min(stages.gpu, stages.transfer);
   }
   std::vector<MeasuredPoint> shares;
   for (const auto& [batch, sum] : by_batch)
@@ -100,6 +93,15 @@ double CacheModel::unhidden_share(const std::vector<Unhidden>& runs, double n) {
 }
 
 StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& demand) const {
+  StageTimes stages = hidden_stages(setting, demand);
+  // Where each query waits for the one before, nothing is hidden as it is.
+  if (setting.batch == 1 || stages.transfer <= 0) return stages;
+  const double n = demand.batch_queries;
+  stages.unhidden = demand.windowed * unhidden_share(1, n) + (1 - demand.windowed) * unhidden_share(0, n);
+  return stages;
+}
+
+StageTimes CacheModel::hidden_stages(const CacheSetting& setting, const CopyDemand& demand) const {
   const double n = demand.batch_queries;
   StageTimes stages;
   stages.query = at_batch(setting, n, [](const ResidentTimes& of) { return of.query_us; });
@@ -121,9 +123,6 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
     stages.transfer += demand.windowed * fitted(window_copies_, &TransferTime::us);
   else
     stages.transfer += window_copies().us({demand.windowed * bytes, demand.window_lists, demand.windows});
-  // Where each query waits for the one before, nothing is hidden as it is.
-  if (setting.batch > 1)
-    stages.unhidden = demand.windowed * unhidden_share(unhidden_by_windows_, n) + whole * unhidden_share(unhidden_, n);
   // A thread of its own gathers what windows need.
   stages.gather = whole * fitted(copies_, &TransferTime::host_us);
   return stages;

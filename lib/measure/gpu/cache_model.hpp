@@ -36,21 +36,17 @@ class CacheModel {
   /// A figure of the runs with the setting's k, at batches of n queries; of runs one at a time only for others.
   double at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const;
 
-  /// What the longer of two stages did not hide of the shorter, in runs with batches of so many queries.
-  struct Unhidden {
-    double batch_queries = 0;
-    double us = 0, of_us = 0;  ///< per query
-  };
-
-  void add_window_costs(const CalibratingRun& run, double resident_gpu_us);
-  /// Of runs with batches of about so many queries.
-  static double unhidden_share(const std::vector<Unhidden>& runs, double n);
+  /// stages() as if the longer of copying and the GPU's work hid all of the other.
+  StageTimes hidden_stages(const CacheSetting& setting, const CopyDemand& demand) const;
+  /// What these do not explain, as a share of the shorter of the two; of runs with this share of batches by windows and
+  /// about so many queries in each.
+  double unhidden_share(double windowed, double n) const;
 
   double find_us_;
   std::vector<ResidentTimes> resident_;
   std::vector<TransferTime> copies_, window_copies_;
   std::vector<WindowSample> window_copies_us_, window_kernels_us_;  ///< per query
-  std::vector<Unhidden> unhidden_, unhidden_by_windows_;
+  std::vector<CalibratingRun> runs_;
 };
 
 }  // namespace quern
