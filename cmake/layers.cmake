@@ -44,7 +44,7 @@ target_compile_options(quern_core INTERFACE
 add_layer(build
   FOLDERS lib/corpus lib/collection lib/order lib/index lib/interchange formats/corpus formats/exchange
   LIBRARIES quern_core)
-add_layer(search FOLDERS lib/query lib/intersect lib/cache LIBRARIES quern_core)
+add_layer(search FOLDERS lib/query lib/intersect lib/cache lib/schedule LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # Measurements and synthetic data: for the executable and the tests, not installed.
 add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)

@@ -12,6 +12,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/measure/measurement.hpp"
+#include "quern/schedule/query_features.hpp"
 
 namespace quern {
 namespace {
@@ -20,22 +21,6 @@ using Texts = std::span<const std::string_view>;
 
 /// Queries between two progress reports.
 constexpr std::size_t progress_step = 64;
-
-/// The lists of a query, whatever the algorithm reads of them.
-struct QueryShape {
-  std::size_t terms = 0;
-  std::uint64_t postings = 0, blocks = 0;
-};
-
-QueryShape shape_of(const IndexReader& index, std::vector<std::string> terms) {
-  QueryShape shape;
-  find_lists(index, terms, false, [&](const PostingList& list, std::uint32_t) {
-    ++shape.terms;
-    shape.postings += list.df;
-    shape.blocks += list.num_blocks(index.block_size());
-  });
-  return shape;
-}
 
 /// The answers of the baselines, one query at a time.
 class ExpectedAnswers {
@@ -80,13 +65,14 @@ class QuerySubject {
   QuerySubject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
       : set_up_(set_up), texts_(texts), analyzer_(set_up.engine->make_analyzer()), times_us_(texts.size()) {
     for (auto& times : times_us_) times.reserve(repeats);
-    shapes_.reserve(texts.size());
+    // All lists of a query, whatever the algorithm reads of them.
+    lists_.reserve(texts.size());
     for (const std::string_view text : texts)
-      shapes_.push_back(shape_of(set_up.engine->index(), analyzer_.terms(text)));
+      lists_.push_back(features_of(set_up.engine->index(), analyzer_.terms(text), Matching::any));
   }
 
   bool finds_terms() const {
-    return std::any_of(shapes_.begin(), shapes_.end(), [](const QueryShape& shape) { return shape.terms != 0; });
+    return std::any_of(lists_.begin(), lists_.end(), [](const QueryFeatures& lists) { return lists.terms != 0; });
   }
 
   void check(std::size_t query, ExpectedAnswers& expected) {
@@ -116,6 +102,16 @@ class QuerySubject {
     batch_seconds_[threads].push_back(seconds_since(begun));
   }
 
+  /// Each query's time, and what this algorithm's could be predicted from.
+  std::vector<MeasuredQuery> each_query() {
+    std::vector<MeasuredQuery> each;
+    each.reserve(texts_.size());
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      each.push_back({median(times_us_[i]),
+                      features_of(set_up_.engine->index(), analyzer_.terms(texts_[i]), set_up_.algorithm->matching)});
+    return each;
+  }
+
   QueryFigures figures() const {
     QueryFigures figures;
     figures.set_up = set_up_;
@@ -125,9 +121,9 @@ class QuerySubject {
     std::array<std::vector<double>, longest_query + 1> by_length;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       all.push_back(median(times_us_[i]));
-      by_length[std::min(shapes_[i].terms, longest_query)].push_back(all.back());
-      figures.postings += shapes_[i].postings;
-      figures.blocks += shapes_[i].blocks;
+      by_length[std::min<std::uint64_t>(lists_[i].terms, longest_query)].push_back(all.back());
+      figures.postings += lists_[i].postings;
+      figures.blocks += lists_[i].blocks;
     }
     figures.times = summarize(std::move(all));
     for (std::size_t terms = 0; terms < by_length.size(); ++terms)
@@ -146,7 +142,7 @@ class QuerySubject {
   QuerySetUp set_up_;
   Texts texts_;
   Analyzer analyzer_;
-  std::vector<QueryShape> shapes_;
+  std::vector<QueryFeatures> lists_;
   std::vector<std::vector<double>> times_us_;  ///< for each query, in each repeat
   std::map<unsigned, std::vector<double>> batch_seconds_;
   QueryStatistics counts_;
@@ -215,7 +211,10 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
   }
   progress.finish();
   std::vector<QueryFigures> figures;
-  for (const QuerySubject& subject : subjects) figures.push_back(subject.figures());
+  for (QuerySubject& subject : subjects) {
+    figures.push_back(subject.figures());
+    if (options.each_query) figures.back().each_query = subject.each_query();
+  }
   return figures;
 }
 

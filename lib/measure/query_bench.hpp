@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/formats/tables/query_times.hpp"
 #include "quern/query/query_engine.hpp"
 
 /// Measures how fast queries are answered, with several algorithms, numbers of results, indexes and scorings in one
@@ -23,8 +24,9 @@ struct QuerySetUp {
 
 struct QueryBenchOptions {
   unsigned repeats = 5;
-  unsigned warm_up = 1;  ///< passes over all queries before the first that is measured
-  unsigned threads = 1;  ///< of batches, which also run on one thread for comparison; no batches if 1
+  unsigned warm_up = 1;     ///< passes over all queries before the first that is measured
+  unsigned threads = 1;     ///< of batches, which also run on one thread for comparison; no batches if 1
+  bool each_query = false;  ///< whether figures have the times of single queries
 };
 
 /// Queries of this length or more share one row of figures.
@@ -34,6 +36,12 @@ inline constexpr std::size_t longest_query = 6;
 struct QueryLengthFigures {
   std::size_t terms = 0, queries = 0;
   LatencySummary times;
+};
+
+/// A query's time, the median over the repeats, and what it could be predicted from.
+struct MeasuredQuery {
+  double us = 0;
+  QueryFeatures features;
 };
 
 struct BatchFigures {
@@ -49,6 +57,7 @@ struct QueryFigures {
   QueryStatistics counts;                  ///< of one pass over the queries
   std::vector<QueryLengthFigures> by_length;
   std::vector<BatchFigures> batches;
+  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if asked for
 
   double queries_per_second() const { return 1e6 / times.mean_us; }
   /// Postings in the queries' lists per second of the queries' time: the effective rate.

@@ -1,6 +1,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "quern/formats/tables/query_times.hpp"
+
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 
@@ -163,6 +165,50 @@ TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][me
         CHECK(row["batches"][0]["speedup"] == 1.0);
         CHECK(row["batches"][1]["threads"] == 2);
       }
+}
+
+TEST_CASE("bench query writes the times of single queries", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const TemporaryFolder folder;
+  const std::string file = folder.path("times.tsv");
+  const auto bench = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"bench", "query",  indexes.newpfd, "-q", "-",       "-k", "3,10",
+                                      "-a",    "or,and", "--repeats",    "1",  "--times", file, "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_quern(words, {"mill stone\nmill zzunknown\nzzunknown\n", {}, {}, {}});
+  };
+  const RunOutcome outcome = bench({});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const QueryTimeTable times = parse_query_times(read_file(file), file);
+  CHECK(times.index_hash.size() == 16);
+  CHECK(times.scoring == "exact scores");
+  CHECK(times.gpu.empty());
+  REQUIRE(times.rows.size() == 3 * 4);
+  for (std::size_t i = 0; i < times.rows.size(); ++i) {
+    const QueryTime& row = times.rows[i];
+    INFO(i);
+    CHECK(row.query == i % 3 + 1);
+    CHECK(row.device == Processor::cpu);
+    CHECK(row.k == (i < 6 ? 3 : 10));
+    CHECK(row.algorithm == (i % 6 < 3 ? "or" : "and"));
+    CHECK(row.strategy.empty());
+    CHECK(row.batch == 1);
+    // An intersection without one of its terms reads no list.
+    const std::size_t terms[2][3] = {{2, 1, 0}, {2, 0, 0}};
+    CHECK(row.features.terms == terms[row.algorithm == "and"][i % 3]);
+    if (row.features.terms == 2) CHECK(row.features.shortest + row.features.second == row.features.postings);
+    if (row.features.terms == 1) CHECK(row.features.shortest == row.features.postings);
+    CHECK((row.features.blocks > 0) == (row.features.terms > 0));
+  }
+  const RunOutcome again = bench({});
+  CHECK(again.exit_status == 1);
+  CHECK_THAT(again.err, Catch::Contains("exists already"));
+  CHECK(bench({"--force"}).exit_status == 0);
+  // A file has times of one index, scored in one way.
+  CHECK(bench({"--force", "--scores", "exact,quantized"}).exit_status != 0);
+  CHECK(run_quern({"bench", "query", indexes.newpfd, indexes.rice, "--query", "mill", "--times", file, "--force"})
+            .exit_status != 0);
 }
 
 TEST_CASE("bench query measures exact and quantized scores side by side", "[cli][measure]") {

@@ -29,6 +29,7 @@
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/measured_points.hpp"
+#include "quern/formats/tables/query_times.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/interchange/import_index.hpp"
@@ -246,6 +247,11 @@ class EntryPoints {
     read_links(*source("http://a.example/first\thttp://a.example/second\n"), [](std::string_view, std::string_view) {});
     read_scores(*source("http://a.example/first 0.5\n"), [](const ScoreLine&) {});
     parse_measured_points("c,1,2\nt,1,2\ndq,1,2\n", long_name_);
+    parse_query_times(
+        "#index\t0123456789abcdef\n"
+        "query\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing\n"
+        "1\tgpu\tan-algorithm-with-a-long-name\trange\t10\t1\t2.5\t1\t2\t0\t2\t1\t0\n",
+        long_name_);
     parse_run("1 Q0 a-docno-that-is-too-long-for-a-small-text 1 2.5 tag\n", long_name_);
     parse_qrels("1 0 a-docno-that-is-too-long-for-a-small-text 1\n", long_name_);
   }

@@ -5,12 +5,14 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
+#include "quern/measure/environment.hpp"
 #include "quern/measure/gpu/gpu_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
+#include "query_times_output.hpp"
 
 namespace quern::tools {
 namespace {
@@ -25,6 +27,7 @@ struct BenchGpuArguments {
   GpuBenchOptions bench;
   GpuMemoryCases gpu_memory;
   bool no_cpu = false;
+  TimesOptions times;
 };
 
 Json figures_json(const GpuBenchFigures& figures) {
@@ -105,6 +108,28 @@ void print_table(const Json& json) {
   }
 }
 
+/// The file of times, if one is asked for: its rows don't name a memory or a number of GPUs, so there can be only one.
+std::unique_ptr<TimesOutput> times_output(const BenchGpuArguments& arguments, const QueryEngine& engine,
+                                          const GpuBenchOptions& options) {
+  if (arguments.times.path.empty()) return nullptr;
+  if (options.memories.size() != 1 || options.gpus.size() != 1)
+    throw InvalidArgument("--times writes those with one --gpu-memory and --plan, on one number of GPUs");
+  const std::string scores(name_of_value(scores_names, arguments.scoring.scores));
+  auto output = std::make_unique<TimesOutput>(arguments.times, engine.index(), scores + " scores");
+  output->times().gpu = list_gpus().at(options.gpu).name;
+  return output;
+}
+
+void add_times(TimesOutput& output, const GpuBenchFigures& figures) {
+  QueryTime like;
+  like.device = Processor::gpu;
+  like.algorithm = figures.algorithm->name;
+  like.strategy = figures.strategy->name;
+  like.k = figures.k;
+  like.batch = figures.batch_queries;
+  output.add(like, figures.each_query);
+}
+
 void run(const BenchGpuArguments& arguments) {
   for (const std::string& strategy : arguments.strategies) check_strategy(strategy, arguments.algorithms);
   const Resources resources = make_resources(arguments.common);
@@ -121,14 +146,19 @@ void run(const BenchGpuArguments& arguments) {
   options.cpu = !arguments.no_cpu;
   const GpuMemoryPlans gpu_memory(arguments.gpu_memory, index);
   options.memories = gpu_memory.cases();
+  const std::unique_ptr<TimesOutput> times = times_output(arguments, engine, options);
+  options.each_query = times != nullptr;
   Json json = {{"bench", "gpu"},
                {"environment", environment_json()},
                {"index", index_json(index)},
                {"scores", name_of_value(scores_names, arguments.scoring.scores)}};
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
   for (const GpuBenchFigures& figures :
-       measure_gpu(engine, texts, strategies, algorithms, options, *resources.progress))
+       measure_gpu(engine, texts, strategies, algorithms, options, *resources.progress)) {
     json["set_ups"].push_back(figures_json(figures));
+    if (times) add_times(*times, figures);
+  }
+  if (times) times->finish();
   if (arguments.common.json) return print(json.dump(1) + "\n");
   print_table(json);
 }
@@ -167,6 +197,7 @@ void add_gpu_bench(CLI::App& bench) {
       ->capture_default_str();
   add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
   command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU, but still compare results with it");
+  add_times_options(*command, arguments->times);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
@@ -176,6 +207,7 @@ void add_gpu_bench(CLI::App& bench) {
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
              {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition,wang -a and"},
              {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"},
+             {"quern bench gpu my.quern -q log.txt --batches 1,256 --times gpu.tsv"},
              {"quern bench gpu my.quern -q log.txt --gpu-memory all,20%,5% --plan none,my.plan"}});
   command->callback([arguments] { run(*arguments); });
 }

@@ -6,11 +6,13 @@
 #include <span>
 
 #include "quern/core/error.hpp"
+#include "quern/measure/environment.hpp"
 #include "quern/measure/query_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"
 #include "query_options.hpp"
+#include "query_times_output.hpp"
 
 namespace quern::tools {
 namespace {
@@ -27,6 +29,7 @@ struct BenchQueryArguments {
   std::vector<bool> early_termination = {true};
   std::optional<double> alpha;
   unsigned repeats = 5, warm_up = 1;
+  TimesOptions times;
 };
 
 /// An index, scored in one way.
@@ -101,6 +104,26 @@ struct Subjects {
   std::vector<std::unique_ptr<IndexReader>> readers;
   std::vector<std::unique_ptr<ScoredIndex>> indexes;
 };
+
+/// The file of times, if one is asked for: its rows don't name an index or a scoring, so there can be only one.
+std::unique_ptr<TimesOutput> times_output(const BenchQueryArguments& arguments, const Subjects& subjects) {
+  if (arguments.times.path.empty()) return nullptr;
+  if (subjects.indexes.size() != 1)
+    throw InvalidArgument("--times writes those of one index that is scored in one way; name one of each");
+  const ScoredIndex& scored = *subjects.indexes.front();
+  auto output = std::make_unique<TimesOutput>(arguments.times, scored.engine.index(), scored.text());
+  output->times().cpu = describe_environment().processor;
+  return output;
+}
+
+void add_times(TimesOutput& output, const QueryFigures& figures) {
+  QueryTime like;
+  like.device = Processor::cpu;
+  like.algorithm = figures.set_up.algorithm->name;
+  like.k = figures.set_up.k;
+  like.batch = 1;
+  output.add(like, figures.each_query);
+}
 
 /// Table by table: one of each algorithm for an index, its scores and a k.
 std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, const Subjects& subjects) {
@@ -216,10 +239,11 @@ void run(BenchQueryArguments arguments) {
   if (arguments.queries_limit != 0 && queries.size() > arguments.queries_limit) queries.resize(arguments.queries_limit);
   const std::vector<std::string_view> texts = texts_of(queries);
   const Subjects subjects(arguments);
+  const std::unique_ptr<TimesOutput> times = times_output(arguments, subjects);
 
   const std::vector<QueryFigures> measured =
-      measure_queries(texts, set_ups(arguments, subjects), {arguments.repeats, arguments.warm_up, resources.threads},
-                      *resources.progress);
+      measure_queries(texts, set_ups(arguments, subjects),
+                      {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr}, *resources.progress);
   for (const auto& reader : subjects.readers) json["indexes"].push_back(index_json(*reader));
   json["queries"] = {{"file", arguments.queries.file}, {"count", queries.size()}};
   json["repeats"] = arguments.repeats;
@@ -230,6 +254,10 @@ void run(BenchQueryArguments arguments) {
     const ScoredIndex& scored = subjects.of(yardstick.set_up);
     for (const QueryFigures& figures : table) json["results"].push_back(figures_json(figures, yardstick, scored));
     if (!arguments.common.json) print_table(table, yardstick, scored);
+  }
+  if (times) {
+    for (const QueryFigures& figures : measured) add_times(*times, figures);
+    times->finish();
   }
   if (arguments.common.json) print(json.dump(1) + "\n");
 }
@@ -260,6 +288,7 @@ void add_query_bench(CLI::App& bench) {
       ->type_name("N")
       ->check(range_validator(0u, 1000u))
       ->capture_default_str();
+  add_times_options(*command, arguments->times);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
@@ -269,6 +298,7 @@ void add_query_bench(CLI::App& bench) {
             {{"quern bench query my.quern -q log.txt -k 10"},
              {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
              {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
+             {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},
              {"quern bench query scored.quern -q log.txt --scorer bm25+pagerank --early-termination on,off -a and"},
              {"scripts/plot query.json -o plots"}});
   command->callback([arguments] { run(*arguments); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "quern/core/check_range.hpp"
@@ -14,6 +15,7 @@
 #include "quern/measure/gpu/energy_meter.hpp"
 #include "quern/measure/measurement.hpp"
 #include "quern/measure/query_bench.hpp"
+#include "quern/schedule/query_features.hpp"
 
 namespace quern {
 namespace {
@@ -63,7 +65,8 @@ class GpuBench {
  public:
   GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, const GpuMemoryCase& memory,
            Progress& progress)
-      : texts_(texts),
+      : cpu_engine_(engine),
+        texts_(texts),
         options_(options),
         memory_(memory),
         progress_(progress),
@@ -102,6 +105,7 @@ class GpuBench {
     else
       ask_together(figures);
     progress_.finish();
+    if (options_.each_query) time_each_query(figures);
     return figures;
   }
 
@@ -177,6 +181,43 @@ class GpuBench {
     figures.device_us = summarize(std::move(device_us));
   }
 
+  /// Times batches of queries that are alike, so that an even share of a batch's time is what such a query adds to one.
+  void time_each_query(GpuBenchFigures& figures) {
+    std::vector<MeasuredQuery>& each = figures.each_query;
+    Analyzer analyzer = cpu_engine_.make_analyzer();
+    for (const std::string_view text : texts_.first(figures.queries))
+      each.push_back({0, features_of(cpu_engine_.index(), analyzer.terms(text), figures.algorithm->matching)});
+    std::vector<std::size_t> order(each.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return each[a].features.postings < each[b].features.postings;
+    });
+    progress_.start("times of single queries", order.size(), "queries");
+    for (std::size_t at = 0; at < order.size(); at += figures.batch_queries) {
+      const std::size_t count = std::min(figures.batch_queries, order.size() - at);
+      time_batch(figures, std::span(order).subspan(at, count));
+      progress_.add(count);
+    }
+    progress_.finish();
+  }
+
+  void time_batch(GpuBenchFigures& figures, std::span<const std::size_t> queries) {
+    std::vector<std::string_view> texts;
+    for (const std::size_t query : queries) texts.push_back(texts_[query]);
+    const auto share = 1 / static_cast<double>(queries.size());
+    GpuStatistics counted;
+    std::vector<double> seconds;
+    for (unsigned repeat = 0; repeat <= options_.repeats; ++repeat)
+      seconds.push_back(wall_seconds([&] { engine_.search(texts, *figures.algorithm, figures.k, &counted); }));
+    seconds.erase(seconds.begin());  // that was the warm-up
+    for (const std::size_t query : queries) {
+      figures.each_query[query].us = 1e6 * share * median(seconds);
+      figures.each_query[query].features.missing_bytes =
+          static_cast<std::uint64_t>(share * static_cast<double>(counted.lists.copied_bytes));
+    }
+  }
+
+  const QueryEngine& cpu_engine_;
   const Texts texts_;
   const GpuBenchOptions& options_;
   const GpuMemoryCase& memory_;

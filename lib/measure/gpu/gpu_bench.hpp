@@ -8,6 +8,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
 #include "quern/measure/gpu/gpu_bound.hpp"
+#include "quern/measure/query_bench.hpp"
 #include "quern/query/query_statistics.hpp"
 
 /// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
@@ -28,6 +29,9 @@ struct GpuBenchOptions {
   unsigned threads = 1;                     ///< of the CPU
   unsigned repeats = 3;
   bool cpu = true;  ///< measure the CPU too; results are compared in any case
+  /// Whether figures have the times of single queries. Those of larger batches are then measured once more, in batches
+  /// of queries whose lists are about as long.
+  bool each_query = false;
 };
 
 /// Throws InvalidArgument if a number is out of its range.
@@ -50,6 +54,7 @@ struct GpuBenchFigures {
   std::optional<double> joules;   ///< for all queries once; none if GPUs have no counters
   /// Of batches of 1: each query's time from text to results, and from the GPU's first step to its last.
   std::optional<LatencySummary> wall_us, device_us;
+  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if asked for; an even share of its batch's
 };
 
 /// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Measured times of single queries, and what a cost model predicts them from; see query_times.md.
+namespace quern {
+
+/// What a query's time is predicted from (Ding et al. 2009, section 5): the sizes of its lists, and how much of them a
+/// GPU lacks.
+struct QueryFeatures {
+  std::uint64_t terms = 0;          ///< distinct ones that are in the index
+  std::uint64_t shortest = 0;       ///< postings of its shortest list; 0 without lists
+  std::uint64_t second = 0;         ///< of its second shortest; 0 if it has only one
+  std::uint64_t postings = 0;       ///< of all its lists
+  std::uint64_t blocks = 0;         ///< of all its lists
+  std::uint64_t missing_bytes = 0;  ///< of its lists, that were copied to a GPU for it
+
+  bool operator==(const QueryFeatures&) const = default;
+};
+
+/// What answers queries.
+enum class Processor { cpu, gpu };
+
+struct QueryTime {
+  std::uint64_t query = 0;  ///< its number in the log, from 1
+  Processor device = Processor::cpu;
+  std::string algorithm;
+  std::string strategy;     ///< of the GPU; empty for the CPU
+  std::uint64_t k = 0;      ///< results
+  std::uint64_t batch = 0;  ///< queries that were answered together; 1: it was alone
+  double us = 0;            ///< above 0; its share, if it was not alone
+  QueryFeatures features;
+};
+
+struct QueryTimeTable {
+  std::string name;        ///< of the file, for messages
+  std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
+  std::string scoring;     ///< in words
+  std::string cpu, gpu;    ///< models; empty if the file has no times of one
+  std::vector<QueryTime> rows;
+};
+
+/// Reads what query_times_text() wrote. `name` is what messages call the file. Throws CorruptFile, with the line, if
+/// something is missing or impossible.
+QueryTimeTable parse_query_times(std::string_view text, std::string_view name);
+
+/// All of a file's lines.
+std::string query_times_text(const QueryTimeTable& times);
+
+}  // namespace quern

@@ -1,0 +1,29 @@
+#include "quern/schedule/query_features.hpp"
+
+#include <algorithm>
+
+namespace quern {
+
+void add_list(QueryFeatures& of, const PostingList& list, std::uint32_t block_size) {
+  const std::uint64_t length = list.df;
+  if (of.terms == 0 || length < of.shortest) {
+    of.second = of.shortest;
+    of.shortest = length;
+  } else if (of.terms == 1 || length < of.second) {
+    of.second = length;
+  }
+  ++of.terms;
+  of.postings += length;
+  of.blocks += list.num_blocks(block_size);
+}
+
+QueryFeatures features_of(const IndexReader& index, std::vector<std::string> terms, Matching matching) {
+  const bool all_needed = matching == Matching::all;
+  QueryFeatures features;
+  const bool all_found = find_lists(index, terms, all_needed, [&](const PostingList& list, std::uint32_t) {
+    add_list(features, list, index.block_size());
+  });
+  return all_needed && !all_found ? QueryFeatures{} : features;
+}
+
+}  // namespace quern
