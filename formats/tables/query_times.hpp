@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/formats/tables/processor.hpp"
+
 /// Measured times of single queries, and what a cost model predicts them from; see query_times.md.
 namespace quern {
 
@@ -19,9 +21,6 @@ struct QueryFeatures {
 
   bool operator==(const QueryFeatures&) const = default;
 };
-
-/// What answers queries.
-enum class Processor { cpu, gpu };
 
 struct QueryTime {
   std::uint64_t query = 0;  ///< its number in the log, from 1

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"
 
 #include "catch.hpp"
@@ -209,6 +210,47 @@ TEST_CASE("bench query writes the times of single queries", "[cli][measure]") {
   CHECK(bench({"--force", "--scores", "exact,quantized"}).exit_status != 0);
   CHECK(run_quern({"bench", "query", indexes.newpfd, indexes.rice, "--query", "mill", "--times", file, "--force"})
             .exit_status != 0);
+}
+
+TEST_CASE("bench cost fits costs to times, and tests them on others", "[cli][measure]") {
+  const SampleIndexes indexes;
+  const TemporaryFolder folder;
+  const std::string times = folder.path("times.tsv"), costs = folder.path("costs"), other = folder.path("other.tsv");
+  for (const auto& [index, file] : {std::pair(indexes.newpfd, times), std::pair(indexes.rice, other)})
+    REQUIRE(run_quern({"bench", "query", index, "-q", sample_folder + "/topics.txt", "-k", "10", "-a", "or,and",
+                       "--repeats", "1", "--times", file, "--quiet"})
+                .exit_status == 0);
+  const RunOutcome outcome = run_quern({"bench", "cost", times, "--test", times, "-o", costs, "--json"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  REQUIRE(json["functions"].size() == 2);
+  for (const auto& function : json["functions"]) {
+    CHECK(function["device"] == "cpu");
+    CHECK(function["queries"] == function["tested_queries"]);
+    CHECK(function["mean_relative_error"] >= 0);
+    CHECK(function["leaves"] >= 1);
+    std::uint64_t queries = 0;
+    for (const auto& of : function["classes"]) queries += of["queries"].get<std::uint64_t>();
+    CHECK(function["queries"] == queries);
+  }
+  const CostTable table = parse_cost_table(read_file(costs), costs);
+  CHECK(table.index_hash == json["index_hash"]);
+  REQUIRE(table.functions.size() == 2);
+  CHECK(table.functions[0].error == json["functions"][0]["mean_relative_error"]);
+
+  const RunOutcome text = run_quern({"bench", "cost", times});
+  CHECK(text.exit_status == 0);
+  CHECK(contains(text.out, "algorithm"));
+  const RunOutcome exists = run_quern({"bench", "cost", times, "-o", costs});
+  CHECK(exists.exit_status == 1);
+  CHECK(contains(exists.err, "exists already"));
+  const RunOutcome mixed = run_quern({"bench", "cost", times, other});
+  CHECK(mixed.exit_status == 1);
+  CHECK(contains(mixed.err, "another index"));
+  const RunOutcome wrong = run_quern({"bench", "cost", costs});
+  CHECK(wrong.exit_status == 1);
+  CHECK(contains(wrong.err, "line 4: "));
 }
 
 TEST_CASE("bench query measures exact and quantized scores side by side", "[cli][measure]") {

@@ -18,7 +18,7 @@ QueryTimeTable some_times() {
   return times;
 }
 
-const std::string head =
+const std::string times_head =
     "#index\tff\nquery\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing"
     "\n";
 
@@ -61,7 +61,7 @@ TEST_CASE("the example on the page of query times can be read", "[format]") {
 
 TEST_CASE("lines that are no query times are named", "[format]") {
   const std::string good = "1\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0";
-  CHECK(parse_query_times(head + good + "\r\n# a comment\n\n" + good, "times").rows.size() == 2);
+  CHECK(parse_query_times(times_head + good + "\r\n# a comment\n\n" + good, "times").rows.size() == 2);
   for (const char* bad : {"1\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2", "1\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0\t0",
                           "0\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0", "1\ttpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0",
                           "1\tcpu\t\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0", "1\tcpu\tor\t-\t0\t1\t5\t2\t3\t4\t7\t2\t0",
@@ -72,12 +72,13 @@ TEST_CASE("lines that are no query times are named", "[format]") {
                           "1\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t1e3",
                           "99999999999999999999\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0"}) {
     INFO(bad);
-    CHECK_THROWS_WITH(parse_query_times(head + good + "\n" + bad + "\n", "times"),
+    CHECK_THROWS_WITH(parse_query_times(times_head + good + "\n" + bad + "\n", "times"),
                       Catch::Matchers::StartsWith("times, line 4: "));
   }
   CHECK_THROWS_WITH(parse_query_times("", "times"), Catch::Contains("no line that names the columns"));
   CHECK_THROWS_WITH(parse_query_times("c,1,2\n", "times"), Catch::Contains("times, line 1: "));
-  CHECK_THROWS_WITH(parse_query_times(head.substr(head.find('\n') + 1), "times"), Catch::Contains("of which index"));
+  CHECK_THROWS_WITH(parse_query_times(times_head.substr(times_head.find('\n') + 1), "times"),
+                    Catch::Contains("of which index"));
 }
 
 }  // namespace quern

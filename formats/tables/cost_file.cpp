@@ -1,0 +1,166 @@
+#include "quern/formats/tables/cost_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/formats/tables/tab_fields.hpp"
+#include "quern/formats/tables/text_lines.hpp"
+
+namespace quern {
+namespace {
+
+constexpr HeadLine<CostTable> head_lines[] = {{"index", &CostTable::index_hash},
+                                              {"scoring", &CostTable::scoring},
+                                              {"cpu", &CostTable::cpu},
+                                              {"gpu", &CostTable::gpu}};
+
+/// Of the logarithm of a time: finite times follow from it.
+constexpr double most_value = 64;
+
+CostFunction read_function(TabFields& row) {
+  CostFunction function;
+  function.device = read_processor(row);
+  function.algorithm = row.text();
+  function.strategy = read_strategy(row);
+  function.k = row.count();
+  function.batch = row.count();
+  function.queries = row.count();
+  const double error = row.number();
+  if (error >= 0) function.error = error;
+  if (function.k == 0 || function.batch == 0) row.fail("has a k or a batch of 0, which both begin with 1");
+  return function;
+}
+
+std::uint32_t read_child(TabFields& row, std::size_t parent) {
+  const std::uint64_t child = row.count();
+  if (child <= parent || child > 0xffffffff) row.fail("leads to a node that is not behind it");
+  return static_cast<std::uint32_t>(child);
+}
+
+ModelTreeNode read_split(TabFields& row, std::size_t place) {
+  ModelTreeNode node;
+  const std::string_view name = row.text();
+  const auto* const input = std::find(cost_inputs.begin(), cost_inputs.end(), name);
+  if (input == cost_inputs.end()) row.fail("is of an input that queries do not have");
+  node.input = static_cast<std::size_t>(input - cost_inputs.begin());
+  node.threshold = row.number();
+  node.left = read_child(row, place);
+  node.right = read_child(row, place);
+  return node;
+}
+
+ModelTreeNode read_leaf(TabFields& row) {
+  ModelTreeNode node;
+  node.lowest = row.number();
+  node.highest = row.number();
+  if (node.lowest > node.highest) row.fail("has a least value above its greatest");
+  if (node.lowest < -most_value || node.highest > most_value) row.fail("has values beyond 2^64 microseconds");
+  node.model.constant = row.number();
+  for (double& weight : node.model.weights) weight = row.number();
+  return node;
+}
+
+/// Throws unless each node's children are there.
+void check_tree(const CostFunction& function, std::string_view name) {
+  const std::vector<ModelTreeNode>& nodes = function.tree.nodes;
+  const bool complete = std::all_of(nodes.begin(), nodes.end(), [&](const ModelTreeNode& node) {
+    return node.left < nodes.size() && node.right < nodes.size();
+  });
+  if (nodes.empty() || !complete)
+    throw CorruptFile(fmt::format("{}: the function for {:.40} lacks nodes of its tree", name, function.algorithm));
+}
+
+/// Takes the lines of functions and their nodes.
+class TableReader {
+ public:
+  explicit TableReader(CostTable& table) : table_(table) {}
+
+  void add(std::string_view line, std::uint64_t number) {
+    TabFields row(line, table_.name, number);
+    const std::string_view kind = row.text();
+    if (kind == "function") {
+      finish();
+      table_.functions.push_back(read_function(row));
+    } else if (table_.functions.empty()) {
+      row.fail("is no function, with which tables of costs begin");
+    } else {
+      std::vector<ModelTreeNode>& nodes = table_.functions.back().tree.nodes;
+      if (kind == "split")
+        nodes.push_back(read_split(row, nodes.size()));
+      else if (kind == "leaf")
+        nodes.push_back(read_leaf(row));
+      else
+        row.fail("is neither a function nor a split nor a leaf");
+    }
+    row.end();
+  }
+  /// Ends the function that was read last.
+  void finish() const {
+    if (!table_.functions.empty()) check_tree(table_.functions.back(), table_.name);
+  }
+
+ private:
+  CostTable& table_;
+};
+
+void append_node(std::string& text, const ModelTreeNode& node) {
+  const auto out = std::back_inserter(text);
+  if (!node.is_leaf()) {
+    fmt::format_to(out, "split\t{}\t{}\t{}\t{}\n", cost_inputs[node.input], node.threshold, node.left, node.right);
+    return;
+  }
+  fmt::format_to(out, "leaf\t{}\t{}\t{}", node.lowest, node.highest, node.model.constant);
+  for (const double weight : node.model.weights) fmt::format_to(out, "\t{}", weight);
+  text += '\n';
+}
+
+}  // namespace
+
+double LinearModel::at(const CostInput& input) const {
+  double sum = constant;
+  for (std::size_t i = 0; i < input.size(); ++i) sum += weights[i] * input[i];
+  return sum;
+}
+
+double ModelTree::at(const CostInput& input) const {
+  const ModelTreeNode* node = nodes.data();
+  while (!node->is_leaf()) node = &nodes[input[node->input] <= node->threshold ? node->left : node->right];
+  const double value = node->model.at(input);
+  // In this order, so that what is no number, as sums of huge weights may be, becomes one.
+  return value > node->lowest ? std::min(value, node->highest) : node->lowest;
+}
+
+CostTable parse_cost_table(std::string_view text, std::string_view name) {
+  return with_own_errors([&] {
+    CostTable table;
+    table.name = name;
+    TableReader reader(table);
+    LineReader lines(without_byte_order_mark(text));
+    for (std::string_view line; lines.next(line);)
+      if (!read_head_line<CostTable>(line, head_lines, table)) reader.add(line, lines.number());
+    reader.finish();
+    if (table.functions.empty()) throw CorruptFile(table.name + " has no functions that predict costs");
+    if (table.index_hash.empty()) throw CorruptFile(table.name + " does not say of which index its costs are");
+    return table;
+  });
+}
+
+std::string cost_table_text(const CostTable& table) {
+  return with_own_errors([&] {
+    std::string text = head_lines_text<CostTable>(head_lines, table);
+    for (const CostFunction& function : table.functions) {
+      fmt::format_to(std::back_inserter(text), "function\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
+                     name_of_value(processor_names, function.device), function.algorithm,
+                     strategy_text(function.strategy), function.k, function.batch, function.queries,
+                     function.error.value_or(-1));
+      for (const ModelTreeNode& node : function.tree.nodes) append_node(text, node);
+    }
+    return text;
+  });
+}
+
+}  // namespace quern

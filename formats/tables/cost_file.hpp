@@ -1,0 +1,72 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/tables/processor.hpp"
+
+/// Files of costs: functions that predict how long a query takes on a device; see cost_file.md.
+namespace quern {
+
+/// What functions predict from, as logarithms of base 2 of one more.
+inline constexpr std::array<std::string_view, 5> cost_inputs = {"terms", "shortest", "second", "postings", "missing"};
+using CostInput = std::array<double, cost_inputs.size()>;
+
+/// A weight for each input, and a constant.
+struct LinearModel {
+  CostInput weights = {};
+  double constant = 0;
+
+  double at(const CostInput& input) const;
+};
+
+struct ModelTreeNode {
+  /// Of an inner node: an input up to the threshold goes left. A node's children come after it.
+  std::size_t input = 0;
+  double threshold = 0;
+  std::uint32_t left = 0, right = 0;  ///< both 0: a leaf
+  /// Of a leaf: its model, and between which values that may predict.
+  LinearModel model;
+  double lowest = 0, highest = 0;
+
+  bool is_leaf() const { return left == 0; }
+};
+
+/// A regression tree with linear models in its leaves.
+struct ModelTree {
+  std::vector<ModelTreeNode> nodes;  ///< the root comes first
+
+  /// What the tree predicts. It must have a node.
+  double at(const CostInput& input) const;
+};
+
+/// How long queries take by one algorithm on one device.
+struct CostFunction {
+  Processor device = Processor::cpu;
+  std::string algorithm, strategy;  ///< no strategy for the CPU
+  std::uint64_t k = 0, batch = 0;   ///< results, and queries that are answered together
+  std::uint64_t queries = 0;        ///< that it was fitted to
+  std::optional<double> error;      ///< mean relative error of others, if it was tested
+  ModelTree tree;                   ///< predicts the logarithm of base 2 of a query's microseconds
+};
+
+struct CostTable {
+  std::string name;        ///< of the file, for messages
+  std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
+  std::string scoring;     ///< in words
+  std::string cpu, gpu;    ///< models; empty without functions for one
+  std::vector<CostFunction> functions;
+};
+
+/// Reads what cost_table_text() wrote. `name` is what messages call the file. Throws CorruptFile, with the line, if
+/// something is missing or impossible.
+CostTable parse_cost_table(std::string_view text, std::string_view name);
+
+/// All of a file's lines.
+std::string cost_table_text(const CostTable& table);
+
+}  // namespace quern

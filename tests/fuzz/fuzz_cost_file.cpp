@@ -1,0 +1,21 @@
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/tables/cost_file.hpp"
+
+/// Whatever the bytes: functions that predict a finite cost of any query, and are the same when written and read again,
+/// or an error of ours.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    const quern::CostTable table = quern::parse_cost_table({reinterpret_cast<const char*>(data), size}, "fuzz");
+    for (const quern::CostFunction& function : table.functions)
+      for (const double x : {0.0, 7.0, 64.0})
+        if (!std::isfinite(function.tree.at({x, x, x, x, 0}))) std::abort();
+    const std::string text = quern::cost_table_text(table);
+    if (quern::cost_table_text(quern::parse_cost_table(text, "again")) != text) std::abort();
+  } catch (const quern::Error&) {
+  }
+  return 0;
+}
