@@ -13,11 +13,6 @@
 namespace quern {
 namespace {
 
-constexpr HeadLine<CostTable> head_lines[] = {{"index", &CostTable::index_hash},
-                                              {"scoring", &CostTable::scoring},
-                                              {"cpu", &CostTable::cpu},
-                                              {"gpu", &CostTable::gpu}};
-
 /// Of the logarithm of a time: finite times follow from it.
 constexpr double most_value = 64;
 
@@ -141,17 +136,17 @@ CostTable parse_cost_table(std::string_view text, std::string_view name) {
     TableReader reader(table);
     LineReader lines(without_byte_order_mark(text));
     for (std::string_view line; lines.next(line);)
-      if (!read_head_line<CostTable>(line, head_lines, table)) reader.add(line, lines.number());
+      if (!read_head_line(line, table)) reader.add(line, lines.number());
     reader.finish();
     if (table.functions.empty()) throw CorruptFile(table.name + " has no functions that predict costs");
-    if (table.index_hash.empty()) throw CorruptFile(table.name + " does not say of which index its costs are");
+    check_has_index(table, "costs");
     return table;
   });
 }
 
 std::string cost_table_text(const CostTable& table) {
   return with_own_errors([&] {
-    std::string text = head_lines_text<CostTable>(head_lines, table);
+    std::string text = head_lines_text(table);
     for (const CostFunction& function : table.functions) {
       fmt::format_to(std::back_inserter(text), "function\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
                      name_of_value(processor_names, function.device), function.algorithm,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/formats/tables/processor.hpp"
+#include "quern/formats/tables/times_origin.hpp"
 
 /// Files of costs: functions that predict how long a query takes on a device; see cost_file.md.
 namespace quern {
@@ -54,11 +55,7 @@ struct CostFunction {
   ModelTree tree;                   ///< predicts the logarithm of base 2 of a query's microseconds
 };
 
-struct CostTable {
-  std::string name;        ///< of the file, for messages
-  std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
-  std::string scoring;     ///< in words
-  std::string cpu, gpu;    ///< models; empty without functions for one
+struct CostTable : TimesOrigin {
   std::vector<CostFunction> functions;
 };
 

@@ -12,11 +12,6 @@
 namespace quern {
 namespace {
 
-constexpr HeadLine<QueryTimeTable> head_lines[] = {{"index", &QueryTimeTable::index_hash},
-                                                   {"scoring", &QueryTimeTable::scoring},
-                                                   {"cpu", &QueryTimeTable::cpu},
-                                                   {"gpu", &QueryTimeTable::gpu}};
-
 constexpr std::string_view columns =
     "query\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing";
 
@@ -55,7 +50,7 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
     LineReader lines(without_byte_order_mark(text));
     bool has_columns = false;
     for (std::string_view line; lines.next(line);) {
-      if (read_head_line<QueryTimeTable>(line, head_lines, times)) continue;
+      if (read_head_line(line, times)) continue;
       if (has_columns) {
         times.rows.push_back(read_row(TabFields(line, name, lines.number())));
         continue;
@@ -65,14 +60,14 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
       has_columns = true;
     }
     if (!has_columns) throw CorruptFile(times.name + " has no line that names the columns of query times");
-    if (times.index_hash.empty()) throw CorruptFile(times.name + " does not say of which index its query times are");
+    check_has_index(times, "query times");
     return times;
   });
 }
 
 std::string query_times_text(const QueryTimeTable& times) {
   return with_own_errors([&] {
-    std::string text = head_lines_text<QueryTimeTable>(head_lines, times);
+    std::string text = head_lines_text(times);
     text.append(columns).append("\n");
     for (const QueryTime& time : times.rows) {
       const QueryFeatures& of = time.features;

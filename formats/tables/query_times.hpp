@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quern/formats/tables/processor.hpp"
+#include "quern/formats/tables/times_origin.hpp"
 
 /// Measured times of single queries, and what a cost model predicts them from; see query_times.md.
 namespace quern {
@@ -33,11 +34,7 @@ struct QueryTime {
   QueryFeatures features;
 };
 
-struct QueryTimeTable {
-  std::string name;        ///< of the file, for messages
-  std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
-  std::string scoring;     ///< in words
-  std::string cpu, gpu;    ///< models; empty if the file has no times of one
+struct QueryTimeTable : TimesOrigin {
   std::vector<QueryTime> rows;
 };
 
