@@ -185,6 +185,7 @@ void add_cost_bench(CLI::App& bench);
 void add_termination_bench(CLI::App& bench);
 /// The commands of `quern simulate`.
 void add_cache_simulation(CLI::App& simulate);
+void add_schedule_simulation(CLI::App& simulate);
 void add_throughput_simulation(CLI::App& simulate);
 
 /// Writes to stdout and throws IoError if that fails (a full disk, a closed pipe).

@@ -75,8 +75,8 @@ void add_commands(CLI::App& program) {
                                add_order_command, add_build_command, add_inspect_command, add_verify_command,
                                add_analyze_command, add_import_command, add_export_command, add_plan_command})
     add(program);
-  add_group(program, "simulate", "Simulate GPU caches and memory splits, without a GPU",
-            {add_cache_simulation, add_throughput_simulation});
+  add_group(program, "simulate", "Simulate GPU caches, memory splits and schedules, without a GPU",
+            {add_cache_simulation, add_throughput_simulation, add_schedule_simulation});
   add_synth_command(program);
   add_group(program, "bench", "Measure speed and sizes on this machine",
             {add_codec_bench, add_query_bench, add_cost_bench, add_intersect_bench, add_lists_bench, add_pagerank_bench,

@@ -31,15 +31,8 @@ CostFunction function_like(const QueryTime& time) {
 void agree(std::string& known, const std::string& text, std::string_view what, const std::string& name) {
   if (!known.empty() && !text.empty() && known != text)
     throw InvalidArgument(
-        fmt::format("{} has times of another {} than the files before: {}, not {}", name, what, text, known));
+        fmt::format("{} is of another {} than the files before: {}, not {}", name, what, text, known));
   if (known.empty()) known = text;
-}
-
-void agree_on_subject(CostTable& table, const QueryTimeTable& times) {
-  agree(table.index_hash, times.index_hash, "index", times.name);
-  agree(table.scoring, times.scoring, "scoring", times.name);
-  agree(table.cpu, times.cpu, "CPU", times.name);
-  agree(table.gpu, times.gpu, "GPU", times.name);
 }
 
 /// The lower end of a query's class.
@@ -73,11 +66,27 @@ double cost_us(const CostFunction& function, const QueryFeatures& features) {
   return std::exp2(function.tree.at(cost_input(features)));
 }
 
+TimesOrigin check_same_origin(std::span<const TimesOrigin> origins) {
+  TimesOrigin all;
+  for (const TimesOrigin& file : origins) {
+    agree(all.index_hash, file.index_hash, "index", file.name);
+    agree(all.scoring, file.scoring, "scoring", file.name);
+    agree(all.cpu, file.cpu, "CPU", file.name);
+    agree(all.gpu, file.gpu, "GPU", file.name);
+  }
+  return all;
+}
+
+TimesOrigin check_same_origin(std::span<const QueryTimeTable> times) {
+  const std::vector<TimesOrigin> origins(times.begin(), times.end());
+  return check_same_origin(std::span(origins));
+}
+
 CostTable fit_costs(std::span<const QueryTimeTable> times) {
   CostTable table;
+  static_cast<TimesOrigin&>(table) = check_same_origin(times);
   std::vector<std::vector<TreeSample>> samples;
   for (const QueryTimeTable& file : times) {
-    agree_on_subject(table, file);
     for (const QueryTime& row : file.rows) {
       const auto found = std::find_if(table.functions.begin(), table.functions.end(),
                                       [&](const CostFunction& function) { return is_of(function, row); });

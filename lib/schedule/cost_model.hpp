@@ -16,9 +16,13 @@ CostInput cost_input(const QueryFeatures& features);
 /// What a function predicts, in microseconds.
 double cost_us(const CostFunction& function, const QueryFeatures& features);
 
-/// A function for each device, algorithm, strategy, k and batch that the times have, in their order. The tables must be
-/// of one index and scoring, and of one CPU and one GPU, and what they say of those is the table's. Throws
-/// InvalidArgument if they are not, or have no rows.
+/// What all of them say together. Throws InvalidArgument if they are not of one index and scoring, and of one CPU and
+/// one GPU.
+TimesOrigin check_same_origin(std::span<const TimesOrigin> origins);
+TimesOrigin check_same_origin(std::span<const QueryTimeTable> times);
+
+/// A function for each device, algorithm, strategy, k and batch that the times have, in their order. Throws
+/// InvalidArgument if they are not of one origin, or have no rows.
 CostTable fit_costs(std::span<const QueryTimeTable> times);
 
 /// Queries with a like number of postings, and how far predictions were off.

@@ -3,29 +3,21 @@
 #include <algorithm>
 #include <memory>
 
-#include "quern/io/byte_source.hpp"
 #include "quern/schedule/cost_model.hpp"
 
 #include "bench/bench.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
+#include "times_files.hpp"
 
 namespace quern::tools {
 namespace {
-
-constexpr std::uint64_t max_times_bytes = std::uint64_t{1} << 30;
 
 struct BenchCostArguments {
   CommonOptions common;
   std::vector<std::string> train, test;
   std::string output;
 };
-
-std::vector<QueryTimeTable> read_times(const std::vector<std::string>& paths) {
-  std::vector<QueryTimeTable> times;
-  for (const std::string& path : paths) times.push_back(parse_query_times(read_whole(path, max_times_bytes), path));
-  return times;
-}
 
 std::size_t leaves_of(const ModelTree& tree) {
   return static_cast<std::size_t>(

@@ -1,0 +1,98 @@
+#include "quern/schedule/measured_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Rows of one device and size of batches, by the query's number.
+using Rows = std::map<std::uint64_t, const QueryTime*>;
+
+/// The rows that were chosen.
+struct ChosenRows {
+  Rows cpu, alone;
+  std::map<std::uint64_t, Rows> batches;  ///< on a GPU, by size, larger than 1
+
+  ChosenRows(std::span<const QueryTimeTable> times, const StreamChoice& choice) {
+    for (const QueryTimeTable& file : times) {
+      for (const QueryTime& row : file.rows) {
+        if (row.algorithm != choice.algorithm || row.k != choice.k) continue;
+        if (row.device == Processor::cpu) {
+          cpu[row.query] = &row;
+        } else if (row.strategy == choice.strategy) {
+          (row.batch == 1 ? alone : batches[row.batch])[row.query] = &row;
+        }
+      }
+    }
+  }
+
+  /// What queries add to a GPU's batch.
+  const Rows& joined() const { return batches.empty() ? alone : batches.rbegin()->second; }
+};
+
+double batch_us(const ChosenRows& rows) {
+  if (rows.alone.empty()) return 0;
+  double least = rows.alone.begin()->second->us, sum = 0;
+  std::uint64_t both = 0;
+  for (const auto& [query, row] : rows.alone) {
+    least = std::min(least, row->us);
+    const auto joined = rows.joined().find(query);
+    if (joined == rows.joined().end()) continue;
+    sum += std::max(0.0, row->us - joined->second->us);
+    ++both;
+  }
+  return rows.batches.empty() || both == 0 ? least : sum / static_cast<double>(both);
+}
+
+void check_same_queries(const Rows& cpu, const Rows& gpu) {
+  if (cpu.empty() || gpu.empty()) return;
+  const bool same = std::equal(cpu.begin(), cpu.end(), gpu.begin(), gpu.end(),
+                               [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are not of the same queries of a log");
+}
+
+}  // namespace
+
+MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const StreamChoice& choice,
+                               const CostModel* costs) {
+  check_same_origin(times);
+  const ChosenRows rows(times, choice);
+  const Rows &cpu = rows.cpu, &gpu = rows.joined();
+  if (cpu.empty() && gpu.empty())
+    throw InvalidArgument(
+        fmt::format("there are no times of {} with k = {}; quern bench query --times and quern bench gpu --times "
+                    "measure them",
+                    choice.algorithm, choice.k));
+  check_same_queries(cpu, gpu);
+  MeasuredStream stream;
+  stream.has_cpu = !cpu.empty();
+  stream.has_gpu = !gpu.empty();
+  stream.gpu_batch_us = batch_us(rows);
+  for (const auto& [number, row] : cpu.empty() ? gpu : cpu) {
+    SimulatedQuery& query = stream.queries.emplace_back();
+    query.waiting.blocks = row->features.blocks;
+    if (stream.has_cpu) query.waiting.expected_cpu_us = query.cpu_us = cpu.at(number)->us;
+    if (stream.has_gpu) {
+      const QueryTime& on_gpu = *gpu.at(number);
+      query.gpu_us = rows.batches.empty() ? on_gpu.us - stream.gpu_batch_us : on_gpu.us;
+      query.waiting.expected_gpu_us = query.gpu_us;
+      query.waiting.missing_bytes = on_gpu.features.missing_bytes;
+    }
+    if (costs == nullptr) continue;
+    const auto expected = [&](Processor device, std::uint64_t batch) {
+      return costs->expected_us(
+          {device, choice.algorithm, device == Processor::gpu ? choice.strategy : std::string_view(), choice.k, batch},
+          row->features);
+    };
+    if (stream.has_cpu) query.waiting.expected_cpu_us = expected(Processor::cpu, 1);
+    if (stream.has_gpu) query.waiting.expected_gpu_us = expected(Processor::gpu, gpu.begin()->second->batch);
+  }
+  return stream;
+}
+
+}  // namespace quern

@@ -1,0 +1,103 @@
+#include <fstream>
+
+#include "quern/formats/tables/query_times.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+
+/// `quern simulate schedule`, with times that a CPU was measured with and made-up ones of a GPU.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct MeasuredTimes {
+  TemporaryFolder folder;
+  std::string cpu = folder.path("cpu.tsv"), gpu = folder.path("gpu.tsv");
+
+  MeasuredTimes() {
+    REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", folder.path("index")}).exit_status == 0);
+    REQUIRE(run_quern({"bench", "query", folder.path("index"), "-q", sample_folder + "/topics.txt", "-a", "or", "-k",
+                       "10", "--repeats", "1", "--times", cpu, "--quiet"})
+                .exit_status == 0);
+    QueryTimeTable times = parse_query_times(read_file(cpu), cpu);
+    times.gpu = "made up";
+    std::vector<QueryTime> rows;
+    for (QueryTime row : times.rows) {
+      row.device = Processor::gpu;
+      row.strategy = "range";
+      row.us = 60;
+      rows.push_back(row);
+      row.batch = 256;
+      row.us = 0.5;
+      rows.push_back(row);
+    }
+    times.rows = rows;
+    std::ofstream(gpu) << query_times_text(times);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("simulate schedule compares schedules at rates, and finds the highest ones", "[cli][schedule]") {
+  const MeasuredTimes times;
+  const RunOutcome outcome = run_quern({"simulate", "schedule", times.cpu, times.gpu, "-a", "or", "--rate", "100,1000",
+                                        "--queries", "2000", "--deadline", "5", "--cpu-threads", "2", "--json"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  CHECK(json["gpu_batch_us"] == Approx(59.5));
+  REQUIRE(json["runs"].size() == 5 * 2);
+  REQUIRE(json["highest_rates"].size() == 5);
+  for (const auto& row : json["runs"]) {
+    CHECK(row["queries"] == 2000);  // ten deadlines are less
+    CHECK(row["on_cpu"].get<int>() + row["on_gpu"].get<int>() == 2000);
+    CHECK(row["p50_us"] <= row["p99_us"]);
+    if (row["schedule"] == "cpu") CHECK(row["on_gpu"] == 0);
+    if (row["schedule"] == "gpu") CHECK(row["p50_us"] >= 60);
+  }
+  std::map<std::string, double> rates;
+  for (const auto& row : json["highest_rates"]) rates[row["schedule"]] = row["rate"];
+  CHECK(rates["gpu"] > 0);
+  CHECK(rates["first"] > rates["cpu"]);
+
+  // The same seed gives the same figures; predictions change them, if they are for this index.
+  const std::vector<std::string> again = {
+      "simulate",   "schedule", times.cpu,   times.gpu,    "-a",
+      "or",         "--rate",   "1000",      "--schedule", "first,ding,lbd,sd,share,better",
+      "--deadline", "0",        "--queries", "500"};
+  const RunOutcome first = run_quern(again), second = run_quern(again);
+  CHECK(first.exit_status == 0);
+  CHECK(first.out == second.out);
+  CHECK(contains(first.out, "share"));
+  const std::string costs = times.folder.path("costs");
+  REQUIRE(run_quern({"bench", "cost", times.cpu, times.gpu, "-o", costs}).exit_status == 0);
+  std::vector<std::string> predicted = again;
+  predicted.insert(predicted.end(), {"--costs", costs});
+  CHECK(run_quern(predicted).exit_status == 0);
+}
+
+TEST_CASE("simulate schedule refuses what it can't simulate", "[cli][schedule]") {
+  const MeasuredTimes times;
+  const auto fails = [&](std::vector<std::string> words, const char* why) {
+    words.insert(words.begin(), {"simulate", "schedule"});
+    const RunOutcome outcome = run_quern(words);
+    INFO(outcome.err);
+    CHECK(outcome.exit_status != 0);
+    CHECK(contains(outcome.err, why));
+  };
+  fails({times.cpu, "-a", "and"}, "no times of and");
+  fails({times.cpu, "-a", "or", "--schedule", "fastest"}, "first");
+  fails({times.cpu, "-a", "or", "--rate", "0"}, "--rate");
+  fails({times.cpu, "-a", "or", "--schedule", "lbd", "--rate", "10", "--deadline", "0"}, "does not have");
+  fails({times.folder.path("index")}, "");
+  fails({sample_folder + "/topics.txt"}, "line 1");
+  std::string text = read_file(times.cpu);
+  text[text.find('\t') + 1] ^= 1;  // another index
+  const std::string costs = times.folder.path("costs"), other = times.folder.path("other.tsv");
+  std::ofstream(other) << text;
+  REQUIRE(run_quern({"bench", "cost", other, "-o", costs}).exit_status == 0);
+  fails({times.cpu, "-a", "or", "--costs", costs, "--rate", "10"}, "another index");
+}
+
+}  // namespace quern

@@ -1,0 +1,92 @@
+#include "quern/core/error.hpp"
+#include "quern/schedule/measured_stream.hpp"
+
+#include "catch.hpp"
+
+/// Streams of queries from files of times.
+namespace quern {
+namespace {
+
+QueryTime row(std::uint64_t query, Processor device, std::uint64_t batch, double us) {
+  QueryTime time;
+  time.query = query;
+  time.device = device;
+  time.algorithm = "and";
+  time.k = 10;
+  time.batch = batch;
+  time.us = us;
+  if (device == Processor::gpu) time.strategy = "range";
+  time.features = {2, 5, 100 * query, 5 + 100 * query, 3 + query, device == Processor::gpu ? 8 * query : 0};
+  return time;
+}
+
+QueryTimeTable table(std::vector<QueryTime> rows) {
+  QueryTimeTable times;
+  times.name = "times";
+  times.index_hash = "ab";
+  times.rows = std::move(rows);
+  return times;
+}
+
+const StreamChoice by_and{"and", "range", 10};
+
+}  // namespace
+
+TEST_CASE("streams have the times of both devices, and what a batch takes besides", "[schedule]") {
+  const std::vector<QueryTimeTable> times = {
+      table({row(2, Processor::cpu, 1, 30), row(1, Processor::cpu, 1, 20)}),
+      table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 16, 9),
+             row(2, Processor::gpu, 16, 9), row(1, Processor::gpu, 256, 2), row(2, Processor::gpu, 256, 4)})};
+  const MeasuredStream stream = measured_stream(times, by_and, nullptr);
+  CHECK(stream.has_cpu);
+  CHECK(stream.has_gpu);
+  CHECK(stream.gpu_batch_us == Approx((48 + 56) / 2.0));
+  REQUIRE(stream.queries.size() == 2);
+  const SimulatedQuery& second = stream.queries[1];
+  CHECK(stream.queries[0].cpu_us == 20);
+  CHECK(second.cpu_us == 30);
+  CHECK(second.gpu_us == 4);
+  CHECK(second.waiting.expected_cpu_us == 30);
+  CHECK(second.waiting.expected_gpu_us == 4);
+  CHECK(second.waiting.blocks == 5);
+  CHECK(second.waiting.missing_bytes == 16);
+
+  CostTable costs = fit_costs(times);
+  for (CostFunction& function : costs.functions) {
+    function.tree.nodes = {{}};
+    // 2^6 = 64 us for all queries, or 2^3 in the largest batches.
+    function.tree.nodes[0].model.constant = function.batch == 256 ? 3 : 6;
+    function.tree.nodes[0].lowest = 0;
+    function.tree.nodes[0].highest = 9;
+  }
+  const CostModel model(costs);
+  const MeasuredStream predicted = measured_stream(times, by_and, &model);
+  CHECK(predicted.queries[1].waiting.expected_cpu_us == Approx(64));
+  CHECK(predicted.queries[1].waiting.expected_gpu_us == Approx(8));
+  CHECK(predicted.queries[1].gpu_us == 4);
+}
+
+TEST_CASE("without larger batches, the shortest time alone is what any takes", "[schedule]") {
+  const std::vector<QueryTimeTable> times = {table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 80)})};
+  const MeasuredStream stream = measured_stream(times, by_and, nullptr);
+  CHECK_FALSE(stream.has_cpu);
+  CHECK(stream.gpu_batch_us == 50);
+  CHECK(stream.queries[0].gpu_us == 0);
+  CHECK(stream.queries[1].gpu_us == 30);
+}
+
+TEST_CASE("times that do not belong together make no stream", "[schedule]") {
+  const std::vector<QueryTimeTable> only_cpu = {table({row(1, Processor::cpu, 1, 20)})};
+  CHECK(measured_stream(only_cpu, by_and, nullptr).gpu_batch_us == 0);
+  CHECK_THROWS_WITH(measured_stream(only_cpu, {"or", "range", 10}, nullptr), Catch::Contains("no times of or"));
+  CHECK_THROWS_AS(measured_stream(only_cpu, {"and", "range", 20}, nullptr), InvalidArgument);
+  std::vector<QueryTimeTable> both = {only_cpu[0], table({row(2, Processor::gpu, 1, 50)})};
+  CHECK_THROWS_WITH(measured_stream(both, by_and, nullptr), Catch::Contains("same queries"));
+  both[1] = table({row(1, Processor::gpu, 1, 50)});
+  CHECK(measured_stream(both, by_and, nullptr).has_gpu);
+  CHECK_FALSE(measured_stream(both, {"and", "wang", 10}, nullptr).has_gpu);
+  both[1].index_hash = "cd";
+  CHECK_THROWS_WITH(measured_stream(both, by_and, nullptr), Catch::Contains("another index"));
+}
+
+}  // namespace quern

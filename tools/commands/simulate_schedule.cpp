@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "quern/query/algorithm.hpp"
+#include "quern/schedule/measured_stream.hpp"
+
+#include "command.hpp"
+#include "figures.hpp"
+#include "times_files.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct SimulateScheduleArguments {
+  CommonOptions common;
+  std::vector<std::string> times;
+  std::string costs;
+  StreamChoice choice{"maxscore", "range", 10};
+  std::vector<std::string> schedules = {"first", "ding", "better", "cpu", "gpu"};
+  std::vector<double> rates;
+  double deadline_ms = 500, allowed_missed = 0;
+  std::size_t queries = 20000;
+  ScheduleOptions options;
+  std::size_t max_batch = 256;
+};
+
+/// A stream of a log, whose queries arrive again and again.
+class Stream {
+ public:
+  explicit Stream(const SimulateScheduleArguments& arguments) : arguments_(arguments) {
+    const std::vector<QueryTimeTable> times = read_times(arguments.times);
+    std::unique_ptr<CostModel> costs;
+    if (!arguments.costs.empty()) costs = std::make_unique<CostModel>(read_costs(arguments.costs, times));
+    measured_ = measured_stream(times, arguments.choice, costs.get());
+    machine_ = {measured_.has_cpu ? arguments.options.cpu_threads : 0, measured_.has_gpu ? arguments.options.gpus : 0,
+                measured_.gpu_batch_us, arguments.max_batch};
+  }
+
+  const SimulatedMachine& machine() const { return machine_; }
+  std::size_t measured_queries() const { return measured_.queries.size(); }
+  bool can_run(const std::string& schedule) const {
+    return (schedule != "cpu" || machine_.cpu_threads > 0) && (schedule != "gpu" || machine_.gpus > 0);
+  }
+
+  ScheduleFigures run(const std::string& schedule, double rate) const {
+    const std::vector<double> arrivals_us = poisson_arrivals(queries_at(rate), rate, arguments_.options.seed);
+    std::vector<SimulatedQuery> queries;
+    queries.reserve(arrivals_us.size());
+    for (const double arrival_us : arrivals_us) {
+      queries.push_back(measured_.queries[queries.size() % measured_.queries.size()]);
+      queries.back().waiting.arrival_us = arrival_us;
+      queries.back().waiting.deadline_us = 1000 * arguments_.deadline_ms;
+    }
+    ScheduleOptions options = arguments_.options;
+    options.cpu_threads = machine_.cpu_threads;
+    options.gpus = machine_.gpus;
+    options.gpu_batch_us = machine_.gpu_batch_us;
+    return simulate_schedule(queries, machine_, *schedule_policy_named(schedule).make(options));
+  }
+
+  /// With so few missed deadlines as are allowed.
+  double highest_rate_of(const std::string& schedule) const {
+    constexpr double lowest = 0.1, highest = 1e8;
+    const auto missed_share = [&](double rate) {
+      const ScheduleFigures figures = run(schedule, rate);
+      return static_cast<double>(figures.missed) / static_cast<double>(figures.queries);
+    };
+    return highest_rate(missed_share, arguments_.allowed_missed, lowest, highest);
+  }
+
+ private:
+  /// Queries that wait too long miss their deadline only if the stream goes on for longer.
+  std::size_t queries_at(double rate) const {
+    constexpr double least_deadlines = 10, most = 2e6;
+    const double enough = std::min(least_deadlines * rate * arguments_.deadline_ms / 1000, most);
+    return std::max(arguments_.queries, static_cast<std::size_t>(enough));
+  }
+
+  const SimulateScheduleArguments& arguments_;
+  MeasuredStream measured_;
+  SimulatedMachine machine_;
+};
+
+Json figures_json(const std::string& schedule, double rate, const ScheduleFigures& figures) {
+  Json json = {{"schedule", schedule},
+               {"rate", rate},
+               {"queries", figures.queries},
+               {"on_cpu", figures.on_cpu},
+               {"on_gpu", figures.on_gpu},
+               {"batches", figures.batches},
+               {"missed", figures.missed},
+               {"seconds", figures.seconds},
+               {"cpu_busy_share", figures.cpu_busy_share},
+               {"gpu_busy_share", figures.gpu_busy_share}};
+  json.update(times_json(figures.response));
+  return json;
+}
+
+void print_row(const Json& row) {
+  const auto ms = [&](const char* key) { return row[key].get<double>() / 1000; };
+  print(fmt::format("{:<10}{:>12.0f}{:>12.3f}{:>11.3f}{:>11.3f}{:>11.3f}{:>10}{:>9.1f} %{:>9.1f} %{:>9.1f} %\n",
+                    row["schedule"].get<std::string>(), row["rate"].get<double>(), ms("mean_us"), ms("p50_us"),
+                    ms("p95_us"), ms("p99_us"), row["missed"].get<std::uint64_t>(),
+                    100 * row["on_gpu"].get<double>() / row["queries"].get<double>(),
+                    100 * row["cpu_busy_share"].get<double>(), 100 * row["gpu_busy_share"].get<double>()));
+}
+
+void run(const SimulateScheduleArguments& arguments) {
+  make_resources(arguments.common);
+  const Stream stream(arguments);
+  Json json = {{"simulate", "schedule"},
+               {"algorithm", arguments.choice.algorithm},
+               {"strategy", arguments.choice.strategy},
+               {"k", arguments.choice.k},
+               {"measured_queries", stream.measured_queries()},
+               {"cpu_threads", stream.machine().cpu_threads},
+               {"gpus", stream.machine().gpus},
+               {"gpu_batch_us", stream.machine().gpu_batch_us},
+               {"max_batch", stream.machine().max_batch},
+               {"deadline_ms", arguments.deadline_ms},
+               {"allowed_missed_share", arguments.allowed_missed},
+               {"runs", Json::array()},
+               {"highest_rates", Json::array()}};
+  for (const std::string& schedule : arguments.schedules) {
+    if (!stream.can_run(schedule)) continue;
+    for (const double rate : arguments.rates)
+      json["runs"].push_back(figures_json(schedule, rate, stream.run(schedule, rate)));
+    if (arguments.deadline_ms > 0)
+      json["highest_rates"].push_back({{"schedule", schedule}, {"rate", stream.highest_rate_of(schedule)}});
+  }
+  if (arguments.common.json) return print(json.dump(1) + "\n");
+  if (!arguments.rates.empty())
+    print(fmt::format("{:<10}{:>12}{:>12}{:>11}{:>11}{:>11}{:>10}{:>11}{:>11}{:>11}\n", "schedule", "queries/s",
+                      "mean ms", "p50", "p95", "p99", "missed", "on GPU", "CPU busy", "GPU busy"));
+  for (const Json& row : json["runs"]) print_row(row);
+  for (const Json& row : json["highest_rates"])
+    print(fmt::format("{:<10}{:>12.0f} queries/s at most, with {} % of deadlines missed or less\n",
+                      row["schedule"].get<std::string>(), row["rate"].get<double>(), 100 * arguments.allowed_missed));
+}
+
+void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments) {
+  command.add_option("--cpu-threads", arguments.options.cpu_threads, "Threads of the CPU that answer queries")
+      ->type_name("N")
+      ->check(range_validator(0u, max_threads))
+      ->capture_default_str();
+  command.add_option("--gpus", arguments.options.gpus, "GPUs")
+      ->type_name("N")
+      ->check(range_validator(0u, 64u))
+      ->capture_default_str();
+  command.add_option("--max-batch", arguments.max_batch, "Queries that a GPU answers together, at most")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_schedule_simulation(CLI::App& simulate) {
+  auto arguments = std::make_shared<SimulateScheduleArguments>();
+  CLI::App* command =
+      simulate.add_subcommand("schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines");
+  command
+      ->add_option("TIMES", arguments->times,
+                   "Query times of one log, which the simulated queries take: of quern bench query --times and of "
+                   "quern bench gpu --times")
+      ->type_name("")
+      ->required();
+  add_name_option(*command, "-a,--algorithm", arguments->choice.algorithm, all_algorithms(), "Query algorithm")
+      ->capture_default_str();
+  command->add_option("--strategy", arguments->choice.strategy, "Strategy of the GPU's times")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("-k", arguments->choice.k, "Results per query of the times")
+      ->type_name("N")
+      ->check(range_validator(std::uint64_t{1}, std::uint64_t{1} << 32))
+      ->capture_default_str();
+  command
+      ->add_option("--schedule", arguments->schedules, with_choices("Who takes which query:", all_schedule_policies()))
+      ->type_name("NAME")
+      ->check(name_validator(names_of(all_schedule_policies())))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--rate", arguments->rates, "Queries that arrive per second, at random times (Poisson)")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(range_validator(1e-3, 1e9));
+  command
+      ->add_option("--deadline", arguments->deadline_ms,
+                   "Time from arrival to answer that is not to be exceeded, in milliseconds; 0: none")
+      ->type_name("MS")
+      ->check(range_validator(0.0, 1e9))
+      ->capture_default_str();
+  command
+      ->add_option("--allow-missed", arguments->allowed_missed,
+                   "Share of queries that may miss it, for the highest rate")
+      ->type_name("SHARE")
+      ->check(range_validator(0.0, 1.0))
+      ->capture_default_str();
+  command
+      ->add_option("--costs", arguments->costs,
+                   "Predict by the functions that quern bench cost wrote (default: the times are known beforehand)")
+      ->type_name("FILE");
+  add_machine_options(*command, *arguments);
+  command
+      ->add_option("--max-blocks", arguments->options.max_blocks, "For lbd: blocks of queries that go to GPUs, at most")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--gpu-share", arguments->options.gpu_share, "For share: what GPUs take of the predicted costs")
+      ->type_name("SHARE")
+      ->check(range_validator(0.0, 1.0))
+      ->capture_default_str();
+  command
+      ->add_option("--queries", arguments->queries,
+                   "Queries that arrive, or as many as ten deadlines last, up to 2 million; the log begins anew where "
+                   "it ends")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{10000000}))
+      ->capture_default_str();
+  command->add_option("--seed", arguments->options.seed, "Seed of arrivals and of sd")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  add_common_options(*command, arguments->common);
+  set_notes(
+      *command,
+      {"A virtual clock: schedules decide by predictions, and queries take the times that were measured. A GPU works "
+       "on a batch of what waits when it becomes idle: the batch takes what its queries add, and a fixed time. "
+       "Nothing that has begun is interrupted. The highest rate without a missed deadline is that of Ding et al. "
+       "(2009), for each schedule."},
+      {{"quern bench query my.quern -q log.txt -k 10 -a maxscore --times cpu.tsv"},
+       {"quern bench gpu my.quern -q log.txt -k 10 -a maxscore --batches 1,256 --times gpu.tsv"},
+       {"quern simulate schedule cpu.tsv gpu.tsv --cpu-threads 16 --rate 1000,10000 --deadline 50"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
