@@ -1,4 +1,6 @@
+#include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "quern/formats/tables/query_times.hpp"
 
@@ -60,6 +62,12 @@ TEST_CASE("simulate schedule compares schedules at rates, and finds the highest 
   for (const auto& row : json["highest_rates"]) rates[row["schedule"]] = row["rate"];
   CHECK(rates["gpu"] > 0);
   CHECK(rates["first"] > rates["cpu"]);
+  if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") == 0) {
+    const std::string file = times.folder.write("schedule.json", outcome.out);
+    CHECK(std::system(("/usr/bin/python3 " + std::string(QUERN_SOURCE_DIR) + "/scripts/plot " + file + " -o " +
+                       times.folder.path("plots") + " > /dev/null")
+                          .c_str()) == 0);
+  }
 
   // The same seed gives the same figures; predictions change them, if they are for this index.
   const std::vector<std::string> again = {

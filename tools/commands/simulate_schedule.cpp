@@ -6,6 +6,7 @@
 #include "quern/query/algorithm.hpp"
 #include "quern/schedule/measured_stream.hpp"
 
+#include "bench/bench.hpp"
 #include "command.hpp"
 #include "figures.hpp"
 #include "times_files.hpp"
@@ -31,6 +32,7 @@ class Stream {
  public:
   explicit Stream(const SimulateScheduleArguments& arguments) : arguments_(arguments) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
+    origin_ = check_same_origin(times);
     std::unique_ptr<CostModel> costs;
     if (!arguments.costs.empty()) costs = std::make_unique<CostModel>(read_costs(arguments.costs, times));
     measured_ = measured_stream(times, arguments.choice, costs.get());
@@ -39,6 +41,7 @@ class Stream {
   }
 
   const SimulatedMachine& machine() const { return machine_; }
+  const TimesOrigin& origin() const { return origin_; }
   std::size_t measured_queries() const { return measured_.queries.size(); }
   bool can_run(const std::string& schedule) const {
     return (schedule != "cpu" || machine_.cpu_threads > 0) && (schedule != "gpu" || machine_.gpus > 0);
@@ -79,6 +82,7 @@ class Stream {
   }
 
   const SimulateScheduleArguments& arguments_;
+  TimesOrigin origin_;
   MeasuredStream measured_;
   SimulatedMachine machine_;
 };
@@ -110,7 +114,12 @@ void print_row(const Json& row) {
 void run(const SimulateScheduleArguments& arguments) {
   make_resources(arguments.common);
   const Stream stream(arguments);
-  Json json = {{"simulate", "schedule"},
+  Json json = {{"bench", "schedule"},
+               {"environment", environment_json()},
+               {"index_hash", stream.origin().index_hash},
+               {"scoring", stream.origin().scoring},
+               {"cpu", stream.origin().cpu},
+               {"gpu", stream.origin().gpu},
                {"algorithm", arguments.choice.algorithm},
                {"strategy", arguments.choice.strategy},
                {"k", arguments.choice.k},
@@ -221,7 +230,7 @@ void add_schedule_simulation(CLI::App& simulate) {
   command->add_option("--seed", arguments->options.seed, "Seed of arrivals and of sd")
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_common_options(*command, arguments->common);
   set_notes(
       *command,
