@@ -204,7 +204,7 @@ void add_schedule_simulation(CLI::App& simulate) {
   command
       ->add_option("--allow-missed", arguments->allowed_missed,
                    "Share of queries that may miss it, for the highest rate")
-      ->type_name("SHARE")
+      ->type_name("X")
       ->check(range_validator(0.0, 1.0))
       ->capture_default_str();
   command
@@ -217,7 +217,7 @@ void add_schedule_simulation(CLI::App& simulate) {
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--gpu-share", arguments->options.gpu_share, "For share: what GPUs take of the predicted costs")
-      ->type_name("SHARE")
+      ->type_name("X")
       ->check(range_validator(0.0, 1.0))
       ->capture_default_str();
   command
