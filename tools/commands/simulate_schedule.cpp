@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "quern/query/algorithm.hpp"
@@ -215,6 +216,7 @@ void add_schedule_simulation(CLI::App& simulate) {
   command
       ->add_option("--max-blocks", arguments->options.max_blocks, "For lbd: blocks of queries that go to GPUs, at most")
       ->type_name("N")
+      ->check(range_validator(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   command->add_option("--gpu-share", arguments->options.gpu_share, "For share: what GPUs take of the predicted costs")
       ->type_name("X")
@@ -229,6 +231,7 @@ void add_schedule_simulation(CLI::App& simulate) {
       ->capture_default_str();
   command->add_option("--seed", arguments->options.seed, "Seed of arrivals and of sd")
       ->type_name("N")
+      ->check(range_validator(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_common_options(*command, arguments->common);
