@@ -73,9 +73,11 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   stream.has_cpu = !cpu.empty();
   stream.has_gpu = !gpu.empty();
   stream.gpu_batch_us = batch_us(rows);
-  for (const auto& [number, row] : cpu.empty() ? gpu : cpu) {
+  for (const auto& entry : cpu.empty() ? gpu : cpu) {
+    const std::uint64_t number = entry.first;
+    const QueryFeatures& features = entry.second->features;
     SimulatedQuery& query = stream.queries.emplace_back();
-    query.waiting.blocks = row->features.blocks;
+    query.waiting.blocks = features.blocks;
     if (stream.has_cpu) query.waiting.expected_cpu_us = query.cpu_us = cpu.at(number)->us;
     if (stream.has_gpu) {
       const QueryTime& on_gpu = *gpu.at(number);
@@ -87,7 +89,7 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
     const auto expected = [&](Processor device, std::uint64_t batch) {
       return costs->expected_us(
           {device, choice.algorithm, device == Processor::gpu ? choice.strategy : std::string_view(), choice.k, batch},
-          row->features);
+          features);
     };
     if (stream.has_cpu) query.waiting.expected_cpu_us = expected(Processor::cpu, 1);
     if (stream.has_gpu) query.waiting.expected_gpu_us = expected(Processor::gpu, gpu.begin()->second->batch);

@@ -1,0 +1,88 @@
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/schedule/schedule_policy.hpp"
+
+/// Queries of a stream, on a CPU and GPUs that work at the same time, by any schedule.
+namespace quern {
+
+/// What answers queries in a thread of its own: a thread of the CPU, or one that works with a GPU.
+struct DispatchWorker {
+  Processor processor = Processor::cpu;
+  std::size_t most = 1;  ///< queries at once
+  /// Answers queries. If it throws, none of them is answered: others answer them, and it is not called again.
+  std::function<void(std::span<const WaitingQuery> queries)> answer;
+};
+
+struct DispatchFigures {
+  std::uint64_t on_cpu = 0, on_gpu = 0;  ///< queries
+  std::uint64_t batches = 0;             ///< of GPUs
+  std::vector<std::string> failures;     ///< what workers that failed have thrown
+};
+
+class QueryDispatcher {
+ public:
+  /// Starts the workers, of which there is at least one. At most `max_waiting` queries wait, at least 1.
+  QueryDispatcher(std::unique_ptr<ScheduleQueues> schedule, std::vector<DispatchWorker> workers,
+                  std::size_t max_waiting);
+  /// Waits for what workers have begun; queries that wait are dropped unless finish() was called.
+  ~QueryDispatcher();
+  QueryDispatcher(const QueryDispatcher&) = delete;
+  QueryDispatcher& operator=(const QueryDispatcher&) = delete;
+
+  /// A query arrives now; its number must be one that no other query has had. Waits while too many wait. If all workers
+  /// have failed, rethrows what the last one threw. For one thread.
+  void submit(WaitingQuery query);
+  /// Waits until all queries are answered, and returns what was done. No query may be submitted afterwards. If the last
+  /// worker failed, rethrows what it threw; if queries are left that the schedule gives to no worker, throws
+  /// InvalidArgument.
+  DispatchFigures finish();
+  /// Microseconds since the beginning, the clock of arrivals.
+  double now_us() const { return us_since(begun_); }
+
+ private:
+  struct Side {
+    std::condition_variable changed;
+    unsigned workers = 0;  ///< that have not failed
+  };
+
+  Side& side(Processor processor) { return processor == Processor::cpu ? cpu_ : gpu_; }
+  /// What workers wait for has changed.
+  void note_change();
+  void wake_workers();
+  /// Whether nothing runs, and nobody will begin anything unless a query arrives.
+  bool is_at_rest() const;
+  void work(const DispatchWorker& worker);
+  /// The next queries of a worker, whose kind is set to that which they were meant for; none if it is to wait.
+  std::vector<WaitingQuery> take(const DispatchWorker& worker, Processor& meant_for);
+  void count(const DispatchWorker& worker, std::size_t queries);
+  /// The worker threw `failure_`: others are to answer these queries.
+  void leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries);
+
+  const WallClock::time_point begun_ = WallClock::now();
+  const std::size_t max_waiting_;
+  std::mutex mutex_;
+  std::condition_variable room_, ended_;
+  std::unique_ptr<ScheduleQueues> schedule_;
+  Side cpu_, gpu_;
+  unsigned running_ = 0;       ///< workers that are answering queries
+  std::uint64_t changes_ = 0;  ///< of what workers wait for
+  unsigned idle_ = 0;          ///< workers that have found nothing since the last change
+  bool finishing_ = false, dropping_ = false;
+  std::exception_ptr failure_;  ///< of the worker that failed last
+  DispatchFigures figures_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace quern
