@@ -181,6 +181,7 @@ void add_lists_bench(CLI::App& bench);
 void add_merge_find_bench(CLI::App& bench);
 void add_pagerank_bench(CLI::App& bench);
 void add_query_bench(CLI::App& bench);
+void add_stream_bench(CLI::App& bench);
 void add_cost_bench(CLI::App& bench);
 void add_termination_bench(CLI::App& bench);
 /// The commands of `quern simulate`.

@@ -1,5 +1,6 @@
 #include "quern/schedule/query_dispatcher.hpp"
 
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -89,9 +90,9 @@ void QueryDispatcher::work(const DispatchWorker& worker) {
     Processor meant_for{};
     const std::vector<WaitingQuery> queries = take(worker, meant_for);
     if (queries.empty()) {
-      if (std::exchange(seen, changes_) != changes_) ++idle_;
+      if (std::exchange(seen, changes_.load()) != changes_) ++idle_;
       if (is_at_rest()) ended_.notify_all();
-      side(worker.processor).changed.wait(lock);
+      wait_for_change(worker, lock);
       continue;
     }
     ++running_;
@@ -114,6 +115,18 @@ void QueryDispatcher::work(const DispatchWorker& worker) {
     // Other processors may have been waiting for this one to become idle.
     note_change();
   }
+}
+
+void QueryDispatcher::wait_for_change(const DispatchWorker& worker, std::unique_lock<std::mutex>& lock) {
+  // Waking a thread takes about as long as a short query.
+  constexpr auto patience = std::chrono::microseconds(50);
+  const std::uint64_t seen = changes_;
+  lock.unlock();
+  const auto begun = WallClock::now();
+  while (changes_.load(std::memory_order_relaxed) == seen && WallClock::now() - begun < patience)
+    std::this_thread::yield();
+  lock.lock();
+  if (changes_ == seen && !dropping_) side(worker.processor).changed.wait(lock);
 }
 
 void QueryDispatcher::count(const DispatchWorker& worker, std::size_t queries) {

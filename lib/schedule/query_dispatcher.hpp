@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,8 @@ class QueryDispatcher {
   void work(const DispatchWorker& worker);
   /// The next queries of a worker, whose kind is set to that which they were meant for; none if it is to wait.
   std::vector<WaitingQuery> take(const DispatchWorker& worker, Processor& meant_for);
+  /// Waits for a change: a while by looking again and again, then asleep.
+  void wait_for_change(const DispatchWorker& worker, std::unique_lock<std::mutex>& lock);
   void count(const DispatchWorker& worker, std::size_t queries);
   /// The worker threw `failure_`: others are to answer these queries.
   void leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries);
@@ -76,9 +79,9 @@ class QueryDispatcher {
   std::condition_variable room_, ended_;
   std::unique_ptr<ScheduleQueues> schedule_;
   Side cpu_, gpu_;
-  unsigned running_ = 0;       ///< workers that are answering queries
-  std::uint64_t changes_ = 0;  ///< of what workers wait for
-  unsigned idle_ = 0;          ///< workers that have found nothing since the last change
+  unsigned running_ = 0;                    ///< workers that are answering queries
+  std::atomic<std::uint64_t> changes_ = 0;  ///< of what workers wait for; changed with the mutex
+  unsigned idle_ = 0;                       ///< workers that have found nothing since the last change
   bool finishing_ = false, dropping_ = false;
   std::exception_ptr failure_;  ///< of the worker that failed last
   DispatchFigures figures_;

@@ -85,6 +85,46 @@ TEST_CASE("simulate schedule compares schedules at rates, and finds the highest 
   CHECK(run_quern(predicted).exit_status == 0);
 }
 
+TEST_CASE("bench stream measures responses, and simulates the same stream", "[cli][schedule]") {
+  const MeasuredTimes times;
+  const std::vector<std::string> command = {"bench",
+                                            "stream",
+                                            times.folder.path("index"),
+                                            "-q",
+                                            sample_folder + "/topics.txt",
+                                            "-a",
+                                            "or",
+                                            "--rate",
+                                            "500,2000",
+                                            "--seconds",
+                                            "0.2",
+                                            "--cpu-threads",
+                                            "1",
+                                            "--times",
+                                            times.cpu};
+  std::vector<std::string> as_json = command;
+  as_json.push_back("--json");
+  const RunOutcome outcome = run_quern(as_json);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto json = outcome.json();
+  REQUIRE(json["streams"].size() == 2);
+  for (const auto& row : json["streams"]) {
+    CHECK(row["schedule"] == "cpu");
+    const auto &measured = row["measured"], &simulated = row["simulated"];
+    CHECK(measured["queries"] == static_cast<int>(row["rate"].get<double>() * 0.2));
+    CHECK(measured["on_cpu"] == measured["queries"]);
+    CHECK(simulated["on_cpu"] == measured["queries"]);
+    CHECK(measured["p50_us"] > 0);
+    CHECK(simulated["p50_us"] > 0);
+  }
+  CHECK(run_quern(command).exit_status == 0);
+  const RunOutcome other_log =
+      run_quern({"bench", "stream", times.folder.path("index"), "--query", "mill", "-a", "or", "--times", times.cpu});
+  CHECK(other_log.exit_status == 1);
+  CHECK(contains(other_log.err, "the times of this log"));
+}
+
 TEST_CASE("simulate schedule refuses what it can't simulate", "[cli][schedule]") {
   const MeasuredTimes times;
   const auto fails = [&](std::vector<std::string> words, const char* why) {

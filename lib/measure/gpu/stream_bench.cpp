@@ -10,6 +10,7 @@
 #include "quern/core/random.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/measure/wait_until.hpp"
 #include "quern/query/batch_collector.hpp"
 
 namespace quern {
@@ -20,13 +21,6 @@ struct Arrival {
   WallClock::time_point time;
 };
 using Collector = BatchCollector<Arrival>;
-
-/// Sleeping is too coarse for the last microseconds.
-void wait_until(WallClock::time_point time) {
-  constexpr auto coarse = std::chrono::microseconds(200);
-  if (time - WallClock::now() > coarse) std::this_thread::sleep_until(time - coarse);
-  while (WallClock::now() < time) std::this_thread::yield();
-}
 
 void send(Collector& collector, std::span<const std::string_view> texts, const StreamOptions& options) {
   RandomBits random(options.seed);

@@ -1,0 +1,145 @@
+#include "quern/measure/gpu/shared_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/measure/query_bench.hpp"
+#include "quern/measure/wait_until.hpp"
+#include "quern/schedule/query_dispatcher.hpp"
+#include "quern/schedule/query_features.hpp"
+
+namespace quern {
+namespace {
+
+/// Answers queries of a stream, checks them, and notes their responses.
+class StreamWork {
+ public:
+  StreamWork(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log, const QueryAlgorithm& algorithm,
+             std::size_t k, const std::vector<double>& arrivals_us)
+      : engine_(engine),
+        gpu_(gpu),
+        log_(log),
+        algorithm_(algorithm),
+        k_(k),
+        arrivals_us_(arrivals_us),
+        responses_us_(arrivals_us.size()) {}
+
+  std::vector<DispatchWorker> workers(unsigned threads, std::size_t max_batch) {
+    std::vector<DispatchWorker> workers;
+    for (unsigned i = 0; i < threads; ++i) {
+      const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
+      workers.push_back({Processor::cpu, 1, [this, analyzer](std::span<const WaitingQuery> queries) {
+                           const std::uint64_t number = queries.front().number;
+                           note(number, engine_.search(log_.texts[place(number)], algorithm_, k_, *analyzer));
+                         }});
+    }
+    if (gpu_ == nullptr) return workers;
+    workers.push_back({Processor::gpu, max_batch, [this](std::span<const WaitingQuery> queries) {
+                         std::vector<std::string_view> texts;
+                         for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
+                         const auto found = gpu_->search(texts, algorithm_, k_);
+                         for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
+                       }});
+    return workers;
+  }
+
+  void set_clock(const QueryDispatcher& dispatcher) { dispatcher_ = &dispatcher; }
+  std::size_t place(std::uint64_t number) const { return number % log_.texts.size(); }
+  std::uint64_t wrong() const { return wrong_; }
+  std::vector<double> take_responses() { return std::move(responses_us_); }
+
+ private:
+  void note(std::uint64_t number, const std::vector<ScoredDocument>& found) {
+    responses_us_[number] = dispatcher_->now_us() - arrivals_us_[number];
+    if (difference(log_.answers[place(number)], found)) ++wrong_;
+  }
+
+  const QueryEngine& engine_;
+  GpuEngine* gpu_;
+  const StreamLog& log_;
+  const QueryAlgorithm& algorithm_;
+  std::size_t k_;
+  const std::vector<double>& arrivals_us_;
+  std::vector<double> responses_us_;
+  const QueryDispatcher* dispatcher_ = nullptr;
+  std::atomic<std::uint64_t> wrong_ = 0;
+};
+
+void check(const StreamLog& log, const SharedStreamOptions& options) {
+  if (log.texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  check_range("queries per second", options.queries_per_second, 1e-3, 1e9);
+  check_range("seconds", options.seconds, 1e-3, 1e4);
+  check_range("queries of a stream", options.queries_per_second * options.seconds, 0, 2e7);
+}
+
+}  // namespace
+
+SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
+                                          const QueryAlgorithm& algorithm, std::size_t k,
+                                          const SharedStreamOptions& options) {
+  check(log, options);
+  const auto count = static_cast<std::size_t>(std::max(1.0, options.queries_per_second * options.seconds));
+  SharedStreamFigures figures;
+  figures.arrivals_us = poisson_arrivals(count, options.queries_per_second, options.schedule_options.seed);
+  StreamWork work(engine, gpu, log, algorithm, k, figures.arrivals_us);
+  QueryDispatcher dispatcher(schedule_policy_named(options.schedule).make(options.schedule_options),
+                             work.workers(options.schedule_options.cpu_threads, options.max_batch),
+                             options.max_waiting);
+  work.set_clock(dispatcher);
+  // What starting the threads took is not a part of the stream.
+  const auto begun = WallClock::now();
+  const double begun_us = dispatcher.now_us();
+  for (double& arrival_us : figures.arrivals_us) arrival_us += begun_us;
+  for (std::size_t i = 0; i < count; ++i) {
+    WaitingQuery query = log.expected[work.place(i)];
+    query.number = i;
+    query.deadline_us = options.deadline_us;
+    wait_until(begun + std::chrono::duration_cast<WallClock::duration>(
+                           std::chrono::duration<double, std::micro>(figures.arrivals_us[i] - begun_us)));
+    dispatcher.submit(query);
+  }
+  const DispatchFigures done = dispatcher.finish();
+  if (work.wrong() > 0)
+    throw Error(fmt::format("{} of {} answers of a stream are not those of the CPU alone", work.wrong(), count));
+  ScheduleFigures& measured = figures.measured;
+  measured.seconds = 1e-6 * (dispatcher.now_us() - begun_us);
+  measured.queries = count;
+  measured.on_cpu = done.on_cpu;
+  measured.on_gpu = done.on_gpu;
+  measured.batches = done.batches;
+  std::vector<double> responses_us = work.take_responses();
+  for (const double response_us : responses_us)
+    measured.missed += options.deadline_us > 0 && response_us > options.deadline_us;
+  measured.response = summarize(std::move(responses_us));
+  for (double& arrival_us : figures.arrivals_us) arrival_us -= begun_us;
+  figures.failures = done.failures;
+  return figures;
+}
+
+StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string_view> texts,
+                          const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const CostModel& costs,
+                          std::string_view strategy, std::size_t max_batch) {
+  StreamLog log;
+  log.texts.assign(texts.begin(), texts.end());
+  log.answers.resize(texts.size());
+  BatchSteps steps;
+  steps.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
+  run_batch(engine, texts, algorithm, k, threads, steps);
+  Analyzer analyzer = engine.make_analyzer();
+  for (const std::string_view text : texts) {
+    const QueryFeatures features = features_of(engine.index(), analyzer.terms(text), algorithm.matching);
+    WaitingQuery& query = log.expected.emplace_back();
+    query.blocks = features.blocks;
+    query.expected_cpu_us = costs.expected_us({Processor::cpu, algorithm.name, {}, k, 1}, features);
+    query.expected_gpu_us = costs.expected_us({Processor::gpu, algorithm.name, strategy, k, max_batch}, features);
+  }
+  return log;
+}
+
+}  // namespace quern

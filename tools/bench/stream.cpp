@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "quern/core/error.hpp"
+#include "quern/measure/gpu/shared_stream.hpp"
+#include "quern/schedule/cost_model.hpp"
+#include "quern/schedule/measured_stream.hpp"
+
+#include "bench/bench.hpp"
+#include "figures.hpp"
+#include "gpu_options.hpp"
+#include "query_options.hpp"
+#include "times_files.hpp"
+
+namespace quern::tools {
+namespace {
+
+/// Which processors take part.
+enum class StreamDevice { cpu, gpu, both };
+constexpr NamedValue<StreamDevice> stream_devices[] = {{"cpu", StreamDevice::cpu, "the CPU alone"},
+                                                       {"gpu", StreamDevice::gpu, "GPUs alone"},
+                                                       {"both", StreamDevice::both, "both, by each --schedule"}};
+
+struct BenchStreamArguments {
+  CommonOptions common;
+  QuerySource queries;
+  ScoringArguments scoring;
+  std::string index, algorithm{all_algorithms().front().name}, costs;
+  std::vector<std::string> devices = {"cpu"}, schedules = {"first"}, times;
+  std::size_t k = 10;
+  std::vector<double> rates = {1000};
+  double deadline_ms = 50;
+  unsigned cpu_threads = 0;
+  SharedStreamOptions stream;
+  GpuOptions gpu;
+  GpuMemoryArguments gpu_memory;
+  std::string strategy{gpu::all_strategies().front().name};
+};
+
+Json response_json(const ScheduleFigures& figures) {
+  Json json = {{"queries", figures.queries}, {"on_cpu", figures.on_cpu}, {"on_gpu", figures.on_gpu},
+               {"batches", figures.batches}, {"missed", figures.missed}, {"seconds", figures.seconds}};
+  json.update(times_json(figures.response));
+  return json;
+}
+
+/// A set-up of processors, and the schedule that they follow.
+struct StreamSetUp {
+  StreamDevice device;
+  std::string schedule;
+};
+
+std::vector<StreamSetUp> set_ups(const BenchStreamArguments& arguments) {
+  std::vector<StreamSetUp> all;
+  for (const std::string& name : arguments.devices) {
+    const StreamDevice device = find_named(stream_devices, name, "device").value;
+    if (device != StreamDevice::both)
+      all.push_back({device, name});
+    else
+      for (const std::string& schedule : arguments.schedules) all.push_back({device, schedule});
+  }
+  return all;
+}
+
+/// The streams of all set-ups, measured and simulated.
+class StreamBench {
+ public:
+  StreamBench(const BenchStreamArguments& arguments, const Resources& resources)
+      : arguments_(arguments),
+        index_(IndexReader::open(arguments.index)),
+        engine_(index_, scoring_options(arguments.scoring, index_)),
+        algorithm_(algorithm_named(arguments.algorithm)),
+        queries_(read_queries(arguments.queries, arguments.common)) {
+    const std::vector<QueryTimeTable> times = read_times(arguments.times);
+    CostModel costs;
+    if (!arguments.costs.empty()) costs = CostModel(read_costs(arguments.costs, times));
+    const std::vector<std::string_view> texts = texts_of(queries_);
+    log_ = make_stream_log(engine_, texts, algorithm_, arguments.k, resources.threads, costs, arguments.strategy,
+                           arguments.stream.max_batch);
+    if (!times.empty()) simulate_with(times);
+    for (const StreamSetUp& set_up : set_ups(arguments))
+      if (set_up.device != StreamDevice::cpu && !gpu_) open_gpu(resources);
+  }
+
+  const IndexReader& index() const { return index_; }
+
+  Json run(const StreamSetUp& set_up, double rate) {
+    SharedStreamOptions options = arguments_.stream;
+    options.schedule = set_up.schedule;
+    options.queries_per_second = rate;
+    options.deadline_us = 1000 * arguments_.deadline_ms;
+    options.schedule_options.cpu_threads = set_up.device == StreamDevice::gpu ? 0 : threads();
+    options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
+    options.schedule_options.gpu_batch_us = measured_ ? measured_->gpu_batch_us : built_in_batch_us;
+    GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &*gpu_;
+    const SharedStreamFigures figures = measure_shared_stream(engine_, gpu, log_, algorithm_, arguments_.k, options);
+    Json json = {{"schedule", set_up.schedule},
+                 {"device", name_of_value(stream_devices, set_up.device)},
+                 {"rate", rate},
+                 {"measured", response_json(figures.measured)},
+                 {"simulated", nullptr},
+                 {"failures", figures.failures}};
+    if (measured_) json["simulated"] = response_json(simulate(options, figures.arrivals_us));
+    return json;
+  }
+
+ private:
+  /// What a batch is expected to take besides what its queries add, where nobody has measured it.
+  static constexpr double built_in_batch_us = 50;
+
+  unsigned threads() const {
+    if (arguments_.cpu_threads > 0) return arguments_.cpu_threads;
+    // One core sends.
+    return std::max(2u, std::thread::hardware_concurrency()) - 1;
+  }
+
+  void open_gpu(const Resources& resources) {
+    memory_ = std::make_unique<GpuMemoryPlan>(arguments_.gpu_memory, index_);
+    GpuOptions options = arguments_.gpu;
+    options.strategy = &gpu::strategy_named(arguments_.strategy);
+    options.memory = memory_->options();
+    gpu_ = std::make_unique<GpuEngine>(engine_, options, *resources.progress);
+  }
+
+  void simulate_with(const std::vector<QueryTimeTable>& times) {
+    measured_ = measured_stream(times, {arguments_.algorithm, arguments_.strategy, arguments_.k}, nullptr);
+    if (measured_->queries.size() != log_.texts.size())
+      throw InvalidArgument(fmt::format("--times has {} queries and the log {}; give the times of this log",
+                                        measured_->queries.size(), log_.texts.size()));
+    for (std::size_t i = 0; i < log_.expected.size(); ++i)
+      log_.expected[i].missing_bytes = measured_->queries[i].waiting.missing_bytes;
+  }
+
+  ScheduleFigures simulate(const SharedStreamOptions& options, const std::vector<double>& arrivals_us) const {
+    std::vector<SimulatedQuery> queries;
+    for (const double arrival_us : arrivals_us) {
+      const std::size_t place = queries.size() % log_.texts.size();
+      SimulatedQuery& query = queries.emplace_back(measured_->queries[place]);
+      query.waiting = log_.expected[place];
+      query.waiting.arrival_us = arrival_us;
+      query.waiting.deadline_us = options.deadline_us;
+    }
+    const SimulatedMachine machine{options.schedule_options.cpu_threads, options.schedule_options.gpus,
+                                   measured_->gpu_batch_us, options.max_batch};
+    return simulate_schedule(queries, machine, *schedule_policy_named(options.schedule).make(options.schedule_options));
+  }
+
+  const BenchStreamArguments& arguments_;
+  IndexReader index_;
+  QueryEngine engine_;
+  const QueryAlgorithm& algorithm_;
+  std::vector<Query> queries_;
+  StreamLog log_;
+  std::optional<MeasuredStream> measured_;
+  std::unique_ptr<GpuMemoryPlan> memory_;
+  std::unique_ptr<GpuEngine> gpu_;
+};
+
+void print_row(const Json& row) {
+  const Json& measured = row["measured"];
+  const auto ms = [](const Json& figures, const char* key) { return figures[key].get<double>() / 1000; };
+  print(fmt::format("{:<7}{:<10}{:>11.0f}{:>11.0f}{:>11.3f}{:>11.3f}{:>11.3f}{:>11.3f}{:>10}{:>9.1f} %",
+                    row["device"].get<std::string>(), row["schedule"].get<std::string>(), row["rate"].get<double>(),
+                    measured["queries"].get<double>() / measured["seconds"].get<double>(), ms(measured, "mean_us"),
+                    ms(measured, "p50_us"), ms(measured, "p95_us"), ms(measured, "p99_us"),
+                    measured["missed"].get<std::uint64_t>(),
+                    100 * measured["on_gpu"].get<double>() / measured["queries"].get<double>()));
+  if (const Json& simulated = row["simulated"]; !simulated.is_null())
+    print(fmt::format("{:>12.3f}{:>11.3f}", ms(simulated, "mean_us"), ms(simulated, "p99_us")));
+  print("\n");
+}
+
+void run(const BenchStreamArguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  check_strategy(arguments.strategy, {arguments.algorithm});
+  Json json = {{"bench", "stream"}, {"environment", environment_json()}};
+  StreamBench bench(arguments, resources);
+  json.update({{"index", index_json(bench.index())},
+               {"algorithm", arguments.algorithm},
+               {"k", arguments.k},
+               {"deadline_ms", arguments.deadline_ms},
+               {"max_batch", arguments.stream.max_batch},
+               {"streams", Json::array()}});
+  const std::vector<StreamSetUp> all = set_ups(arguments);
+  resources.progress->start("streams", all.size() * arguments.rates.size(), "streams");
+  for (const StreamSetUp& set_up : all) {
+    for (const double rate : arguments.rates) {
+      json["streams"].push_back(bench.run(set_up, rate));
+      resources.progress->add(1);
+    }
+  }
+  resources.progress->finish();
+  if (arguments.common.json) return print(json.dump(1) + "\n");
+  print(environment_line());
+  print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>10}{:>11}", "device", "schedule", "queries/s",
+                    "answered/s", "mean ms", "p50", "p95", "p99", "missed", "on GPU"));
+  if (!arguments.times.empty()) print(fmt::format("{:>12}{:>11}", "sim. mean", "sim. p99"));
+  print("\n");
+  for (const Json& row : json["streams"]) print_row(row);
+}
+
+}  // namespace
+
+void add_stream_bench(CLI::App& bench) {
+  auto arguments = std::make_shared<BenchStreamArguments>();
+  CLI::App* command =
+      bench.add_subcommand("stream", "Measure response times of queries that arrive at random at a CPU and a GPU");
+  add_index_argument(*command, arguments->index);
+  add_query_source_options(*command, arguments->queries);
+  add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(), "Query algorithm")
+      ->capture_default_str();
+  command->add_option("-k", arguments->k, "Results per query")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, gpu::max_results))
+      ->capture_default_str();
+  add_name_option(*command, "--device", arguments->devices, stream_devices,
+                  with_choices("Who answers:", stream_devices))
+      ->delimiter(',')
+      ->capture_default_str();
+  add_name_option(*command, "--schedule", arguments->schedules, all_schedule_policies(),
+                  with_choices("With both, who takes which query:", all_schedule_policies()))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--rate", arguments->rates, "Queries that arrive per second, at random times (Poisson)")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(range_validator(1e-3, 1e9))
+      ->capture_default_str();
+  command
+      ->add_option("--deadline", arguments->deadline_ms,
+                   "Time from arrival to answer that is not to be exceeded, in "
+                   "milliseconds; 0: none")
+      ->type_name("MS")
+      ->check(range_validator(0.0, 1e9))
+      ->capture_default_str();
+  command->add_option("--seconds", arguments->stream.seconds, "Length of each stream, in seconds")
+      ->type_name("S")
+      ->check(range_validator(0.01, 1e4))
+      ->capture_default_str();
+  command
+      ->add_option("--cpu-threads", arguments->cpu_threads,
+                   "Threads of the CPU that answer queries (default: all cores but one, which sends)")
+      ->type_name("N")
+      ->check(range_validator(1u, max_threads));
+  command->add_option("--max-batch", arguments->stream.max_batch, "Queries that a GPU answers together, at most")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
+      ->capture_default_str();
+  command
+      ->add_option("--costs", arguments->costs,
+                   "Predict by the functions that quern bench cost wrote (default: built in)")
+      ->type_name("FILE");
+  command
+      ->add_option("--times", arguments->times,
+                   "Simulate each stream too, with these times of the log's queries, of quern bench query --times and "
+                   "quern bench gpu --times")
+      ->type_name("FILE")
+      ->delimiter(',');
+  command->add_option("--seed", arguments->stream.schedule_options.seed, "Seed of arrivals and of sd")
+      ->type_name("N")
+      ->check(range_validator(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
+      ->capture_default_str();
+  add_scoring_options(*command, arguments->scoring);
+  add_gpu_option(*command, arguments->gpu.gpu);
+  add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
+  add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_tails_option(*command, arguments->gpu_memory);
+  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  add_common_options(*command, arguments->common);
+  set_notes(
+      *command,
+      {"Responses are counted from the time when a query was to arrive, also if it could not enter then. All answers "
+       "are compared with the CPU's. A simulation takes the same arrivals and predictions, and durations that were "
+       "measured."},
+      {{"quern bench stream my.quern -q log.txt --rate 1000,10000 --deadline 10"},
+       {"quern bench stream my.quern -q log.txt --rate 10000 --times cpu.tsv --costs my.costs"},
+       {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --schedule first,ding --rate 50000"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
