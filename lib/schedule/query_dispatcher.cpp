@@ -1,51 +1,66 @@
 #include "quern/schedule/query_dispatcher.hpp"
 
+#include <immintrin.h>
+
 #include <chrono>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "quern/core/error.hpp"
 
 namespace quern {
-namespace {
 
-/// The number of changes that a worker has seen before it has looked.
-constexpr std::uint64_t changes_before_all = std::numeric_limits<std::uint64_t>::max();
-
-}  // namespace
+QueryDispatcher::Calls::~Calls() {
+  for (Place* place : places_) place->called.notify_one();
+}
 
 QueryDispatcher::QueryDispatcher(std::unique_ptr<ScheduleQueues> schedule, std::vector<DispatchWorker> workers,
                                  std::size_t max_waiting)
-    : max_waiting_(max_waiting), schedule_(std::move(schedule)) {
+    : max_waiting_(max_waiting), schedule_(std::move(schedule)), places_(workers.size()) {
   if (workers.empty() || max_waiting == 0)
     throw InvalidArgument("queries need a worker to answer them, and room to wait for it");
   for (const DispatchWorker& worker : workers) ++side(worker.processor).workers;
-  for (DispatchWorker& worker : workers) threads_.emplace_back([this, worker = std::move(worker)] { work(worker); });
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    threads_.emplace_back([this, worker = std::move(workers[i]), i] { work(worker, places_[i]); });
 }
 
 QueryDispatcher::~QueryDispatcher() {
   {
-    const std::lock_guard lock(mutex_);
+    Calls calls;
+    const auto locked = lock();
     dropping_ = true;
-    wake_workers();
+    call_all(calls);
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
+std::unique_lock<std::mutex> QueryDispatcher::lock() {
+  // It is held for less than a microsecond, and a thread that sleeps takes longer to wake.
+  constexpr int tries = 200;
+  for (int i = 0; i < tries; ++i) {
+    if (mutex_.try_lock()) return {mutex_, std::adopt_lock};
+    _mm_pause();
+  }
+  return std::unique_lock(mutex_);
+}
+
 void QueryDispatcher::submit(WaitingQuery query) {
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, [&] { return schedule_->size() < max_waiting_ || cpu_.workers + gpu_.workers == 0; });
+  Calls calls;
+  auto locked = lock();
+  const auto has_room = [&] { return schedule_->size() < max_waiting_ || cpu_.workers + gpu_.workers == 0; };
+  submitter_waits_ = !has_room();
+  if (submitter_waits_) room_.wait(locked, has_room);
+  submitter_waits_ = false;
   if (cpu_.workers + gpu_.workers == 0) std::rethrow_exception(failure_);
   query.arrival_us = now_us();
   schedule_->add(query);
-  note_change();
+  note_change(calls);
 }
 
 DispatchFigures QueryDispatcher::finish() {
-  std::unique_lock lock(mutex_);
+  auto locked = lock();
   finishing_ = true;
-  note_change();
-  ended_.wait(lock, [&] { return is_at_rest(); });
+  ended_.wait(locked, [&] { return is_at_rest(); });
   if (schedule_->size() > 0) {
     if (cpu_.workers + gpu_.workers == 0) std::rethrow_exception(failure_);
     throw InvalidArgument("this schedule gives queries to a kind of processor that is not there");
@@ -54,25 +69,35 @@ DispatchFigures QueryDispatcher::finish() {
 }
 
 bool QueryDispatcher::is_at_rest() const {
-  return running_ == 0 && (schedule_->size() == 0 || idle_ == cpu_.workers + gpu_.workers);
+  // Who was called has yet to look.
+  return running_ == 0 &&
+         (schedule_->size() == 0 || cpu_.idle.size() + gpu_.idle.size() == cpu_.workers + gpu_.workers);
 }
 
-void QueryDispatcher::note_change() {
-  ++changes_;
-  idle_ = 0;
-  // To finish, all have to look again. Else one of each kind: only the schedule knows who is to take what.
-  if (finishing_) return wake_workers();
-  cpu_.changed.notify_one();
-  gpu_.changed.notify_one();
+void QueryDispatcher::call_one(Side& side, Calls& calls) {
+  if (side.idle.empty()) return;
+  // The last that was idle may not sleep yet, and those before it need not wake.
+  Place& place = *side.idle.back();
+  side.idle.pop_back();
+  place.called = 1;
+  calls.add(place);
 }
 
-void QueryDispatcher::wake_workers() {
-  cpu_.changed.notify_all();
-  gpu_.changed.notify_all();
+void QueryDispatcher::call_all(Calls& calls) {
+  for (Side* side : {&cpu_, &gpu_})
+    while (!side->idle.empty()) call_one(*side, calls);
+}
+
+void QueryDispatcher::note_change(Calls& calls) {
+  // Only the schedule knows who is to take what. Workers of a kind are alike, so one of each is enough.
+  if (schedule_->size() == 0) return;
+  call_one(cpu_, calls);
+  call_one(gpu_, calls);
 }
 
 std::vector<WaitingQuery> QueryDispatcher::take(const DispatchWorker& worker, Processor& meant_for) {
   meant_for = worker.processor;
+  if (schedule_->size() == 0) return {};
   std::vector<WaitingQuery> taken = schedule_->take(meant_for, now_us(), worker.most);
   const Processor other = meant_for == Processor::cpu ? Processor::gpu : Processor::cpu;
   // Of a kind that has failed, what is meant for it goes to who is left.
@@ -83,50 +108,59 @@ std::vector<WaitingQuery> QueryDispatcher::take(const DispatchWorker& worker, Pr
   return taken;
 }
 
-void QueryDispatcher::work(const DispatchWorker& worker) {
-  std::uint64_t seen = changes_before_all;
-  std::unique_lock lock(mutex_);
+void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
+  auto calls = std::make_optional<Calls>();
+  auto locked = lock();
+  const auto unlock = [&] {
+    locked.unlock();
+    calls.emplace();  // wakes those of before
+  };
   while (!dropping_) {
     Processor meant_for{};
     const std::vector<WaitingQuery> queries = take(worker, meant_for);
     if (queries.empty()) {
-      if (std::exchange(seen, changes_.load()) != changes_) ++idle_;
-      if (is_at_rest()) ended_.notify_all();
-      wait_for_change(worker, lock);
+      place.called = 0;
+      side(worker.processor).idle.push_back(&place);
+      if (finishing_ && is_at_rest()) ended_.notify_all();
+      unlock();
+      wait_for_call(place);
+      locked = lock();
       continue;
     }
     ++running_;
-    room_.notify_one();
-    lock.unlock();
+    if (submitter_waits_) room_.notify_one();
+    // What it has left may be for others like it, whom nothing else would call.
+    note_change(*calls);
+    unlock();
     std::exception_ptr thrown;
     try {
       worker.answer(queries);
     } catch (...) {
       thrown = std::current_exception();
     }
-    lock.lock();
+    locked = lock();
     --running_;
     schedule_->ended(meant_for);
     if (thrown != nullptr) {
       failure_ = thrown;
-      return leave_out(worker, queries);
+      return leave_out(worker, queries, *calls);
     }
     count(worker, queries.size());
     // Other processors may have been waiting for this one to become idle.
-    note_change();
+    note_change(*calls);
   }
 }
 
-void QueryDispatcher::wait_for_change(const DispatchWorker& worker, std::unique_lock<std::mutex>& lock) {
+void QueryDispatcher::wait_for_call(Place& place) {
   // Waking a thread takes about as long as a short query.
   constexpr auto patience = std::chrono::microseconds(50);
-  const std::uint64_t seen = changes_;
-  lock.unlock();
-  const auto begun = WallClock::now();
-  while (changes_.load(std::memory_order_relaxed) == seen && WallClock::now() - begun < patience)
+  const auto end = WallClock::now() + patience;
+  while (place.called == 0 && WallClock::now() < end) {
+    // A thread that needs the core may have it.
+    for (int i = 0; i < 20 && place.called == 0; ++i) _mm_pause();
     std::this_thread::yield();
-  lock.lock();
-  if (changes_ == seen && !dropping_) side(worker.processor).changed.wait(lock);
+  }
+  place.called.wait(0);
 }
 
 void QueryDispatcher::count(const DispatchWorker& worker, std::size_t queries) {
@@ -138,7 +172,7 @@ void QueryDispatcher::count(const DispatchWorker& worker, std::size_t queries) {
   }
 }
 
-void QueryDispatcher::leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries) {
+void QueryDispatcher::leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries, Calls& calls) {
   try {
     std::rethrow_exception(failure_);
   } catch (const std::exception& error) {
@@ -148,8 +182,7 @@ void QueryDispatcher::leave_out(const DispatchWorker& worker, const std::vector<
   }
   --side(worker.processor).workers;
   for (const WaitingQuery& query : queries) schedule_->add(query);
-  note_change();
-  wake_workers();
+  call_all(calls);
   room_.notify_all();
   ended_.notify_all();
 }

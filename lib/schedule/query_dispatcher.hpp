@@ -21,7 +21,7 @@ namespace quern {
 /// What answers queries in a thread of its own: a thread of the CPU, or one that works with a GPU.
 struct DispatchWorker {
   Processor processor = Processor::cpu;
-  std::size_t most = 1;  ///< queries at once
+  std::size_t most = 1;  ///< queries at once, the same for all of a kind
   /// Answers queries. If it throws, none of them is answered: others answer them, and it is not called again.
   std::function<void(std::span<const WaitingQuery> queries)> answer;
 };
@@ -53,25 +53,42 @@ class QueryDispatcher {
   double now_us() const { return us_since(begun_); }
 
  private:
+  /// Where a worker waits for work.
+  struct Place {
+    std::atomic<std::uint32_t> called = 0;  ///< 1: it is to look for work
+  };
+  /// Workers of a kind.
   struct Side {
-    std::condition_variable changed;
-    unsigned workers = 0;  ///< that have not failed
+    unsigned workers = 0;      ///< that have not failed
+    std::vector<Place*> idle;  ///< that have found nothing, the last one last
+  };
+  /// Those who are to be woken once the mutex is free.
+  class Calls {
+   public:
+    ~Calls();
+    void add(Place& place) { places_.push_back(&place); }
+
+   private:
+    std::vector<Place*> places_;
   };
 
   Side& side(Processor processor) { return processor == Processor::cpu ? cpu_ : gpu_; }
-  /// What workers wait for has changed.
-  void note_change();
-  void wake_workers();
+  std::unique_lock<std::mutex> lock();
+  /// Calls one idle worker of the side, if there is any.
+  static void call_one(Side& side, Calls& calls);
+  void call_all(Calls& calls);
+  /// There may be work for a worker of either kind that had none.
+  void note_change(Calls& calls);
   /// Whether nothing runs, and nobody will begin anything unless a query arrives.
   bool is_at_rest() const;
-  void work(const DispatchWorker& worker);
+  void work(const DispatchWorker& worker, Place& place);
   /// The next queries of a worker, whose kind is set to that which they were meant for; none if it is to wait.
   std::vector<WaitingQuery> take(const DispatchWorker& worker, Processor& meant_for);
-  /// Waits for a change: a while by looking again and again, then asleep.
-  void wait_for_change(const DispatchWorker& worker, std::unique_lock<std::mutex>& lock);
+  /// Waits to be called: a while by looking again and again, then asleep.
+  static void wait_for_call(Place& place);
   void count(const DispatchWorker& worker, std::size_t queries);
   /// The worker threw `failure_`: others are to answer these queries.
-  void leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries);
+  void leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries, Calls& calls);
 
   const WallClock::time_point begun_ = WallClock::now();
   const std::size_t max_waiting_;
@@ -79,12 +96,11 @@ class QueryDispatcher {
   std::condition_variable room_, ended_;
   std::unique_ptr<ScheduleQueues> schedule_;
   Side cpu_, gpu_;
-  unsigned running_ = 0;                    ///< workers that are answering queries
-  std::atomic<std::uint64_t> changes_ = 0;  ///< of what workers wait for; changed with the mutex
-  unsigned idle_ = 0;                       ///< workers that have found nothing since the last change
-  bool finishing_ = false, dropping_ = false;
+  unsigned running_ = 0;  ///< workers that are answering queries
+  bool submitter_waits_ = false, finishing_ = false, dropping_ = false;
   std::exception_ptr failure_;  ///< of the worker that failed last
   DispatchFigures figures_;
+  std::vector<Place> places_;  ///< of the workers
   std::vector<std::thread> threads_;
 };
 

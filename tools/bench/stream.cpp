@@ -34,6 +34,7 @@ struct BenchStreamArguments {
   std::vector<double> rates = {1000};
   double deadline_ms = 50;
   unsigned cpu_threads = 0;
+  std::optional<unsigned> gpu_threads;
   SharedStreamOptions stream;
   GpuOptions gpu;
   GpuMemoryArguments gpu_memory;
@@ -92,7 +93,8 @@ class StreamBench {
     options.schedule = set_up.schedule;
     options.queries_per_second = rate;
     options.deadline_us = 1000 * arguments_.deadline_ms;
-    options.schedule_options.cpu_threads = set_up.device == StreamDevice::gpu ? 0 : threads();
+    options.schedule_options.cpu_threads = cpu_threads(set_up.device);
+    options.gpu_threads = gpu_threads(set_up.device);
     options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
     options.schedule_options.gpu_batch_us = measured_ ? measured_->gpu_batch_us : built_in_batch_us;
     GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &*gpu_;
@@ -110,11 +112,19 @@ class StreamBench {
  private:
   /// What a batch is expected to take besides what its queries add, where nobody has measured it.
   static constexpr double built_in_batch_us = 50;
+  /// That prepare a GPU's batches where the CPU answers queries, too.
+  static constexpr unsigned default_gpu_threads = 2;
 
-  unsigned threads() const {
+  /// Cores without the one that sends.
+  static unsigned cores() { return std::max(2u, std::thread::hardware_concurrency()) - 1; }
+  unsigned cpu_threads(StreamDevice device) const {
+    if (device == StreamDevice::gpu) return 0;
     if (arguments_.cpu_threads > 0) return arguments_.cpu_threads;
-    // One core sends.
-    return std::max(2u, std::thread::hardware_concurrency()) - 1;
+    const unsigned for_gpu = device == StreamDevice::both ? arguments_.gpu_threads.value_or(default_gpu_threads) : 0;
+    return std::max(cores(), for_gpu + 1) - for_gpu;
+  }
+  unsigned gpu_threads(StreamDevice device) const {
+    return arguments_.gpu_threads.value_or(device == StreamDevice::both ? default_gpu_threads : cores());
   }
 
   void open_gpu(const Resources& resources) {
@@ -242,7 +252,13 @@ void add_stream_bench(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--cpu-threads", arguments->cpu_threads,
-                   "Threads of the CPU that answer queries (default: all cores but one, which sends)")
+                   "Threads of the CPU that answer queries (default: all cores but the one that sends and those of "
+                   "--gpu-threads)")
+      ->type_name("N")
+      ->check(range_validator(1u, max_threads));
+  command
+      ->add_option("--gpu-threads", arguments->gpu_threads,
+                   "Threads of the CPU that prepare a GPU's batches (default: 2 with both, else all cores but one)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
   command->add_option("--max-batch", arguments->stream.max_batch, "Queries that a GPU answers together, at most")

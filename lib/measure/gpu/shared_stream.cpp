@@ -1,6 +1,7 @@
 #include "quern/measure/gpu/shared_stream.hpp"
 
 #include <fmt/format.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,9 +31,9 @@ class StreamWork {
         arrivals_us_(arrivals_us),
         responses_us_(arrivals_us.size()) {}
 
-  std::vector<DispatchWorker> workers(unsigned threads, std::size_t max_batch) {
+  std::vector<DispatchWorker> workers(const SharedStreamOptions& options) {
     std::vector<DispatchWorker> workers;
-    for (unsigned i = 0; i < threads; ++i) {
+    for (unsigned i = 0; i < options.schedule_options.cpu_threads; ++i) {
       const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
       workers.push_back({Processor::cpu, 1, [this, analyzer](std::span<const WaitingQuery> queries) {
                            const std::uint64_t number = queries.front().number;
@@ -40,10 +41,12 @@ class StreamWork {
                          }});
     }
     if (gpu_ == nullptr) return workers;
-    workers.push_back({Processor::gpu, max_batch, [this](std::span<const WaitingQuery> queries) {
+    // All of TBB's threads would take the CPU's cores.
+    const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(options.gpu_threads));
+    workers.push_back({Processor::gpu, options.max_batch, [this, arena](std::span<const WaitingQuery> queries) {
                          std::vector<std::string_view> texts;
                          for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
-                         const auto found = gpu_->search(texts, algorithm_, k_);
+                         const auto found = arena->execute([&] { return gpu_->search(texts, algorithm_, k_); });
                          for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
                        }});
     return workers;
@@ -89,8 +92,7 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
   figures.arrivals_us = poisson_arrivals(count, options.queries_per_second, options.schedule_options.seed);
   StreamWork work(engine, gpu, log, algorithm, k, figures.arrivals_us);
   QueryDispatcher dispatcher(schedule_policy_named(options.schedule).make(options.schedule_options),
-                             work.workers(options.schedule_options.cpu_threads, options.max_batch),
-                             options.max_waiting);
+                             work.workers(options), options.max_waiting);
   work.set_clock(dispatcher);
   // What starting the threads took is not a part of the stream.
   const auto begun = WallClock::now();

@@ -19,6 +19,7 @@ struct SharedStreamOptions {
   double seconds = 2;                ///< length of the stream
   double deadline_us = 0;            ///< 0: none
   std::size_t max_batch = 256;       ///< queries that a GPU answers together
+  unsigned gpu_threads = 1;          ///< that prepare a GPU's batches
   std::size_t max_waiting = 65536;   ///< more than this do not enter
 };
 
@@ -36,7 +37,8 @@ struct StreamLog {
 };
 
 /// Sends the log's queries, again and again, to threads of the CPU and, unless it is null, to a GPU engine, which
-/// answer them as the schedule says. The clock is real: a machine needs one more core than threads, which sends. Throws
+/// answer them as the schedule says. The clock is real: a machine needs one more core than threads, which sends: where
+/// there are fewer, threads that wait for each other's cores take milliseconds. Throws
 /// Error if an answer is wrong, InvalidArgument without queries or for an option out of its range, and what
 /// QueryDispatcher::finish() throws.
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
