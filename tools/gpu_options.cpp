@@ -140,10 +140,15 @@ gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
   return options;
 }
 
-void add_device_option(CLI::App& command, QueryDevice& device) {
-  add_value_option(command, "--device", device, all_query_devices,
-                   "Where queries run:\n  cpu: on the CPU\n  gpu: on GPUs; an error if there are none\n  auto: on GPUs "
-                   "if there are any, else on the CPU");
+void add_device_option(CLI::App& command, QueryDevice& device, std::span<const NamedValue<QueryDevice>> devices) {
+  const auto take = [&device](const CLI::results_t& names) {
+    device = find_named(all_query_devices, names.back(), "device").value;
+    return true;
+  };
+  command.add_option("--device", take, with_choices("Where queries run:", devices))
+      ->type_name("NAME")
+      ->check(name_validator(names_of(devices)))
+      ->default_str(std::string(name_of_value(all_query_devices, device)));
 }
 
 std::string_view device_name(bool on_gpu) {

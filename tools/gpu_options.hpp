@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@
 /// Where queries run, and how GPUs answer them: options that several commands have.
 namespace quern::tools {
 
-/// --device.
-void add_device_option(CLI::App& command, QueryDevice& device);
+/// --device: one of these.
+void add_device_option(CLI::App& command, QueryDevice& device, std::span<const NamedValue<QueryDevice>> devices);
 /// The name of the device that queries ran on.
 std::string_view device_name(bool on_gpu);
 

@@ -1,12 +1,24 @@
 #include "times_files.hpp"
 
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/failover.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/measure/environment.hpp"
 #include "quern/schedule/cost_model.hpp"
 
 namespace quern::tools {
 namespace {
 
 constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30;
+
+/// Costs of one origin with these.
+CostTable read_costs(const std::string& path, std::vector<TimesOrigin> origins) {
+  CostTable table = parse_cost_table(read_whole(path, max_bytes), path);
+  origins.push_back(table);
+  check_same_origin(origins);
+  return table;
+}
 
 }  // namespace
 
@@ -17,11 +29,17 @@ std::vector<QueryTimeTable> read_times(const std::vector<std::string>& paths) {
 }
 
 CostTable read_costs(const std::string& path, const std::vector<QueryTimeTable>& times) {
-  CostTable table = parse_cost_table(read_whole(path, max_bytes), path);
-  std::vector<TimesOrigin> origins(times.begin(), times.end());
-  origins.push_back(table);
-  check_same_origin(origins);
-  return table;
+  return read_costs(path, std::vector<TimesOrigin>(times.begin(), times.end()));
+}
+
+CostTable read_costs(const std::string& path, const IndexReader& index, unsigned gpu) {
+  require_gpu(gpu);
+  TimesOrigin here;
+  here.name = index.name();
+  here.index_hash = hash_text(index.container().content_hash());
+  here.cpu = describe_environment().processor;
+  here.gpu = list_gpus().at(gpu).name;
+  return read_costs(path, {here});
 }
 
 }  // namespace quern::tools

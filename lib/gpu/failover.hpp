@@ -14,12 +14,17 @@
 /// Answers queries on GPUs as long as they work, and on the CPU otherwise. Results are the same on both.
 namespace quern {
 
-/// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU.
-enum class QueryDevice : std::uint8_t { cpu, gpu, automatic };
+/// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU. `both`: see SharedEngine.
+enum class QueryDevice : std::uint8_t { cpu, gpu, automatic, both };
 
-/// All devices, by their names in options.
-inline constexpr std::array<NamedValue<QueryDevice>, 3> all_query_devices = {
-    {{"cpu", QueryDevice::cpu}, {"gpu", QueryDevice::gpu}, {"auto", QueryDevice::automatic}}};
+/// All devices, by their names in options; `both` is the last.
+inline constexpr std::array<NamedValue<QueryDevice>, 4> all_query_devices = {
+    {{"cpu", QueryDevice::cpu, "on the CPU"},
+     {"gpu", QueryDevice::gpu, "on GPUs; an error if there are none"},
+     {"auto", QueryDevice::automatic, "on GPUs if there are any, else on the CPU"},
+     {"both", QueryDevice::both, "on the CPU and on GPUs at the same time; an error if there are no GPUs"}}};
+/// Without `both`.
+inline constexpr std::span<const NamedValue<QueryDevice>> devices_one_at_a_time(all_query_devices.data(), 3);
 
 /// Throws CudaError if this machine, or this build, has no GPU; InvalidArgument if it has none of that number.
 void require_gpu(unsigned gpu);

@@ -11,7 +11,7 @@
 namespace quern {
 
 QueryDispatcher::Calls::~Calls() {
-  for (Place* place : places_) place->called.notify_one();
+  for (Place* place : places_) place->state.notify_one();
 }
 
 QueryDispatcher::QueryDispatcher(std::unique_ptr<ScheduleQueues> schedule, std::vector<DispatchWorker> workers,
@@ -79,8 +79,8 @@ void QueryDispatcher::call_one(Side& side, Calls& calls) {
   // The last that was idle may not sleep yet, and those before it need not wake.
   Place& place = *side.idle.back();
   side.idle.pop_back();
-  place.called = 1;
-  calls.add(place);
+  // Waking a thread takes microseconds: only who sleeps.
+  if (place.state.exchange(PlaceState::called) == PlaceState::sleeps) calls.add(place);
 }
 
 void QueryDispatcher::call_all(Calls& calls) {
@@ -119,7 +119,7 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
     Processor meant_for{};
     const std::vector<WaitingQuery> queries = take(worker, meant_for);
     if (queries.empty()) {
-      place.called = 0;
+      place.state = PlaceState::waits;
       side(worker.processor).idle.push_back(&place);
       if (finishing_ && is_at_rest()) ended_.notify_all();
       unlock();
@@ -155,12 +155,13 @@ void QueryDispatcher::wait_for_call(Place& place) {
   // Waking a thread takes about as long as a short query.
   constexpr auto patience = std::chrono::microseconds(50);
   const auto end = WallClock::now() + patience;
-  while (place.called == 0 && WallClock::now() < end) {
+  while (place.state == PlaceState::waits && WallClock::now() < end) {
     // A thread that needs the core may have it.
-    for (int i = 0; i < 20 && place.called == 0; ++i) _mm_pause();
+    for (int i = 0; i < 20 && place.state == PlaceState::waits; ++i) _mm_pause();
     std::this_thread::yield();
   }
-  place.called.wait(0);
+  PlaceState expected = PlaceState::waits;
+  if (place.state.compare_exchange_strong(expected, PlaceState::sleeps)) place.state.wait(PlaceState::sleeps);
 }
 
 void QueryDispatcher::count(const DispatchWorker& worker, std::size_t queries) {

@@ -53,16 +53,17 @@ class QueryDispatcher {
   double now_us() const { return us_since(begun_); }
 
  private:
+  enum class PlaceState : std::uint32_t { waits, sleeps, called };
   /// Where a worker waits for work.
   struct Place {
-    std::atomic<std::uint32_t> called = 0;  ///< 1: it is to look for work
+    std::atomic<PlaceState> state = PlaceState::waits;
   };
   /// Workers of a kind.
   struct Side {
     unsigned workers = 0;      ///< that have not failed
     std::vector<Place*> idle;  ///< that have found nothing, the last one last
   };
-  /// Those who are to be woken once the mutex is free.
+  /// Sleepers who are to be woken once the mutex is free.
   class Calls {
    public:
     ~Calls();

@@ -13,6 +13,7 @@
 #include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
+#include "schedule_options.hpp"
 #include "times_files.hpp"
 
 namespace quern::tools {
@@ -239,13 +240,7 @@ void add_stream_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(range_validator(1e-3, 1e9))
       ->capture_default_str();
-  command
-      ->add_option("--deadline", arguments->deadline_ms,
-                   "Time from arrival to answer that is not to be exceeded, in "
-                   "milliseconds; 0: none")
-      ->type_name("MS")
-      ->check(range_validator(0.0, 1e9))
-      ->capture_default_str();
+  add_deadline_option(*command, arguments->deadline_ms);
   command->add_option("--seconds", arguments->stream.seconds, "Length of each stream, in seconds")
       ->type_name("S")
       ->check(range_validator(0.01, 1e4))
@@ -275,10 +270,7 @@ void add_stream_bench(CLI::App& bench) {
                    "quern bench gpu --times")
       ->type_name("FILE")
       ->delimiter(',');
-  command->add_option("--seed", arguments->stream.schedule_options.seed, "Seed of arrivals and of sd")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
-      ->capture_default_str();
+  add_policy_options(*command, arguments->stream.schedule_options);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);

@@ -226,7 +226,7 @@ void add_intersect_command(CLI::App& program) {
       ->type_name("N")
       ->check(range_validator(1u, 1u << 30))
       ->capture_default_str();
-  add_device_option(*command, arguments->device);
+  add_device_option(*command, arguments->device, devices_one_at_a_time);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);

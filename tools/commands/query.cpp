@@ -12,7 +12,6 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/gpu/failover.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/query/index_pages.hpp"
 #include "quern/query/query_engine.hpp"
@@ -24,6 +23,7 @@
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
+#include "query_processors.hpp"
 #include "query_remarks.hpp"
 
 namespace quern::tools {
@@ -39,6 +39,7 @@ struct QueryArguments {
   GpuMemoryArguments gpu_memory;
   std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
+  SharingArguments sharing;
   std::string algorithm{all_algorithms().front().name};
   std::size_t k = 10;
 };
@@ -95,6 +96,16 @@ class ResultText {
   const std::string& tag_;
 };
 
+Json shared_json(const SharedFigures& figures) {
+  const auto counts = [](const SharedCounts& of) {
+    return Json{{"queries", of.queries()}, {"faster", of.faster}, {"slower", of.slower}, {"taken_over", of.taken_over}};
+  };
+  return {{"on_cpu", counts(figures.on_cpu)},
+          {"on_gpu", counts(figures.on_gpu)},
+          {"batches", figures.batches},
+          {"missed_deadlines", figures.missed}};
+}
+
 /// Collects the times and counts of queries, for --stats.
 class RunStatistics {
  public:
@@ -105,6 +116,7 @@ class RunStatistics {
     times_us_.add(answer.time_us);
   }
   void add(const GpuStatistics& gpu) { gpu_ += gpu; }
+  void set(const SharedFigures& shared) { shared_ = shared; }
 
   std::uint64_t queries() const { return times_us_.count(); }
   /// Times, counts, and the work of GPUs if there were any. `seconds` is the time of all queries together.
@@ -118,6 +130,7 @@ class RunStatistics {
   QueryStatistics counts_;
   LatencyLog times_us_;
   GpuStatistics gpu_;
+  std::optional<SharedFigures> shared_;
 };
 
 double RunStatistics::rate(double seconds) const { return static_cast<double>(queries()) / std::max(seconds, 1e-9); }
@@ -131,7 +144,8 @@ Json RunStatistics::json(const QueryEngine& engine, double seconds) const {
                {"blocks_decoded", counts_.blocks_decoded},
                {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
                {"early_termination", engine.ends_early()}});
-  json["device"] = device_name(gpu_.queries > 0);
+  json["device"] = shared_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
+  if (shared_) json["shared"] = shared_json(*shared_);
   if (gpu_.queries > 0) json["gpu"] = gpu_json(gpu_);
   if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
   return json;
@@ -144,6 +158,12 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
       "percentile; {} of {} postings scored, {} of {} blocks decoded",
       count_text(queries(), "query", "queries"), rate(seconds), count_text(threads, "thread"), times.mean_us,
       times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks)};
+  if (shared_)
+    lines.push_back(fmt::format(
+        "{} on the CPU and {} on GPUs, of which {} and {} would take less time on the other if it were idle; {} after "
+        "the deadline",
+        count_text(shared_->on_cpu.queries(), "query", "queries"), shared_->on_gpu.queries(),
+        shared_->on_cpu.slower + shared_->on_cpu.taken_over, shared_->on_gpu.slower, shared_->missed));
   if (engine.ends_early())
     lines.push_back(fmt::format("{} ended early after reading {:.1f} % of their shortest lists",
                                 count_text(counts_.stopped_early, "query", "queries"),
@@ -158,14 +178,14 @@ class QueryRun {
            const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
-        algorithm_(algorithm_named(arguments.algorithm)),
         format_(output_format(arguments)),
         result_text_(index, format_, arguments.tag),
         out_(out),
         pages_(index, resources.memory_bytes / 2),
         statistics_(resources.tmp_folder),
-        engine_(engine, arguments.device, gpu_options(arguments, gpu_memory), *resources.progress,
-                [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
+        processors_(engine, arguments.device, gpu_options(arguments, gpu_memory), arguments.sharing,
+                    {algorithm_named(arguments.algorithm), arguments.k, resources.threads}, *resources.progress,
+                    [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
     std::string text;
@@ -197,8 +217,9 @@ class QueryRun {
       resources_.progress->add(1);
     };
     GpuStatistics of_gpus;
-    engine_.run(texts, algorithm_, arguments_.k, resources_.threads, steps, of_gpus, resources_.memory_bytes / 16);
+    processors_.run(texts, steps, of_gpus, resources_.memory_bytes / 16);
     statistics_.add(of_gpus);
+    if (processors_.shared() != nullptr) statistics_.set(*processors_.shared());
   }
 
   const RunStatistics& statistics() const { return statistics_; }
@@ -224,13 +245,12 @@ class QueryRun {
 
   const QueryArguments& arguments_;
   const Resources& resources_;
-  const QueryAlgorithm& algorithm_;
   const RunFormat& format_;
   const ResultText result_text_;
   TextOutput& out_;
   IndexPages pages_;
   RunStatistics statistics_;
-  FailoverEngine engine_;
+  QueryProcessors processors_;
 };
 
 void write_statistics(StatisticsFile& file, const QueryArguments& arguments, const RunStatistics& statistics,
@@ -342,7 +362,8 @@ void add_query_command(CLI::App& program) {
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
   add_scoring_options(*command, arguments->scoring);
-  add_device_option(*command, arguments->device);
+  add_device_option(*command, arguments->device, all_query_devices);
+  add_sharing_options(*command, arguments->sharing);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
   add_gpus_option(*command, arguments->gpu.gpus);
@@ -365,15 +386,18 @@ void add_query_command(CLI::App& program) {
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
-  set_notes(*command, {},
-            {{"quern query my.quern --query \"water mill\""},
-             {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
-             {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
-              "With an index that quern index --order score built"},
-             {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
-             {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",
-              "Answer queries as they arrive"},
-             {"zcat log.gz | quern query my.quern -q - --output-format json"}});
+  set_notes(
+      *command, {},
+      {{"quern query my.quern --query \"water mill\""},
+       {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
+       {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
+        "With an index that quern index --order score built"},
+       {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
+       {"quern query my.quern -q log.txt --device both --costs my.costs --deadline 10 --stats stats.json -o my.run",
+        "Each query on the CPU or a GPU, where it is predicted to end first"},
+       {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",
+        "Answer queries as they arrive"},
+       {"zcat log.gz | quern query my.quern -q - --output-format json"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -10,6 +10,7 @@
 #include "bench/bench.hpp"
 #include "command.hpp"
 #include "figures.hpp"
+#include "schedule_options.hpp"
 #include "times_files.hpp"
 
 namespace quern::tools {
@@ -196,12 +197,7 @@ void add_schedule_simulation(CLI::App& simulate) {
       ->type_name("N")
       ->delimiter(',')
       ->check(range_validator(1e-3, 1e9));
-  command
-      ->add_option("--deadline", arguments->deadline_ms,
-                   "Time from arrival to answer that is not to be exceeded, in milliseconds; 0: none")
-      ->type_name("MS")
-      ->check(range_validator(0.0, 1e9))
-      ->capture_default_str();
+  add_deadline_option(*command, arguments->deadline_ms);
   command
       ->add_option("--allow-missed", arguments->allowed_missed,
                    "Share of queries that may miss it, for the highest rate")
@@ -213,25 +209,13 @@ void add_schedule_simulation(CLI::App& simulate) {
                    "Predict by the functions that quern bench cost wrote (default: the times are known beforehand)")
       ->type_name("FILE");
   add_machine_options(*command, *arguments);
-  command
-      ->add_option("--max-blocks", arguments->options.max_blocks, "For lbd: blocks of queries that go to GPUs, at most")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
-      ->capture_default_str();
-  command->add_option("--gpu-share", arguments->options.gpu_share, "For share: what GPUs take of the predicted costs")
-      ->type_name("X")
-      ->check(range_validator(0.0, 1.0))
-      ->capture_default_str();
+  add_policy_options(*command, arguments->options);
   command
       ->add_option("--queries", arguments->queries,
                    "Queries that arrive, or as many as ten deadlines last, up to 2 million; the log begins anew where "
                    "it ends")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{10000000}))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->options.seed, "Seed of arrivals and of sd")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_common_options(*command, arguments->common);

@@ -1,0 +1,230 @@
+#include "quern/gpu/shared_engine.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/parallel_batch.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/schedule/query_features.hpp"
+
+namespace quern {
+namespace {
+
+/// Queries whose results are kept at a time, and of which a GPU's batches are made.
+constexpr std::size_t max_queries_at_once = std::size_t{1} << 16;
+/// Queries that one thread looks at, at a time.
+constexpr std::size_t predictions_at_once = 64;
+
+/// The time of a GPU's batch besides what its queries add: the mean difference between a query alone and in a batch.
+double batch_us(double alone_us, double shares_us, std::size_t queries) {
+  return std::max(0.0, alone_us - shares_us) / static_cast<double>(std::max<std::size_t>(queries, 1));
+}
+
+}  // namespace
+
+SharedEngine::SharedEngine(const QueryEngine& engine, const QueryAlgorithm& algorithm, std::size_t k, BatchSearch gpus,
+                           CostModel costs, SharedEngineOptions options, FailoverNotice notice)
+    : engine_(engine),
+      algorithm_(algorithm),
+      k_(k),
+      gpus_(std::move(gpus)),
+      costs_(std::move(costs)),
+      options_(std::move(options)),
+      notice_(std::move(notice)),
+      analyzer_(engine.make_analyzer()) {
+  check_range("k", k, 1, end_docid);
+  check_range("threads", options_.schedule_options.cpu_threads, 1, max_threads);
+  check_range("threads for GPUs", options_.gpu_threads, 1, max_threads);
+  check_range("queries per batch", options_.max_batch, 1, max_queries_at_once);
+  schedule_policy_named(options_.schedule);
+}
+
+void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
+                       std::uint64_t held_bytes) {
+  const std::uint64_t result_bytes =
+      std::min<std::uint64_t>(k_, engine_.index().num_documents()) * sizeof(ScoredDocument);
+  const auto at_once = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(held_bytes / (result_bytes + sizeof(Found)), 1, max_queries_at_once));
+  for (std::size_t from = 0; from < texts.size(); from += at_once) {
+    const auto some = texts.subspan(from, std::min(at_once, texts.size() - from));
+    const std::vector<Known> queries = predict(some);
+    answer(some, queries);
+    count(queries, statistics);
+    const auto render = [&](std::size_t i, QueryAnswer& out) {
+      if (found_[i].error) std::rethrow_exception(found_[i].error);
+      out = std::move(found_[i].answer);
+      if (steps.render) steps.render(from + i, out);
+    };
+    answer_in_batches<QueryAnswer>(some.size(), options_.schedule_options.cpu_threads, held_bytes, render, answer_bytes,
+                                   [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+  }
+}
+
+std::vector<SharedEngine::Known> SharedEngine::predict(std::span<const std::string_view> texts) {
+  std::vector<Known> queries(texts.size());
+  const CostQuestion on_cpu{Processor::cpu, algorithm_.name, {}, k_, 1};
+  const CostQuestion in_batch{Processor::gpu, algorithm_.name, options_.strategy, k_, options_.max_batch};
+  const CostQuestion alone{Processor::gpu, algorithm_.name, options_.strategy, k_, 1};
+  const auto predict_some = [&](std::size_t first, std::size_t end, Analyzer& analyzer) {
+    for (std::size_t i = first; i < end; ++i) {
+      const QueryFeatures features = features_of(engine_.index(), analyzer.terms(texts[i]), algorithm_.matching);
+      WaitingQuery& query = queries[i].query;
+      query.deadline_us = options_.deadline_us;
+      query.blocks = features.blocks;
+      query.missing_bytes = features.missing_bytes;
+      query.expected_cpu_us = costs_.expected_us(on_cpu, features);
+      query.expected_gpu_us = costs_.expected_us(in_batch, features);
+      queries[i].alone_us = costs_.expected_us(alone, features);
+    }
+  };
+  if (texts.size() <= predictions_at_once) {
+    predict_some(0, texts.size(), analyzer_);
+    return queries;
+  }
+  with_own_errors([&] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, texts.size(), predictions_at_once), [&](const auto& range) {
+      Analyzer analyzer = engine_.make_analyzer();
+      predict_some(range.begin(), range.end(), analyzer);
+    });
+  });
+  return queries;
+}
+
+void SharedEngine::start(std::span<const Known> queries) {
+  double alone_us = 0, shares_us = 0;
+  for (const Known& known : queries) {
+    alone_us += known.alone_us;
+    shares_us += known.query.expected_gpu_us;
+  }
+  ScheduleOptions& options = options_.schedule_options;
+  options.gpu_batch_us = batch_us(alone_us, shares_us, queries.size());
+  std::vector<DispatchWorker> workers;
+  for (unsigned i = 0; i < options.cpu_threads; ++i) workers.push_back(cpu_worker());
+  workers.push_back(gpu_worker());
+  dispatcher_ = std::make_unique<QueryDispatcher>(schedule_policy_named(options_.schedule).make(options),
+                                                  std::move(workers), max_queries_at_once);
+}
+
+DispatchWorker SharedEngine::cpu_worker() {
+  const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
+  return {Processor::cpu, 1,
+          [this, analyzer](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front(), *analyzer); }};
+}
+
+DispatchWorker SharedEngine::gpu_worker() {
+  // All of TBB's threads would take the cores of those that answer queries.
+  const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(options_.gpu_threads));
+  return {Processor::gpu, options_.max_batch,
+          [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpus(queries); }); }};
+}
+
+void SharedEngine::answer(std::span<const std::string_view> texts, std::span<const Known> queries) {
+  if (!dispatcher_) start(queries);
+  texts_ = texts;
+  found_.clear();
+  found_.resize(texts.size());
+  left_ = texts.size();
+  // Handing a query over to another thread takes as long as a short query does.
+  if (queries.size() == 1 && options_.schedule == "first") {
+    answer_alone(queries.front());
+  } else {
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      WaitingQuery query = queries[i].query;
+      query.number = first_number_ + i;
+      dispatcher_->submit(query);
+    }
+    for (std::size_t left = left_; left > 0; left = left_) left_.wait(left);
+  }
+  first_number_ += texts.size();
+}
+
+void SharedEngine::answer_alone(const Known& known) {
+  WaitingQuery query = known.query;
+  query.number = first_number_;
+  query.arrival_us = dispatcher_->now_us();
+  const bool on_gpu = failure_.empty() && known.alone_us < query.expected_cpu_us;
+  try {
+    if (on_gpu) return answer_on_gpus(std::span(&query, 1));
+  } catch (const CudaError&) {
+    // The CPU takes over.
+  }
+  answer_on_cpu(query, analyzer_);
+}
+
+void SharedEngine::answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
+  const std::size_t i = query.number - first_number_;
+  Found& found = found_[i];
+  try {
+    const auto begun = WallClock::now();
+    found.answer.documents = engine_.search(texts_[i], algorithm_, k_, analyzer, &found.answer.statistics);
+    found.answer.time_us = us_since(begun);
+  } catch (...) {
+    found.error = std::current_exception();
+  }
+  ended(query, Processor::cpu);
+}
+
+void SharedEngine::answer_on_gpus(std::span<const WaitingQuery> queries) {
+  if (!failure_.empty()) throw CudaError(failure_);
+  std::vector<std::string_view> texts;
+  texts.reserve(queries.size());
+  for (const WaitingQuery& query : queries) texts.push_back(texts_[query.number - first_number_]);
+  std::vector<std::vector<ScoredDocument>> results(queries.size());
+  std::exception_ptr error;
+  const auto begun = WallClock::now();
+  try {
+    GpuStatistics counted;
+    results = gpus_(texts, counted);
+    of_gpus_ += counted;
+  } catch (const CudaError& lost) {
+    failure_ = lost.what();
+    throw;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  ++batches_;
+  const double us = us_since(begun) / static_cast<double>(queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    Found& found = found_[queries[i].number - first_number_];
+    found.answer.documents = std::move(results[i]);
+    found.answer.time_us = us;
+    found.error = error;
+    ended(queries[i], Processor::gpu);
+  }
+}
+
+void SharedEngine::ended(const WaitingQuery& query, Processor by) {
+  Found& found = found_[query.number - first_number_];
+  found.by = by;
+  found.response_us = dispatcher_->now_us() - query.arrival_us;
+  if (left_.fetch_sub(1) == 1) left_.notify_one();
+}
+
+void SharedEngine::count(std::span<const Known> queries, GpuStatistics& statistics) {
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const WaitingQuery& query = queries[i].query;
+    const Found& found = found_[i];
+    const bool gpu_is_faster = queries[i].alone_us < query.expected_cpu_us;
+    const bool on_gpu = found.by == Processor::gpu;
+    SharedCounts& counts = on_gpu ? figures_.on_gpu : figures_.on_cpu;
+    if (on_gpu == gpu_is_faster)
+      ++counts.faster;
+    else if (!on_gpu && !failure_.empty())
+      ++counts.taken_over;
+    else
+      ++counts.slower;
+    figures_.missed += options_.deadline_us > 0 && found.response_us > options_.deadline_us;
+  }
+  figures_.batches = batches_;
+  for (const std::string& failed : of_gpus_.failed_gpus) notice_(failed);
+  statistics += std::exchange(of_gpus_, {});
+  if (!failure_.empty() && !std::exchange(told_, true)) notice_("the CPU answers the remaining queries: " + failure_);
+}
+
+}  // namespace quern

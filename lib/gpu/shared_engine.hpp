@@ -1,0 +1,117 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/gpu/engine/gpu_statistics.hpp"
+#include "quern/gpu/failover.hpp"
+#include "quern/query/query_engine.hpp"
+#include "quern/schedule/cost_model.hpp"
+#include "quern/schedule/query_dispatcher.hpp"
+
+/// Answers queries on the CPU and on GPUs at the same time, each where a schedule sends it. Results are the same.
+namespace quern {
+
+struct SharedEngineOptions {
+  std::string schedule = "first";    ///< of all_schedule_policies()
+  ScheduleOptions schedule_options;  ///< with the threads of the CPU, at least one; what a batch takes is predicted
+  double deadline_us = 0;            ///< from a query's arrival to its answer; 0: none
+  unsigned gpu_threads = 2;          ///< of the CPU, that prepare GPUs' batches
+  std::size_t max_batch = 16384;     ///< queries that GPUs answer together
+  std::string strategy;              ///< of GPUs, for predictions
+};
+
+/// Queries that one kind of processor has answered, and why there.
+struct SharedCounts {
+  std::uint64_t faster = 0;      ///< alone, it was predicted to take less time there
+  std::uint64_t slower = 0;      ///< the other one was busy, or the schedule looks at something else
+  std::uint64_t taken_over = 0;  ///< the other one failed
+
+  std::uint64_t queries() const { return faster + slower + taken_over; }
+};
+
+struct SharedFigures {
+  SharedCounts on_cpu, on_gpu;
+  std::uint64_t batches = 0;  ///< of GPUs
+  std::uint64_t missed = 0;   ///< deadlines
+};
+
+class SharedEngine {
+ public:
+  /// Answers queries on GPUs. Throws CudaError if none is left; one thread at a time calls it.
+  using BatchSearch = std::function<std::vector<std::vector<ScoredDocument>>(std::span<const std::string_view> texts,
+                                                                             GpuStatistics& statistics)>;
+
+  /// `engine` and `algorithm` must outlive the object. Throws InvalidArgument for an unknown schedule or a k out of its
+  /// range.
+  SharedEngine(const QueryEngine& engine, const QueryAlgorithm& algorithm, std::size_t k, BatchSearch gpus,
+               CostModel costs, SharedEngineOptions options, FailoverNotice notice);
+
+  /// Answers queries that all arrive now, and hands the answers over as run_batch() does. Adds to `statistics` what
+  /// GPUs did. If they fail, the CPU answers what is left, and all later queries; a notice says so. Throws what
+  /// QueryEngine::search() and GpuEngine::search() throw for other reasons, and what `steps` throw. For one thread.
+  void run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
+           std::uint64_t held_bytes = default_held_bytes);
+  const SharedFigures& figures() const { return figures_; }
+
+ private:
+  /// What is known of a query before it runs.
+  struct Known {
+    WaitingQuery query;
+    double alone_us = 0;  ///< expected on a GPU that answers nothing else
+  };
+  struct Found {
+    QueryAnswer answer;
+    std::exception_ptr error;
+    Processor by = Processor::cpu;
+    double response_us = 0;
+  };
+
+  std::vector<Known> predict(std::span<const std::string_view> texts);
+  /// Starts the processors. What a batch takes besides its queries is predicted from these queries.
+  void start(std::span<const Known> queries);
+  DispatchWorker cpu_worker();
+  DispatchWorker gpu_worker();
+  /// Answers all, into found_.
+  void answer(std::span<const std::string_view> texts, std::span<const Known> queries);
+  void answer_alone(const Known& known);
+  void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer);
+  /// Throws CudaError.
+  void answer_on_gpus(std::span<const WaitingQuery> queries);
+  void ended(const WaitingQuery& query, Processor by);
+  /// Counts what is in found_, and says what has failed.
+  void count(std::span<const Known> queries, GpuStatistics& statistics);
+
+  const QueryEngine& engine_;
+  const QueryAlgorithm& algorithm_;
+  const std::size_t k_;
+  BatchSearch gpus_;
+  CostModel costs_;
+  SharedEngineOptions options_;
+  FailoverNotice notice_;
+  SharedFigures figures_;
+  Analyzer analyzer_;
+
+  // Of the queries that are being answered.
+  std::span<const std::string_view> texts_;
+  std::uint64_t first_number_ = 0;
+  std::vector<Found> found_;
+  std::atomic<std::size_t> left_ = 0;
+
+  // By the thread that works with GPUs, until nothing is left.
+  GpuStatistics of_gpus_;
+  std::uint64_t batches_ = 0;
+  std::string failure_;  ///< why GPUs are not used any more; empty: they are
+  bool told_ = false;    ///< and that was said
+
+  std::unique_ptr<QueryDispatcher> dispatcher_;  ///< ends before what its workers use
+};
+
+}  // namespace quern

@@ -1,0 +1,203 @@
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
+#include "quern/gpu/shared_engine.hpp"
+
+#include "catch.hpp"
+#include "indexed_corpus.hpp"
+
+/// Queries that a CPU and what stands for GPUs share: the exhaustive scorer's results, whoever answers.
+namespace quern {
+namespace {
+
+using namespace testing;
+using namespace std::chrono_literals;
+using Results = std::vector<std::vector<ScoredDocument>>;
+
+struct SharedCorpus {
+  explicit SharedCorpus(std::uint64_t seed) : corpus(seed, {}), random(seed) {
+    CodecOptions small;
+    small.block_size = 64;
+    index.emplace(corpus.index(coded(*all_codecs().front(), small)));
+    engine.emplace(*index, ScoringOptions{});
+    const std::vector<std::string> terms = corpus.terms(60);
+    for (std::size_t i = 0; i < 700; ++i) {
+      std::string text;
+      for (std::uint64_t words = 1 + random.below(4); words > 0; --words)
+        text += terms[random.below(terms.size())] + (random.below(40) == 0 ? "nowhere " : " ");
+      texts.push_back(text);
+    }
+  }
+  std::vector<std::string_view> views() const { return {texts.begin(), texts.end()}; }
+  Results exhaustive(const QueryAlgorithm& algorithm, std::size_t k) const {
+    const QueryAlgorithm& by = algorithm_named(algorithm.matching == Matching::any ? "or" : algorithm.name);
+    Analyzer analyzer = engine->make_analyzer();
+    Results results;
+    for (const std::string& text : texts) results.push_back(engine->search(text, by, k, analyzer));
+    return results;
+  }
+
+  IndexedCorpus corpus;
+  RandomBits random;
+  std::optional<IndexReader> index;
+  std::optional<QueryEngine> engine;
+  std::vector<std::string> texts;
+};
+
+/// Answers as GPUs do; from the `fails_at`th batch on it throws.
+SharedEngine::BatchSearch stands_for_gpus(const SharedCorpus& of, const QueryAlgorithm& algorithm, std::size_t k,
+                                          unsigned fails_at = 0) {
+  auto batches = std::make_shared<unsigned>(0);
+  return [&of, &algorithm, k, fails_at, batches](std::span<const std::string_view> texts, GpuStatistics& statistics) {
+    if (++*batches == fails_at) throw CudaError("the GPU is lost");
+    Analyzer analyzer = of.engine->make_analyzer();
+    Results results;
+    for (const std::string_view text : texts) results.push_back(of.engine->search(text, algorithm, k, analyzer));
+    statistics.queries += texts.size();
+    return results;
+  };
+}
+
+SharedEngineOptions with_schedule(std::string_view name, unsigned threads) {
+  SharedEngineOptions options;
+  options.schedule = name;
+  options.schedule_options.cpu_threads = threads;
+  options.schedule_options.max_blocks = 3;
+  options.gpu_threads = 1;
+  options.max_batch = 20;
+  options.strategy = "range";
+  return options;
+}
+
+/// The answers in the order in which they are handed over, which must be that of the queries.
+Results answers_of(SharedEngine& engine, std::span<const std::string_view> texts, GpuStatistics& statistics,
+                   std::uint64_t held_bytes = default_held_bytes) {
+  Results results;
+  BatchSteps steps;
+  steps.render = [](std::size_t i, QueryAnswer& answer) { answer.text = std::to_string(i); };
+  steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+    CHECK(i == results.size());
+    CHECK(answer.text == std::to_string(i));
+    results.push_back(answer.documents);
+  };
+  engine.run(texts, steps, statistics, held_bytes);
+  return results;
+}
+
+bool are_same(const Results& a, const Results& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const ScoredDocument& m, const ScoredDocument& n) {
+      return m.docid == n.docid && m.score == n.score;
+    });
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a CPU and GPUs that share queries give the exhaustive results, by any schedule", "[gpu_shared]") {
+  SharedCorpus of(1);
+  for (const SchedulePolicy& policy : all_schedule_policies()) {
+    for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      const std::size_t k = 1 + of.random.below(20);
+      const auto threads = static_cast<unsigned>(1 + of.random.below(3));
+      INFO(policy.name << ", " << algorithm.name << ", k = " << k << ", threads " << threads);
+      SharedEngine engine(*of.engine, algorithm, k, stands_for_gpus(of, algorithm, k), {},
+                          with_schedule(policy.name, threads), [](const std::string&) { FAIL("a notice"); });
+      GpuStatistics statistics;
+      // A few held at a time, then all.
+      const std::uint64_t held_bytes = of.random.below(2) == 0 ? 5000 : default_held_bytes;
+      CHECK(are_same(answers_of(engine, of.views(), statistics, held_bytes), of.exhaustive(algorithm, k)));
+      const SharedFigures& figures = engine.figures();
+      CHECK(figures.on_cpu.queries() + figures.on_gpu.queries() == of.texts.size());
+      CHECK(figures.on_cpu.taken_over + figures.on_gpu.taken_over == 0);
+      CHECK(statistics.queries == figures.on_gpu.queries());
+      CHECK(figures.on_gpu.queries() <= 20 * figures.batches);
+      if (policy.name == "cpu") CHECK(figures.on_gpu.queries() == 0);
+      if (policy.name == "gpu") CHECK(figures.on_cpu.queries() == 0);
+    }
+  }
+}
+
+TEST_CASE("queries one after another have the same results, and go to where they end first", "[gpu_shared]") {
+  SharedCorpus of(2);
+  const QueryAlgorithm& algorithm = algorithm_named("maxscore");
+  for (const SchedulePolicy& policy : all_schedule_policies()) {
+    INFO(policy.name);
+    SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10), {},
+                        with_schedule(policy.name, 2), [](const std::string&) { FAIL("a notice"); });
+    GpuStatistics statistics;
+    Results results;
+    for (const std::string& text : of.texts) {
+      const std::string_view one[] = {text};
+      results.push_back(answers_of(engine, one, statistics).front());
+    }
+    CHECK(are_same(results, of.exhaustive(algorithm, 10)));
+    // Built-in costs: 50 us on a GPU, a few on the CPU.
+    if (policy.name == "first") CHECK(engine.figures().on_cpu.queries() == of.texts.size());
+  }
+}
+
+TEST_CASE("if GPUs fail, the CPU takes over: nothing is lost, nothing twice, and one notice", "[gpu_shared]") {
+  SharedCorpus of(3);
+  const QueryAlgorithm& algorithm = algorithm_named("bmw");
+  const Results expected = of.exhaustive(algorithm, 5);
+  for (const SchedulePolicy& policy : all_schedule_policies()) {
+    for (const unsigned fails_at : {1u, 2u, 4u}) {
+      INFO(policy.name << ", batch " << fails_at);
+      std::vector<std::string> notices;
+      SharedEngine engine(*of.engine, algorithm, 5, stands_for_gpus(of, algorithm, 5, fails_at), {},
+                          with_schedule(policy.name, 1), [&](const std::string& text) { notices.push_back(text); });
+      GpuStatistics statistics;
+      for (unsigned turn = 0; turn < 2; ++turn) CHECK(are_same(answers_of(engine, of.views(), statistics), expected));
+      const std::string_view one[] = {of.texts.front()};
+      CHECK(answers_of(engine, one, statistics).front().size() == expected.front().size());
+      CHECK(engine.figures().on_cpu.queries() + engine.figures().on_gpu.queries() == 2 * of.texts.size() + 1);
+      CHECK(notices.size() <= 1);
+      for (const std::string& text : notices) CHECK(text == "the CPU answers the remaining queries: the GPU is lost");
+      if (policy.name == "gpu") CHECK(notices.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("deadlines that cannot be met are counted, and the queries answered all the same", "[gpu_shared]") {
+  SharedCorpus of(4);
+  const QueryAlgorithm& algorithm = algorithm_named("or");
+  for (const double deadline_us : {1e-3, 1e12}) {
+    SharedEngineOptions options = with_schedule("ding", 2);
+    options.deadline_us = deadline_us;
+    SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10), {}, options,
+                        [](const std::string&) {});
+    GpuStatistics statistics;
+    CHECK(are_same(answers_of(engine, of.views(), statistics), of.exhaustive(algorithm, 10)));
+    CHECK(engine.figures().missed == (deadline_us < 1 ? of.texts.size() : 0));
+  }
+}
+
+TEST_CASE("errors of a query, and of who takes the answers, end a run and not the engine", "[gpu_shared]") {
+  SharedCorpus of(5);
+  const QueryAlgorithm& algorithm = algorithm_named("or");
+  const auto throws = [](std::span<const std::string_view>, GpuStatistics&) -> Results {
+    throw CorruptFile("blocks do not decode");
+  };
+  SharedEngine damaged(*of.engine, algorithm, 10, throws, {}, with_schedule("gpu", 1), [](const std::string&) {});
+  GpuStatistics statistics;
+  CHECK_THROWS_AS(answers_of(damaged, of.views(), statistics), CorruptFile);
+
+  SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10), {}, with_schedule("first", 2),
+                      [](const std::string&) {});
+  BatchSteps steps;
+  steps.take = [](std::size_t i, const QueryAnswer&) {
+    if (i == 5) throw std::runtime_error("the disk is full");
+  };
+  CHECK_THROWS_WITH(engine.run(of.views(), steps, statistics), "the disk is full");
+  CHECK(are_same(answers_of(engine, of.views(), statistics), of.exhaustive(algorithm, 10)));
+  CHECK_THROWS_AS(SharedEngine(*of.engine, algorithm, 0, throws, {}, {}, nullptr), InvalidArgument);
+  CHECK_THROWS_AS(SharedEngine(*of.engine, algorithm, 10, throws, {}, with_schedule("best", 1), nullptr),
+                  InvalidArgument);
+}
+
+}  // namespace quern

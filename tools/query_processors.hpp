@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "quern/gpu/failover.hpp"
+#include "quern/gpu/shared_engine.hpp"
+
+#include "command.hpp"
+
+/// Who answers the queries of a command: the CPU, GPUs, or both.
+namespace quern::tools {
+
+/// --schedule, --deadline, --costs and what some schedules look at, for --device both.
+struct SharingArguments {
+  std::string schedule = "first", costs;
+  double deadline_ms = 0;
+  ScheduleOptions options;
+};
+
+void add_sharing_options(CLI::App& command, SharingArguments& arguments);
+
+/// What queries are answered by and with.
+struct QueryWork {
+  const QueryAlgorithm& algorithm;
+  std::size_t k;
+  unsigned threads;
+};
+
+class QueryProcessors {
+ public:
+  /// Copies the index to GPUs that are to answer queries. `engine` and the algorithm must outlive the object. Throws as
+  /// FailoverEngine does; with `both`, as GpuEngine and read_costs() do.
+  QueryProcessors(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
+                  const SharingArguments& sharing, const QueryWork& work, Progress& progress, FailoverNotice notice);
+
+  /// As FailoverEngine::run() and SharedEngine::run().
+  void run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
+           std::uint64_t held_bytes);
+  /// How the queries were shared; null if they were not.
+  const SharedFigures* shared() const { return both_ ? &both_->figures() : nullptr; }
+
+ private:
+  const QueryWork work_;
+  std::unique_ptr<FailoverEngine> one_;
+  std::unique_ptr<GpuEngine> gpus_;  ///< with `both`
+  std::unique_ptr<SharedEngine> both_;
+};
+
+}  // namespace quern::tools

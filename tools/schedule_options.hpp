@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "quern/schedule/schedule_policy.hpp"
+
+#include "command.hpp"
+
+/// How a CPU and GPUs share queries: options that several commands have.
+namespace quern::tools {
+
+/// --deadline: milliseconds; 0: none.
+void add_deadline_option(CLI::App& command, double& deadline_ms);
+/// --max-blocks, --gpu-share and --seed, which some schedules look at.
+void add_policy_options(CLI::App& command, ScheduleOptions& options);
+
+}  // namespace quern::tools
