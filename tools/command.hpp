@@ -174,7 +174,6 @@ void add_gpu_bench(CLI::App& bench);
 void add_gpu_cache_bench(CLI::App& bench);
 void add_gpu_decode_bench(CLI::App& bench);
 void add_gpu_intersect_bench(CLI::App& bench);
-void add_gpu_stream_bench(CLI::App& bench);
 void add_intersect_bench(CLI::App& bench);
 void add_list_cache_bench(CLI::App& bench);
 void add_lists_bench(CLI::App& bench);

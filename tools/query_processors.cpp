@@ -10,8 +10,9 @@ SharedEngineOptions shared_options(const SharingArguments& sharing, const GpuOpt
   SharedEngineOptions options;
   options.schedule = sharing.schedule;
   options.schedule_options = sharing.options;
-  // The others prepare batches.
-  options.schedule_options.cpu_threads = threads > options.gpu_threads ? threads - options.gpu_threads : 1;
+  // The others prepare batches and work with the GPUs.
+  const unsigned for_gpus = options.gpu_threads + 1;
+  options.schedule_options.cpu_threads = threads > for_gpus ? threads - for_gpus : 1;
   options.schedule_options.gpus = 1;  // all of them answer a batch together
   options.deadline_us = 1000 * sharing.deadline_ms;
   options.max_batch = gpu.batch_queries;

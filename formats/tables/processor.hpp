@@ -10,6 +10,10 @@ namespace quern {
 /// What answers queries.
 enum class Processor { cpu, gpu };
 
+constexpr Processor other_than(Processor processor) {
+  return processor == Processor::cpu ? Processor::gpu : Processor::cpu;
+}
+
 inline constexpr NamedValue<Processor> processor_names[] = {
     {"cpu", Processor::cpu, "a thread of the CPU"},
     {"gpu", Processor::gpu, "a GPU"},

@@ -14,6 +14,7 @@ class Side {
       : processor_(processor), count_(std::max(count, 1u)), exists_(count > 0), fixed_us_(fixed_us) {}
 
   bool exists() const { return exists_; }
+  bool has_idle() const { return ends_us_.size() < count_; }
   bool is_empty() const { return queue_.empty(); }
   std::size_t size() const { return queue_.size(); }
   void add(const WaitingQuery& query) {
@@ -52,14 +53,14 @@ class Side {
   /// When all that waits will have begun, evenly divided.
   double start_us(double now_us) const {
     const auto count = static_cast<double>(count_);
-    if (queue_.empty() && ends_us_.size() < count_) return now_us;
+    if (queue_.empty() && has_idle()) return now_us;
     const double busy_us = std::accumulate(ends_us_.begin(), ends_us_.end(), 0.0,
                                            [&](double sum, double end) { return sum + std::max(end - now_us, 0.0); });
     return now_us + (busy_us + std::max(waiting_us_, 0.0)) / count;
   }
 
   Processor processor_;
-  unsigned count_;
+  std::size_t count_;
   bool exists_;
   double fixed_us_;
   std::deque<WaitingQuery> queue_;  ///< the oldest first
@@ -77,22 +78,30 @@ class FirstToEndQueues final : public ScheduleQueues {
   void add(const WaitingQuery& query) override { first_for(query, query.arrival_us).add(query); }
   std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) override {
     Side& own = side(processor);
-    Side& others = processor == Processor::cpu ? gpu_ : cpu_;
+    Side& others = side(other_than(processor));
     const std::size_t count = processor == Processor::cpu ? 1 : most;
     std::vector<WaitingQuery> taken;
     while (taken.size() < count && !own.is_empty()) taken.push_back(own.take_oldest());
-    // Its owner has counted the newest among what waits there.
-    if (taken.empty() && !others.is_empty() &&
-        own.end_us(now_us, others.newest().expected_us(processor)) < others.end_us(now_us, 0))
-      taken.push_back(others.take_newest());
+    if (taken.empty() && would_take_over(processor, now_us)) taken.push_back(others.take_newest());
     if (!taken.empty()) own.began(now_us, taken);
     return taken;
+  }
+  bool offers(Processor processor, double now_us) const override {
+    return !side(processor).is_empty() || would_take_over(processor, now_us);
   }
   void ended(Processor processor) override { side(processor).ended(); }
   std::size_t size() const override { return cpu_.size() + gpu_.size(); }
 
  private:
   Side& side(Processor processor) { return processor == Processor::cpu ? cpu_ : gpu_; }
+  const Side& side(Processor processor) const { return processor == Processor::cpu ? cpu_ : gpu_; }
+  /// Whether a processor without work takes the newest of the others, who have counted it among what waits there.
+  bool would_take_over(Processor processor, double now_us) const {
+    const Side &own = side(processor), &others = side(other_than(processor));
+    // Of the others, who is idle is about to take it.
+    return !others.is_empty() && !others.has_idle() &&
+           own.end_us(now_us, others.newest().expected_us(processor)) < others.end_us(now_us, 0);
+  }
   Side& first_for(const WaitingQuery& query, double now_us) {
     if (!gpu_.exists()) return cpu_;
     if (!cpu_.exists()) return gpu_;

@@ -9,7 +9,6 @@
 #include "quern/core/error.hpp"
 
 namespace quern {
-
 QueryDispatcher::Calls::~Calls() {
   for (Place* place : places_) place->state.notify_one();
 }
@@ -54,7 +53,8 @@ void QueryDispatcher::submit(WaitingQuery query) {
   if (cpu_.workers + gpu_.workers == 0) std::rethrow_exception(failure_);
   query.arrival_us = now_us();
   schedule_->add(query);
-  note_change(calls);
+  call_for_work(Processor::cpu, calls);
+  call_for_work(Processor::gpu, calls);
 }
 
 DispatchFigures QueryDispatcher::finish() {
@@ -88,18 +88,18 @@ void QueryDispatcher::call_all(Calls& calls) {
     while (!side->idle.empty()) call_one(*side, calls);
 }
 
-void QueryDispatcher::note_change(Calls& calls) {
-  // Only the schedule knows who is to take what. Workers of a kind are alike, so one of each is enough.
-  if (schedule_->size() == 0) return;
-  call_one(cpu_, calls);
-  call_one(gpu_, calls);
+void QueryDispatcher::call_for_work(Processor processor, Calls& calls) {
+  // Workers of a kind are alike, so one is enough. It also looks for what is meant for a kind that has failed.
+  const bool others_failed = failure_ != nullptr && side(other_than(processor)).workers == 0;
+  if (schedule_->offers(processor, now_us()) || (others_failed && schedule_->size() > 0))
+    call_one(side(processor), calls);
 }
 
 std::vector<WaitingQuery> QueryDispatcher::take(const DispatchWorker& worker, Processor& meant_for) {
   meant_for = worker.processor;
   if (schedule_->size() == 0) return {};
   std::vector<WaitingQuery> taken = schedule_->take(meant_for, now_us(), worker.most);
-  const Processor other = meant_for == Processor::cpu ? Processor::gpu : Processor::cpu;
+  const Processor other = other_than(meant_for);
   // Of a kind that has failed, what is meant for it goes to who is left.
   if (taken.empty() && side(other).workers == 0 && failure_ != nullptr) {
     meant_for = other;
@@ -130,7 +130,7 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
     ++running_;
     if (submitter_waits_) room_.notify_one();
     // What it has left may be for others like it, whom nothing else would call.
-    note_change(*calls);
+    call_for_work(worker.processor, *calls);
     unlock();
     std::exception_ptr thrown;
     try {
@@ -146,8 +146,8 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
       return leave_out(worker, queries, *calls);
     }
     count(worker, queries.size());
-    // Other processors may have been waiting for this one to become idle.
-    note_change(*calls);
+    // Others may have been waiting for this one to become idle.
+    call_for_work(other_than(worker.processor), *calls);
   }
 }
 

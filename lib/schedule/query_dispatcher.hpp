@@ -78,8 +78,8 @@ class QueryDispatcher {
   /// Calls one idle worker of the side, if there is any.
   static void call_one(Side& side, Calls& calls);
   void call_all(Calls& calls);
-  /// There may be work for a worker of either kind that had none.
-  void note_change(Calls& calls);
+  /// Calls an idle worker of a kind, if there may be work for it.
+  void call_for_work(Processor processor, Calls& calls);
   /// Whether nothing runs, and nobody will begin anything unless a query arrives.
   bool is_at_rest() const;
   void work(const DispatchWorker& worker, Place& place);

@@ -47,6 +47,8 @@ class ScheduleQueues {
   /// What an idle thread of the CPU, or an idle GPU, is to work on next: at most `most` queries, at least 1 unless it
   /// is to stay idle until another query arrives or another processor becomes idle. A thread of the CPU takes one.
   virtual std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) = 0;
+  /// Whether an idle processor of this kind may find something to take; it costs time to look in vain.
+  virtual bool offers(Processor, double /*now_us*/) const { return size() > 0; }
   /// A thread of the CPU, or a GPU, has ended what it took.
   virtual void ended(Processor) {}
   /// Queries that wait.

@@ -8,8 +8,6 @@
 namespace quern {
 namespace {
 
-Processor other_than(Processor processor) { return processor == Processor::cpu ? Processor::gpu : Processor::cpu; }
-
 /// Queries by a number that does not change, least first, ties by age.
 using Ranking = std::set<std::pair<double, std::uint64_t>>;
 
@@ -66,6 +64,8 @@ class StealingQueues final : public ScheduleQueues {
   static constexpr double clearly = 1.2;
   /// Of its deadline, a query may wait this share before it goes first.
   static constexpr double patience = 0.5;
+  /// Of queries that take about the same time there may be thousands.
+  static constexpr std::size_t most_looked_at = 8;
 
   /// What a query alone takes, never 0.
   double cost(const WaitingQuery& query, Processor processor) const {
@@ -94,13 +94,14 @@ class StealingQueues final : public ScheduleQueues {
     }
     return {};
   }
-  /// The query with the least rank times the share of the deadline that is left. Others than urgent queries have at
-  /// least half of it left, so that few need to be looked at.
+  /// The query with the least rank times the share of the deadline that is left, of those with the least ranks. Others
+  /// than urgent queries have at least half of it left, so that few need to be looked at.
   std::optional<std::uint64_t> next_own(Processor processor, double now_us) {
     std::optional<std::uint64_t> best;
     double least = 0;
+    std::size_t looked_at = 0;
     for (const auto& [rank, number] : own_.of(processor)) {
-      if (best && patience * rank >= least) break;
+      if ((best && patience * rank >= least) || ++looked_at > most_looked_at) break;
       const WaitingQuery& query = waiting_.at(number).query;
       const double waited = query.deadline_us > 0 ? (now_us - query.arrival_us) / query.deadline_us : 0;
       const double urgency = rank * std::max(1 - waited, patience);

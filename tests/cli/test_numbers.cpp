@@ -11,7 +11,7 @@
 #include "quern/index/build_index.hpp"
 #include "quern/measure/gpu/gpu_bench.hpp"
 #include "quern/measure/gpu/merge_find_bench.hpp"
-#include "quern/measure/gpu/stream_bench.hpp"
+#include "quern/measure/gpu/shared_stream.hpp"
 #include "quern/order/in_links.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
@@ -148,13 +148,13 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
     CHECK_THROWS_WITH(check_build_options(build), StartsWith("bits of quantized impacts must be from 4 to 16"));
   }
   for (const double wrong : {none, most, 0.0, -1.0}) {
-    StreamOptions stream;
+    SharedStreamOptions stream;
     stream.queries_per_second = wrong;
     CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("queries per second must be"));
   }
-  StreamOptions stream;
+  SharedStreamOptions stream;
   stream.seconds = none;
-  CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("seconds must be from 0 to 10000"));
+  CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("seconds must be from 0.001 to 10000"));
   for (const std::size_t batch : {std::size_t{0}, std::size_t{65536}, ~std::size_t{0}}) {
     GpuOptions gpu;
     gpu.batch_queries = batch;
@@ -167,7 +167,7 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
     bench.batches.push_back(batch);
     CHECK_THROWS_WITH(check_gpu_bench_options(bench), StartsWith("queries per batch must be from 1 to 65535"));
     stream = {};
-    stream.max_queries = batch;
+    stream.max_batch = batch;
     CHECK_THROWS_WITH(check_stream_options(stream), StartsWith("queries per batch must be from 1 to 65535"));
   }
   for (const unsigned partitions : {0u, 31u, 33u, 544u, ~0u}) {

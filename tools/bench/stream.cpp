@@ -115,13 +115,17 @@ class StreamBench {
   static constexpr double built_in_batch_us = 50;
   /// That prepare a GPU's batches where the CPU answers queries, too.
   static constexpr unsigned default_gpu_threads = 2;
+  /// For the thread that waits for the GPU, CUDA's own, and the system's.
+  static constexpr unsigned cores_beside_gpu = 3;
 
   /// Cores without the one that sends.
   static unsigned cores() { return std::max(2u, std::thread::hardware_concurrency()) - 1; }
   unsigned cpu_threads(StreamDevice device) const {
     if (device == StreamDevice::gpu) return 0;
     if (arguments_.cpu_threads > 0) return arguments_.cpu_threads;
-    const unsigned for_gpu = device == StreamDevice::both ? arguments_.gpu_threads.value_or(default_gpu_threads) : 0;
+    if (device == StreamDevice::cpu) return cores();
+    // Whoever works with the GPU needs cores, too: with too few left, all wait for each other.
+    const unsigned for_gpu = arguments_.gpu_threads.value_or(default_gpu_threads) + cores_beside_gpu;
     return std::max(cores(), for_gpu + 1) - for_gpu;
   }
   unsigned gpu_threads(StreamDevice device) const {
@@ -247,8 +251,8 @@ void add_stream_bench(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--cpu-threads", arguments->cpu_threads,
-                   "Threads of the CPU that answer queries (default: all cores but the one that sends and those of "
-                   "--gpu-threads)")
+                   "Threads of the CPU that answer queries (default: all cores but the one that sends; with both, "
+                   "without those of --gpu-threads and three more)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
   command

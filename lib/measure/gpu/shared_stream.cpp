@@ -10,6 +10,8 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/measure/query_bench.hpp"
 #include "quern/measure/wait_until.hpp"
 #include "quern/schedule/query_dispatcher.hpp"
@@ -74,19 +76,21 @@ class StreamWork {
   std::atomic<std::uint64_t> wrong_ = 0;
 };
 
-void check(const StreamLog& log, const SharedStreamOptions& options) {
-  if (log.texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+}  // namespace
+
+void check_stream_options(const SharedStreamOptions& options) {
   check_range("queries per second", options.queries_per_second, 1e-3, 1e9);
   check_range("seconds", options.seconds, 1e-3, 1e4);
   check_range("queries of a stream", options.queries_per_second * options.seconds, 0, 2e7);
+  check_range("queries per batch", options.max_batch, 1, gpu::max_batch_queries);
+  check_range("threads for GPUs", options.gpu_threads, 1, max_threads);
 }
-
-}  // namespace
 
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
                                           const QueryAlgorithm& algorithm, std::size_t k,
                                           const SharedStreamOptions& options) {
-  check(log, options);
+  if (log.texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  check_stream_options(options);
   const auto count = static_cast<std::size_t>(std::max(1.0, options.queries_per_second * options.seconds));
   SharedStreamFigures figures;
   figures.arrivals_us = poisson_arrivals(count, options.queries_per_second, options.schedule_options.seed);

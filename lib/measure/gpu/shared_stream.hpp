@@ -23,6 +23,9 @@ struct SharedStreamOptions {
   std::size_t max_waiting = 65536;   ///< more than this do not enter
 };
 
+/// Throws InvalidArgument if a number is out of its range.
+void check_stream_options(const SharedStreamOptions& options);
+
 struct SharedStreamFigures {
   ScheduleFigures measured;           ///< no busy shares, which nobody measures
   std::vector<double> arrivals_us;    ///< when queries were to arrive; responses count from there
