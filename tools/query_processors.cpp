@@ -35,6 +35,12 @@ void add_sharing_options(CLI::App& command, SharingArguments& arguments) {
   add_policy_options(command, arguments.options);
 }
 
+void check_sharing(const SharingArguments& arguments, QueryDevice device) {
+  if (device == QueryDevice::both) return;
+  if (!arguments.costs.empty()) throw usage_error("--costs needs --device both");
+  if (arguments.deadline_ms > 0) throw usage_error("--deadline needs --device both");
+}
+
 QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
                                  const SharingArguments& sharing, const QueryWork& work, Progress& progress,
                                  FailoverNotice notice)
@@ -44,7 +50,7 @@ QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, 
     return;
   }
   CostModel costs;
-  if (!sharing.costs.empty()) costs = CostModel(read_costs(sharing.costs, engine.index(), options.gpu));
+  if (!sharing.costs.empty()) costs = CostModel(read_costs(sharing.costs, origin_here(engine.index(), options.gpu)));
   gpus_ = std::make_unique<GpuEngine>(engine, options, progress);
   const auto search = [this](std::span<const std::string_view> texts, GpuStatistics& statistics) {
     return gpus_->search(texts, work_.algorithm, work_.k, &statistics);

@@ -20,6 +20,9 @@ struct SharingArguments {
 
 void add_sharing_options(CLI::App& command, SharingArguments& arguments);
 
+/// Options that another device than both would not heed are usage errors.
+void check_sharing(const SharingArguments& arguments, QueryDevice device);
+
 /// What queries are answered by and with.
 struct QueryWork {
   const QueryAlgorithm& algorithm;

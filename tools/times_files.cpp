@@ -32,14 +32,19 @@ CostTable read_costs(const std::string& path, const std::vector<QueryTimeTable>&
   return read_costs(path, std::vector<TimesOrigin>(times.begin(), times.end()));
 }
 
-CostTable read_costs(const std::string& path, const IndexReader& index, unsigned gpu) {
-  require_gpu(gpu);
+CostTable read_costs(const std::string& path, const TimesOrigin& here) {
+  return read_costs(path, std::vector<TimesOrigin>{here});
+}
+
+TimesOrigin origin_here(const IndexReader& index, std::optional<unsigned> gpu) {
   TimesOrigin here;
   here.name = index.name();
   here.index_hash = hash_text(index.container().content_hash());
   here.cpu = describe_environment().processor;
-  here.gpu = list_gpus().at(gpu).name;
-  return read_costs(path, {here});
+  if (!gpu) return here;
+  require_gpu(*gpu);
+  here.gpu = list_gpus().at(*gpu).name;
+  return here;
 }
 
 }  // namespace quern::tools

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@ std::vector<QueryTimeTable> read_times(const std::vector<std::string>& paths);
 /// Reads costs that are to predict these times. Throws InvalidArgument if they are of another index, scoring, CPU or
 /// GPU; otherwise as read_times().
 CostTable read_costs(const std::string& path, const std::vector<QueryTimeTable>& times);
-/// Reads costs that are to predict queries over this index, on this machine's CPU and the GPU of that number. Throws
-/// likewise; CudaError or InvalidArgument without such a GPU.
-CostTable read_costs(const std::string& path, const IndexReader& index, unsigned gpu);
+/// Where times of this index are measured on this machine, with the GPU of that number, if any. Throws CudaError or
+/// InvalidArgument without such a GPU.
+TimesOrigin origin_here(const IndexReader& index, std::optional<unsigned> gpu);
+/// Reads costs that are to predict queries there. Throws likewise.
+CostTable read_costs(const std::string& path, const TimesOrigin& here);
 
 }  // namespace quern::tools

@@ -11,6 +11,7 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
+#include "quern/schedule/predicted_query.hpp"
 #include "quern/schedule/query_features.hpp"
 
 namespace quern {
@@ -68,18 +69,13 @@ void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps
 
 std::vector<SharedEngine::Known> SharedEngine::predict(std::span<const std::string_view> texts) {
   std::vector<Known> queries(texts.size());
-  const CostQuestion on_cpu{Processor::cpu, algorithm_.name, {}, k_, 1};
-  const CostQuestion in_batch{Processor::gpu, algorithm_.name, options_.strategy, k_, options_.max_batch};
+  const StreamWorkload workload{algorithm_.name, options_.strategy, k_, options_.max_batch};
   const CostQuestion alone{Processor::gpu, algorithm_.name, options_.strategy, k_, 1};
   const auto predict_some = [&](std::size_t first, std::size_t end, Analyzer& analyzer) {
     for (std::size_t i = first; i < end; ++i) {
       const QueryFeatures features = features_of(engine_.index(), analyzer.terms(texts[i]), algorithm_.matching);
-      WaitingQuery& query = queries[i].query;
-      query.deadline_us = options_.deadline_us;
-      query.blocks = features.blocks;
-      query.missing_bytes = features.missing_bytes;
-      query.expected_cpu_us = costs_.expected_us(on_cpu, features);
-      query.expected_gpu_us = costs_.expected_us(in_batch, features);
+      queries[i].query = predicted_query(costs_, features, workload);
+      queries[i].query.deadline_us = options_.deadline_us;
       queries[i].alone_us = costs_.expected_us(alone, features);
     }
   };

@@ -125,6 +125,27 @@ TEST_CASE("bench stream measures responses, and simulates the same stream", "[cl
   CHECK(contains(other_log.err, "the times of this log"));
 }
 
+TEST_CASE("bench stream and query refuse costs and times that are not of their index or device", "[cli][schedule]") {
+  const MeasuredTimes times;
+  std::string text = read_file(times.cpu);
+  text[text.find('\t') + 1] ^= 1;  // another index
+  const std::string costs = times.folder.path("costs"), other = times.folder.path("other.tsv");
+  std::ofstream(other) << text;
+  REQUIRE(run_quern({"bench", "cost", other, "-o", costs}).exit_status == 0);
+  const auto fails = [&](std::vector<std::string> words, const std::vector<std::string>& more, const char* why) {
+    words.insert(words.end(), {times.folder.path("index"), "-q", sample_folder + "/topics.txt", "-a", "or"});
+    words.insert(words.end(), more.begin(), more.end());
+    const RunOutcome outcome = run_quern(words);
+    INFO(outcome.err);
+    CHECK(outcome.exit_status != 0);
+    CHECK(contains(outcome.err, why));
+  };
+  fails({"bench", "stream"}, {"--costs", costs}, "another index");
+  fails({"bench", "stream"}, {"--times", other}, "another index");
+  fails({"query"}, {"--costs", costs}, "--costs needs --device both");
+  fails({"query"}, {"--deadline", "10"}, "--deadline needs --device both");
+}
+
 TEST_CASE("simulate schedule refuses what it can't simulate", "[cli][schedule]") {
   const MeasuredTimes times;
   const auto fails = [&](std::vector<std::string> words, const char* why) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -78,13 +79,13 @@ class StreamBench {
         queries_(read_queries(arguments.queries, arguments.common)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
     CostModel costs;
-    if (!arguments.costs.empty()) costs = CostModel(read_costs(arguments.costs, times));
+    check_times(times);
+    if (!arguments.costs.empty()) costs = CostModel(read_costs(arguments.costs, origin()));
     const std::vector<std::string_view> texts = texts_of(queries_);
     log_ = make_stream_log(engine_, texts, algorithm_, arguments.k, resources.threads, costs, arguments.strategy,
                            arguments.stream.max_batch);
     if (!times.empty()) simulate_with(times);
-    for (const StreamSetUp& set_up : set_ups(arguments))
-      if (set_up.device != StreamDevice::cpu && !gpu_) open_gpu(resources);
+    if (uses_gpu()) open_gpu(resources);
   }
 
   const IndexReader& index() const { return index_; }
@@ -117,6 +118,21 @@ class StreamBench {
   static constexpr unsigned default_gpu_threads = 2;
   /// For the thread that waits for the GPU, CUDA's own, and the system's.
   static constexpr unsigned cores_beside_gpu = 3;
+
+  bool uses_gpu() const {
+    const std::vector<StreamSetUp> all = set_ups(arguments_);
+    return std::any_of(all.begin(), all.end(),
+                       [](const StreamSetUp& set_up) { return set_up.device != StreamDevice::cpu; });
+  }
+  TimesOrigin origin() const {
+    return origin_here(index_, uses_gpu() ? std::optional(arguments_.gpu.gpu) : std::nullopt);
+  }
+  /// Throws InvalidArgument if times are of another index or machine.
+  void check_times(const std::vector<QueryTimeTable>& times) const {
+    std::vector<TimesOrigin> origins = {origin()};
+    origins.insert(origins.end(), times.begin(), times.end());
+    check_same_origin(origins);
+  }
 
   /// Cores without the one that sends.
   static unsigned cores() { return std::max(2u, std::thread::hardware_concurrency()) - 1; }

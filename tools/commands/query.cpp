@@ -301,6 +301,7 @@ void check_stream(const QuerySource& source) {
 
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
+  check_sharing(arguments.sharing, arguments.device);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);

@@ -14,6 +14,7 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/measure/query_bench.hpp"
 #include "quern/measure/wait_until.hpp"
+#include "quern/schedule/predicted_query.hpp"
 #include "quern/schedule/query_dispatcher.hpp"
 #include "quern/schedule/query_features.hpp"
 
@@ -138,13 +139,9 @@ StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string
   steps.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
   run_batch(engine, texts, algorithm, k, threads, steps);
   Analyzer analyzer = engine.make_analyzer();
-  for (const std::string_view text : texts) {
-    const QueryFeatures features = features_of(engine.index(), analyzer.terms(text), algorithm.matching);
-    WaitingQuery& query = log.expected.emplace_back();
-    query.blocks = features.blocks;
-    query.expected_cpu_us = costs.expected_us({Processor::cpu, algorithm.name, {}, k, 1}, features);
-    query.expected_gpu_us = costs.expected_us({Processor::gpu, algorithm.name, strategy, k, max_batch}, features);
-  }
+  for (const std::string_view text : texts)
+    log.expected.push_back(predicted_query(costs, features_of(engine.index(), analyzer.terms(text), algorithm.matching),
+                                           {algorithm.name, strategy, k, max_batch}));
   return log;
 }
 
