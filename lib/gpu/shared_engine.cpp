@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "quern/core/check_range.hpp"
@@ -42,6 +43,7 @@ SharedEngine::SharedEngine(const QueryEngine& engine, const QueryAlgorithm& algo
   check_range("k", k, 1, end_docid);
   check_range("threads", options_.schedule_options.cpu_threads, 1, max_threads);
   check_range("threads for GPUs", options_.gpu_threads, 1, max_threads);
+  check_range("batches of GPUs", options_.gpu_batches, 1, max_threads);
   check_range("queries per batch", options_.max_batch, 1, max_queries_at_once);
   schedule_policy_named(options_.schedule);
 }
@@ -53,18 +55,64 @@ void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps
   const auto at_once = static_cast<std::size_t>(
       std::clamp<std::uint64_t>(held_bytes / (result_bytes + sizeof(Found)), 1, max_queries_at_once));
   for (std::size_t from = 0; from < texts.size(); from += at_once) {
-    const auto some = texts.subspan(from, std::min(at_once, texts.size() - from));
-    const std::vector<Known> queries = predict(some);
-    answer(some, queries);
-    count(queries, statistics);
-    const auto render = [&](std::size_t i, QueryAnswer& out) {
-      if (found_[i].error) std::rethrow_exception(found_[i].error);
-      out = std::move(found_[i].answer);
-      if (steps.render) steps.render(from + i, out);
-    };
-    answer_in_batches<QueryAnswer>(some.size(), options_.schedule_options.cpu_threads, held_bytes, render, answer_bytes,
-                                   [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+    const auto group = new_group(texts.subspan(from, std::min(at_once, texts.size() - from)));
+    // Handing a query over to another thread takes as long as a short query does.
+    if (group->state_->queries.size() == 1 && options_.schedule == "first")
+      answer_alone(*group);
+    else
+      submit(*group);
+    BatchSteps of_all;
+    if (steps.render) of_all.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(from + i, answer); };
+    of_all.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(from + i, answer); };
+    finish(*group, of_all, statistics, held_bytes);
   }
+}
+
+std::unique_ptr<SharedEngine::Group> SharedEngine::begin(std::span<const std::string_view> texts) {
+  auto group = new_group(texts);
+  submit(*group);
+  return group;
+}
+
+void SharedEngine::finish(Group& group, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes) {
+  GroupState& state = *group.state_;
+  state.wait();
+  count(state, statistics);
+  const auto render = [&](std::size_t i, QueryAnswer& out) {
+    if (state.found[i].error) std::rethrow_exception(state.found[i].error);
+    out = std::move(state.found[i].answer);
+    if (steps.render) steps.render(i, out);
+  };
+  answer_in_batches<QueryAnswer>(state.texts.size(), options_.schedule_options.cpu_threads, held_bytes, render,
+                                 answer_bytes, steps.take);
+}
+
+SharedEngine::Group::Group(SharedEngine& engine, std::shared_ptr<GroupState> state)
+    : engine_(engine), state_(std::move(state)) {
+  const std::lock_guard lock(engine_.groups_mutex_);
+  engine_.groups_.emplace(state_->first_number, state_);
+}
+
+SharedEngine::Group::~Group() {
+  state_->wait();
+  const std::lock_guard lock(engine_.groups_mutex_);
+  engine_.groups_.erase(state_->first_number);
+}
+
+std::unique_ptr<SharedEngine::Group> SharedEngine::new_group(std::span<const std::string_view> texts) {
+  auto state = std::make_shared<GroupState>();
+  state->texts = texts;
+  state->queries = predict(texts);
+  state->first_number = next_number_;
+  state->found.resize(texts.size());
+  next_number_ += texts.size();
+  if (!dispatcher_) start(state->queries);
+  return std::unique_ptr<Group>(new Group(*this, std::move(state)));
+}
+
+std::shared_ptr<SharedEngine::GroupState> SharedEngine::group_of(std::uint64_t number) {
+  const std::lock_guard lock(groups_mutex_);
+  return std::prev(groups_.upper_bound(number))->second;
 }
 
 std::vector<SharedEngine::Known> SharedEngine::predict(std::span<const std::string_view> texts) {
@@ -102,7 +150,10 @@ void SharedEngine::start(std::span<const Known> queries) {
   options.gpu_batch_us = batch_us(alone_us, shares_us, queries.size());
   std::vector<DispatchWorker> workers;
   for (unsigned i = 0; i < options.cpu_threads; ++i) workers.push_back(cpu_worker());
-  workers.push_back(gpu_worker());
+  // All of TBB's threads would take the cores of those that answer queries. Each worker has its place.
+  const unsigned threads = std::max(options_.gpu_threads, options_.gpu_batches);
+  const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads), options_.gpu_batches);
+  for (unsigned i = 0; i < options_.gpu_batches; ++i) workers.push_back(gpu_worker(arena));
   dispatcher_ = std::make_unique<QueryDispatcher>(schedule_policy_named(options_.schedule).make(options),
                                                   std::move(workers), max_queries_at_once);
 }
@@ -113,38 +164,29 @@ DispatchWorker SharedEngine::cpu_worker() {
           [this, analyzer](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front(), *analyzer); }};
 }
 
-DispatchWorker SharedEngine::gpu_worker() {
-  // All of TBB's threads would take the cores of those that answer queries.
-  const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(options_.gpu_threads));
+DispatchWorker SharedEngine::gpu_worker(const std::shared_ptr<tbb::task_arena>& arena) {
   return {Processor::gpu, options_.max_batch,
           [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpus(queries); }); }};
 }
 
-void SharedEngine::answer(std::span<const std::string_view> texts, std::span<const Known> queries) {
-  if (!dispatcher_) start(queries);
-  texts_ = texts;
-  found_.clear();
-  found_.resize(texts.size());
-  left_ = texts.size();
-  // Handing a query over to another thread takes as long as a short query does.
-  if (queries.size() == 1 && options_.schedule == "first") {
-    answer_alone(queries.front());
-  } else {
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-      WaitingQuery query = queries[i].query;
-      query.number = first_number_ + i;
-      dispatcher_->submit(query);
-    }
-    for (std::size_t left = left_; left > 0; left = left_) left_.wait(left);
+void SharedEngine::submit(Group& group) {
+  GroupState& state = *group.state_;
+  state.left = state.texts.size();
+  for (std::size_t i = 0; i < state.queries.size(); ++i) {
+    WaitingQuery query = state.queries[i].query;
+    query.number = state.first_number + i;
+    dispatcher_->submit(query);
   }
-  first_number_ += texts.size();
 }
 
-void SharedEngine::answer_alone(const Known& known) {
+void SharedEngine::answer_alone(Group& group) {
+  GroupState& state = *group.state_;
+  const Known& known = state.queries.front();
   WaitingQuery query = known.query;
-  query.number = first_number_;
+  query.number = state.first_number;
   query.arrival_us = dispatcher_->now_us();
-  const bool on_gpu = failure_.empty() && known.alone_us < query.expected_cpu_us;
+  state.left = 1;
+  const bool on_gpu = failure().empty() && known.alone_us < query.expected_cpu_us;
   try {
     if (on_gpu) return answer_on_gpus(std::span(&query, 1));
   } catch (const CudaError&) {
@@ -154,59 +196,73 @@ void SharedEngine::answer_alone(const Known& known) {
 }
 
 void SharedEngine::answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
-  const std::size_t i = query.number - first_number_;
-  Found& found = found_[i];
+  const auto group = group_of(query.number);
+  const std::size_t i = query.number - group->first_number;
+  Found& found = group->found[i];
   try {
     const auto begun = WallClock::now();
-    found.answer.documents = engine_.search(texts_[i], algorithm_, k_, analyzer, &found.answer.statistics);
+    found.answer.documents = engine_.search(group->texts[i], algorithm_, k_, analyzer, &found.answer.statistics);
     found.answer.time_us = us_since(begun);
   } catch (...) {
     found.error = std::current_exception();
   }
-  ended(query, Processor::cpu);
+  ended(*group, query, Processor::cpu);
+}
+
+std::string SharedEngine::failure() {
+  const std::lock_guard lock(gpu_mutex_);
+  return failure_;
 }
 
 void SharedEngine::answer_on_gpus(std::span<const WaitingQuery> queries) {
-  if (!failure_.empty()) throw CudaError(failure_);
+  if (const std::string failed = failure(); !failed.empty()) throw CudaError(failed);
+  std::vector<std::shared_ptr<GroupState>> groups;
   std::vector<std::string_view> texts;
-  texts.reserve(queries.size());
-  for (const WaitingQuery& query : queries) texts.push_back(texts_[query.number - first_number_]);
+  for (const WaitingQuery& query : queries) {
+    groups.push_back(group_of(query.number));
+    texts.push_back(groups.back()->texts[query.number - groups.back()->first_number]);
+  }
   std::vector<std::vector<ScoredDocument>> results(queries.size());
+  GpuStatistics counted;
   std::exception_ptr error;
   const auto begun = WallClock::now();
   try {
-    GpuStatistics counted;
     results = gpus_(texts, counted);
-    of_gpus_ += counted;
   } catch (const CudaError& lost) {
+    const std::lock_guard lock(gpu_mutex_);
     failure_ = lost.what();
     throw;
   } catch (...) {
     error = std::current_exception();
   }
-  ++batches_;
+  {
+    const std::lock_guard lock(gpu_mutex_);
+    of_gpus_ += counted;
+    ++batches_;
+  }
   const double us = us_since(begun) / static_cast<double>(queries.size());
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    Found& found = found_[queries[i].number - first_number_];
+    Found& found = groups[i]->found[queries[i].number - groups[i]->first_number];
     found.answer.documents = std::move(results[i]);
     found.answer.time_us = us;
     found.error = error;
-    ended(queries[i], Processor::gpu);
+    ended(*groups[i], queries[i], Processor::gpu);
   }
 }
 
-void SharedEngine::ended(const WaitingQuery& query, Processor by) {
-  Found& found = found_[query.number - first_number_];
+void SharedEngine::ended(GroupState& group, const WaitingQuery& query, Processor by) {
+  Found& found = group.found[query.number - group.first_number];
   found.by = by;
   found.response_us = dispatcher_->now_us() - query.arrival_us;
-  if (left_.fetch_sub(1) == 1) left_.notify_one();
+  if (group.left.fetch_sub(1) == 1) group.left.notify_all();
 }
 
-void SharedEngine::count(std::span<const Known> queries, GpuStatistics& statistics) {
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    const WaitingQuery& query = queries[i].query;
-    const Found& found = found_[i];
-    const bool gpu_is_faster = queries[i].alone_us < query.expected_cpu_us;
+void SharedEngine::count(const GroupState& group, GpuStatistics& statistics) {
+  const std::lock_guard lock(gpu_mutex_);
+  for (std::size_t i = 0; i < group.queries.size(); ++i) {
+    const WaitingQuery& query = group.queries[i].query;
+    const Found& found = group.found[i];
+    const bool gpu_is_faster = group.queries[i].alone_us < query.expected_cpu_us;
     const bool on_gpu = found.by == Processor::gpu;
     SharedCounts& counts = on_gpu ? figures_.on_gpu : figures_.on_cpu;
     if (on_gpu == gpu_is_faster)

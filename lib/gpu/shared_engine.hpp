@@ -1,10 +1,14 @@
 #pragma once
+#include <tbb/task_arena.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +28,7 @@ struct SharedEngineOptions {
   ScheduleOptions schedule_options;  ///< with the threads of the CPU, at least one; what a batch takes is predicted
   double deadline_us = 0;            ///< from a query's arrival to its answer; 0: none
   unsigned gpu_threads = 2;          ///< of the CPU, that prepare GPUs' batches
+  unsigned gpu_batches = 2;          ///< that GPUs work on at a time: one is made while another runs
   std::size_t max_batch = 16384;     ///< queries that GPUs answer together
   std::string strategy;              ///< of GPUs, for predictions
 };
@@ -45,7 +50,7 @@ struct SharedFigures {
 
 class SharedEngine {
  public:
-  /// Answers queries on GPUs. Throws CudaError if none is left; one thread at a time calls it.
+  /// Answers queries on GPUs. Throws CudaError if none is left. Several threads call it at the same time.
   using BatchSearch = std::function<std::vector<std::vector<ScoredDocument>>(std::span<const std::string_view> texts,
                                                                              GpuStatistics& statistics)>;
 
@@ -59,6 +64,16 @@ class SharedEngine {
   /// QueryEngine::search() and GpuEngine::search() throw for other reasons, and what `steps` throw. For one thread.
   void run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
            std::uint64_t held_bytes = default_held_bytes);
+
+  /// Queries that arrived together, and their answers. It waits for them when it ends.
+  class Group;
+  /// Hands queries that arrive now to the processors, and returns; waits while very many wait. The texts and the engine
+  /// must outlive what is returned. For one thread at a time, and not while run() is called.
+  std::unique_ptr<Group> begin(std::span<const std::string_view> texts);
+  /// Waits for the answers to a group that was begun, and does with them what run() does. Another thread may begin
+  /// groups; for one thread at a time.
+  void finish(Group& group, const BatchSteps& steps, GpuStatistics& statistics,
+              std::uint64_t held_bytes = default_held_bytes);
   const SharedFigures& figures() const { return figures_; }
 
  private:
@@ -74,20 +89,28 @@ class SharedEngine {
     double response_us = 0;
   };
 
+  struct GroupState;
+
   std::vector<Known> predict(std::span<const std::string_view> texts);
   /// Starts the processors. What a batch takes besides its queries is predicted from these queries.
   void start(std::span<const Known> queries);
   DispatchWorker cpu_worker();
-  DispatchWorker gpu_worker();
-  /// Answers all, into found_.
-  void answer(std::span<const std::string_view> texts, std::span<const Known> queries);
-  void answer_alone(const Known& known);
+  DispatchWorker gpu_worker(const std::shared_ptr<tbb::task_arena>& arena);
+  /// A group, of which nobody knows yet. Starts the processors, if that was not done.
+  std::unique_ptr<Group> new_group(std::span<const std::string_view> texts);
+  void submit(Group& group);
+  /// Answers a group's only query in this thread.
+  void answer_alone(Group& group);
+  /// The group of the query of this number.
+  std::shared_ptr<GroupState> group_of(std::uint64_t number);
   void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer);
+  /// Why GPUs are not used any more; empty: they are. Thread-safe.
+  std::string failure();
   /// Throws CudaError.
   void answer_on_gpus(std::span<const WaitingQuery> queries);
-  void ended(const WaitingQuery& query, Processor by);
-  /// Counts what is in found_, and says what has failed.
-  void count(std::span<const Known> queries, GpuStatistics& statistics);
+  void ended(GroupState& group, const WaitingQuery& query, Processor by);
+  /// Counts what was found, and says what has failed.
+  void count(const GroupState& group, GpuStatistics& statistics);
 
   const QueryEngine& engine_;
   const QueryAlgorithm& algorithm_;
@@ -99,19 +122,43 @@ class SharedEngine {
   SharedFigures figures_;
   Analyzer analyzer_;
 
-  // Of the queries that are being answered.
-  std::span<const std::string_view> texts_;
-  std::uint64_t first_number_ = 0;
-  std::vector<Found> found_;
-  std::atomic<std::size_t> left_ = 0;
+  std::mutex groups_mutex_;
+  std::map<std::uint64_t, std::shared_ptr<GroupState>> groups_;  ///< that are begun, by their first query's number
+  std::uint64_t next_number_ = 0;
 
-  // By the thread that works with GPUs, until nothing is left.
+  std::mutex gpu_mutex_;  ///< of what follows, while threads work with GPUs
   GpuStatistics of_gpus_;
   std::uint64_t batches_ = 0;
   std::string failure_;  ///< why GPUs are not used any more; empty: they are
   bool told_ = false;    ///< and that was said
 
   std::unique_ptr<QueryDispatcher> dispatcher_;  ///< ends before what its workers use
+};
+
+struct SharedEngine::GroupState {
+  std::span<const std::string_view> texts;
+  std::vector<Known> queries;
+  std::uint64_t first_number = 0;
+  std::vector<Found> found;
+  std::atomic<std::size_t> left = 0;  ///< queries to be answered
+
+  void wait() const {
+    for (std::size_t some = left; some > 0; some = left) left.wait(some);
+  }
+};
+
+class SharedEngine::Group {
+ public:
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group();
+
+ private:
+  friend SharedEngine;
+  Group(SharedEngine& engine, std::shared_ptr<GroupState> state);
+
+  SharedEngine& engine_;
+  const std::shared_ptr<GroupState> state_;
 };
 
 }  // namespace quern

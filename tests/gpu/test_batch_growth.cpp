@@ -157,30 +157,25 @@ TEST_CASE("others' memory is freed only if there is too little, and once", "[gpu
   CHECK(freed == 2);
 }
 
-TEST_CASE("a thread that copies windows says once that memory ran out", "[gpu_pipeline]") {
-  gpu::WorkClock clock;
+TEST_CASE("a thread that copies windows says whether memory ran out", "[gpu_pipeline]") {
   gpu::WindowCopies copies;
-  copies.wait(clock);  // for nothing
-  CHECK_FALSE(copies.take_ran_out());
+  CHECK(copies.finish());  // there is none
   copies.start([] { throw GpuOutOfMemory("a window is too large"); });
-  copies.wait(clock);
-  copies.wait(clock);
-  CHECK(copies.take_ran_out());
-  CHECK_FALSE(copies.take_ran_out());
+  copies.wait();  // others do not look at what became of it
+  CHECK_FALSE(copies.finish());
+  copies.start([] {});
+  CHECK(copies.finish());
 }
 
-TEST_CASE("other errors of a thread that copies windows are rethrown", "[gpu_pipeline]") {
-  gpu::WorkClock clock;
+TEST_CASE("other errors of a thread that copies windows are rethrown to who finishes", "[gpu_pipeline]") {
   gpu::WindowCopies copies;
   copies.start([] { throw CudaError("the GPU is lost"); });
-  CHECK_THROWS_WITH(copies.wait(clock), "the GPU is lost");
-  CHECK_FALSE(copies.take_ran_out());
-  CHECK_NOTHROW(copies.wait(clock));
+  CHECK_NOTHROW(copies.wait());
+  CHECK_THROWS_WITH(copies.finish(), "the GPU is lost");
 }
 
-TEST_CASE("windows that are abandoned are waited for, and their errors dropped", "[gpu_pipeline]") {
+TEST_CASE("windows that are forgotten are waited for, and their errors dropped", "[gpu_pipeline]") {
   using namespace std::chrono_literals;
-  gpu::WorkClock clock;
   gpu::WindowCopies copies;
   bool ended = false;
   copies.start([&ended] {
@@ -188,18 +183,13 @@ TEST_CASE("windows that are abandoned are waited for, and their errors dropped",
     ended = true;
     throw CudaError("the GPU is lost");
   });
-  copies.abandon();
+  copies.forget();
   CHECK(ended);
-  CHECK_NOTHROW(copies.wait(clock));
+  CHECK(copies.finish());
   copies.start([] { throw GpuOutOfMemory("a window is too large"); });
-  copies.abandon();
-  copies.wait(clock);
-  CHECK_FALSE(copies.take_ran_out());
-  // Also what was already noted.
-  copies.start([] { throw GpuOutOfMemory("a window is too large"); });
-  copies.wait(clock);
-  copies.abandon();
-  CHECK_FALSE(copies.take_ran_out());
+  copies.wait();
+  copies.forget();
+  CHECK(copies.finish());
 }
 
 TEST_CASE("before the store works for a batch, the windows of all flights are waited for", "[gpu_pipeline]") {
@@ -213,8 +203,8 @@ TEST_CASE("before the store works for a batch, the windows of all flights are wa
   flights[1].copies.start([&ended] { ended = true; });
   gpu::wait_for_all_copies(flights, clock);
   CHECK(ended);
-  CHECK(flights[0].copies.take_ran_out());
-  CHECK_FALSE(flights[1].copies.take_ran_out());
+  CHECK_FALSE(flights[0].copies.finish());
+  CHECK(flights[1].copies.finish());
 }
 
 }  // namespace quern

@@ -73,7 +73,8 @@ gpu::GpuShares<FakeShare> shares_of(unsigned count) {
   std::vector<unsigned> gpus(count);
   std::iota(gpus.begin(), gpus.end(), 0u);
   NoProgress progress;
-  return {gpus, progress, [](unsigned gpu, Progress&) { return std::make_unique<FakeShare>(gpu); }};
+  return gpu::GpuShares(gpu::make_shares<FakeShare>(
+      gpus, progress, [](unsigned gpu, Progress&) { return std::make_unique<FakeShare>(gpu); }));
 }
 
 bool all_done_once(const std::vector<Work>& items) {
@@ -161,7 +162,7 @@ TEST_CASE("a queue ends batches by number and by cost", "[gpu_pipeline]") {
   std::vector<Work> items(10);
   Queue by_number(pointers_to(items), {4});
   CHECK(numbers_of(by_number.take()) == std::vector<std::size_t>{0, 1, 2, 3});
-  Queue by_cost(pointers_to(items), {100, {}, 5, [](const Work& item) { return item.number; }});
+  Queue by_cost(pointers_to(items), {100, 5, [](const Work& item) { return item.number; }});
   CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{0, 1, 2, 3});
   CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{4, 5});
   const auto batch = by_cost.take();

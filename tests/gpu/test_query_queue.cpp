@@ -1,8 +1,10 @@
+#include <algorithm>
+#include <numeric>
 #include <set>
 #include <thread>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/ranking_share.hpp"
+#include "quern/gpu/engine/query_queue.hpp"
 
 #include "catch.hpp"
 
@@ -22,6 +24,13 @@ std::vector<GpuQuery*> pointers_to(std::vector<GpuQuery>& queries) {
   return pointers;
 }
 
+/// A batch, of which nothing goes back.
+std::vector<GpuQuery*> take(QueryQueue& queue) {
+  auto batch = queue.take();
+  if (!batch.empty()) queue.settle({});
+  return batch;
+}
+
 std::uint64_t cost_of(const std::vector<GpuQuery*>& batch) {
   std::uint64_t cost = 0;
   for (const GpuQuery* query : batch) cost += query->postings;
@@ -37,7 +46,7 @@ TEST_CASE("one GPU gets batches of equal size, the most expensive queries first"
   std::set<GpuQuery*> seen;
   std::uint64_t last = ~std::uint64_t{0};
   for (const std::size_t size : {334, 334, 332}) {
-    const auto batch = queue.take();
+    const auto batch = take(queue);
     CHECK(batch.size() == size);
     for (GpuQuery* query : batch) {
       CHECK(query->postings <= last);
@@ -47,26 +56,30 @@ TEST_CASE("one GPU gets batches of equal size, the most expensive queries first"
   }
   CHECK(seen.size() == 1000);
   CHECK(queue.empty());
-  CHECK(queue.take().empty());
+  CHECK(take(queue).empty());
 }
 
-TEST_CASE("where batches cost little, the first ones are small and grow", "[query_queue]") {
-  const auto sizes_of = [](std::size_t count, std::size_t max_queries) {
-    auto queries = queries_of(count);
-    QueryQueue queue(pointers_to(queries), max_queries, 1, 0, true);
-    std::vector<std::size_t> sizes;
-    for (auto batch = queue.take(); !batch.empty(); batch = queue.take()) sizes.push_back(batch.size());
-    CHECK(queue.batches() == sizes.size());
-    return sizes;
-  };
+TEST_CASE("where batches cost little, the first portions are small and grow", "[query_queue]") {
   using Sizes = std::vector<std::size_t>;
   const std::size_t first = gpu::first_batch_queries, second = first * gpu::batch_growth;
-  CHECK(sizes_of(2 * first - 1, 65535) == Sizes{2 * first - 1});
-  CHECK(sizes_of(2 * first, 65535) == Sizes{first, first});
-  CHECK(sizes_of(first + 2 * second, 65535) == Sizes{first, second, second});
-  CHECK(sizes_of(first + 3 * second, 2 * second) == Sizes{first, second, 2 * second});
-  CHECK(sizes_of(10 * first, first) == Sizes(10, first));
-  CHECK(sizes_of(0, 1) == Sizes{});
+  CHECK(portion_sizes(2 * first - 1, 65535, 1) == Sizes{2 * first - 1});
+  CHECK(portion_sizes(2 * first, 65535, 1) == Sizes{first, first});
+  CHECK(portion_sizes(first + 2 * second, 65535, 1) == Sizes{first, second, second});
+  CHECK(portion_sizes(first + 3 * second, 2 * second, 1) == Sizes{first, second, 2 * second});
+  CHECK(portion_sizes(10 * first, first, 1) == Sizes(10, first));
+  CHECK(portion_sizes(0, 1, 1).empty());
+  CHECK(portion_sizes(0, 1, 8).empty());
+  // Several GPUs get a few each.
+  CHECK(portion_sizes(1000, 65535, 2) == Sizes(2 * gpu::batches_per_gpu, 1000 / (2 * gpu::batches_per_gpu)));
+  CHECK(portion_sizes(3, 65535, 8) == Sizes(3, 1));
+  for (const std::size_t count : {1, 2, 77, 5000, 40000, 70001})
+    for (const std::size_t most : {1, 10, 3000, 65535})
+      for (const std::size_t gpus : {1, 2, 5}) {
+        const Sizes sizes = portion_sizes(count, most, gpus);
+        CHECK(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) == count);
+        CHECK(*std::max_element(sizes.begin(), sizes.end()) <= most);
+        CHECK(*std::min_element(sizes.begin(), sizes.end()) > 0);
+      }
 }
 
 TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {
@@ -75,7 +88,7 @@ TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {
   REQUIRE(queue.batches() == 4);
   const std::uint64_t share = cost_of(pointers_to(queries)) / 4;
   std::size_t taken = 0;
-  for (auto batch = queue.take(); !batch.empty(); batch = queue.take()) {
+  for (auto batch = take(queue); !batch.empty(); batch = take(queue)) {
     taken += batch.size();
     if (!queue.empty()) {
       CHECK(cost_of(batch) >= share);
@@ -88,24 +101,42 @@ TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {
 TEST_CASE("batches for several GPUs respect their maximum size, and few queries make few batches", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue small(pointers_to(queries), 10, 2, 1000000);
-  for (auto batch = small.take(); !batch.empty(); batch = small.take()) CHECK(batch.size() <= 10);
+  for (auto batch = take(small); !batch.empty(); batch = take(small)) CHECK(batch.size() <= 10);
   QueryQueue single({queries.data()}, 16384, 8, 0);
   CHECK(single.batches() == 1);
-  CHECK(single.take().size() == 1);
+  CHECK(take(single).size() == 1);
   QueryQueue none({}, 16384, 8, 0);
   CHECK(none.batches() == 0);
-  CHECK(none.take().empty());
+  CHECK(take(none).empty());
 }
 
-TEST_CASE("items that are given back are taken again, and a stopped queue is empty", "[query_queue]") {
+TEST_CASE("queries that are given back are taken again, and a stopped queue is empty", "[query_queue]") {
   auto queries = queries_of(100);
   QueryQueue queue(pointers_to(queries), 10, 1, 0);
   const auto batch = queue.take();
-  queue.give_back(batch);
-  CHECK(queue.take() == batch);
+  queue.settle(std::span(batch).subspan(4));
+  const auto next = queue.take();
+  CHECK(std::equal(batch.begin() + 4, batch.end(), next.begin()));
+  queue.settle({});
   queue.stop();
   CHECK(queue.empty());
-  CHECK(queue.take().empty());
+  CHECK(take(queue).empty());
+}
+
+TEST_CASE("who finds no query waits until others know what they give back", "[query_queue]") {
+  auto queries = queries_of(10);
+  QueryQueue queue(pointers_to(queries), 10, 1, 0);
+  const auto all = queue.take();
+  std::vector<GpuQuery*> later;
+  std::thread thread([&] { later = queue.take(); });
+  queue.settle(std::span(all).subspan(7));
+  thread.join();
+  CHECK(later.size() == 3);
+  std::vector<GpuQuery*> none = all;
+  std::thread waiting([&] { none = queue.take(); });
+  queue.settle({});
+  waiting.join();
+  CHECK(none.empty());
 }
 
 TEST_CASE("each query is taken once, by whichever thread", "[query_queue]") {
@@ -114,7 +145,7 @@ TEST_CASE("each query is taken once, by whichever thread", "[query_queue]") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      for (auto batch = queue.take(); !batch.empty(); batch = queue.take())
+      for (auto batch = take(queue); !batch.empty(); batch = take(queue))
         for (GpuQuery* query : batch) ++query->number;
     });
   for (std::thread& thread : threads) thread.join();

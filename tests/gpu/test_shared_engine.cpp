@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 #include "indexed_corpus.hpp"
+#include "same_results.hpp"
 
 /// Queries that a CPU and what stands for GPUs share: the exhaustive scorer's results, whoever answers.
 namespace quern {
@@ -16,7 +17,7 @@ namespace {
 
 using namespace testing;
 using namespace std::chrono_literals;
-using Results = std::vector<std::vector<ScoredDocument>>;
+using Results = QueryResults;
 
 struct SharedCorpus {
   explicit SharedCorpus(std::uint64_t seed) : corpus(seed, {}), random(seed) {
@@ -51,7 +52,7 @@ struct SharedCorpus {
 /// Answers as GPUs do; from the `fails_at`th batch on it throws.
 SharedEngine::BatchSearch stands_for_gpus(const SharedCorpus& of, const QueryAlgorithm& algorithm, std::size_t k,
                                           unsigned fails_at = 0) {
-  auto batches = std::make_shared<unsigned>(0);
+  auto batches = std::make_shared<std::atomic<unsigned>>(0);
   return [&of, &algorithm, k, fails_at, batches](std::span<const std::string_view> texts, GpuStatistics& statistics) {
     if (++*batches == fails_at) throw CudaError("the GPU is lost");
     Analyzer analyzer = of.engine->make_analyzer();
@@ -86,14 +87,6 @@ Results answers_of(SharedEngine& engine, std::span<const std::string_view> texts
   };
   engine.run(texts, steps, statistics, held_bytes);
   return results;
-}
-
-bool are_same(const Results& a, const Results& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const ScoredDocument& m, const ScoredDocument& n) {
-      return m.docid == n.docid && m.score == n.score;
-    });
-  });
 }
 
 }  // namespace

@@ -276,6 +276,12 @@ void add_stream_bench(CLI::App& bench) {
                    "Threads of the CPU that prepare a GPU's batches (default: 2 with both, else all cores but one)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
+  command
+      ->add_option("--gpu-batches", arguments->stream.gpu_batches,
+                   "Batches that a GPU is given at a time; with 2, one is made while another runs")
+      ->type_name("N")
+      ->check(range_validator(1u, 16u))
+      ->capture_default_str();
   command->add_option("--max-batch", arguments->stream.max_batch, "Queries that a GPU answers together, at most")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))

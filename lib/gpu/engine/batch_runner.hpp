@@ -56,7 +56,7 @@ class BatchRunner {
   void wait();
   /// The answer to the query at this place in the batch, after wait(). Thread-safe.
   BatchAnswer answer(std::uint32_t place) const;
-  /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
+  /// Waits for the current batch and drops its errors. If the GPU still works, start() can be called again.
   void abandon() noexcept;
   /// Frees what batches have reserved, except for what the strategy allocated once. No batch may be running.
   void free_memory();

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/helper_threads.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 
@@ -27,6 +30,9 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
+/// The first query of a portion of a search, and their number.
+using Portion = std::pair<std::size_t, std::size_t>;
+
 const GpuOptions& checked(const GpuOptions& options) {
   check_gpu_options(options);
   return options;
@@ -42,6 +48,39 @@ void check_partitions(const gpu::StrategyOptions& options) {
 
 }  // namespace
 
+/// Queries that are searched for together, in portions. Thread-safe functions.
+struct GpuEngine::Search {
+  Search(std::span<const std::string_view> of, const QueryAlgorithm& by, std::size_t most)
+      : texts(of), algorithm(by), k(most), results(of.size()) {
+    counted.queries = of.size();
+  }
+
+  const std::span<const std::string_view> texts;
+  const QueryAlgorithm& algorithm;
+  const std::size_t k;
+  std::vector<std::vector<ScoredDocument>> results;
+  std::vector<std::size_t> portion_sizes;
+  std::size_t next_portion = 0, next_query = 0;
+  GpuStatistics counted;
+  std::mutex mutex;
+
+  /// The next portion; none: all are begun.
+  std::optional<Portion> next() {
+    const std::lock_guard lock(mutex);
+    if (next_portion == portion_sizes.size()) return std::nullopt;
+    const std::size_t size = portion_sizes[next_portion++];
+    return Portion{std::exchange(next_query, next_query + size), size};
+  }
+  void stop() {
+    const std::lock_guard lock(mutex);
+    next_portion = portion_sizes.size();
+  }
+  void count(const GpuStatistics& more) {
+    const std::lock_guard lock(mutex);
+    counted += more;
+  }
+};
+
 void check_gpu_options(const GpuOptions& options) {
   check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
   check_range("GPUs", options.gpus, 0, gpu::max_gpus);
@@ -52,15 +91,18 @@ void check_gpu_options(const GpuOptions& options) {
 GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress) try
     : engine_(engine),
       options_(checked(options)),
-      analyzers_([&engine] { return engine.make_analyzer(); }),
+      analyzers_([&engine] { return std::unique_ptr<Analyzer>(new Analyzer(engine.make_analyzer())); }),
       found_terms_(engine.index()),
-      shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
-              [&](unsigned gpu, Progress& all) {
-                const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
-                return std::make_unique<RankingShare>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
-                                                      options.strategy_options, all);
-              }),
+      lists_([] { return std::make_unique<QueryLists>(); }),
+      shares_(gpu::make_shares<RankingShare>(
+          gpu::gpu_numbers(options.gpu, options.gpus), progress,
+          [&](unsigned gpu, Progress& all) {
+            const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
+            return std::make_unique<RankingShare>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
+                                                  options.strategy_options, all);
+          })),
       used_(shares_.size()) {
+  keeps_all_ = shares_.front().keeps_all();
 } catch (...) {
   throw_own_error();
 }
@@ -75,15 +117,16 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
   options_.strategy = &strategy;
   with_own_errors(
       [&] { shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); }); });
+  if (shares_.size() > 0) keeps_all_ = shares_.front().keeps_all();
 }
 
 void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
                            std::vector<WeightedList>& lists) {
-  Analyzer& analyzer = analyzers_.local();
+  const auto analyzer = analyzers_.borrow();
   lists.clear();
   std::array<std::size_t, queries_at_once + 1> first_lists{};
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    engine_.append_lists_of(analyzer.terms(texts[i]), queries[i].all_found, &found_terms_, lists);
+    engine_.append_lists_of(analyzer->terms(texts[i]), queries[i].all_found, &found_terms_, lists);
     first_lists[i + 1] = lists.size();
   }
   for (std::size_t i = 0; i < queries.size(); ++i)
@@ -91,13 +134,13 @@ void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::str
 }
 
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-                                         std::size_t k) {
+                                         std::size_t k, QueryLists& parts) {
   std::vector<GpuQuery> queries(texts.size());
-  const std::size_t parts = (texts.size() + queries_at_once - 1) / queries_at_once;
-  if (lists_.size() < parts) lists_.resize(parts);
-  tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
-    const std::size_t first = part * queries_at_once, count = std::min(queries_at_once, texts.size() - first);
-    find_lists(std::span(queries).subspan(first, count), texts.subspan(first, count), lists_[part]);
+  const std::size_t count = (texts.size() + queries_at_once - 1) / queries_at_once;
+  if (parts.size() < count) parts.resize(count);
+  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t part) {
+    const std::size_t first = part * queries_at_once, some = std::min(queries_at_once, texts.size() - first);
+    find_lists(std::span(queries).subspan(first, some), texts.subspan(first, some), parts[part]);
   });
   gpu::in_parallel(texts.size(), [&](std::size_t i) {
     GpuQuery& query = queries[i];
@@ -116,30 +159,57 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   check_range("k", k, 1, end_docid);
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
-  return with_own_errors([&]() -> std::vector<std::vector<ScoredDocument>> {
-    GpuStatistics counted;
-    counted.queries = texts.size();
-    const auto started = WallClock::now();
-    std::vector<GpuQuery> queries = prepare(texts, algorithm, k);
-    counted.prepare_us += us_since(started);
-
-    if (algorithm.matching == Matching::all_else_any) {
-      answer(queries, {true, gpu::Pruning::none, k}, counted);
-      for (GpuQuery& query : queries)
-        if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
-      answer(queries, {false, pruning_of(algorithm, engine_), k}, counted);
-    } else {
-      const bool intersect = algorithm.matching == Matching::all;
-      answer(queries, {intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_), k}, counted);
-    }
-
-    answer_on_cpu(texts, queries, algorithm, k);
-    for (const GpuQuery& query : queries) counted.on_cpu += query.on_cpu;
-    std::vector<std::vector<ScoredDocument>> results(texts.size());
-    gpu::in_parallel(queries.size(), [&](std::size_t i) { results[i] = std::move(queries[i].documents); });
-    if (statistics) *statistics = std::move(counted);
-    return results;
+  return with_own_errors([&] {
+    Search search(texts, algorithm, k);
+    if (keeps_all_)
+      search.portion_sizes = portion_sizes(texts.size(), options_.batch_queries, gpus_in_use());
+    else
+      search.portion_sizes = {texts.size()};
+    const auto answer_portions = [&] {
+      for (auto portion = search.next(); portion; portion = search.next()) {
+        GpuStatistics counted;
+        try {
+          answer_portion(search, portion->first, portion->second, counted);
+        } catch (...) {
+          search.stop();
+          throw;
+        }
+        search.count(counted);
+      }
+    };
+    // One finds lists while GPUs work for the others.
+    gpu::HelperThreads helpers(std::min(flights(), std::max<std::size_t>(search.portion_sizes.size(), 1) - 1),
+                               answer_portions);
+    helpers.start();
+    answer_portions();
+    helpers.join();
+    if (statistics) *statistics = std::move(search.counted);
+    return std::move(search.results);
   });
+}
+
+void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics) {
+  const auto texts = search.texts.subspan(first, count);
+  const QueryAlgorithm& algorithm = search.algorithm;
+  const std::size_t k = search.k;
+  const auto lists = lists_.borrow();
+  const auto started = WallClock::now();
+  std::vector<GpuQuery> queries = prepare(texts, algorithm, k, *lists);
+  statistics.prepare_us += us_since(started);
+
+  if (algorithm.matching == Matching::all_else_any) {
+    answer(queries, {true, gpu::Pruning::none, k}, statistics);
+    for (GpuQuery& query : queries)
+      if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
+    answer(queries, {false, pruning_of(algorithm, engine_), k}, statistics);
+  } else {
+    const bool intersect = algorithm.matching == Matching::all;
+    answer(queries, {intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_), k}, statistics);
+  }
+
+  answer_on_cpu(texts, queries, algorithm, k);
+  for (const GpuQuery& query : queries) statistics.on_cpu += query.on_cpu;
+  gpu::in_parallel(count, [&](std::size_t i) { search.results[first + i] = std::move(queries[i].documents); });
 }
 
 void GpuEngine::answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
@@ -147,7 +217,7 @@ void GpuEngine::answer_on_cpu(std::span<const std::string_view> texts, std::span
   if (std::none_of(queries.begin(), queries.end(), [](const GpuQuery& query) { return query.on_cpu; })) return;
   tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t i) {
     GpuQuery& query = queries[i];
-    if (query.on_cpu) query.documents = engine_.search(texts[query.number], algorithm, k, analyzers_.local());
+    if (query.on_cpu) query.documents = engine_.search(texts[query.number], algorithm, k, *analyzers_.borrow());
   });
 }
 
@@ -157,14 +227,13 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
     query.min_units = 0;
     if (!query.answered && !query.on_cpu) queries.push_back(&query);
   }
-  const std::size_t gpus = std::min(used_, shares_.size());
+  // A portion is a batch where a batch more costs little.
+  const std::size_t gpus = keeps_all_ ? 1 : gpus_in_use();
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
   gpu::ResumePool cpu(engine_, work.k);
-  shares_.for_each([&](RankingShare& share) { share.set_work(work, cpu); });
   for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
-    QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost,
-                     shares_.size() > 0 && shares_.front().keeps_all());
-    queries = process(queue, statistics);
+    QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
+    queries = process(queue, {work, &cpu}, statistics);
     if (run == 0) statistics.run_again += queries.size();
   }
   for (GpuQuery* query : queries) query->on_cpu = true;
@@ -173,16 +242,49 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
   statistics.resume_us += cpu.time_us();
 }
 
-std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, GpuStatistics& statistics) {
-  std::vector<GpuQuery*> again;
-  const auto collect = [&](RankingShare& share) {
-    RankingOutcome outcome = share.take_outcome();
-    outcome.statistics.memory = share.memory();
-    statistics += outcome.statistics;
-    again.insert(again.end(), outcome.again.begin(), outcome.again.end());
-  };
-  shares_.process(queue, std::min(used_, queue.batches()), collect, statistics.failed_gpus);
-  return again;
+std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics) {
+  RankingOutcome all;
+  std::mutex of_all;
+  gpu::HelperThreads helpers(flights() - 1, [&] {
+    RankingOutcome outcome;
+    answer_batches(queue, work, outcome, [] {});
+    const std::lock_guard lock(of_all);
+    all.statistics += outcome.statistics;
+    all.again.insert(all.again.end(), outcome.again.begin(), outcome.again.end());
+  });
+  RankingOutcome outcome;
+  answer_batches(queue, work, outcome, [&] { helpers.start(); });
+  helpers.join();
+  statistics += outcome.statistics;
+  statistics += all.statistics;
+  outcome.again.insert(outcome.again.end(), all.again.begin(), all.again.end());
+  return std::move(outcome.again);
+}
+
+void GpuEngine::answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,
+                               const std::function<void()>& more) {
+  for (auto taken = queue.take(); !taken.empty(); taken = queue.take()) {
+    std::span<GpuQuery* const> left = taken;
+    bool settled = false;
+    const auto launched = [&](std::size_t count) {
+      // A batch that is made anew keeps its queries.
+      if (std::exchange(settled, true)) return;
+      queue.settle(left.subspan(count));
+      left = left.first(count);
+      if (!queue.empty()) more();
+    };
+    const auto answer_first = [&](RankingShare& share) {
+      left = left.subspan(share.answer(left, work, outcome, launched));
+    };
+    try {
+      if (!queue.empty()) more();
+      while (!left.empty()) shares_.use(used_, answer_first, outcome.statistics.failed_gpus);
+    } catch (...) {
+      queue.stop();
+      if (!settled) queue.settle({});
+      throw;
+    }
+  }
 }
 
 }  // namespace quern

@@ -1,12 +1,16 @@
 #pragma once
-#include <tbb/enumerable_thread_specific.h>
-
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/core/spare_pool.hpp"
+#include "quern/gpu/engine/query_queue.hpp"
 #include "quern/gpu/engine/ranking_share.hpp"
+#include "quern/gpu/engine/share_pool.hpp"
 #include "quern/query/query_engine.hpp"
 
 namespace quern {
@@ -25,9 +29,9 @@ struct GpuOptions {
 void check_gpu_options(const GpuOptions& options);
 
 /// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU has the whole
-/// index, or what its memory holds of it, and a host thread that takes batches from a common queue. A GPU that fails is
-/// not used again, and the others answer its queries; if it was the last one, search() throws its error. Not
-/// thread-safe.
+/// index, or what its memory holds of it, and works on several batches at a time: of several threads that search, or of
+/// one. A GPU that fails is not used again, and the others answer its queries; if it was the last one, search() throws
+/// its error. Any number of threads may search; nothing else may be called at the same time.
 class GpuEngine {
  public:
   /// Copies the index to all GPUs at the same time. Throws CudaError if there is no GPU; GpuOutOfMemory if one has too
@@ -54,25 +58,37 @@ class GpuEngine {
   std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
 
  private:
-  /// The queries' lists are valid until the next call.
-  std::vector<GpuQuery> prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-                                std::size_t k);
+  /// The lists of queries, of some in each. Kept, so that later queries allocate little.
+  using QueryLists = std::vector<std::vector<WeightedList>>;
+  struct Search;
+
+  /// Answers some of a search's queries, from the finding of their lists to their results. Adds to `statistics`.
+  void answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics);
+  /// The queries' lists are in `parts`.
+  std::vector<GpuQuery> prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+                                QueryLists& parts);
   /// Finds the lists of some of the queries, and puts them into `lists`.
   void find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
                   std::vector<WeightedList>& lists);
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// Answers the queries in the queue on all GPUs. Returns the queries that must run again.
-  std::vector<GpuQuery*> process(QueryQueue& queue, GpuStatistics& statistics);
+  std::vector<GpuQuery*> process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics);
+  /// Answers batches of the queue until none is left. Calls `more` when others may take some, too.
+  void answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,
+                      const std::function<void()>& more);
+  /// Batches that all GPUs work on at a time.
+  std::size_t flights() const { return gpu::batches_in_flight * gpus_in_use(); }
+  std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, shares_.size())); }
   void answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
                      const QueryAlgorithm& algorithm, std::size_t k);
 
   const QueryEngine& engine_;
   GpuOptions options_;
-  tbb::enumerable_thread_specific<Analyzer> analyzers_;
+  SparePool<Analyzer> analyzers_;
   FoundTerms found_terms_;
-  /// The lists of the current queries, of some in each. Kept, so that later queries allocate little.
-  std::vector<std::vector<WeightedList>> lists_;
-  gpu::GpuShares<RankingShare> shares_;
+  SparePool<QueryLists> lists_;
+  bool keeps_all_ = false;  ///< no batch brings lists: batches more cost little
+  gpu::SharePool<RankingShare> shares_;
   std::size_t used_ = 0;  ///< how many of the shares are used, from the first on
 };
 

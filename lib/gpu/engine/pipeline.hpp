@@ -30,7 +30,6 @@ std::vector<unsigned> gpu_numbers(unsigned first, unsigned count);
 template <class Item>
 struct BatchLimits {
   std::size_t items = std::numeric_limits<std::size_t>::max();  ///< maximum items
-  std::vector<std::size_t> first_items = {};                    ///< maximum items of the first batches instead
   std::uint64_t cost = std::numeric_limits<std::uint64_t>::max();
   std::function<std::uint64_t(const Item&)> cost_of = nullptr;  ///< null: items cost nothing
 };
@@ -42,13 +41,16 @@ class WorkQueue {
   WorkQueue() = default;
   WorkQueue(std::vector<Item*> items, BatchLimits<Item> limits) { start(std::move(items), std::move(limits)); }
 
+  /// Takes the place of all that waits. Before others use the queue.
+  void start(std::vector<Item*> items, BatchLimits<Item> limits) {
+    limits_ = std::move(limits);
+    waiting_.assign(items.rbegin(), items.rend());
+  }
   /// Takes the next batch; empty if no item waits.
   std::vector<Item*> take() {
     const std::lock_guard lock(mutex_);
     std::vector<Item*> batch;
-    const std::size_t items = batches_ < limits_.first_items.size() ? limits_.first_items[batches_] : limits_.items;
-    ++batches_;
-    for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < items && cost < limits_.cost;) {
+    for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < limits_.items && cost < limits_.cost;) {
       batch.push_back(waiting_.back());
       waiting_.pop_back();
       if (limits_.cost_of) cost += limits_.cost_of(*batch.back());
@@ -70,15 +72,8 @@ class WorkQueue {
     return waiting_.empty();
   }
 
- protected:
-  void start(std::vector<Item*> items, BatchLimits<Item> limits) {
-    limits_ = std::move(limits);
-    waiting_.assign(items.rbegin(), items.rend());
-  }
-
  private:
   BatchLimits<Item> limits_;
-  std::size_t batches_ = 0;  ///< that were taken
   mutable std::mutex mutex_;
   std::vector<Item*> waiting_;  ///< the next one last
 };
@@ -220,19 +215,36 @@ class SharedProgress : public Progress {
   std::size_t started_ = 0, finished_ = 0;
 };
 
+/// Makes the shares of several GPUs at the same time, which copies an index to each. Rethrows the first error.
+template <class Share>
+std::vector<std::unique_ptr<Share>> make_shares(
+    std::span<const unsigned> gpus, Progress& progress,
+    const std::function<std::unique_ptr<Share>(unsigned gpu, Progress& progress)>& make) {
+  std::vector<std::unique_ptr<Share>> shares(gpus.size());
+  SharedProgress all(progress, gpus.size());
+  for (const std::exception_ptr& error :
+       in_threads(gpus.size(), [&](std::size_t i) { shares[i] = make(gpus[i], all); }))
+    if (error) std::rethrow_exception(error);
+  return shares;
+}
+
+/// What users read of a GPU that failed while others go on.
+inline std::string left_out(unsigned gpu, const CudaError& error) {
+  return "GPU " + std::to_string(gpu) + " is left out: " + error.what();
+}
+
+/// Drops the share of a GPU that failed, in a separate thread: freeing its resources fails too, and CUDA would report
+/// that to this thread's next call.
+template <class Pointer>
+void drop_failed(Pointer share) {
+  std::thread([last = std::move(share)]() mutable { last.reset(); }).join();
+}
+
 /// The shares of several GPUs. A GPU that fails is not used again, and the others do its work.
 template <class Share>
 class GpuShares {
  public:
-  using Make = std::function<std::unique_ptr<Share>(unsigned gpu, Progress& progress)>;
-
-  /// Makes all shares at the same time, which copies an index to each GPU. Rethrows the first error.
-  GpuShares(std::span<const unsigned> gpus, Progress& progress, const Make& make) : shares_(gpus.size()) {
-    SharedProgress all(progress, gpus.size());
-    for (const std::exception_ptr& error :
-         in_threads(gpus.size(), [&](std::size_t i) { shares_[i] = make(gpus[i], all); }))
-      if (error) std::rethrow_exception(error);
-  }
+  explicit GpuShares(std::vector<std::unique_ptr<Share>> shares) : shares_(std::move(shares)) {}
 
   /// GPUs that have not failed.
   std::size_t size() const { return shares_.size(); }
@@ -262,9 +274,8 @@ class GpuShares {
     try {
       std::rethrow_exception(thrown);
     } catch (const CudaError& error) {
-      failed.push_back("GPU " + std::to_string(shares_[i]->gpu()) + " is left out: " + error.what());
-      // In a separate thread: freeing its resources fails too, and CUDA would report that to this thread's next call.
-      std::thread([share = std::move(shares_[i])]() mutable { share.reset(); }).join();
+      failed.push_back(left_out(shares_[i]->gpu(), error));
+      drop_failed(std::move(shares_[i]));
       shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
       if (shares_.empty()) throw;
     }

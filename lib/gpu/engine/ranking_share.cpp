@@ -1,11 +1,10 @@
 #include "quern/gpu/engine/ranking_share.hpp"
 
-#include <tbb/parallel_sort.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 #include "quern/gpu/device/tuning.hpp"
@@ -13,46 +12,6 @@
 #include "quern/gpu/engine/take_or_free.hpp"
 
 namespace quern {
-namespace {
-
-/// The sizes of the batches that are smaller than the others: no more than half of what is left.
-std::vector<std::size_t> first_batches(std::size_t queries, std::size_t max_queries) {
-  std::vector<std::size_t> sizes;
-  for (std::size_t size = gpu::first_batch_queries; size < max_queries && 2 * size <= queries;
-       size *= gpu::batch_growth) {
-    sizes.push_back(size);
-    queries -= size;
-  }
-  return sizes;
-}
-
-}  // namespace
-
-QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
-                       std::uint64_t fixed_cost, bool small_first) {
-  tbb::parallel_sort(queries.begin(), queries.end(), [](const GpuQuery* a, const GpuQuery* b) {
-    return std::tie(b->postings, a->number) < std::tie(a->postings, b->number);
-  });
-  std::size_t count = queries.size();
-  if (count == 0) return;
-  gpu::BatchLimits<GpuQuery> limits;
-  if (gpus <= 1 && small_first) limits.first_items = first_batches(count, max_queries);
-  for (const std::size_t items : limits.first_items) count -= items;
-  batches_ = (count + max_queries - 1) / max_queries;
-  if (gpus <= 1) {
-    limits.items = (count + batches_ - 1) / batches_;
-    batches_ += limits.first_items.size();
-  } else {
-    batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
-    limits.items = max_queries;
-    limits.cost_of = [fixed_cost](const GpuQuery& query) { return query.postings + fixed_cost; };
-    std::uint64_t cost = 0;
-    for (const GpuQuery* query : queries) cost += limits.cost_of(*query);
-    limits.cost = cost / batches_ + 1;
-  }
-  start(std::move(queries), std::move(limits));
-}
-
 RankingShare::RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                            const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)
     : engine_(engine), index_(engine, gpu, memory, progress), ends_on_fronts_(gpu::ends_on_fronts(memory, engine)) {
@@ -89,9 +48,25 @@ gpu::MemoryTable RankingShare::memory() const {
   return all;
 }
 
+std::size_t RankingShare::answer(std::span<GpuQuery* const> queries, const RankingWork& work, RankingOutcome& outcome,
+                                 const std::function<void(std::size_t queries)>& launched) {
+  const gpu::FlightControl::Flight flight(control_);
+  Flight& of = flights_[flight.number()];
+  of.work = work;
+  of.outcome = &outcome;
+  for (;;) {
+    const std::size_t count = launch(flight.number(), queries);
+    launched(count);
+    if (land(flight.number(), queries.first(count))) return count;
+  }
+}
+
 std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> queries) {
+  const auto locked = control_.lock();
   Flight& of = flights_[flight];
   of.has_batch = false;
+  of.copies.forget();
+  work_ = of.work.batch;
   const auto start = [&](std::size_t most) { return start_batch(flight, queries.first(most)); };
   const auto clean_up = [&] {
     of.runner.abandon();
@@ -99,12 +74,19 @@ std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> que
     // Arrays of earlier batches may be larger than this one needs.
     of.runner.free_memory();
   };
-  const std::size_t count =
-      growth_.start(queries.size(), start, clean_up, [this](std::size_t tried) { take_less(tried); });
-  of.has_batch = count > 0;
-  if (of.has_batch) return count;
-  queries.front()->on_cpu = true;
-  return 1;
+  try {
+    // A thread that waits for its parallel work must not begin other work that waits for the lock.
+    const std::size_t count = tbb::this_task_arena::isolate([&] {
+      return growth_.start(queries.size(), start, clean_up, [this](std::size_t tried) { take_less(tried); });
+    });
+    of.has_batch = count > 0;
+    if (!of.has_batch) queries.front()->on_cpu = true;
+    control_.launched(flight);
+    return std::max<std::size_t>(count, 1);
+  } catch (...) {
+    abandon(flight);
+    throw;
+  }
 }
 
 bool RankingShare::has_list_room(const gpu::QueryBatch& batch, ListSums& sums) const {
@@ -130,7 +112,7 @@ bool RankingShare::has_room(const gpu::QueryBatch& batch, ListSums& sums) const 
          has_list_room(batch, sums);
 }
 
-void RankingShare::release(unsigned flight, bool ran) {
+void RankingShare::release(unsigned flight, bool ran) noexcept {
   if (store_) store_->release(flight);
   if (entries_) entries_->cache().release(flight, ran);
 }
@@ -212,7 +194,7 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   counts.copied_bytes = 4 * of.windows->copied_words();
   counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // blocks at the border of two windows are copied twice
   store_->count(counts);
-  outcome_.statistics.windows += of.windows->size();
+  of.outcome->statistics.windows += of.windows->size();
   // Meanwhile, the next batch is made.
   of.copies.start([this, &of, flight, first_entry, work = work_, after = runner_before(flight)] {
     of.runner.run_windows(work, *of.windows, *store_, flight, first_entry, after);
@@ -244,16 +226,16 @@ void RankingShare::note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* c
   if (batch.fronts()) store_->count(batch.fronts()->counts());
 }
 
-void RankingShare::resume_on_cpu(std::span<GpuQuery* const> queries) {
+void RankingShare::resume_on_cpu(const Flight& of, std::span<GpuQuery* const> queries) {
   std::vector<gpu::UnfinishedQuery> unfinished;
   for (GpuQuery* query : queries) {
     if (!query->answered || !query->end.on_front) continue;
-    if (gpu::is_complete(engine_, query->end, query->documents, work_.k))
-      ++outcome_.statistics.ended_on_front;
+    if (gpu::is_complete(engine_, query->end, query->documents, of.work.batch.k))
+      ++of.outcome->statistics.ended_on_front;
     else
       unfinished.push_back({query->lists, query->end.from_cpu, &query->documents});
   }
-  cpu_->resume(unfinished);
+  of.work.cpu->resume(unfinished);
 }
 
 std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
@@ -284,37 +266,75 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
   }
   note_ends(started ? *flights_[flight].batch : *batch, queries.first(count));
   last_runner_ = &flights_[flight].runner;
-  ++outcome_.statistics.batches;
-  outcome_.statistics.prepare_us += making_.us();
+  GpuStatistics& statistics = flights_[flight].outcome->statistics;
+  ++statistics.batches;
+  statistics.prepare_us += making_.us();
   return count;
 }
 
-void RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
+bool RankingShare::land(unsigned flight, std::span<GpuQuery* const> queries) {
   Flight& of = flights_[flight];
-  if (!of.has_batch) return;
-  gpu::BatchRunner& runner = of.runner;
-  of.copies.wait(making_);
-  if (of.copies.take_ran_out()) return give_up(flight, queries);
-  runner.wait();
-  of.has_batch = false;
-  release(flight);
-  if (entries_) outcome_.statistics.entries += entries_->cache().take_counts();
-  if (store_) {
-    outcome_.statistics.lists += store_->take_counts();
-    outcome_.statistics.copy_lists_us += store_->copy_us(flight);
+  const bool enough_memory = wait_for_end(flight);
+  {
+    const auto locked = control_.lock();
+    control_.checked(flight, true);
+    if (!of.has_batch) return true;
+    if (control_.is_spoiled(flight)) {
+      abandon(flight);
+      return false;
+    }
+    if (!enough_memory) {
+      give_up(flight, queries);
+      return true;
+    }
+    of.has_batch = false;
+    release(flight);
+    count(flight);
   }
-  outcome_.statistics.device += runner.times();
-  outcome_.statistics.counts += runner.counts();
   gpu::in_parallel(queries.size(), [&](std::size_t i) {
     GpuQuery& query = *queries[i];
-    gpu::BatchAnswer answer = runner.answer(static_cast<std::uint32_t>(i));
+    gpu::BatchAnswer answer = of.runner.answer(static_cast<std::uint32_t>(i));
     query.answered = answer.complete;
     query.documents = std::move(answer.documents);
     query.min_units = answer.min_units;
   });
-  std::copy_if(queries.begin(), queries.end(), std::back_inserter(outcome_.again),
+  std::copy_if(queries.begin(), queries.end(), std::back_inserter(of.outcome->again),
                [](const GpuQuery* query) { return !query->answered; });
-  resume_on_cpu(queries);
+  resume_on_cpu(of, queries);
+  return true;
+}
+
+bool RankingShare::wait_for_end(unsigned flight) {
+  const Flight& of = flights_[flight];
+  bool enough_memory = true;
+  try {
+    if (of.has_batch) {
+      enough_memory = of.copies.finish();
+      if (enough_memory) flights_[flight].runner.wait();
+    }
+  } catch (...) {
+    const auto locked = control_.lock();
+    control_.checked(flight, false);
+    forget_lists(flight);
+    throw;
+  }
+  control_.wait_for_earlier(flight);
+  return enough_memory;
+}
+
+void RankingShare::count(unsigned flight) {
+  const Flight& of = flights_[flight];
+  GpuStatistics& statistics = of.outcome->statistics;
+  if (entries_) statistics.entries += entries_->cache().take_counts();
+  if (store_) {
+    statistics.lists += store_->take_counts();
+    statistics.copy_lists_us += store_->copy_us(flight);
+  }
+  statistics.device += of.runner.times();
+  statistics.counts += of.runner.counts();
+  const gpu::MemoryTable taken = memory();
+  for (std::size_t use = 0; use < taken.size(); ++use)
+    statistics.memory[use] = std::max(statistics.memory[use], taken[use]);
 }
 
 void RankingShare::take_less(std::size_t queries) {
@@ -335,19 +355,28 @@ void RankingShare::give_up(unsigned flight, std::span<GpuQuery* const> queries) 
     return;
   }
   take_less(queries.size());
-  for (GpuQuery* query : queries) outcome_.again.push_back(query);
+  for (GpuQuery* query : queries) flights_[flight].outcome->again.push_back(query);
 }
 
-void RankingShare::abandon() noexcept {
-  for (Flight& of : flights_) of.copies.abandon();
-  for (unsigned flight = 0; flight < flights_.size(); ++flight) {
-    flights_[flight].runner.abandon();
-    flights_[flight].has_batch = false;
-    if (store_) store_->release(flight);
+void RankingShare::abandon(unsigned flight) noexcept {
+  Flight& of = flights_[flight];
+  of.copies.forget();
+  of.runner.abandon();
+  of.has_batch = false;
+  release(flight, false);
+  if (last_runner_ == &of.runner) last_runner_ = nullptr;
+}
+
+void RankingShare::forget_lists(unsigned flight) noexcept {
+  abandon(flight);
+  // The others keep their batches, and those that are spoiled launch them again.
+  for (unsigned other = 0; other < num_flights; ++other) {
+    flights_[other].copies.wait();
+    if (!flights_[other].has_batch) continue;
+    flights_[other].runner.abandon();
+    release(other, false);
   }
-  // Lists may not have been decoded, or be damaged.
   if (entries_) entries_->cache().clear();
-  last_runner_ = nullptr;
 }
 
 }  // namespace quern

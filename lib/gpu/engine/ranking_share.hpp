@@ -1,13 +1,15 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "quern/gpu/engine/batch_growth.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/engine/flight_control.hpp"
 #include "quern/gpu/engine/fronts.hpp"
 #include "quern/gpu/engine/gpu_statistics.hpp"
-#include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/engine/query_queue.hpp"
 #include "quern/gpu/engine/resume_pool.hpp"
 #include "quern/gpu/engine/window_copies.hpp"
 #include "quern/gpu/engine/work_clock.hpp"
@@ -17,81 +19,74 @@
 
 namespace quern {
 
-/// A query on its way to a GPU and back. Owned by the thread that took it from a QueryQueue.
-struct GpuQuery {
-  std::size_t number = 0;  ///< in the order of the texts
-  std::span<const WeightedList> lists;
-  std::vector<ScoredDocument> documents;
-  std::uint64_t postings = 0;   ///< in its lists
-  std::uint32_t min_units = 0;  ///< minimum units of a result, if known from an earlier run
-  bool all_found = false, answered = false, on_cpu = false;
-  gpu::QueryEnd end;  ///< of the batch that it was in last
+/// What batches compute, and who goes on with queries that end on fronts.
+struct RankingWork {
+  gpu::BatchWork batch;
+  gpu::ResumePool* cpu = nullptr;
 };
 
-/// Queries that wait for a GPU, the most expensive first, so that thread blocks finish at about the same time.
-class QueryQueue : public gpu::WorkQueue<GpuQuery> {
- public:
-  /// Batches have at most `max_queries` queries. For one GPU, all batches have the same size but, with `small_first`,
-  /// the first ones: see first_batch_queries. For several GPUs, they have the same cost (postings, plus `fixed_cost`
-  /// per query), and there are a few per GPU, so that all GPUs finish at about the same time.
-  QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost,
-             bool small_first = false);
-
-  /// The number of batches that was planned for the queries.
-  std::size_t batches() const { return batches_; }
-
- private:
-  std::size_t batches_ = 0;
-};
-
-/// The outcome of the batches that a GPU took, apart from documents.
+/// What became of batches, apart from documents.
 struct RankingOutcome {
   GpuStatistics statistics;
   std::vector<GpuQuery*> again;  ///< queries with more candidates than a GPU stores, which must run again
 };
 
-/// One GPU's share of ranked queries: the index in its memory, or those lists of it that batches need, and two runners
-/// that alternate. A batch that needs more memory than there is becomes smaller; a query that alone needs too much goes
-/// to the CPU.
-class RankingShare final : public gpu::GpuShare<GpuQuery> {
+/// One GPU's share of ranked queries: the index in its memory, or those lists of it that batches need, and a runner for
+/// each flight. A batch that needs more memory than there is becomes smaller; a query that alone needs too much goes to
+/// the CPU. Any number of threads may call answer() and keeps_all(); nothing else at the same time.
+class RankingShare {
  public:
   /// Throws as DeviceIndex and ListStore do.
   RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
 
-  unsigned gpu() const override { return index_.gpu(); }
+  /// The GPU's number.
+  unsigned gpu() const { return index_.gpu(); }
   /// GPU memory that stays taken: tables, rows, and lists, coded and decoded, or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
   /// Whether all lists stay in the GPU's memory, decoded if the strategy decodes them: no batch brings any.
   bool keeps_all() const { return !store_ && (!entries_ || entries_->cache().has_all_lists()); }
+  /// Answers the first of these queries, at least one, as a batch, and returns how many. Waits until a
+  /// flight is free, and then makes its batch while another thread's runs. `launched` is called when the
+  /// batch runs, with the number of its queries; again, with another number, if the batch must be made anew. Adds to
+  /// `outcome`. Throws CudaError if the GPU fails, CorruptFile if lists don't decode; no query is then answered.
+  std::size_t answer(std::span<GpuQuery* const> queries, const RankingWork& work, RankingOutcome& outcome,
+                     const std::function<void(std::size_t queries)>& launched);
   /// The most memory that was taken, by its use.
   gpu::MemoryTable memory() const;
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
   /// be set.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
-  /// Sets what later batches compute, and who goes on with queries that end on fronts.
-  void set_work(const gpu::BatchWork& work, gpu::ResumePool& cpu) {
-    work_ = work;
-    cpu_ = &cpu;
-  }
-  /// Returns what was done since the last call.
-  RankingOutcome take_outcome() { return std::exchange(outcome_, {}); }
 
  private:
+  static constexpr unsigned num_flights = gpu::batches_in_flight;
+
   /// A batch in flight, or none: its only query went to the CPU.
   struct Flight {
     explicit Flight(gpu::BatchRunner of) : runner(std::move(of)) {}
 
     gpu::BatchRunner runner;
     bool has_batch = false;
+    RankingWork work;
+    RankingOutcome* outcome = nullptr;
     std::unique_ptr<gpu::QueryBatch> batch;         ///< if it goes through windows of documents
     std::unique_ptr<gpu::DocumentWindows> windows;  ///< likewise
     gpu::WindowCopies copies;                       ///< of these windows
   };
 
-  std::size_t launch(unsigned flight, std::span<GpuQuery* const> queries) override;
-  void land(unsigned flight, std::span<GpuQuery* const> queries) override;
-  void abandon() noexcept override;
+  /// Starts a batch of the first of these queries, at least one, in a flight that has none; returns how many it has.
+  std::size_t launch(unsigned flight, std::span<GpuQuery* const> queries);
+  /// Waits for the flight's batch and takes its results. False if it must be launched again.
+  bool land(unsigned flight, std::span<GpuQuery* const> queries);
+  /// Waits until the flight's batch has ended, and those that were launched before it are known to be sound. Returns
+  /// whether there was enough memory.
+  bool wait_for_end(unsigned flight);
+  /// With the lock: takes what the batch of a flight has left behind, besides answers.
+  void count(unsigned flight);
+  /// Waits for a flight whose launch failed, and drops what it has.
+  void abandon(unsigned flight) noexcept;
+  /// A batch turned out to be damaged, or the GPU has failed: lists may not have been decoded, or be damaged.
+  void forget_lists(unsigned flight) noexcept;
 
   /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
   std::size_t start_batch(unsigned flight, std::span<GpuQuery* const> queries);
@@ -100,7 +95,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   /// Notes how far a batch looks for the documents of its queries.
   void note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries);
   /// Hands queries over to the CPU that have ended on fronts, unless they are complete.
-  void resume_on_cpu(std::span<GpuQuery* const> queries);
+  void resume_on_cpu(const Flight& of, std::span<GpuQuery* const> queries);
   /// Starts a batch whose lists do not fit the GPU's memory together. False, and nothing started, if the blocks of a
   /// range do not fit either. Throws GpuOutOfMemory.
   bool start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch, const gpu::WindowLimits& limits);
@@ -122,7 +117,7 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   /// Waits until no other flight's kernels read lists.
   void free_lists_of_others(unsigned flight);
   /// Ends the use of what the flight's batch has of lists.
-  void release(unsigned flight, bool ran = true);
+  void release(unsigned flight, bool ran = true) noexcept;
   /// The runner whose kernels come before those of the flight; null if there is none.
   const gpu::BatchRunner* runner_before(unsigned flight) const {
     return last_runner_ == &flights_[flight].runner ? nullptr : last_runner_;
@@ -158,10 +153,10 @@ class RankingShare final : public gpu::GpuShare<GpuQuery> {
   std::optional<gpu::ListStore> store_;       ///< none: the whole index is on the GPU
   std::unique_ptr<gpu::EntryStore> entries_;  ///< null: the strategy decodes no whole lists
   const gpu::Strategy* strategy_ = nullptr;
-  bool ends_on_fronts_ = false;     ///< queries for documents with all terms do
-  gpu::ResumePool* cpu_ = nullptr;  ///< goes on with them
-  gpu::BatchWork work_;
-  RankingOutcome outcome_;
+  bool ends_on_fronts_ = false;  ///< queries for documents with all terms do
+  gpu::FlightControl control_{num_flights};
+  // The rest is used by who launches or has the lock; but what a flight has, also by the thread that has the flight.
+  gpu::BatchWork work_;  ///< of the batch that is being made
   std::vector<Flight> flights_;
   gpu::BatchGrowth growth_;
   double window_share_ = 1;                        ///< of what windows could take, as far as memory goes

@@ -7,43 +7,45 @@
 
 namespace quern::gpu {
 
-/// The thread that copies the windows of a batch while the next batch is made. Used by one other thread.
+/// The thread that copies the windows of a batch while the next batch is made. Others may wait while one thread
+/// finishes, but not while it starts or forgets.
 class WindowCopies {
  public:
-  /// Runs `copy` in a thread. The one before must have been waited for.
+  /// Runs `copy` in a thread. The one before must have ended.
   template <class Copy>
   void start(Copy copy) {
-    copying_ = std::async(std::launch::async, std::move(copy));
+    copying_ = std::async(std::launch::async, std::move(copy)).share();
   }
-  /// Waits for the thread, if there is one; the time is not the clock's. Throws what the thread threw, but for
-  /// GpuOutOfMemory: see take_ran_out().
-  void wait(WorkClock& clock) {
-    if (!copying_.valid()) return;
+  /// Waits for the thread, if there is one, whatever becomes of it.
+  void wait() const {
+    if (copying_.valid()) copying_.wait();
+  }
+  /// Waits for the thread, if there is one. False if it found too little memory. Throws what else the thread threw.
+  bool finish() const {
+    if (!copying_.valid()) return true;
     try {
-      clock.wait_for([this] { copying_.get(); });
+      copying_.get();
+      return true;
     } catch (const GpuOutOfMemory&) {
-      // Whoever waits may be making another batch; this one is given up when it lands.
-      ran_out_ = true;
+      return false;
     }
   }
-  /// Whether a thread that was waited for found too little memory. Says so once.
-  bool take_ran_out() { return std::exchange(ran_out_, false); }
-  /// Waits for the thread, if there is one, and drops what it threw.
-  void abandon() noexcept {
+  /// Waits for the thread, if there is one; from now on there is none.
+  void forget() noexcept {
     if (copying_.valid()) copying_.wait();
     copying_ = {};
-    ran_out_ = false;
   }
 
  private:
-  std::future<void> copying_;  ///< until it is waited for
-  bool ran_out_ = false;
+  std::shared_future<void> copying_;
 };
 
-/// Waits for the windows of all flights, since the store works for one at a time. Throws as WindowCopies::wait() does.
+/// Waits for the windows of all flights, since the store works for one at a time. The time is not the clock's.
 template <class Flights>
-void wait_for_all_copies(Flights& flights, WorkClock& clock) {
-  for (auto& flight : flights) flight.copies.wait(clock);
+void wait_for_all_copies(const Flights& flights, WorkClock& clock) {
+  clock.wait_for([&] {
+    for (const auto& flight : flights) flight.copies.wait();
+  });
 }
 
 }  // namespace quern::gpu

@@ -20,8 +20,9 @@ const GpuIntersectionMethod& checked(const GpuIntersectionMethod& method, const 
 GpuIntersection::GpuIntersection(const IndexReader& index, const GpuIntersectionMethod& method,
                                  const GpuIntersectionOptions& options, Progress& progress) try
     : context_(index, checked(method, options), options),
-      shares_(gpu::gpu_numbers(options.gpu, options.gpus), progress,
-              [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectShare>(context_, gpu, all); }) {
+      shares_(gpu::make_shares<IntersectShare>(
+          gpu::gpu_numbers(options.gpu, options.gpus), progress,
+          [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectShare>(context_, gpu, all); })) {
 } catch (...) {
   throw_own_error();
 }

@@ -293,8 +293,7 @@ void IntersectShare::add_with_all_memory(IntersectionQuery& query, unsigned numb
 }
 
 std::vector<std::vector<docid_t>> IntersectShare::land_windows(Flight& flight) {
-  flight.copies.wait(making_);
-  if (flight.copies.take_ran_out()) throw GpuOutOfMemory("a window of documents found too little memory");
+  if (!flight.copies.finish()) throw GpuOutOfMemory("a window of documents found too little memory");
   gpu::WindowedAnswers answers = flight.runner.wait_for_windows();
   flight.windows.reset();
   counted_.device += answers.times;
@@ -367,7 +366,7 @@ void IntersectShare::answer_on_cpu(IntersectionQuery& query) {
 }
 
 void IntersectShare::abandon() noexcept {
-  for (Flight& of : flights_) of.copies.abandon();
+  for (Flight& of : flights_) of.copies.forget();
   for (unsigned number = 0; number < flights_.size(); ++number) {
     flights_[number].runner.abandon();
     flights_[number].places.clear();

@@ -44,14 +44,13 @@ class StreamWork {
                          }});
     }
     if (gpu_ == nullptr) return workers;
-    // All of TBB's threads would take the CPU's cores.
-    const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(options.gpu_threads));
-    workers.push_back({Processor::gpu, options.max_batch, [this, arena](std::span<const WaitingQuery> queries) {
-                         std::vector<std::string_view> texts;
-                         for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
-                         const auto found = arena->execute([&] { return gpu_->search(texts, algorithm_, k_); });
-                         for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
-                       }});
+    // All of TBB's threads would take the CPU's cores. Each worker has its place.
+    const unsigned threads = std::max(options.gpu_threads, options.gpu_batches);
+    const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.gpu_batches);
+    const DispatchWorker of_gpu{
+        Processor::gpu, options.max_batch,
+        [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpu(queries); }); }};
+    workers.insert(workers.end(), options.gpu_batches, of_gpu);
     return workers;
   }
 
@@ -61,6 +60,12 @@ class StreamWork {
   std::vector<double> take_responses() { return std::move(responses_us_); }
 
  private:
+  void answer_on_gpu(std::span<const WaitingQuery> queries) {
+    std::vector<std::string_view> texts;
+    for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
+    const auto found = gpu_->search(texts, algorithm_, k_);
+    for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
+  }
   void note(std::uint64_t number, const std::vector<ScoredDocument>& found) {
     responses_us_[number] = dispatcher_->now_us() - arrivals_us_[number];
     if (difference(log_.answers[place(number)], found)) ++wrong_;
@@ -85,6 +90,7 @@ void check_stream_options(const SharedStreamOptions& options) {
   check_range("queries of a stream", options.queries_per_second * options.seconds, 0, 2e7);
   check_range("queries per batch", options.max_batch, 1, gpu::max_batch_queries);
   check_range("threads for GPUs", options.gpu_threads, 1, max_threads);
+  check_range("batches of GPUs", options.gpu_batches, 1, max_threads);
 }
 
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,

@@ -19,7 +19,8 @@ struct SharedStreamOptions {
   double seconds = 2;                ///< length of the stream
   double deadline_us = 0;            ///< 0: none
   std::size_t max_batch = 256;       ///< queries that a GPU answers together
-  unsigned gpu_threads = 1;          ///< that prepare a GPU's batches
+  unsigned gpu_threads = 2;          ///< that prepare a GPU's batches
+  unsigned gpu_batches = 2;          ///< that a GPU works on at a time: one is made while another runs
   std::size_t max_waiting = 65536;   ///< more than this do not enter
 };
 
