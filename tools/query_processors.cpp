@@ -65,4 +65,19 @@ void QueryProcessors::run(std::span<const std::string_view> texts, const BatchSt
   one_->run(texts, work_.algorithm, work_.k, work_.threads, steps, statistics, held_bytes);
 }
 
+QueryProcessors::Begun QueryProcessors::begin(std::span<const std::string_view> texts) {
+  Begun begun;
+  if (both_)
+    begun.both_ = both_->begin(texts);
+  else
+    begun.one_ = one_->begin(texts, work_.algorithm, work_.k);
+  return begun;
+}
+
+void QueryProcessors::finish(Begun& begun, const BatchSteps& steps, GpuStatistics& statistics,
+                             std::uint64_t held_bytes) {
+  if (both_) return both_->finish(*begun.both_, steps, statistics, held_bytes);
+  one_->finish(*begun.one_, work_.threads, steps, statistics, held_bytes);
+}
+
 }  // namespace quern::tools

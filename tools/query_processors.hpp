@@ -40,6 +40,17 @@ class QueryProcessors {
   /// As FailoverEngine::run() and SharedEngine::run().
   void run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
            std::uint64_t held_bytes);
+  /// Queries that arrived together, and that processors may work on already. It waits for them when it ends.
+  class Begun {
+   private:
+    friend QueryProcessors;
+    std::unique_ptr<FailoverEngine::Begun> one_;
+    std::unique_ptr<SharedEngine::Group> both_;
+  };
+  /// As FailoverEngine::begin() and SharedEngine::begin(): one thread begins, another one may finish.
+  Begun begin(std::span<const std::string_view> texts);
+  /// As FailoverEngine::finish() and SharedEngine::finish().
+  void finish(Begun& begun, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes);
   /// How the queries were shared; null if they were not.
   const SharedFigures* shared() const { return both_ ? &both_->figures() : nullptr; }
 

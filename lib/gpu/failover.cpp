@@ -44,50 +44,70 @@ FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, co
   gpu_ = make_unless_on_cpu(device, notice_, [&] { return std::make_unique<GpuEngine>(engine, options, progress); });
 }
 
+std::unique_ptr<FailoverEngine::Begun> FailoverEngine::begin(std::span<const std::string_view> texts,
+                                                             const QueryAlgorithm& algorithm, std::size_t k) {
+  std::unique_ptr<Begun> begun(new Begun(texts, algorithm, k));
+  if (!gpu_ || gpu_lost_) return begun;
+  begun->answers_ = std::async(std::launch::async, [this, texts, &algorithm, k] {
+    Begun::Answers answers;
+    const auto started = WallClock::now();
+    answers.results = gpu_->search(texts, algorithm, k, &answers.statistics);
+    answers.us = us_since(started);
+    return answers;
+  });
+  return begun;
+}
+
+void FailoverEngine::finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
+                            std::uint64_t held_bytes) {
+  const auto answer_on_cpu = [&] {
+    run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes);
+  };
+  if (!begun.answers_.valid()) return answer_on_cpu();
+  Begun::Answers answers;
+  try {
+    answers = begun.answers_.get();
+  } catch (const CudaError& error) {
+    if (device_ == QueryDevice::gpu) throw;
+    if (!gpu_lost_.exchange(true)) notice_(continuing_on_cpu(error));
+    return answer_on_cpu();
+  }
+  for (const std::string& failed : answers.statistics.failed_gpus) notice_(failed);
+  statistics += answers.statistics;
+  const std::size_t count = begun.texts_.size();
+  const double time_us = answers.us / static_cast<double>(count);
+  const auto answer = [&](std::size_t i, QueryAnswer& out) {
+    out.documents = std::move(answers.results[i]);
+    out.time_us = time_us;
+    if (steps.render) steps.render(i, out);
+  };
+  answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes, steps.take);
+}
+
 void FailoverEngine::run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
                          unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
                          std::uint64_t held_bytes) {
-  const std::size_t done = run_on_gpu(texts, algorithm, k, threads, steps, statistics, held_bytes);
-  if (done == texts.size()) return;
-  BatchSteps later;
-  if (steps.render) later.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(done + i, answer); };
-  later.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(done + i, answer); };
-  run_batch(engine_, texts.subspan(done), algorithm, k, threads, later, held_bytes);
-}
-
-std::size_t FailoverEngine::run_on_gpu(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-                                       std::size_t k, unsigned threads, const BatchSteps& steps,
-                                       GpuStatistics& statistics, std::uint64_t held_bytes) {
   const std::uint64_t result_bytes =
       std::min<std::uint64_t>(k, engine_.index().num_documents()) * sizeof(ScoredDocument);
-  const auto max_count = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(held_bytes / (result_bytes + sizeof(QueryAnswer)), 1, scored_queries_per_call));
-  for (std::size_t from = 0, count = 0; from < texts.size(); from += count) {
-    if (!gpu_) return from;
-    count = std::min(max_count, texts.size() - from);
-    const auto begun = WallClock::now();
-    std::vector<std::vector<ScoredDocument>> results;
-    GpuStatistics counted;
-    try {
-      results = gpu_->search(texts.subspan(from, count), algorithm, k, &counted);
-    } catch (const CudaError& error) {
-      if (device_ == QueryDevice::gpu) throw;
-      notice_(continuing_on_cpu(error));
-      gpu_.reset();
-      return from;
-    }
-    for (const std::string& failed : counted.failed_gpus) notice_(failed);
-    statistics += counted;
-    const double time_us = us_since(begun) / static_cast<double>(count);
-    const auto answer = [&](std::size_t i, QueryAnswer& out) {
-      out.documents = std::move(results[i]);
-      out.time_us = time_us;
-      if (steps.render) steps.render(from + i, out);
-    };
-    answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes,
-                                   [&](std::size_t i, const QueryAnswer& out) { steps.take(from + i, out); });
+  // Of queries that GPUs have answered and of those that they work on.
+  const auto at_once = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(held_bytes / 2 / (result_bytes + sizeof(QueryAnswer)), 1, scored_queries_per_call));
+  const auto begin_from = [&](std::size_t from) -> std::unique_ptr<Begun> {
+    if (from >= texts.size()) return nullptr;
+    const std::size_t count = gpu_ && !gpu_lost_ ? std::min(at_once, texts.size() - from) : texts.size() - from;
+    return begin(texts.subspan(from, count), algorithm, k);
+  };
+  auto next = begin_from(0);
+  for (std::size_t from = 0; next;) {
+    const auto begun = std::move(next);
+    const std::size_t end = from + begun->texts_.size();
+    next = begin_from(end);
+    BatchSteps of_all;
+    if (steps.render) of_all.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(from + i, answer); };
+    of_all.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(from + i, answer); };
+    finish(*begun, threads, of_all, statistics, held_bytes);
+    from = end;
   }
-  return texts.size();
 }
 
 FailoverIntersection::FailoverIntersection(const Intersection& cpu, QueryDevice device, std::string_view gpu_method,

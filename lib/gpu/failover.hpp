@@ -1,11 +1,14 @@
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quern/core/named.hpp"
 #include "quern/gpu/engine/gpu_engine.hpp"
@@ -32,7 +35,7 @@ void require_gpu(unsigned gpu);
 /// Receives a sentence for the user when queries move from a GPU to the CPU, or to fewer GPUs.
 using FailoverNotice = std::function<void(const std::string& text)>;
 
-/// Answers queries with scores. One thread at a time uses an engine.
+/// Answers queries with scores.
 class FailoverEngine {
  public:
   /// Copies the index to the GPUs unless `device` is the CPU. Throws as GpuEngine does if `device` is a GPU. With
@@ -41,22 +44,45 @@ class FailoverEngine {
   FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options, Progress& progress,
                  FailoverNotice notice);
 
-  /// As run_batch(). Adds to `statistics` what GPUs did; the time of a query that they answer is its share of the time
-  /// of all queries in the same call. If the last GPU fails, throws CudaError if the device is a GPU, else the CPU
-  /// answers what is left, and all later calls.
+  /// Queries that GPUs work on already, unless the CPU answers all. It waits for them when it ends.
+  class Begun;
+
+  /// Hands queries to GPUs, and returns. Texts and algorithm must outlive what is returned. Thread-safe.
+  std::unique_ptr<Begun> begin(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k);
+  /// As run_batch(), of queries that were begun. Adds to `statistics` what GPUs did; the time of a query that they
+  /// answer is its share of the time of all queries that were begun together. If the last GPU fails, throws CudaError
+  /// if the device is a GPU, else the CPU answers these queries, and all later ones. For one thread at a time.
+  void finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
+              std::uint64_t held_bytes = default_held_bytes);
+  /// Begins and finishes any number of queries, some at a time: GPUs work on the next ones while answers are handed
+  /// over. Throws as finish() does.
   void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
            const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes = default_held_bytes);
 
  private:
-  /// Returns the number of queries answered; fewer than all if the CPU must answer the others.
-  std::size_t run_on_gpu(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
-                         std::uint64_t held_bytes);
-
   const QueryEngine& engine_;
   QueryDevice device_;
   FailoverNotice notice_;
-  std::unique_ptr<GpuEngine> gpu_;  ///< null: the CPU answers
+  std::unique_ptr<GpuEngine> gpu_;      ///< null: the CPU answers
+  std::atomic<bool> gpu_lost_ = false;  ///< the CPU answers
+};
+
+class FailoverEngine::Begun {
+ private:
+  friend FailoverEngine;
+  struct Answers {
+    std::vector<std::vector<ScoredDocument>> results;
+    GpuStatistics statistics;
+    double us = 0;
+  };
+
+  Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k)
+      : texts_(texts), algorithm_(algorithm), k_(k) {}
+
+  const std::span<const std::string_view> texts_;
+  const QueryAlgorithm& algorithm_;
+  const std::size_t k_;
+  std::future<Answers> answers_;  ///< of GPUs; not valid: the CPU answers
 };
 
 /// What is done with the answers of a FailoverIntersection, all in the calling thread.

@@ -29,9 +29,13 @@ QueryStream::QueryStream(const std::string& path, const std::string& name, Query
 }
 
 QueryStream::~QueryStream() {
+  stop();
+  thread_.join();
+}
+
+void QueryStream::stop() noexcept {
   collector_.close();
   interrupt_.stop();
-  thread_.join();
 }
 
 std::vector<Query> QueryStream::next() {

@@ -33,6 +33,8 @@ class QueryStream {
   /// Waits for the next batch; empty at the end of input. An error in the input is thrown after all queries before it
   /// have been returned.
   std::vector<Query> next();
+  /// Reads no more: the end of input is here. By any thread.
+  void stop() noexcept;
 
  private:
   using Collector = BatchCollector<Query>;

@@ -18,6 +18,7 @@
 #include "quern/query/query_stream.hpp"
 #include "quern/query/top_k.hpp"
 
+#include "answer_stream.hpp"
 #include "command.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
@@ -200,7 +201,26 @@ class QueryRun {
 
   /// Writes the answers to these queries, in their order.
   void answer(const std::vector<Query>& queries) {
-    const std::vector<std::string_view> texts = texts_of(queries);
+    GpuStatistics of_gpus;
+    processors_.run(texts_of(queries), steps(queries), of_gpus, held_bytes());
+    add(of_gpus);
+  }
+  /// The same for queries as they arrive; `note` looks at each batch first.
+  void answer(QueryStream& stream, const std::function<void(const std::vector<Query>& queries)>& note) {
+    answer_stream(stream, processors_, most_begun(), [&](StreamBatch& batch) {
+      note(batch.queries);
+      GpuStatistics of_gpus;
+      processors_.finish(batch.begun, steps(batch.queries), of_gpus, held_bytes());
+      add(of_gpus);
+      if (arguments_.output.empty()) flush_output();
+    });
+  }
+
+  const RunStatistics& statistics() const { return statistics_; }
+
+ private:
+  /// What is done with the answers to these queries.
+  BatchSteps steps(const std::vector<Query>& queries) {
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
       if (is_short(answer))
@@ -216,15 +236,20 @@ class QueryRun {
       statistics_.add(answer);
       resources_.progress->add(1);
     };
-    GpuStatistics of_gpus;
-    processors_.run(texts, steps, of_gpus, resources_.memory_bytes / 16);
+    return steps;
+  }
+  void add(const GpuStatistics& of_gpus) {
     statistics_.add(of_gpus);
     if (processors_.shared() != nullptr) statistics_.set(*processors_.shared());
   }
-
-  const RunStatistics& statistics() const { return statistics_; }
-
- private:
+  std::uint64_t held_bytes() const { return resources_.memory_bytes / 16; }
+  /// Batches of a stream that are begun at a time. With both, each query that arrives may be one.
+  std::size_t most_begun() const {
+    constexpr std::size_t for_gpus = 3, most = 16384;
+    if (arguments_.device != QueryDevice::both) return for_gpus;
+    return static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(held_bytes() / bytes_for_query(arguments_.k * sizeof(ScoredDocument)), 1, most));
+  }
   /// Whether the thread that answers a query also turns all results into text.
   static bool is_short(const QueryAnswer& answer) { return answer.documents.size() <= ResultText::max_results; }
 
@@ -327,17 +352,17 @@ void run(const QueryArguments& arguments) {
   query_run.begin();
   if (streams) {
     const QuerySource& source = arguments.queries;
+    // With both, whoever is free takes what has arrived.
+    const unsigned wait_ms = arguments.device == QueryDevice::both ? 0 : *arguments.batch_wait_ms;
     QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
-                       std::chrono::milliseconds(*arguments.batch_wait_ms), resources.memory_bytes / 8);
+                       std::chrono::milliseconds(wait_ms), resources.memory_bytes / 8);
     QueryRemarks remarks(arguments.common);
-    for (auto batch = stream.next(); !batch.empty(); batch = stream.next()) {
+    query_run.answer(stream, [&](const std::vector<Query>& batch) {
       for (const Query& query : batch) {
         remarks.look_at(query.text);
         remarks.look_at_id(query.id);
       }
-      query_run.answer(batch);
-      if (arguments.output.empty()) flush_output();
-    }
+    });
   } else {
     queries->for_each([&](const std::vector<Query>& group) { query_run.answer(group); });
   }
@@ -373,7 +398,8 @@ void add_query_command(CLI::App& program) {
       ->add_option(
           "--batch-wait", arguments->batch_wait_ms,
           "Read queries as they arrive, one per line in the format that --queries-format names, not "
-          "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds")
+          "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds; with "
+          "--device both, at once")
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   add_gpu_memory_options(*command, arguments->gpu_memory);
