@@ -16,6 +16,11 @@ constexpr bool is_unwanted_control(unsigned char c) {
 }
 static_assert(is_unwanted_control(static_cast<unsigned char>(phrase_end)));
 
+/// ASCII, and no unwanted control.
+constexpr bool is_plain(char c) {
+  return static_cast<signed char>(c) >= 0 && !is_unwanted_control(static_cast<unsigned char>(c));
+}
+
 /// True if a whole block is ASCII without unwanted controls; no branch inside, so that compilers vectorize it.
 bool is_plain_block(const char* block) {
   unsigned char bad = 0;
@@ -139,6 +144,10 @@ void Utf8Repair::append_whole(std::string_view in, std::string& out) {
       continue;
     }
     for (const std::size_t stop = at + block_bytes; at < stop && at < in.size();) {
+      if (is_plain(in[at])) {
+        ++at;
+        continue;
+      }
       const Sequence sequence = sequence_at(in, at);
       if (!sequence.well_formed) {
         replace(at, sequence.bytes, replacement_character);

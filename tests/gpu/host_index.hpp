@@ -10,6 +10,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 

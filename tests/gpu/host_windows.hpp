@@ -8,6 +8,7 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/common/merge_window.cuh"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 
 #include "gpu/host_index.hpp"

@@ -278,7 +278,8 @@ void add_stream_bench(CLI::App& bench) {
       ->check(range_validator(1u, max_threads));
   command
       ->add_option("--gpu-batches", arguments->stream.gpu_batches,
-                   "Batches that a GPU is given at a time; with 2, one is made while another runs")
+                   "Batches that a GPU is given at a time; with 3, one is made while another runs and a third has its "
+                   "answers taken")
       ->type_name("N")
       ->check(range_validator(1u, 16u))
       ->capture_default_str();

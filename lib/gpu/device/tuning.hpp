@@ -39,10 +39,11 @@ inline constexpr std::size_t max_spread_queries = 128;
 /// Approximate batches per GPU, if there are several. With more, GPUs finish closer together; with fewer, lists are
 /// decoded less often.
 inline constexpr std::size_t batches_per_gpu = 2;
-/// Where a batch more costs little, the first one has so many queries, and each next one so many times as many as the
-/// one before, up to the size of all others: a GPU then begins early, and makes no pause since each is made while the
-/// one before runs.
-inline constexpr std::size_t first_batch_queries = 2048, batch_growth = 3;
+/// Where a batch more costs little, a GPU begins with so many queries of those that are asked together, while the
+/// others are found.
+inline constexpr std::size_t first_portion_queries = 2048;
+/// Maximum queries of a batch there: larger ones are not faster, and leave less to be done at the same time.
+inline constexpr std::size_t overlapping_batch_queries = 8192;
 /// The fixed cost of a query: a posting per this many documents of the index.
 inline constexpr std::size_t documents_per_posting = 16;
 /// Minimum pieces of work per batch, if it can be cut into as many: several per thread block, or per warp, of a large

@@ -1,6 +1,8 @@
 #pragma once
+#include "quern/gpu/device/entry_place.hpp"
+#include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/engine/batch_query.hpp"
 
 namespace quern::gpu {
 

@@ -28,6 +28,7 @@ class BatchFronts {
   const PostingList& of(const PostingList& list);
   /// Whether the batch reads no more of the list than its front.
   bool is_cut(const PostingList& list) const { return terms_.contains(list.number); }
+  const ListCache& cache() const { return cache_; }
   /// The lists of which fronts are read, and the bytes that follow these.
   const ListCacheCounts& counts() const { return counts_; }
 

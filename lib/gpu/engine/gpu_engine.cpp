@@ -161,10 +161,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   gpu::check_answers(*options_.strategy, algorithms);
   return with_own_errors([&] {
     Search search(texts, algorithm, k);
-    if (keeps_all_)
-      search.portion_sizes = portion_sizes(texts.size(), options_.batch_queries, gpus_in_use());
-    else
-      search.portion_sizes = {texts.size()};
+    search.portion_sizes = keeps_all_ ? portion_sizes(texts.size()) : std::vector<std::size_t>{texts.size()};
     const auto answer_portions = [&] {
       for (auto portion = search.next(); portion; portion = search.next()) {
         GpuStatistics counted;
@@ -177,9 +174,8 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
         search.count(counted);
       }
     };
-    // One finds lists while GPUs work for the others.
-    gpu::HelperThreads helpers(std::min(flights(), std::max<std::size_t>(search.portion_sizes.size(), 1) - 1),
-                               answer_portions);
+    // One finds lists while GPUs work for the other.
+    gpu::HelperThreads helpers(search.portion_sizes.size() - 1, answer_portions);
     helpers.start();
     answer_portions();
     helpers.join();
@@ -227,12 +223,13 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
     query.min_units = 0;
     if (!query.answered && !query.on_cpu) queries.push_back(&query);
   }
-  // A portion is a batch where a batch more costs little.
-  const std::size_t gpus = keeps_all_ ? 1 : gpus_in_use();
+  const std::size_t gpus = gpus_in_use();
+  const std::size_t max_batch =
+      keeps_all_ ? std::min(options_.batch_queries, gpu::overlapping_batch_queries) : options_.batch_queries;
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
   gpu::ResumePool cpu(engine_, work.k);
   for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
-    QueryQueue queue(std::move(queries), options_.batch_queries, gpus, fixed_cost);
+    QueryQueue queue(std::move(queries), max_batch, gpus, fixed_cost);
     queries = process(queue, {work, &cpu}, statistics);
     if (run == 0) statistics.run_again += queries.size();
   }
@@ -245,7 +242,8 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
 std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics) {
   RankingOutcome all;
   std::mutex of_all;
-  gpu::HelperThreads helpers(flights() - 1, [&] {
+  // One makes a batch while others wait for theirs.
+  gpu::HelperThreads helpers(flights(), [&] {
     RankingOutcome outcome;
     answer_batches(queue, work, outcome, [] {});
     const std::lock_guard lock(of_all);

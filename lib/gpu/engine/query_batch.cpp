@@ -69,18 +69,49 @@ void QueryBatch::add_list(const PostingList& list) {
   lists.push_back(view);
 }
 
+void QueryBatch::clear(const ListCache* cache) {
+  fronts_.reset();
+  if (cache != nullptr) fronts_.emplace(*cache);
+  lists.clear();
+  coded.clear();
+  entries_of.lists.clear();
+  entries_of.blocks = 0;
+  terms.clear();
+  queries.clear();
+  raw_docids.clear();
+  raw_values.clear();
+  numbers_.clear();
+  new_raw_.clear();
+  tasks = 0;
+  entries = postings = 0;
+  raw_postings_ = 0;
+}
+
+void QueryBatch::make_queries(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive) {
+  made_.first_terms.assign(1, 0);
+  for (const WaitingQuery& query : waiting) made_.first_terms.push_back(made_.first_terms.back() + query.lists.size());
+  made_.terms.resize(made_.first_terms.back());
+  made_.queries.resize(waiting.size());
+  in_parallel(waiting.size(),
+              [&](std::size_t i) { made_.queries[i] = make_query(waiting[i], k, conjunctive, made_.terms_of(i)); });
+}
+
 std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
                             const std::function<bool()>& fits) {
-  std::vector<std::size_t> first_terms(waiting.size() + 1);
-  for (std::size_t i = 0; i < waiting.size(); ++i) first_terms[i + 1] = first_terms[i] + waiting[i].lists.size();
-  std::vector<BatchTerm> all_terms(first_terms.back());
-  std::vector<BatchQuery> made(waiting.size());
-  const auto terms_of = [&](std::size_t i) {
-    return std::span(all_terms).subspan(first_terms[i], waiting[i].lists.size());
-  };
-  in_parallel(waiting.size(), [&](std::size_t i) { made[i] = make_query(waiting[i], k, conjunctive, terms_of(i)); });
+  make_queries(waiting, k, conjunctive);
+  terms.reserve(terms.size() + made_.terms.size());
+  queries.reserve(queries.size() + waiting.size());
+  const auto add_one = [&](std::size_t i) { add(waiting[i], made_.queries[i], made_.terms_of(i)); };
   std::size_t taken = 0;
-  for (; taken < waiting.size() && fits(); ++taken) add(waiting[taken], made[taken], terms_of(taken));
+  if (queries.empty()) {
+    // Most batches fit: to look at them once saves time.
+    for (; taken < waiting.size(); ++taken) add_one(taken);
+    if (!fits()) {
+      clear(fronts_ ? &fronts_->cache() : nullptr);
+      taken = 0;
+    }
+  }
+  for (; taken < waiting.size() && fits(); ++taken) add_one(taken);
 
   raw_docids.resize(raw_postings_);
   raw_values.resize(raw_postings_);
@@ -125,6 +156,7 @@ BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, std::size_t k, bo
   double total = std::ceil(max_static_score_ * scale) + 1, rounded = static_cast<double>(weighted.size()) + 2;
   for (std::size_t i = 0; i < weighted.size(); ++i) {
     BatchTerm& term = own_terms[i];
+    term = {};
     term.list = weighted[i].list.number;
     term.weight = weighted[i].weight;
     term.max_term_score = max_scores[i];

@@ -12,71 +12,12 @@
 #include "quern/gpu/device/batch_lists.hpp"
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/engine/batch_query.hpp"
 #include "quern/gpu/engine/fronts.hpp"
 #include "quern/query/query_engine.hpp"
 
-/// A batch of ranked queries, as kernels take it. Scoring has two steps. First, each document gets an upper bound of
-/// its score in *units*: small integers, which can be added in any order and whose sums fit 16 bits. Then the few
-/// documents whose sum reaches the query's threshold are scored exactly. A query's *scale* is the number of units of a
-/// score of 1.
+/// Batches of ranked queries in host memory. Host code.
 namespace quern::gpu {
-
-/// Which postings a union may skip.
-enum class Pruning : std::uint8_t {
-  none,    ///< none
-  lists,   ///< those that upper bounds of whole lists rule out (WAND)
-  blocks,  ///< those that upper bounds of ranges or blocks rule out (block-max WAND)
-};
-
-/// What a GPU does with a batch.
-struct BatchWork {
-  bool intersect = false;           ///< find documents with all terms, not with any
-  Pruning pruning = Pruning::none;  ///< of unions
-  std::size_t k = 10;
-};
-
-/// A posting's value has 16 bits: its impact in steps of 1 / 65535, rounded up, or its quantized impact.
-inline constexpr std::uint32_t value_steps = 65535;
-/// Maximum sum of units.
-inline constexpr std::uint32_t max_units = 65535;
-/// Maximum terms of a query; the CPU answers queries with more.
-inline constexpr std::size_t max_terms = 64;
-/// The number of steps in which a query's threshold rises.
-inline constexpr std::uint32_t threshold_steps = 256;
-
-/// Units of an entry, whose lower 16 bits are the value: `weight` and `offset` are BatchTerm::unit_weight and
-/// unit_offset.
-constexpr std::uint32_t units_of(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset) {
-  return static_cast<std::uint32_t>(std::uint64_t{entry << 16} * weight >> 32) + offset;
-}
-
-/// Units of a score or term score, rounded up, at the query's scale.
-constexpr std::uint32_t units_of_score(float scale, float score) {
-  const float exact = score * scale * (1 + 0x1p-20f);
-  const auto units = static_cast<std::uint32_t>(exact);
-  return units + (static_cast<float>(units) < exact);
-}
-
-struct BatchTerm {
-  std::uint32_t list = 0;         ///< its number in the batch; until it has one, the term
-  float weight = 0;               ///< w_t, or n_t for quantized scores
-  std::uint32_t unit_weight = 0;  ///< units per value, times 2^16: see units_of()
-  std::uint32_t unit_offset = 0;  ///< 1 if units are rounded up, else 0
-  std::uint32_t max_units = 0;    ///< upper bound of a posting's units
-  float max_term_score = 0;       ///< upper bound of the list's term scores
-  float impact_steps = 0;         ///< a quantized impact is at most max(1, impact_steps * impact + 1/2)
-};
-
-struct BatchQuery {
-  std::uint32_t first_term = 0, terms = 0;
-  std::uint32_t min_units = 1;   ///< minimum units of a result: the primed threshold
-  std::uint32_t step_shift = 0;  ///< a step of the threshold is 2^step_shift units
-  float scale = 1;               ///< units of a score of 1
-  float lower_factor = 1;        ///< the score of a sum of u units is at least u * lower_factor - lower_margin units
-  std::uint32_t lower_margin = 0;
-  std::uint32_t exact_units = 0;  ///< 1 if sums of units are the scores, else 0
-  std::uint32_t first_task = 0;   ///< for intersections: blocks in the shortest lists of the previous queries
-};
 
 /// A query that waits for a batch.
 struct WaitingQuery {
@@ -92,34 +33,41 @@ class TermNumbers {
   std::pair<std::uint32_t, bool> of(term_t term) {
     if (2 * count_ >= slots_.size()) grow();
     Slot& slot = slot_of(term);
-    if (slot.number != none) return {slot.number, false};
-    slot = {term, count_};
+    if (is_used(slot)) return {slot.number, false};
+    slot = {term, count_, round_};
     return {count_++, true};
+  }
+  /// Forgets all terms, but keeps the memory, in no time.
+  void clear() {
+    ++round_;
+    count_ = 0;
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffff;
   struct Slot {
     term_t term = 0;
-    std::uint32_t number = none;
+    std::uint32_t number = 0;
+    std::uint64_t round = 0;  ///< in which it was used last
   };
 
+  bool is_used(const Slot& slot) const { return slot.round == round_; }
   /// The term's slot, or the empty slot where it belongs.
   Slot& slot_of(term_t term) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t place = (term * 0x9e3779b97f4a7c15) >> 32 & mask;
-    while (slots_[place].number != none && slots_[place].term != term) place = (place + 1) & mask;
+    while (is_used(slots_[place]) && slots_[place].term != term) place = (place + 1) & mask;
     return slots_[place];
   }
   void grow() {
     std::vector<Slot> old(std::max<std::size_t>(64, 4 * slots_.size()));
     old.swap(slots_);
     for (const Slot& slot : old)
-      if (slot.number != none) slot_of(slot.term) = slot;
+      if (is_used(slot)) slot_of(slot.term) = slot;
   }
 
   std::vector<Slot> slots_;  ///< a power of two, or empty
   std::uint32_t count_ = 0;
+  std::uint64_t round_ = 1;  ///< clear() begins a new one
 };
 
 /// A batch in host memory.
@@ -130,8 +78,11 @@ class QueryBatch {
   /// documents with all terms.
   QueryBatch(const QueryEngine& engine, const ListCache& cache) : QueryBatch(engine) { fronts_.emplace(cache); }
 
+  /// Removes all queries, but keeps the memory. With `cache`, as the constructor.
+  void clear(const ListCache* cache = nullptr);
   /// Adds queries, in order, until `fits` returns false; returns how many were added. `k` is used for primed
-  /// thresholds. What depends on no other query is computed in many threads.
+  /// thresholds. What depends on no other query is computed in many threads. `fits` may look at the batch with all
+  /// queries first, and then at smaller ones.
   std::size_t add(
       std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
       const std::function<bool()>& fits = [] { return true; });
@@ -158,6 +109,18 @@ class QueryBatch {
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:
+  /// Queries that are not in the batch yet, and their terms one after another.
+  struct Made {
+    std::vector<BatchQuery> queries;
+    std::vector<std::size_t> first_terms;  ///< and, last, the number of terms
+    std::vector<BatchTerm> terms;
+
+    std::span<BatchTerm> terms_of(std::size_t i) {
+      return std::span(terms).subspan(first_terms[i], first_terms[i + 1] - first_terms[i]);
+    }
+  };
+
+  void make_queries(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive);
   /// Computes a query and its terms, except for places in the batch and numbers of lists.
   BatchQuery make_query(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
                         std::span<BatchTerm> own_terms) const;
@@ -168,6 +131,7 @@ class QueryBatch {
 
   const QueryEngine& engine_;
   float max_static_score_ = 0;
+  Made made_;
   TermNumbers numbers_;
   std::optional<BatchFronts> fronts_;
   std::vector<std::pair<const PostingList*, std::uint32_t>>

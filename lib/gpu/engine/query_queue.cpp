@@ -58,19 +58,9 @@ void QueryQueue::stop() {
   settled_.notify_all();
 }
 
-std::vector<std::size_t> portion_sizes(std::size_t queries, std::size_t max_queries, std::size_t gpus) {
-  if (gpus > 1) max_queries = std::clamp<std::size_t>(divided_up(queries, gpus * gpu::batches_per_gpu), 1, max_queries);
-  std::vector<std::size_t> sizes;
-  for (std::size_t size = gpu::first_batch_queries; size < max_queries && 2 * size <= queries;
-       size *= gpu::batch_growth) {
-    sizes.push_back(size);
-    queries -= size;
-  }
-  for (std::size_t left = divided_up(queries, max_queries); left > 0; --left) {
-    sizes.push_back(divided_up(queries, left));
-    queries -= sizes.back();
-  }
-  return sizes;
+std::vector<std::size_t> portion_sizes(std::size_t queries) {
+  if (queries < 2 * gpu::first_portion_queries) return {queries};
+  return {gpu::first_portion_queries, queries - gpu::first_portion_queries};
 }
 
 }  // namespace quern

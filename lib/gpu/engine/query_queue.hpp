@@ -51,9 +51,8 @@ class QueryQueue {
   std::size_t unsettled_ = 0;  ///< batches that were taken
 };
 
-/// The sizes of the portions in which queries are found and sent to GPUs where a batch more costs little: the first
-/// ones are small, and never more than half of what is left, so that a GPU begins early; the others are alike, with at
-/// most `max_queries`. For several GPUs there are at least a few for each.
-std::vector<std::size_t> portion_sizes(std::size_t queries, std::size_t max_queries, std::size_t gpus);
+/// The sizes of the portions in which many queries are found and answered where a batch more costs little: a small one,
+/// with which GPUs begin early, and all others, which are cut into batches by what they cost.
+std::vector<std::size_t> portion_sizes(std::size_t queries);
 
 }  // namespace quern

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/take_or_free.hpp"
@@ -14,7 +15,10 @@
 namespace quern {
 RankingShare::RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                            const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)
-    : engine_(engine), index_(engine, gpu, memory, progress), ends_on_fronts_(gpu::ends_on_fronts(memory, engine)) {
+    : engine_(engine),
+      index_(engine, gpu, memory, progress),
+      ends_on_fronts_(gpu::ends_on_fronts(memory, engine)),
+      batches_([&engine] { return std::make_unique<gpu::QueryBatch>(engine); }) {
   if (!index_.division().whole_index) store_.emplace(index_, memory, progress);
   set_strategy(strategy, options, progress);
 }
@@ -50,8 +54,10 @@ gpu::MemoryTable RankingShare::memory() const {
 
 std::size_t RankingShare::answer(std::span<GpuQuery* const> queries, const RankingWork& work, RankingOutcome& outcome,
                                  const std::function<void(std::size_t queries)>& launched) {
+  MadeBatch made = make_ahead(queries, work.batch);
   const gpu::FlightControl::Flight flight(control_);
   Flight& of = flights_[flight.number()];
+  of.made = std::move(made);
   of.work = work;
   of.outcome = &outcome;
   for (;;) {
@@ -92,6 +98,7 @@ std::size_t RankingShare::launch(unsigned flight, std::span<GpuQuery* const> que
 bool RankingShare::has_list_room(const gpu::QueryBatch& batch, ListSums& sums) const {
   if (!store_) return true;
   const gpu::ListCache& cache = store_->cache();
+  if (sums.lists > batch.coded.size()) sums = {};  // the batch is being made anew
   for (; sums.lists < batch.coded.size(); ++sums.lists) {
     const PostingList& list = *batch.coded[sums.lists].second;
     sums.words += cache.words_behind_front(list);
@@ -107,9 +114,8 @@ bool RankingShare::has_entry_room(const gpu::QueryBatch& batch) const {
   return batch.entries + batch.lists.size() * cache.words_of(0) <= cache.words_per_batch();
 }
 
-bool RankingShare::has_room(const gpu::QueryBatch& batch, ListSums& sums) const {
-  return strategy_->batch_bytes(batch, work_.k) <= bytes_for_batch() && has_entry_room(batch) &&
-         has_list_room(batch, sums);
+bool RankingShare::has_work_room(const gpu::QueryBatch& batch, std::size_t k) const {
+  return strategy_->batch_bytes(batch, k) <= bytes_for_batch() && has_entry_room(batch);
 }
 
 void RankingShare::release(unsigned flight, bool ran) noexcept {
@@ -171,8 +177,7 @@ std::uint64_t RankingShare::take_entry_room(unsigned flight, const gpu::Document
   return first;
 }
 
-bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch,
-                                 const gpu::WindowLimits& limits) {
+bool RankingShare::start_windows(unsigned flight, BatchPool::Borrowed batch, const gpu::WindowLimits& limits) {
   if (!store_->has_room_for_windows()) open_windows(flight);
   // From here on, windows of the batch before may still be on their way.
   Flight& of = flights_[flight];
@@ -202,7 +207,7 @@ bool RankingShare::start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatc
   return true;
 }
 
-bool RankingShare::start_by_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch>& batch) {
+bool RankingShare::start_by_windows(unsigned flight, BatchPool::Borrowed& batch) {
   const auto limits = strategy_->window_limits(*batch, work_, entry_words_for_windows());
   return limits && start_windows(flight, std::move(batch), *limits);
 }
@@ -214,16 +219,16 @@ void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
   flights_[flight].runner.start(batch, work_, runner_before(flight));
 }
 
-std::unique_ptr<gpu::QueryBatch> RankingShare::new_batch() const {
-  if (!store_ || !ends_on_fronts_ || !work_.intersect) return std::make_unique<gpu::QueryBatch>(engine_);
-  return std::make_unique<gpu::QueryBatch>(engine_, store_->cache());
+RankingShare::BatchPool::Borrowed RankingShare::new_batch(const gpu::BatchWork& work) {
+  auto batch = batches_.borrow();
+  batch->clear(store_ && ends_on_fronts_ && work.intersect ? &store_->cache() : nullptr);
+  return batch;
 }
 
 void RankingShare::note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries) {
   gpu::in_parallel(queries.size(), [&](std::size_t i) {
     queries[i]->end = batch.fronts() ? gpu::end_of_query(batch, i, queries[i]->lists) : gpu::QueryEnd();
   });
-  if (batch.fronts()) store_->count(batch.fronts()->counts());
 }
 
 void RankingShare::resume_on_cpu(const Flight& of, std::span<GpuQuery* const> queries) {
@@ -238,25 +243,60 @@ void RankingShare::resume_on_cpu(const Flight& of, std::span<GpuQuery* const> qu
   of.work.cpu->resume(unfinished);
 }
 
-std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
-  making_.start();
-  auto batch = new_batch();
-  ListSums sums;
+std::size_t RankingShare::fill(gpu::QueryBatch& batch, std::span<GpuQuery* const> queries, const gpu::BatchWork& work,
+                               const std::function<bool()>& fits) {
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(queries.size());
   for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
+  return batch.add(waiting, work.k, work.intersect, fits);
+}
+
+RankingShare::MadeBatch RankingShare::make_ahead(std::span<GpuQuery* const> queries, const gpu::BatchWork& work) {
+  MadeBatch made;
+  if (store_) return made;
+  {
+    const auto locked = control_.lock();
+    queries = queries.first(std::min(queries.size(), growth_.most()));
+  }
+  const auto begun = WallClock::now();
+  made.batch = new_batch(work);
+  made.queries = fill(*made.batch, queries, work, [&] { return has_work_room(*made.batch, work.k); });
+  note_ends(*made.batch, queries.first(made.queries));
+  made.us = us_since(begun);
+  return made;
+}
+
+std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const> queries) {
+  Flight& of = flights_[flight];
+  making_.start();
+  MadeBatch made = std::exchange(of.made, {});
+  if (made.batch && made.queries <= queries.size()) {
+    tried_windows_ = false;
+    start_whole(flight, *made.batch);
+  } else {
+    made.us = 0;
+    made.queries = make_and_start(flight, queries);
+  }
+  last_runner_ = &of.runner;
+  ++of.outcome->statistics.batches;
+  of.outcome->statistics.prepare_us += making_.us() + made.us;
+  return made.queries;
+}
+
+std::size_t RankingShare::make_and_start(unsigned flight, std::span<GpuQuery* const> queries) {
+  auto batch = new_batch(work_);
+  ListSums sums;
   const auto queries_fit = [&] { return strategy_->batch_bytes(*batch, work_.k) <= bytes_for_batch(); };
-  const auto all_fits = [&] { return has_room(*batch, sums); };
+  const auto all_fits = [&] { return has_work_room(*batch, work_.k) && has_list_room(*batch, sums); };
   tried_windows_ = may_use_windows();
-  std::size_t count = tried_windows_ ? batch->add(waiting, work_.k, work_.intersect, queries_fit)
-                                     : batch->add(waiting, work_.k, work_.intersect, all_fits);
+  std::size_t count =
+      tried_windows_ ? fill(*batch, queries, work_, queries_fit) : fill(*batch, queries, work_, all_fits);
   bool started = false;
   if (tried_windows_ && !all_fits()) {
     started = !has_list_room(*batch, sums) && start_by_windows(flight, batch);
     if (!started) {
-      batch = new_batch();
-      sums = {};
-      count = batch->add(waiting, work_.k, work_.intersect, all_fits);
+      batch = new_batch(work_);
+      count = fill(*batch, queries, work_, all_fits);
       growth_.fitted(count);
     }
   }
@@ -264,11 +304,9 @@ std::size_t RankingShare::start_batch(unsigned flight, std::span<GpuQuery* const
     tried_windows_ = false;
     start_whole(flight, *batch);
   }
-  note_ends(started ? *flights_[flight].batch : *batch, queries.first(count));
-  last_runner_ = &flights_[flight].runner;
-  GpuStatistics& statistics = flights_[flight].outcome->statistics;
-  ++statistics.batches;
-  statistics.prepare_us += making_.us();
+  const gpu::QueryBatch& made = started ? *flights_[flight].batch : *batch;
+  note_ends(made, queries.first(count));
+  if (made.fronts()) store_->count(made.fronts()->counts());
   return count;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "quern/core/spare_pool.hpp"
 #include "quern/gpu/engine/batch_growth.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/engine/flight_control.hpp"
@@ -60,6 +61,15 @@ class RankingShare {
 
  private:
   static constexpr unsigned num_flights = gpu::batches_in_flight;
+  /// Batches are kept, since new memory is slow to come by.
+  using BatchPool = SparePool<gpu::QueryBatch>;
+
+  /// A batch that was made before its turn came; null: it is made then.
+  struct MadeBatch {
+    BatchPool::Borrowed batch;
+    std::size_t queries = 0;
+    double us = 0;  ///< that it took
+  };
 
   /// A batch in flight, or none: its only query went to the CPU.
   struct Flight {
@@ -69,7 +79,8 @@ class RankingShare {
     bool has_batch = false;
     RankingWork work;
     RankingOutcome* outcome = nullptr;
-    std::unique_ptr<gpu::QueryBatch> batch;         ///< if it goes through windows of documents
+    MadeBatch made;                                 ///< until it is launched
+    BatchPool::Borrowed batch;                      ///< if it goes through windows of documents
     std::unique_ptr<gpu::DocumentWindows> windows;  ///< likewise
     gpu::WindowCopies copies;                       ///< of these windows
   };
@@ -88,19 +99,26 @@ class RankingShare {
   /// A batch turned out to be damaged, or the GPU has failed: lists may not have been decoded, or be damaged.
   void forget_lists(unsigned flight) noexcept;
 
-  /// Makes and starts a batch of the first of these queries. Throws GpuOutOfMemory.
+  /// Makes a batch of the first of these queries, if that does not depend on lists that come and go. Without the lock.
+  MadeBatch make_ahead(std::span<GpuQuery* const> queries, const gpu::BatchWork& work);
+  /// Adds the first of these queries to a batch, as many as fit; returns how many.
+  static std::size_t fill(gpu::QueryBatch& batch, std::span<GpuQuery* const> queries, const gpu::BatchWork& work,
+                          const std::function<bool()>& fits);
+  /// Makes and starts a batch of the first of these queries, or starts the one that is made. Throws GpuOutOfMemory.
   std::size_t start_batch(unsigned flight, std::span<GpuQuery* const> queries);
   /// A batch without queries, of whole lists or of those parts that are there.
-  std::unique_ptr<gpu::QueryBatch> new_batch() const;
+  BatchPool::Borrowed new_batch(const gpu::BatchWork& work);
+  /// Makes and starts it with the lock.
+  std::size_t make_and_start(unsigned flight, std::span<GpuQuery* const> queries);
   /// Notes how far a batch looks for the documents of its queries.
-  void note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries);
+  static void note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries);
   /// Hands queries over to the CPU that have ended on fronts, unless they are complete.
   void resume_on_cpu(const Flight& of, std::span<GpuQuery* const> queries);
   /// Starts a batch whose lists do not fit the GPU's memory together. False, and nothing started, if the blocks of a
   /// range do not fit either. Throws GpuOutOfMemory.
-  bool start_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch> batch, const gpu::WindowLimits& limits);
+  bool start_windows(unsigned flight, BatchPool::Borrowed batch, const gpu::WindowLimits& limits);
   /// The same with as large windows as memory allows. The batch is taken, also if nothing is started.
-  bool start_by_windows(unsigned flight, std::unique_ptr<gpu::QueryBatch>& batch);
+  bool start_by_windows(unsigned flight, BatchPool::Borrowed& batch);
   /// Starts a batch whose lists fit. Throws GpuOutOfMemory.
   void start_whole(unsigned flight, gpu::QueryBatch& batch);
   /// Whether batches may go through windows.
@@ -135,8 +153,8 @@ class RankingShare {
   bool has_list_room(const gpu::QueryBatch& batch, ListSums& sums) const;
   /// The same for decoded lists.
   bool has_entry_room(const gpu::QueryBatch& batch) const;
-  /// The same, and whether its working memory does.
-  bool has_room(const gpu::QueryBatch& batch, ListSums& sums) const;
+  /// The same, and whether its working memory does, and that of `k` results per query.
+  bool has_work_room(const gpu::QueryBatch& batch, std::size_t k) const;
   /// Makes the memory for decoded lists, if the strategy decodes any.
   void make_entries();
   /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
@@ -154,6 +172,7 @@ class RankingShare {
   std::unique_ptr<gpu::EntryStore> entries_;  ///< null: the strategy decodes no whole lists
   const gpu::Strategy* strategy_ = nullptr;
   bool ends_on_fronts_ = false;  ///< queries for documents with all terms do
+  BatchPool batches_;
   gpu::FlightControl control_{num_flights};
   // The rest is used by who launches or has the lock; but what a flight has, also by the thread that has the flight.
   gpu::BatchWork work_;  ///< of the batch that is being made

@@ -45,7 +45,7 @@ class SharePool {
         return end(std::move(share));
       } catch (const CudaError& error) {
         const std::string text = left_out(share->gpu(), error);
-        const bool is_first = leave_out(*share);
+        const bool is_first = leave_out(*share, text);
         end(std::move(share));
         if (size() == 0) throw;
         if (is_first) failed.push_back(text);
@@ -64,7 +64,8 @@ class SharePool {
 
   std::shared_ptr<Share> begin(std::size_t most) {
     const std::lock_guard lock(mutex_);
-    if (members_.empty()) throw CudaError("no GPU is left that has not failed; ask for --device cpu");
+    if (members_.empty())
+      throw CudaError("no GPU is left that has not failed; ask for --device cpu (the last one: " + last_failure_ + ")");
     const auto end = members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(most, 1, members_.size()));
     const auto least =
         std::min_element(members_.begin(), end, [](const Member& a, const Member& b) { return a.users < b.users; });
@@ -82,11 +83,12 @@ class SharePool {
     drop_failed(std::move(share));
   }
   /// False if another thread did it before.
-  bool leave_out(const Share& share) {
+  bool leave_out(const Share& share, const std::string& failure) {
     const std::lock_guard lock(mutex_);
     const auto member = member_of(share);
     if (member == members_.end()) return false;
     members_.erase(member);
+    last_failure_ = failure;
     return true;
   }
   typename std::vector<Member>::iterator member_of(const Share& share) {
@@ -96,6 +98,7 @@ class SharePool {
 
   mutable std::mutex mutex_;
   std::vector<Member> members_;
+  std::string last_failure_;  ///< which others may report while a search still runs
 };
 
 }  // namespace quern::gpu
