@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "quern/gpu/common/live_documents.cuh"
 
 /// Documents that a warp scores while it looks them up in one list after another. Term scores are added in the order of
@@ -112,9 +114,11 @@ class ScoredDocuments {
 #pragma unroll
       for (int i = 0; i < V; ++i)
         if (places[i] < place.n) values[i] = value_at(impacts, places[i] * list.impact_width, list.impact_width);
-    } else if (documents.decoder().has_separate_freqs()) {
+    } else if constexpr (std::remove_cvref_t<decltype(documents.decoder())>::has_single_freqs) {
+      if (!documents.decoder().open_freqs()) report_damage(index_);
 #pragma unroll
-      for (int i = 0; i < V; ++i) values[i] = documents.decoder().separate_freq(min(places[i], place.n - 1));
+      for (int i = 0; i < V; ++i) values[i] = documents.decoder().freq_at(min(places[i], place.n - 1));
+      __syncwarp();
     } else {
       std::uint32_t freqs[V];
       if (!documents.decoder().freqs(freqs)) report_damage(index_);

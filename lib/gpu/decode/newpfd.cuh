@@ -33,18 +33,18 @@ class NewPfdDecoder {
   }
 
   /// This lane's frequencies.
-  __device__ bool freqs(std::uint32_t (&out)[V]) const {
-    return values({place_.words + freq_exceptions_word_, place_.size - freq_exceptions_word_, header_.freq_exceptions,
-                   header_.freq_width, place_.n},
-                  32 + place_.n * header_.docid_width, out);
-  }
+  __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freq_exceptions(), freq_slots_bit(), out); }
 
-  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
-  __device__ bool has_separate_freqs() const { return header_.freq_exceptions == 0; }
-  /// The frequency of posting i, which may differ from lane to lane.
-  __device__ std::uint32_t separate_freq(std::uint32_t i) const {
-    const std::uint32_t first = 32 + place_.n * header_.docid_width, width = header_.freq_width;
-    return value_at(place_.words, first + i * width, width) + 1;
+  /// Whether freq_at() can be called.
+  static constexpr bool has_single_freqs = true;
+  /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
+  __device__ bool open_freqs() const {
+    return header_.freq_exceptions == 0 || put_exceptions<V, L>(freq_exceptions(), buffer_);
+  }
+  /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
+  __device__ std::uint32_t freq_at(std::uint32_t i) const {
+    const std::uint32_t slot = value_at(place_.words, freq_slots_bit() + i * header_.freq_width, header_.freq_width);
+    return slot + (header_.freq_exceptions == 0 ? 1 : buffer_.values[i]);
   }
 
  private:
@@ -52,6 +52,12 @@ class NewPfdDecoder {
   __device__ bool close() {
     if (L < lanes_per_warp) header_ = newpfd::Header();
     return false;
+  }
+
+  __device__ std::uint32_t freq_slots_bit() const { return 32 + place_.n * header_.docid_width; }
+  __device__ Exceptions freq_exceptions() const {
+    return {place_.words + freq_exceptions_word_, place_.size - freq_exceptions_word_, header_.freq_exceptions,
+            header_.freq_width, place_.n};
   }
 
   /// Distances, or frequencies.

@@ -44,8 +44,7 @@ class RiceDecoder {
   }
 
   /// The unary part of a frequency is found only through those before it.
-  __device__ bool has_separate_freqs() const { return false; }
-  __device__ std::uint32_t separate_freq(std::uint32_t) const { return 0; }
+  static constexpr bool has_single_freqs = false;
 
  private:
   /// Writes the positions of the n terminators of a unary part to the warp's buffer. False unless the last one ends it.

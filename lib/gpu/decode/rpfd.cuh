@@ -67,12 +67,15 @@ class RpfdDecoder {
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
-  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
-  __device__ bool has_separate_freqs() const { return of(freqs_.exceptions, 0) == 0; }
-  /// The frequency of posting i, which may differ from lane to lane.
-  __device__ std::uint32_t separate_freq(std::uint32_t i) const {
+  /// Whether freq_at() can be called.
+  static constexpr bool has_single_freqs = true;
+  /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
+  __device__ bool open_freqs() const { return of(freqs_.exceptions, 0) == 0 || put_parts_of_all(freqs_); }
+  /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
+  __device__ std::uint32_t freq_at(std::uint32_t i) const {
     const std::uint32_t first = of(freqs_.slots_bit, 0), width = of(freqs_.width, 0);
-    return value_at(place_.words, first + i * width, width) + 1;
+    const std::uint32_t slot = value_at(place_.words, first + i * width, width);
+    return slot + (of(freqs_.exceptions, 0) == 0 ? 1 : buffer_.values[i]);
   }
 
  private:
@@ -120,11 +123,17 @@ class RpfdDecoder {
       for (int i = 0; i < V; ++i) ++out[i];
       return true;
     }
+    const bool sound = put_parts_of_all(stream);
+    buffer_.add_to(out);
+    return sound;
+  }
+
+  /// Puts what all exceptions add, and 1, at their places in the buffer, 1 elsewhere.
+  __device__ bool put_parts_of_all(const RpfdStream& stream) const {
     bool sound = true;
     for (unsigned array = arrays_ - 1; array > 0; --array) sound &= decode_nested(stream, array);
     buffer_.set_to_one();
     sound &= patch(stream, 0, buffer_.values);
-    buffer_.add_to(out);
     return __all_sync(all_lanes, sound);
   }
 

@@ -58,11 +58,18 @@ class RpfdOnceDecoder {
   /// This lane's frequencies.
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
-  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
-  __device__ bool has_separate_freqs() const { return freqs_.exceptions == 0; }
-  /// The frequency of posting i, which may differ from lane to lane.
-  __device__ std::uint32_t separate_freq(std::uint32_t i) const {
-    return value_at(place_.words, freqs_.slots_bit + i * freqs_.width, freqs_.width) + 1;
+  /// Whether freq_at() can be called.
+  static constexpr bool has_single_freqs = true;
+  /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
+  __device__ bool open_freqs() const {
+    const bool sound = freqs_.exceptions == 0 || put_parts_of_all(freqs_);
+    __syncwarp();
+    return sound;
+  }
+  /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
+  __device__ std::uint32_t freq_at(std::uint32_t i) const {
+    const std::uint32_t slot = value_at(place_.words, freqs_.slots_bit + i * freqs_.width, freqs_.width);
+    return slot + (freqs_.exceptions == 0 ? 1 : buffer_.values[i]);
   }
 
  private:
@@ -116,14 +123,20 @@ class RpfdOnceDecoder {
   /// Distances, or frequencies.
   __device__ bool values(const RpfdOnceStream& stream, std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, stream.slots_bit, stream.width, place_.n);
+    const bool sound = put_parts_of_all(stream);
+    slots.take(out);
+    buffer_.add_to(out);
+    return sound;
+  }
+
+  /// Puts what all exceptions add, and 1, at their places in the buffer, 1 elsewhere.
+  __device__ bool put_parts_of_all(const RpfdOnceStream& stream) const {
     buffer_.set_to_one();
     bool sound = true;
     std::uint32_t before = 0xffffffffu;
     const unsigned most = max_of_groups<L>(stream.exceptions);
     for (unsigned first = 0; first < most; first += part_exceptions)
       sound &= put_part(stream, first, most - first, before);
-    slots.take(out);
-    buffer_.add_to(out);
     return most == 0 || all_of_group<L>(sound);
   }
 
