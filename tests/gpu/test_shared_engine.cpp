@@ -134,6 +134,35 @@ TEST_CASE("queries one after another have the same results, and go to where they
   }
 }
 
+TEST_CASE("groups that are begun while others run have the same results, also if GPUs fail", "[gpu_shared]") {
+  SharedCorpus of(7);
+  const QueryAlgorithm& algorithm = algorithm_named("maxscore");
+  const Results expected = of.exhaustive(algorithm, 5);
+  const auto texts = of.views();
+  for (const SchedulePolicy& policy : all_schedule_policies()) {
+    for (const unsigned fails_at : {0u, 3u}) {
+      INFO(policy.name << ", batch " << fails_at);
+      SharedEngine engine(*of.engine, algorithm, 5, stands_for_gpus(of, algorithm, 5, fails_at), {},
+                          with_schedule(policy.name, 2), [](const std::string&) {});
+      std::vector<std::unique_ptr<SharedEngine::Group>> groups;
+      for (std::size_t at = 0, size = 0; at < texts.size(); at += size) {
+        size = std::min<std::size_t>(1 + of.random.below(9), texts.size() - at);
+        groups.push_back(engine.begin(std::span(texts).subspan(at, size)));
+      }
+      Results results;
+      GpuStatistics statistics;
+      BatchSteps steps;
+      steps.take = [&](std::size_t, const QueryAnswer& answer) { results.push_back(answer.documents); };
+      for (const auto& group : groups) engine.finish(*group, steps, statistics);
+      CHECK(are_same(results, expected));
+      CHECK(engine.figures().on_cpu.queries() + engine.figures().on_gpu.queries() == texts.size());
+      groups.clear();
+      // One that nobody finishes is waited for.
+      engine.begin(std::span(texts).first(20));
+    }
+  }
+}
+
 TEST_CASE("if GPUs fail, the CPU takes over: nothing is lost, nothing twice, and one notice", "[gpu_shared]") {
   SharedCorpus of(3);
   const QueryAlgorithm& algorithm = algorithm_named("bmw");

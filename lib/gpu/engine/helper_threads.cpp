@@ -1,6 +1,7 @@
 #include "quern/gpu/engine/helper_threads.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace quern::gpu {
@@ -21,7 +22,11 @@ HelperThreads::~HelperThreads() = default;
 
 void HelperThreads::start() {
   if (!threads_.empty()) return;
-  for (std::size_t i = 0; i < most_; ++i) threads_.emplace_back([this] { run(); });
+  try {
+    for (std::size_t i = 0; i < most_; ++i) threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    // Those that are there do all the work.
+  }
 }
 
 void HelperThreads::run() {

@@ -23,7 +23,7 @@ class HelperThreads {
   HelperThreads(const HelperThreads&) = delete;
   HelperThreads& operator=(const HelperThreads&) = delete;
 
-  /// Starts the helpers, unless it did before. For one thread.
+  /// Starts the helpers, unless it did before; fewer if the system has no threads left. For one thread.
   void start();
   /// Waits for all, and rethrows the first error.
   void join();

@@ -61,9 +61,17 @@ std::size_t RankingShare::answer(std::span<GpuQuery* const> queries, const Ranki
   of.work = work;
   of.outcome = &outcome;
   for (;;) {
-    const std::size_t count = launch(flight.number(), queries);
-    launched(count);
-    if (land(flight.number(), queries.first(count))) return count;
+    // Once it is launched, others may have the queries that are left.
+    queries = queries.first(launch(flight.number(), queries));
+    try {
+      launched(queries.size());
+    } catch (...) {
+      const auto locked = control_.lock();
+      control_.checked(flight.number(), false);
+      forget_lists(flight.number());
+      throw;
+    }
+    if (land(flight.number(), queries)) return queries.size();
   }
 }
 

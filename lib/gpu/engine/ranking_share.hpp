@@ -49,7 +49,7 @@ class RankingShare {
   bool keeps_all() const { return !store_ && (!entries_ || entries_->cache().has_all_lists()); }
   /// Answers the first of these queries, at least one, as a batch, and returns how many. Waits until a
   /// flight is free, and then makes its batch while another thread's runs. `launched` is called when the
-  /// batch runs, with the number of its queries; again, with another number, if the batch must be made anew. Adds to
+  /// batch runs, with the number of its queries; again, with fewer at most, if the batch must be made anew. Adds to
   /// `outcome`. Throws CudaError if the GPU fails, CorruptFile if lists don't decode; no query is then answered.
   std::size_t answer(std::span<GpuQuery* const> queries, const RankingWork& work, RankingOutcome& outcome,
                      const std::function<void(std::size_t queries)>& launched);
