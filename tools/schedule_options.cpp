@@ -19,6 +19,16 @@ void add_deadline_option(CLI::App& command, double& deadline_ms) {
       ->capture_default_str();
 }
 
+void add_gpu_batches_option(CLI::App& command, ScheduleOptions& options) {
+  command
+      .add_option("--gpu-batches", options.gpu_batches,
+                  "Batches that a GPU is given at a time; with 3, one is made while another runs and a third has its "
+                  "answers taken")
+      ->type_name("N")
+      ->check(range_validator(1u, 16u))
+      ->capture_default_str();
+}
+
 void add_policy_options(CLI::App& command, ScheduleOptions& options) {
   command.add_option("--max-blocks", options.max_blocks, "For lbd: blocks of queries that go to GPUs, at most")
       ->type_name("N")

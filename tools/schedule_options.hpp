@@ -10,6 +10,8 @@ namespace quern::tools {
 
 /// --deadline: milliseconds; 0: none.
 void add_deadline_option(CLI::App& command, double& deadline_ms);
+/// --gpu-batches
+void add_gpu_batches_option(CLI::App& command, ScheduleOptions& options);
 /// --max-blocks, --gpu-share and --seed, which some schedules look at.
 void add_policy_options(CLI::App& command, ScheduleOptions& options);
 

@@ -43,7 +43,7 @@ SharedEngine::SharedEngine(const QueryEngine& engine, const QueryAlgorithm& algo
   check_range("k", k, 1, end_docid);
   check_range("threads", options_.schedule_options.cpu_threads, 1, max_threads);
   check_range("threads for GPUs", options_.gpu_threads, 1, max_threads);
-  check_range("batches of GPUs", options_.gpu_batches, 1, max_threads);
+  check_range("batches of GPUs", options_.schedule_options.gpu_batches, 1, max_threads);
   check_range("queries per batch", options_.max_batch, 1, max_queries_at_once);
   schedule_policy_named(options_.schedule);
 }
@@ -151,16 +151,17 @@ void SharedEngine::start(std::span<const Known> queries) {
   std::vector<DispatchWorker> workers;
   for (unsigned i = 0; i < options.cpu_threads; ++i) workers.push_back(cpu_worker());
   // All of TBB's threads would take the cores of those that answer queries. Each worker has its place.
-  const unsigned threads = std::max(options_.gpu_threads, options_.gpu_batches);
-  const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads), options_.gpu_batches);
-  for (unsigned i = 0; i < options_.gpu_batches; ++i) workers.push_back(gpu_worker(arena));
+  const unsigned threads = std::max(options_.gpu_threads, options_.schedule_options.gpu_batches);
+  const auto arena =
+      std::make_shared<tbb::task_arena>(static_cast<int>(threads), options_.schedule_options.gpu_batches);
+  for (unsigned i = 0; i < options_.schedule_options.gpu_batches; ++i) workers.push_back(gpu_worker(arena));
   dispatcher_ = std::make_unique<QueryDispatcher>(schedule_policy_named(options_.schedule).make(options),
                                                   std::move(workers), max_queries_at_once);
 }
 
 DispatchWorker SharedEngine::cpu_worker() {
   const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
-  return {Processor::cpu, 1,
+  return {Processor::cpu, most_for_thread,
           [this, analyzer](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front(), *analyzer); }};
 }
 
@@ -172,11 +173,12 @@ DispatchWorker SharedEngine::gpu_worker(const std::shared_ptr<tbb::task_arena>& 
 void SharedEngine::submit(Group& group) {
   GroupState& state = *group.state_;
   state.left = state.texts.size();
-  for (std::size_t i = 0; i < state.queries.size(); ++i) {
-    WaitingQuery query = state.queries[i].query;
-    query.number = state.first_number + i;
-    dispatcher_->submit(query);
+  std::vector<WaitingQuery> queries;
+  for (const Known& known : state.queries) {
+    queries.push_back(known.query);
+    queries.back().number = state.first_number + queries.size() - 1;
   }
+  dispatcher_->submit(queries);
 }
 
 void SharedEngine::answer_alone(Group& group) {

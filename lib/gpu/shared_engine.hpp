@@ -28,7 +28,6 @@ struct SharedEngineOptions {
   ScheduleOptions schedule_options;  ///< with the threads of the CPU, at least one; what a batch takes is predicted
   double deadline_us = 0;            ///< from a query's arrival to its answer; 0: none
   unsigned gpu_threads = 2;          ///< of the CPU, that prepare GPUs' batches
-  unsigned gpu_batches = 3;       ///< that GPUs are given at a time: one is made, one runs, one has its answers taken
   std::size_t max_batch = 16384;  ///< queries that GPUs answer together
   std::string strategy;           ///< of GPUs, for predictions
 };

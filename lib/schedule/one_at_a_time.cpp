@@ -19,7 +19,7 @@ class OneAtATimeQueue final : public ScheduleQueues {
     queue_.pop_front();
     return {next};
   }
-  void ended(Processor) override { is_busy_ = false; }
+  void ended(Processor, double) override { is_busy_ = false; }
   std::size_t size() const override { return queue_.size(); }
 
  private:

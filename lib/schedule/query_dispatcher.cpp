@@ -2,8 +2,8 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "quern/core/error.hpp"
@@ -43,18 +43,33 @@ std::unique_lock<std::mutex> QueryDispatcher::lock() {
   return std::unique_lock(mutex_);
 }
 
-void QueryDispatcher::submit(WaitingQuery query) {
-  Calls calls;
+void QueryDispatcher::submit(std::span<const WaitingQuery> queries) {
+  // Workers wait for the lock meanwhile.
+  constexpr std::size_t at_once = 32;
+  while (!queries.empty()) {
+    const std::size_t some = std::min(at_once, queries.size());
+    enter(queries.first(some));
+    queries = queries.subspan(some);
+  }
+}
+
+void QueryDispatcher::enter(std::span<const WaitingQuery> queries) {
+  auto calls = std::make_optional<Calls>();
   auto locked = lock();
   const auto has_room = [&] { return schedule_->size() < max_waiting_ || cpu_.workers + gpu_.workers == 0; };
-  submitter_waits_ = !has_room();
-  if (submitter_waits_) room_.wait(locked, has_room);
-  submitter_waits_ = false;
-  if (cpu_.workers + gpu_.workers == 0) std::rethrow_exception(failure_);
-  query.arrival_us = now_us();
-  schedule_->add(query);
-  call_for_work(Processor::cpu, calls);
-  call_for_work(Processor::gpu, calls);
+  for (WaitingQuery query : queries) {
+    if (!has_room()) {
+      calls.emplace();  // wakes those who are to make room
+      submitter_waits_ = true;
+      room_.wait(locked, has_room);
+      submitter_waits_ = false;
+    }
+    if (cpu_.workers + gpu_.workers == 0) std::rethrow_exception(failure_);
+    query.arrival_us = now_us();
+    schedule_->add(query);
+    call_for_work(Processor::cpu, *calls);
+    call_for_work(Processor::gpu, *calls);
+  }
 }
 
 DispatchFigures QueryDispatcher::finish() {
@@ -133,19 +148,22 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
     call_for_work(worker.processor, *calls);
     unlock();
     std::exception_ptr thrown;
+    std::size_t answered = 0;
+    const std::size_t together = worker.processor == Processor::gpu ? queries.size() : 1;
     try {
-      worker.answer(queries);
+      for (; answered < queries.size(); answered += together)
+        worker.answer(std::span(queries).subspan(answered, together));
     } catch (...) {
       thrown = std::current_exception();
     }
     locked = lock();
     --running_;
-    schedule_->ended(meant_for);
+    schedule_->ended(meant_for, now_us());
+    if (answered > 0) count(worker, answered);
     if (thrown != nullptr) {
       failure_ = thrown;
-      return leave_out(worker, queries, *calls);
+      return leave_out(worker, std::span(queries).subspan(answered), *calls);
     }
-    count(worker, queries.size());
     // Others may have been waiting for this one to become idle.
     call_for_work(other_than(worker.processor), *calls);
   }
@@ -173,7 +191,7 @@ void QueryDispatcher::count(const DispatchWorker& worker, std::size_t queries) {
   }
 }
 
-void QueryDispatcher::leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries, Calls& calls) {
+void QueryDispatcher::leave_out(const DispatchWorker& worker, std::span<const WaitingQuery> queries, Calls& calls) {
   try {
     std::rethrow_exception(failure_);
   } catch (const std::exception& error) {

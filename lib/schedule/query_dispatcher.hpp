@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -21,10 +22,14 @@ namespace quern {
 /// What answers queries in a thread of its own: a thread of the CPU, or one that works with a GPU.
 struct DispatchWorker {
   Processor processor = Processor::cpu;
-  std::size_t most = 1;  ///< queries at once, the same for all of a kind
-  /// Answers queries. If it throws, none of them is answered: others answer them, and it is not called again.
+  std::size_t most = 1;  ///< queries that it takes at once, the same for all of a kind
+  /// Answers queries: a GPU all that it has taken, a thread of the CPU one. If it throws, none of them is answered:
+  /// others answer them, and it is not called again.
   std::function<void(std::span<const WaitingQuery> queries)> answer;
 };
+
+/// Of the CPU's workers, for `most`.
+inline constexpr std::size_t most_for_thread = 16;
 
 struct DispatchFigures {
   std::uint64_t on_cpu = 0, on_gpu = 0;  ///< queries
@@ -42,9 +47,10 @@ class QueryDispatcher {
   QueryDispatcher(const QueryDispatcher&) = delete;
   QueryDispatcher& operator=(const QueryDispatcher&) = delete;
 
-  /// A query arrives now; its number must be one that no other query has had. Waits while too many wait. If all workers
-  /// have failed, rethrows what the last one threw. For one thread.
-  void submit(WaitingQuery query);
+  /// Queries arrive now; their numbers must be ones that no other query has had. Waits while too many wait. If all
+  /// workers have failed, rethrows what the last one threw. For one thread.
+  void submit(std::span<const WaitingQuery> queries);
+  void submit(const WaitingQuery& query) { submit(std::span(&query, 1)); }
   /// Waits until all queries are answered, and returns what was done. No query may be submitted afterwards. If the last
   /// worker failed, rethrows what it threw; if queries are left that the schedule gives to no worker, throws
   /// InvalidArgument.
@@ -80,6 +86,8 @@ class QueryDispatcher {
   void call_all(Calls& calls);
   /// Calls an idle worker of a kind, if there may be work for it.
   void call_for_work(Processor processor, Calls& calls);
+  /// Lets a few queries in.
+  void enter(std::span<const WaitingQuery> queries);
   /// Whether nothing runs, and nobody will begin anything unless a query arrives.
   bool is_at_rest() const;
   void work(const DispatchWorker& worker, Place& place);
@@ -89,7 +97,7 @@ class QueryDispatcher {
   static void wait_for_call(Place& place);
   void count(const DispatchWorker& worker, std::size_t queries);
   /// The worker threw `failure_`: others are to answer these queries.
-  void leave_out(const DispatchWorker& worker, const std::vector<WaitingQuery>& queries, Calls& calls);
+  void leave_out(const DispatchWorker& worker, std::span<const WaitingQuery> queries, Calls& calls);
 
   const WallClock::time_point begun_ = WallClock::now();
   const std::size_t max_waiting_;

@@ -28,7 +28,9 @@ struct WaitingQuery {
 
 struct ScheduleOptions {
   unsigned cpu_threads = 1, gpus = 1;
-  double gpu_batch_us = 0;           ///< what a GPU's batch is expected to take besides what its queries add
+  /// That each GPU is given at a time: one is made, one runs, one has its answers taken.
+  unsigned gpu_batches = 3;
+  double gpu_batch_us = 0;           ///< expected, from a batch's beginning until the GPU can work on its queries
   std::uint64_t max_blocks = 30000;  ///< of the queries that `lbd` gives to GPUs
   double gpu_share = 0.5;            ///< of the expected costs, for `share`
   std::uint64_t seed = 1;            ///< for `sd`
@@ -44,13 +46,14 @@ class ScheduleQueues {
 
   /// A query has arrived.
   virtual void add(const WaitingQuery& query) = 0;
-  /// What an idle thread of the CPU, or an idle GPU, is to work on next: at most `most` queries, at least 1 unless it
-  /// is to stay idle until another query arrives or another processor becomes idle. A thread of the CPU takes one.
+  /// What an idle thread of the CPU, or a GPU that may be given a batch, is to work on next: at most `most` queries, at
+  /// least 1 unless it is to stay idle until another query arrives or another processor becomes idle. A thread of the
+  /// CPU answers them one by one; it gets several only where many wait, and as many are left for each of the others.
   virtual std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) = 0;
   /// Whether an idle processor of this kind may find something to take; it costs time to look in vain.
   virtual bool offers(Processor, double /*now_us*/) const { return size() > 0; }
-  /// A thread of the CPU, or a GPU, has ended what it took.
-  virtual void ended(Processor) {}
+  /// A thread of the CPU, or a GPU, has ended what was taken at a time.
+  virtual void ended(Processor, double /*now_us*/) {}
   /// Queries that wait.
   virtual std::size_t size() const = 0;
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <queue>
+#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
@@ -15,11 +17,18 @@ struct Running {
   double end_us = 0;
   std::uint64_t order = 0;  ///< of beginning, which decides between equal ends
   Processor processor = Processor::cpu;
+  std::size_t gpu = 0;
   std::vector<std::uint64_t> queries;
 
   bool operator>(const Running& other) const {
     return end_us != other.end_us ? end_us > other.end_us : order > other.order;
   }
+};
+
+struct SimulatedGpu {
+  unsigned batches = 0;  ///< that it has been given
+  double free_us = 0;    ///< when it will have worked on these
+  double busy_us = 0;
 };
 
 class Simulation {
@@ -29,7 +38,7 @@ class Simulation {
         machine_(machine),
         schedule_(schedule),
         idle_cpu_(machine.cpu_threads),
-        idle_gpu_(machine.gpus),
+        gpus_(machine.gpus),
         responses_us_(queries.size()) {}
 
   ScheduleFigures run() {
@@ -43,8 +52,8 @@ class Simulation {
         arrive(arrived++);
       // What happens at the same time is seen as a whole.
       if (happens_now(arrived)) continue;
-      start_all(Processor::gpu, idle_gpu_);
-      start_all(Processor::cpu, idle_cpu_);
+      start_gpus();
+      start_threads();
     }
     if (schedule_.size() > 0)
       throw InvalidArgument("this schedule gives queries to a kind of processor that the machine does not have");
@@ -68,8 +77,11 @@ class Simulation {
     const Running ended = running_.top();
     running_.pop();
     now_us_ = ended.end_us;
-    ++(ended.processor == Processor::cpu ? idle_cpu_ : idle_gpu_);
-    schedule_.ended(ended.processor);
+    if (ended.processor == Processor::cpu)
+      ++idle_cpu_;
+    else
+      --gpus_[ended.gpu].batches;
+    schedule_.ended(ended.processor, now_us_);
     for (const std::uint64_t query : ended.queries) {
       const WaitingQuery& waiting = queries_[query].waiting;
       responses_us_[query] = now_us_ - waiting.arrival_us;
@@ -77,22 +89,44 @@ class Simulation {
     }
   }
 
-  void start_all(Processor processor, unsigned& idle) {
-    const bool on_gpu = processor == Processor::gpu;
-    for (; idle > 0; --idle) {
-      const auto taken = schedule_.take(processor, now_us_, on_gpu ? machine_.max_batch : 1);
+  void start_threads() {
+    for (; idle_cpu_ > 0; --idle_cpu_) {
+      const auto taken = schedule_.take(Processor::cpu, now_us_, 1);
       if (taken.empty()) return;
-      Running work{now_us_ + (on_gpu ? machine_.gpu_batch_us : 0), begun_++, processor, {}};
-      for (const WaitingQuery& query : taken) {
-        const SimulatedQuery& of = queries_[query.number];
-        work.end_us += on_gpu ? of.gpu_us : of.cpu_us;
-        work.queries.push_back(query.number);
-      }
-      (on_gpu ? gpu_busy_us_ : cpu_busy_us_) += work.end_us - now_us_;
-      (on_gpu ? figures_.on_gpu : figures_.on_cpu) += taken.size();
-      if (on_gpu) ++figures_.batches;
-      running_.push(std::move(work));
+      const double us = queries_[taken.front().number].cpu_us;
+      cpu_busy_us_ += us;
+      ++figures_.on_cpu;
+      begin({now_us_ + us, begun_++, Processor::cpu, 0, {}}, taken);
     }
+  }
+
+  void start_gpus() {
+    // Of those that may be given a batch, the one that will be free first.
+    for (auto gpu = next_gpu(); gpu != gpus_.end(); gpu = next_gpu()) {
+      const auto taken = schedule_.take(Processor::gpu, now_us_, machine_.max_batch);
+      if (taken.empty()) return;
+      double end_us = std::max(now_us_ + machine_.gpu_batch_us, gpu->free_us);
+      for (const WaitingQuery& query : taken) end_us += queries_[query.number].gpu_us;
+      gpu->busy_us += end_us - std::max(now_us_, gpu->free_us);
+      gpu->free_us = end_us;
+      ++gpu->batches;
+      ++figures_.batches;
+      figures_.on_gpu += taken.size();
+      begin({end_us, begun_++, Processor::gpu, static_cast<std::size_t>(gpu - gpus_.begin()), {}}, taken);
+    }
+  }
+  std::vector<SimulatedGpu>::iterator next_gpu() {
+    const auto rank = [&](const SimulatedGpu& gpu) {
+      return std::pair(gpu.batches == machine_.gpu_batches, gpu.free_us);
+    };
+    const auto first =
+        std::min_element(gpus_.begin(), gpus_.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    return first == gpus_.end() || first->batches == machine_.gpu_batches ? gpus_.end() : first;
+  }
+
+  void begin(Running work, const std::vector<WaitingQuery>& taken) {
+    for (const WaitingQuery& query : taken) work.queries.push_back(query.number);
+    running_.push(std::move(work));
   }
 
   ScheduleFigures figures() {
@@ -103,15 +137,18 @@ class Simulation {
       return now_us_ > 0 && processors > 0 ? busy_us / now_us_ / processors : 0;
     };
     figures_.cpu_busy_share = share(cpu_busy_us_, machine_.cpu_threads);
-    figures_.gpu_busy_share = share(gpu_busy_us_, machine_.gpus);
+    const double gpu_busy_us = std::accumulate(gpus_.begin(), gpus_.end(), 0.0,
+                                               [](double sum, const SimulatedGpu& gpu) { return sum + gpu.busy_us; });
+    figures_.gpu_busy_share = share(gpu_busy_us, machine_.gpus);
     return figures_;
   }
 
   std::span<const SimulatedQuery> queries_;
   const SimulatedMachine& machine_;
   ScheduleQueues& schedule_;
-  double now_us_ = 0, cpu_busy_us_ = 0, gpu_busy_us_ = 0;
-  unsigned idle_cpu_, idle_gpu_;
+  double now_us_ = 0, cpu_busy_us_ = 0;
+  unsigned idle_cpu_;
+  std::vector<SimulatedGpu> gpus_;
   std::uint64_t begun_ = 0;
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
   std::vector<double> responses_us_;
@@ -120,7 +157,7 @@ class Simulation {
 
 void check(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine) {
   const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
-  if (!is_time(machine.gpu_batch_us) || machine.max_batch == 0)
+  if (!is_time(machine.gpu_batch_us) || machine.max_batch == 0 || machine.gpu_batches == 0)
     throw InvalidArgument("a simulated GPU needs a batch of at least one query, and no negative times");
   double last_us = 0;
   for (const SimulatedQuery& query : queries) {

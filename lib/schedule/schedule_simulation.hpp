@@ -20,8 +20,9 @@ struct SimulatedQuery {
 
 struct SimulatedMachine {
   unsigned cpu_threads = 1, gpus = 1;
-  double gpu_batch_us = 0;    ///< what a batch takes besides what its queries add
+  double gpu_batch_us = 0;    ///< from a batch's beginning until the GPU can work on its queries
   std::size_t max_batch = 1;  ///< queries
+  unsigned gpu_batches = 1;   ///< that each GPU is given at a time; it works on the queries of one after the other
 };
 
 struct ScheduleFigures {
@@ -33,9 +34,9 @@ struct ScheduleFigures {
   double cpu_busy_share = 0, gpu_busy_share = 0;  ///< of these, of all threads and of all GPUs
 };
 
-/// Runs the stream. A processor works on what it took to its end; a GPU on a batch of what waits when it is idle.
-/// Queries must be in the order of their arrivals. Throws InvalidArgument if they are not, a time is negative or not
-/// finite, or the schedule gives queries to processors that the machine lacks.
+/// Runs the stream. A processor works on what it took to its end; a GPU takes a batch of what waits whenever it has
+/// fewer than it may be given at a time. Queries must be in the order of their arrivals. Throws InvalidArgument if they
+/// are not, a time is negative or not finite, or the schedule gives queries to processors that the machine lacks.
 ScheduleFigures simulate_schedule(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine,
                                   ScheduleQueues& schedule);
 

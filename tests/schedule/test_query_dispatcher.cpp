@@ -75,9 +75,15 @@ TEST_CASE("each query of a stream is answered once, by any schedule", "[schedule
     RandomBits random(3);
     QueryDispatcher dispatcher(
         policy.make(some_options()),
-        {worker(Processor::cpu, 1, answers), worker(Processor::cpu, 1, answers), worker(Processor::gpu, 50, answers)},
+        {worker(Processor::cpu, 8, answers), worker(Processor::cpu, 8, answers), worker(Processor::gpu, 50, answers)},
         100);
-    for (std::size_t i = 0; i < queries; ++i) dispatcher.submit(query(i, random));
+    // Some one by one, others together, also more than may wait.
+    std::vector<WaitingQuery> arrived;
+    for (std::size_t i = 0; i < queries; i += arrived.size()) {
+      arrived.resize(std::min<std::size_t>(queries - i, 1 + random.below(2) * random.below(300)));
+      for (std::size_t j = 0; j < arrived.size(); ++j) arrived[j] = query(i + j, random);
+      dispatcher.submit(arrived);
+    }
     const DispatchFigures figures = dispatcher.finish();
     CHECK(answers.each_once());
     CHECK(figures.on_cpu + figures.on_gpu == queries);
@@ -97,10 +103,12 @@ TEST_CASE("where a worker fails, others answer its queries, and all that were me
         Answers answers(queries);
         RandomBits random(fails_at);
         QueryDispatcher dispatcher(policy.make(some_options()),
-                                   {worker(Processor::cpu, 1, answers, lost == Processor::cpu ? fails_at : 0),
+                                   {worker(Processor::cpu, 8, answers, lost == Processor::cpu ? fails_at : 0),
                                     worker(Processor::gpu, 20, answers, lost == Processor::gpu ? fails_at : 0)},
                                    1000);
-        for (std::size_t i = 0; i < queries; ++i) dispatcher.submit(query(i, random));
+        std::vector<WaitingQuery> all;
+        for (std::size_t i = 0; i < queries; ++i) all.push_back(query(i, random));
+        dispatcher.submit(all);
         const DispatchFigures figures = dispatcher.finish();
         CHECK(answers.each_once());
         CHECK(figures.on_cpu + figures.on_gpu == queries);

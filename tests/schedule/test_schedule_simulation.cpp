@@ -95,6 +95,33 @@ TEST_CASE("a GPU works on all that waits, one batch after the other", "[schedule
   CHECK(simulate(queries, machine, "gpu").batches == 1);
 }
 
+TEST_CASE("a GPU that is given several batches at a time works on one after the other", "[schedule]") {
+  std::vector<SimulatedQuery> queries(4);
+  const double arrivals_us[] = {0, 20, 30, 40};
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    queries[i].waiting.arrival_us = arrivals_us[i];
+    queries[i].gpu_us = 10;
+  }
+  SimulatedMachine machine;
+  machine.gpu_batch_us = 50;
+  machine.max_batch = 9;
+  machine.gpu_batches = 2;
+  // 50 to 60: the first, made from 0 on; 70 to 80: the second, from 20 on; 110 to 130: the others, from 60 on.
+  const ScheduleFigures figures = simulate(queries, machine, "gpu");
+  CHECK(figures.batches == 3);
+  CHECK(figures.response.mean_us == Approx((60 + 60 + 100 + 90) / 4.0));
+  CHECK(figures.gpu_busy_share == Approx(1));
+  // With a fixed time of 5 us, the second waits for the first: 5 to 105, 105 to 115 and, from 105 on, to 125 and 135.
+  queries[0].gpu_us = 100;
+  machine.gpu_batch_us = 5;
+  CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((105 + 95 + 105 + 95) / 4.0));
+  // The second GPU is free, and takes what arrives while the first one works.
+  machine.gpus = 2;
+  CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((105 + 15 + 15 + 15) / 4.0));
+  machine.gpu_batches = 0;
+  CHECK_THROWS_AS(simulate(queries, machine, "gpu"), InvalidArgument);
+}
+
 TEST_CASE("no queries, and no processor for them", "[schedule]") {
   const ScheduleFigures nothing = simulate({}, {});
   CHECK(nothing.queries == 0);

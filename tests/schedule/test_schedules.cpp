@@ -45,7 +45,7 @@ TEST_CASE("one kind of processor answers all, in the order of arrival", "[schedu
     const auto schedule = make(name);
     for (std::uint64_t i = 0; i < 5; ++i) schedule->add(waiting(i, 5, 5));
     CHECK(take(*schedule, other, 3).empty());
-    CHECK(take(*schedule, own, 3) == (own == cpu ? Numbers{0} : Numbers{0, 1, 2}));
+    CHECK(take(*schedule, own, own == cpu ? 1 : 3) == (own == cpu ? Numbers{0} : Numbers{0, 1, 2}));
     CHECK(schedule->size() == (own == cpu ? 4u : 2u));
   }
 }
@@ -90,10 +90,10 @@ TEST_CASE("the better of the two works while the other is idle", "[schedule]") {
   CHECK(take(*schedule, cpu).empty());
   CHECK(take(*schedule, gpu, 9) == Numbers{0});
   CHECK(take(*schedule, cpu).empty());
-  schedule->ended(gpu);
+  schedule->ended(gpu, 0);
   CHECK(take(*schedule, gpu, 9).empty());
   CHECK(take(*schedule, cpu) == Numbers{1});
-  schedule->ended(cpu);
+  schedule->ended(cpu, 0);
   CHECK(take(*schedule, gpu, 9) == Numbers{2});
 }
 
@@ -165,6 +165,7 @@ TEST_CASE("GPUs take their share of the costs, first of queries whose lists are 
 
 TEST_CASE("each query goes where it is predicted to end first, behind what waits there", "[schedule]") {
   ScheduleOptions options;
+  options.gpu_batches = 1;
   options.gpu_batch_us = 50;
   const auto schedule = make("first", options);
   schedule->add(waiting(0, 20, 1));        // 20 before 51
@@ -175,8 +176,8 @@ TEST_CASE("each query goes where it is predicted to end first, behind what waits
   schedule->add(waiting(3, 500, 1));
   CHECK(take(*schedule, gpu, 9) == Numbers{2, 3});
   CHECK(take(*schedule, cpu) == Numbers{1});
-  schedule->ended(cpu);
-  schedule->ended(gpu);
+  schedule->ended(cpu, 0);
+  schedule->ended(gpu, 0);
   // The CPU is behind its time: a GPU without work ends sooner what waits there longest.
   for (std::uint64_t i = 10; i < 14; ++i) schedule->add(waiting(i, 15, 200));
   CHECK(schedule->size() == 4);
@@ -184,6 +185,53 @@ TEST_CASE("each query goes where it is predicted to end first, behind what waits
   CHECK(take(*schedule, gpu, 9, 0).empty());
   schedule->add(waiting(14, 300, 240));
   CHECK(take(*schedule, gpu, 9) == Numbers{14});
+}
+
+TEST_CASE("a GPU that is given several batches at a time is expected to work on one while the next is made",
+          "[schedule]") {
+  ScheduleOptions options;
+  options.gpu_batches = 2;
+  options.gpu_batch_us = 50;
+  const auto schedule = make("first", options);
+  const auto goes_to_gpu = [&](std::uint64_t number, double cpu_us, double now_us) {
+    schedule->add(waiting(number, cpu_us, 30, now_us));
+    const bool goes = take(*schedule, gpu, 9, now_us) == Numbers{number};
+    if (!goes) CHECK(take(*schedule, cpu, 1, now_us) == Numbers{number});
+    return goes;
+  };
+  CHECK(goes_to_gpu(0, 81, 0));         // 80 on the GPU
+  CHECK(goes_to_gpu(1, 111, 0));        // 110: its 50 us pass while the other one runs, behind which it waits
+  CHECK_FALSE(goes_to_gpu(2, 159, 0));  // 160: a third one begins at 80
+  schedule->ended(cpu, 0);
+  // The first batch ends after 100 us instead of 80: the second one is expected as much later.
+  schedule->ended(gpu, 100);
+  CHECK(goes_to_gpu(3, 81, 100));  // at 180 of the GPU
+  schedule->ended(gpu, 130);
+  schedule->ended(gpu, 131);  // 49 us before it was expected
+  CHECK(goes_to_gpu(4, 81, 131));
+  schedule->ended(gpu, 211);
+}
+
+TEST_CASE("a thread of the CPU takes several queries where many wait, and leaves as many to each of the others",
+          "[schedule]") {
+  for (const char* name : {"first", "cpu"}) {
+    INFO(name);
+    ScheduleOptions options;
+    options.cpu_threads = 4;
+    options.gpus = 0;
+    const auto schedule = make(name, options);
+    for (std::uint64_t i = 0; i < 40; ++i) schedule->add(waiting(i, 10, 10));
+    CHECK(take(*schedule, cpu, 1) == Numbers{0});
+    CHECK(take(*schedule, cpu, 16) == Numbers{1, 2, 3, 4});  // 39 / 8
+    CHECK(take(*schedule, cpu, 3) == Numbers{5, 6, 7});
+    std::size_t left = 32;
+    while (left > 0) {
+      const std::size_t taken = take(*schedule, cpu, 16).size();
+      REQUIRE(taken >= 1);
+      CHECK(taken <= std::max<std::size_t>(1, left / 8));
+      left -= taken;
+    }
+  }
 }
 
 TEST_CASE("each query is answered once, by any schedule on any machine", "[schedule]") {
@@ -194,6 +242,7 @@ TEST_CASE("each query is answered once, by any schedule on any machine", "[sched
     machine.gpus = 1 + static_cast<unsigned>(random.below(2));
     machine.gpu_batch_us = random.below(2) == 0 ? 0 : 50 * random.unit();
     machine.max_batch = 1 + random.below(20);
+    machine.gpu_batches = 1 + static_cast<unsigned>(random.below(3));
     std::vector<SimulatedQuery> queries(random.below(200));
     double now_us = 0;
     for (SimulatedQuery& query : queries) {
@@ -211,6 +260,7 @@ TEST_CASE("each query is answered once, by any schedule on any machine", "[sched
       options.cpu_threads = machine.cpu_threads;
       options.gpus = machine.gpus;
       options.gpu_batch_us = machine.gpu_batch_us;
+      options.gpu_batches = machine.gpu_batches;
       options.seed = seed;
       const auto schedule = policy.make(options);
       const ScheduleFigures figures = simulate_schedule(queries, machine, *schedule);

@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "quern/core/error.hpp"
+#include "quern/measure/cpu_energy.hpp"
+#include "quern/measure/gpu/energy_meter.hpp"
 #include "quern/measure/gpu/shared_stream.hpp"
 #include "quern/schedule/cost_model.hpp"
 #include "quern/schedule/measured_stream.hpp"
@@ -100,11 +102,17 @@ class StreamBench {
     options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
     options.schedule_options.gpu_batch_us = measured_ ? measured_->gpu_batch_us : built_in_batch_us;
     GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &*gpu_;
+    cpu_energy_.start();
+    const std::optional<double> before = gpu_joules();
     const SharedStreamFigures figures = measure_shared_stream(engine_, gpu, log_, algorithm_, arguments_.k, options);
+    Json measured = response_json(figures.measured);
+    const auto of_cpu = cpu_energy_.joules(), of_gpu = gpu_joules();
+    measured["cpu_joules"] = of_cpu ? Json(*of_cpu) : Json(nullptr);
+    measured["gpu_joules"] = before && of_gpu ? Json(*of_gpu - *before) : Json(nullptr);
     Json json = {{"schedule", set_up.schedule},
                  {"device", name_of_value(stream_devices, set_up.device)},
                  {"rate", rate},
-                 {"measured", response_json(figures.measured)},
+                 {"measured", measured},
                  {"simulated", nullptr},
                  {"failures", figures.failures}};
     if (measured_) json["simulated"] = response_json(simulate(options, figures.arrivals_us));
@@ -148,12 +156,16 @@ class StreamBench {
     return arguments_.gpu_threads.value_or(device == StreamDevice::both ? default_gpu_threads : cores());
   }
 
+  /// That the GPU has consumed so far; none if there is none, or it can't be read.
+  std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
   void open_gpu(const Resources& resources) {
     memory_ = std::make_unique<GpuMemoryPlan>(arguments_.gpu_memory, index_);
     GpuOptions options = arguments_.gpu;
     options.strategy = &gpu::strategy_named(arguments_.strategy);
     options.memory = memory_->options();
     gpu_ = std::make_unique<GpuEngine>(engine_, options, *resources.progress);
+    const std::vector<GpuInfo> gpus = list_gpus();
+    gpu_energy_ = std::make_unique<EnergyMeter>(std::span(gpus).subspan(options.gpu, 1));
   }
 
   void simulate_with(const std::vector<QueryTimeTable>& times) {
@@ -175,7 +187,7 @@ class StreamBench {
       query.waiting.deadline_us = options.deadline_us;
     }
     const SimulatedMachine machine{options.schedule_options.cpu_threads, options.schedule_options.gpus,
-                                   measured_->gpu_batch_us, options.max_batch};
+                                   measured_->gpu_batch_us, options.max_batch, options.schedule_options.gpu_batches};
     return simulate_schedule(queries, machine, *schedule_policy_named(options.schedule).make(options.schedule_options));
   }
 
@@ -188,17 +200,24 @@ class StreamBench {
   std::optional<MeasuredStream> measured_;
   std::unique_ptr<GpuMemoryPlan> memory_;
   std::unique_ptr<GpuEngine> gpu_;
+  CpuEnergyMeter cpu_energy_;
+  std::unique_ptr<EnergyMeter> gpu_energy_;
 };
 
 void print_row(const Json& row) {
   const Json& measured = row["measured"];
   const auto ms = [](const Json& figures, const char* key) { return figures[key].get<double>() / 1000; };
-  print(fmt::format("{:<7}{:<10}{:>11.0f}{:>11.0f}{:>11.3f}{:>11.3f}{:>11.3f}{:>11.3f}{:>10}{:>9.1f} %",
+  const auto joules = [&](const char* key) {
+    if (measured[key].is_null()) return std::string("-");
+    return fmt::format("{:.2f}", 1000 * measured[key].get<double>() / measured["queries"].get<double>());
+  };
+  print(fmt::format("{:<7}{:<10}{:>11.0f}{:>11.0f}{:>11.3f}{:>11.3f}{:>11.3f}{:>11.3f}{:>10}{:>9.1f} %{:>11}{:>11}",
                     row["device"].get<std::string>(), row["schedule"].get<std::string>(), row["rate"].get<double>(),
                     measured["queries"].get<double>() / measured["seconds"].get<double>(), ms(measured, "mean_us"),
                     ms(measured, "p50_us"), ms(measured, "p95_us"), ms(measured, "p99_us"),
                     measured["missed"].get<std::uint64_t>(),
-                    100 * measured["on_gpu"].get<double>() / measured["queries"].get<double>()));
+                    100 * measured["on_gpu"].get<double>() / measured["queries"].get<double>(), joules("cpu_joules"),
+                    joules("gpu_joules")));
   if (const Json& simulated = row["simulated"]; !simulated.is_null())
     print(fmt::format("{:>12.3f}{:>11.3f}", ms(simulated, "mean_us"), ms(simulated, "p99_us")));
   print("\n");
@@ -226,8 +245,9 @@ void run(const BenchStreamArguments& arguments) {
   resources.progress->finish();
   if (arguments.common.json) return print(json.dump(1) + "\n");
   print(environment_line());
-  print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>10}{:>11}", "device", "schedule", "queries/s",
-                    "answered/s", "mean ms", "p50", "p95", "p99", "missed", "on GPU"));
+  print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>10}{:>11}{:>11}{:>11}", "device", "schedule",
+                    "queries/s", "answered/s", "mean ms", "p50", "p95", "p99", "missed", "on GPU", "CPU J/1000",
+                    "GPU J/1000"));
   if (!arguments.times.empty()) print(fmt::format("{:>12}{:>11}", "sim. mean", "sim. p99"));
   print("\n");
   for (const Json& row : json["streams"]) print_row(row);
@@ -276,13 +296,6 @@ void add_stream_bench(CLI::App& bench) {
                    "Threads of the CPU that prepare a GPU's batches (default: 2 with both, else all cores but one)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
-  command
-      ->add_option("--gpu-batches", arguments->stream.gpu_batches,
-                   "Batches that a GPU is given at a time; with 3, one is made while another runs and a third has its "
-                   "answers taken")
-      ->type_name("N")
-      ->check(range_validator(1u, 16u))
-      ->capture_default_str();
   command->add_option("--max-batch", arguments->stream.max_batch, "Queries that a GPU answers together, at most")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
@@ -297,6 +310,7 @@ void add_stream_bench(CLI::App& bench) {
                    "quern bench gpu --times")
       ->type_name("FILE")
       ->delimiter(',');
+  add_gpu_batches_option(*command, arguments->stream.schedule_options);
   add_policy_options(*command, arguments->stream.schedule_options);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);

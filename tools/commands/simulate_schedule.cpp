@@ -39,7 +39,7 @@ class Stream {
     if (!arguments.costs.empty()) costs = std::make_unique<CostModel>(read_costs(arguments.costs, times));
     measured_ = measured_stream(times, arguments.choice, costs.get());
     machine_ = {measured_.has_cpu ? arguments.options.cpu_threads : 0, measured_.has_gpu ? arguments.options.gpus : 0,
-                measured_.gpu_batch_us, arguments.max_batch};
+                measured_.gpu_batch_us, arguments.max_batch, arguments.options.gpu_batches};
   }
 
   const SimulatedMachine& machine() const { return machine_; }
@@ -130,6 +130,7 @@ void run(const SimulateScheduleArguments& arguments) {
                {"gpus", stream.machine().gpus},
                {"gpu_batch_us", stream.machine().gpu_batch_us},
                {"max_batch", stream.machine().max_batch},
+               {"gpu_batches", stream.machine().gpu_batches},
                {"deadline_ms", arguments.deadline_ms},
                {"allowed_missed_share", arguments.allowed_missed},
                {"runs", Json::array()},
@@ -160,6 +161,7 @@ void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments
       ->type_name("N")
       ->check(range_validator(0u, 64u))
       ->capture_default_str();
+  add_gpu_batches_option(command, arguments.options);
   command.add_option("--max-batch", arguments.max_batch, "Queries that a GPU answers together, at most")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{65535}))
@@ -221,8 +223,9 @@ void add_schedule_simulation(CLI::App& simulate) {
   add_common_options(*command, arguments->common);
   set_notes(
       *command,
-      {"A virtual clock: schedules decide by predictions, and queries take the times that were measured. A GPU works "
-       "on a batch of what waits when it becomes idle: the batch takes what its queries add, and a fixed time. "
+      {"A virtual clock: schedules decide by predictions, and queries take the times that were measured. A GPU takes "
+       "batches of what waits: a fixed time after its beginning, and behind those before it, a batch takes what its "
+       "queries add. "
        "Nothing that has begun is interrupted. The highest rate without a missed deadline is that of Ding et al. "
        "(2009), for each schedule."},
       {{"quern bench query my.quern -q log.txt -k 10 -a maxscore --times cpu.tsv"},

@@ -21,6 +21,9 @@
 namespace quern {
 namespace {
 
+/// Queries that the sender, if it is late, hands over together, as a server does that finds several requests.
+constexpr std::size_t most_arrivals = 64;
+
 /// Answers queries of a stream, checks them, and notes their responses.
 class StreamWork {
  public:
@@ -38,19 +41,20 @@ class StreamWork {
     std::vector<DispatchWorker> workers;
     for (unsigned i = 0; i < options.schedule_options.cpu_threads; ++i) {
       const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
-      workers.push_back({Processor::cpu, 1, [this, analyzer](std::span<const WaitingQuery> queries) {
+      workers.push_back({Processor::cpu, most_for_thread, [this, analyzer](std::span<const WaitingQuery> queries) {
                            const std::uint64_t number = queries.front().number;
                            note(number, engine_.search(log_.texts[place(number)], algorithm_, k_, *analyzer));
                          }});
     }
     if (gpu_ == nullptr) return workers;
     // All of TBB's threads would take the CPU's cores. Each worker has its place.
-    const unsigned threads = std::max(options.gpu_threads, options.gpu_batches);
-    const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.gpu_batches);
+    const unsigned threads = std::max(options.gpu_threads, options.schedule_options.gpu_batches);
+    const auto arena =
+        std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.schedule_options.gpu_batches);
     const DispatchWorker of_gpu{
         Processor::gpu, options.max_batch,
         [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpu(queries); }); }};
-    workers.insert(workers.end(), options.gpu_batches, of_gpu);
+    workers.insert(workers.end(), options.schedule_options.gpu_batches, of_gpu);
     return workers;
   }
 
@@ -90,7 +94,7 @@ void check_stream_options(const SharedStreamOptions& options) {
   check_range("queries of a stream", options.queries_per_second * options.seconds, 0, 2e7);
   check_range("queries per batch", options.max_batch, 1, gpu::max_batch_queries);
   check_range("threads for GPUs", options.gpu_threads, 1, max_threads);
-  check_range("batches of GPUs", options.gpu_batches, 1, max_threads);
+  check_range("batches of GPUs", options.schedule_options.gpu_batches, 1, max_threads);
 }
 
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
@@ -109,13 +113,19 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
   const auto begun = WallClock::now();
   const double begun_us = dispatcher.now_us();
   for (double& arrival_us : figures.arrivals_us) arrival_us += begun_us;
-  for (std::size_t i = 0; i < count; ++i) {
-    WaitingQuery query = log.expected[work.place(i)];
-    query.number = i;
-    query.deadline_us = options.deadline_us;
+  std::vector<WaitingQuery> arrived;
+  for (std::size_t i = 0; i < count;) {
     wait_until(begun + std::chrono::duration_cast<WallClock::duration>(
                            std::chrono::duration<double, std::micro>(figures.arrivals_us[i] - begun_us)));
-    dispatcher.submit(query);
+    const double now_us = dispatcher.now_us();
+    arrived.clear();
+    do {
+      arrived.push_back(log.expected[work.place(i)]);
+      arrived.back().number = i;
+      arrived.back().deadline_us = options.deadline_us;
+      ++i;
+    } while (i < count && figures.arrivals_us[i] <= now_us && arrived.size() < most_arrivals);
+    dispatcher.submit(arrived);
   }
   const DispatchFigures done = dispatcher.finish();
   if (work.wrong() > 0)

@@ -20,8 +20,7 @@ struct SharedStreamOptions {
   double deadline_us = 0;            ///< 0: none
   std::size_t max_batch = 256;       ///< queries that a GPU answers together
   unsigned gpu_threads = 2;          ///< that prepare a GPU's batches
-  unsigned gpu_batches = 3;         ///< that a GPU is given at a time: one is made, one runs, one has its answers taken
-  std::size_t max_waiting = 65536;  ///< more than this do not enter
+  std::size_t max_waiting = 65536;   ///< more than this do not enter
 };
 
 /// Throws InvalidArgument if a number is out of its range.
