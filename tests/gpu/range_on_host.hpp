@@ -122,6 +122,7 @@ struct Way {
   gpu::Pruning pruning = gpu::Pruning::none;
   const HostWindows* windows = nullptr;
   HostEntries* entries = nullptr;  ///< of windows
+  std::uint32_t intersect_parts = 1;
 };
 
 /// Runs the kernels for a batch.

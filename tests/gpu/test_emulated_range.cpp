@@ -85,6 +85,9 @@ void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std
   check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
   check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
   check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
+  for (const std::uint32_t parts : {2, 3, 50})
+    check_way(index, queries, algorithm_named("and"), {true, false, true, gpu::Pruning::none, nullptr, nullptr, parts},
+              10);
   check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
 }
 

@@ -35,7 +35,10 @@ inline constexpr std::size_t max_skipping_queries = 16;
 /// copies.
 inline constexpr std::size_t max_direct_queries = 16;
 /// Maximum queries of a batch whose candidates are scored by all warps together, not by a thread block per query.
-inline constexpr std::size_t max_spread_queries = 128;
+inline constexpr std::size_t max_spread_queries = 256;
+/// Minimum tiles of a query's shortest list in a range that a warp takes where several share them. With fewer, more
+/// documents are found before the threshold rises.
+inline constexpr std::uint32_t tiles_per_intersect_part = 4;
 /// Approximate batches per GPU, if there are several. With more, GPUs finish closer together; with fewer, lists are
 /// decoded less often.
 inline constexpr std::size_t batches_per_gpu = 2;

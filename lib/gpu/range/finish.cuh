@@ -26,8 +26,8 @@ __device__ inline float exact_score(const IndexView& index, const RangeView& bat
   return score;
 }
 
-/// Turns candidates into rank keys, from RangeView::num_scored on. The candidates of each of a few queries are scored
-/// by all warps of the GPU, since with a thread block per query most of it would be idle. Candidates below the
+/// Turns candidates into rank keys, from RangeView::num_scored on. Warps are shared out evenly among the queries, since
+/// with a thread block per query most of the GPU would be idle while it answers a few hundred. Candidates below the
 /// threshold become no_candidate.
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
@@ -36,17 +36,17 @@ __global__ void __launch_bounds__(plain_threads)
   __shared__ std::uint32_t buffers[warps_per_block * WarpBuffer<V>::size];
   const unsigned warp = threadIdx.x / lanes_per_warp;
   typename DecoderOf<coding, V>::Type decoder(index, WarpBuffer<V>{buffers + warp * WarpBuffer<V>::size});
-  const bool few = batch.num_queries <= max_spread_queries;
-  const std::uint32_t warps = few ? gridDim.x * warps_per_block : warps_per_block;  // that share a query
-  const std::uint32_t own = few ? blockIdx.x * warps_per_block + warp : warp;
-  for (std::uint32_t number = few ? 0 : blockIdx.x; number < batch.num_queries; number += few ? 1 : gridDim.x) {
+  const std::uint32_t warps = gridDim.x * warps_per_block, own = blockIdx.x * warps_per_block + warp;
+  for (std::uint32_t number = own % batch.num_queries; number < batch.num_queries; number += warps) {
+    // The query's warps, and which of them this is.
+    const std::uint32_t of_query = max(1u, warps / batch.num_queries + (number < warps % batch.num_queries ? 1 : 0));
+    const std::uint32_t place = own / batch.num_queries;
     const std::uint32_t found = batch.num_candidates[number];
     if (found > batch.max_candidates) continue;  // the query runs again
     const std::uint32_t scored = batch.num_scored == nullptr ? 0 : batch.num_scored[number];
     const BatchQuery& query = batch.queries[number];
     const Threshold threshold = load_threshold(batch, number);
-    // Each query starts at another warp.
-    for (std::uint32_t i = scored + (own + number * (warps / batch.num_queries)) % warps; i < found; i += warps) {
+    for (std::uint32_t i = scored + place; i < found; i += of_query) {
       Candidate& candidate = batch.candidates[std::uint64_t{number} * batch.max_candidates + i];
       const auto docid = static_cast<std::uint32_t>(candidate), units = static_cast<std::uint32_t>(candidate >> 32);
       Candidate key = no_candidate;

@@ -35,8 +35,11 @@ void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const St
 }
 
 /// Finds candidates among the documents with all terms of a query, from the entries; queries have at most 32 terms.
-void intersect_ranges(const RangeView& batch, unsigned left_free, const Stream& stream) {
+void intersect_ranges(RangeView batch, unsigned left_free, const Stream& stream) {
   const unsigned blocks = resident_blocks(run_range_intersection, plain_threads, 0, left_free);
+  // A few queries of an index of a few ranges would leave most warps idle.
+  const unsigned warps = blocks * (plain_threads / lanes_per_warp);
+  batch.intersect_parts = std::max(1u, warps / std::max(1u, batch.ranges * batch.num_chunks));
   run_range_intersection<<<blocks, plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -86,11 +86,15 @@ class RangeLookup {
   /// Minimum sum of a result's term scores in the range, in units.
   __device__ std::uint32_t min_term_units() const { return required_.min_term_units; }
 
-  /// Finds documents with all terms; the driver is the list with the fewest entries.
-  __device__ void intersect() {
+  /// Finds documents with all terms; the driver is the list with the fewest entries. Reads one of so many equal parts
+  /// of its tiles.
+  __device__ void intersect(std::uint32_t part, std::uint32_t parts) {
     const std::uint32_t key = lists_ >> lane_id() & 1 ? slice_.count : 0xffffffffu;
     order(key);
-    run<true>(1u << lane_at(0), 0, ~0u);
+    const unsigned driver = lane_at(0);
+    const std::uint32_t tiles = lookup_tiles_of({nullptr, __shfl_sync(all_lanes, slice_.count, driver)});
+    const std::uint32_t own = max((tiles + parts - 1) / parts, tiles_per_intersect_part);
+    if (part * own < tiles) run<true>(1u << driver, part * own, own);
   }
   /// Finds documents with any term, given that each result is in one of the lists `drivers` (a bit per lane). Reads
   /// `tiles` of the drivers' tiles, from number `tile` on.
@@ -174,32 +178,35 @@ class RangeLookup {
   RangeRequirement required_;
 };
 
-/// Intersection from entries, for queries of at most 32 terms each. A warp answers a chunk's queries in a range.
+/// Intersection from entries, for queries of at most 32 terms each. A warp answers a chunk's queries in a range, or
+/// several warps share them.
 class RangeIntersection {
  public:
   explicit __device__ RangeIntersection(const RangeView& batch) : batch_(batch) {}
 
   __device__ void run() {
-    const std::uint32_t all = batch_.ranges * batch_.num_chunks;
+    const std::uint32_t pieces = batch_.ranges * batch_.num_chunks, all = pieces * batch_.intersect_parts;
     for (;;) {
       std::uint32_t work = 0;
       if (lane_id() == 0) work = atomicAdd(batch_.next_work, 1u);
       work = __shfl_sync(all_lanes, work, 0);
       if (work >= all) return;
-      const BatchChunk& chunk = batch_.chunks[work % batch_.num_chunks];
-      for (std::uint32_t i = 0; i < chunk.queries; ++i) answer(chunk.first_query + i, work / batch_.num_chunks);
+      const std::uint32_t piece = work % pieces, part = work / pieces;
+      const BatchChunk& chunk = batch_.chunks[piece % batch_.num_chunks];
+      for (std::uint32_t i = 0; i < chunk.queries; ++i) answer(chunk.first_query + i, piece / batch_.num_chunks, part);
     }
   }
 
  private:
-  __device__ void answer(std::uint32_t number, std::uint32_t range) {
+  __device__ void answer(std::uint32_t number, std::uint32_t range, std::uint32_t part) {
     const BatchQuery& query = batch_.queries[number];
     ListSlice slice;
     if (lane_id() < query.terms) slice = slice_of(batch_, batch_.terms[query.first_term + lane_id()], range);
     const unsigned terms = 0xffffffffu >> (lanes_per_warp - query.terms);
     if (__ballot_sync(all_lanes, slice.count > 0) != terms) return;
     RangeLookup lookup(batch_, number, range, slice, terms);
-    if (!lookup.ended() && warp_sum(slice.max_units) >= lookup.min_term_units()) lookup.intersect();
+    if (!lookup.ended() && warp_sum(slice.max_units) >= lookup.min_term_units())
+      lookup.intersect(part, batch_.intersect_parts);
   }
 
   const RangeView& batch_;

@@ -16,7 +16,8 @@ using ThresholdKey = std::uint64_t;
 struct RangeView : BatchView {
   const BatchChunk* chunks = nullptr;
   std::uint32_t num_chunks = 0;
-  std::uint32_t tasks = 0;  ///< of `and`: blocks of the queries' shortest lists
+  std::uint32_t intersect_parts = 1;  ///< of a query's shortest list in a range, for as many warps
+  std::uint32_t tasks = 0;            ///< of `and`: blocks of the queries' shortest lists
   std::uint32_t block_size = 0;
 
   std::uint32_t first_range = 0, ranges = 0;  ///< of the window, or all; of range_documents docIDs each
