@@ -52,7 +52,12 @@ void answer_or_put_off_in_batches(std::size_t count, unsigned threads, std::uint
         put_off[i] = !answer(from + i, answers[i], held);
       }
     };
-    on_threads(threads, [&] { tbb::parallel_for(0u, threads, work, tbb::simple_partitioner()); });
+    const auto useful = static_cast<unsigned>(std::min<std::size_t>(threads, some));
+    // Calling other threads takes longer than a short answer.
+    if (useful == 1)
+      work(0);
+    else
+      on_threads(useful, [&] { tbb::parallel_for(0u, useful, work, tbb::simple_partitioner()); });
     // Whoever took a number also answered it, or put it off.
     done = std::min<std::size_t>(next, some);
     for (std::size_t i = 0; i < done; ++i) {

@@ -221,7 +221,9 @@ void SharedEngine::answer_on_gpus(std::span<const WaitingQuery> queries) {
   std::vector<std::shared_ptr<GroupState>> groups;
   std::vector<std::string_view> texts;
   for (const WaitingQuery& query : queries) {
-    groups.push_back(group_of(query.number));
+    // Most are of the same group as the one before.
+    const bool same = !groups.empty() && groups.back()->has(query.number);
+    groups.push_back(same ? groups.back() : group_of(query.number));
     texts.push_back(groups.back()->texts[query.number - groups.back()->first_number]);
   }
   std::vector<std::vector<ScoredDocument>> results(queries.size());

@@ -28,8 +28,8 @@ struct SharedEngineOptions {
   ScheduleOptions schedule_options;  ///< with the threads of the CPU, at least one; what a batch takes is predicted
   double deadline_us = 0;            ///< from a query's arrival to its answer; 0: none
   unsigned gpu_threads = 2;          ///< of the CPU, that prepare GPUs' batches
-  std::size_t max_batch = 16384;  ///< queries that GPUs answer together
-  std::string strategy;           ///< of GPUs, for predictions
+  std::size_t max_batch = 16384;     ///< queries that GPUs answer together
+  std::string strategy;              ///< of GPUs, for predictions
 };
 
 /// Queries that one kind of processor has answered, and why there.
@@ -140,6 +140,8 @@ struct SharedEngine::GroupState {
   std::uint64_t first_number = 0;
   std::vector<Found> found;
   std::atomic<std::size_t> left = 0;  ///< queries to be answered
+
+  bool has(std::uint64_t number) const { return number >= first_number && number - first_number < texts.size(); }
 
   void wait() const {
     for (std::size_t some = left; some > 0; some = left) left.wait(some);

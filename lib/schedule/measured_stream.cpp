@@ -35,18 +35,29 @@ struct ChosenRows {
   const Rows& joined() const { return batches.empty() ? alone : batches.rbegin()->second; }
 };
 
-double batch_us(const ChosenRows& rows) {
+double mean_us(const Rows& rows) {
+  double sum = 0;
+  for (const auto& [query, row] : rows) sum += row->us;
+  return sum / static_cast<double>(rows.size());
+}
+
+/// What batches of each size take besides what their queries add, where several sizes above 1 were measured.
+BatchOverhead overhead_of(const ChosenRows& rows) {
+  if (rows.batches.size() < 2) return {};
+  std::map<std::size_t, double> us;
+  const double added_us = mean_us(rows.joined());
+  for (const auto& [size, of_size] : rows.batches)
+    us[size] = static_cast<double>(size) * std::max(0.0, mean_us(of_size) - added_us);
+  return BatchOverhead(us);
+}
+
+double batch_us(const ChosenRows& rows, const BatchOverhead& overhead) {
   if (rows.alone.empty()) return 0;
-  double least = rows.alone.begin()->second->us, sum = 0;
-  std::uint64_t both = 0;
-  for (const auto& [query, row] : rows.alone) {
-    least = std::min(least, row->us);
-    const auto joined = rows.joined().find(query);
-    if (joined == rows.joined().end()) continue;
-    sum += std::max(0.0, row->us - joined->second->us);
-    ++both;
+  if (rows.batches.empty()) {
+    const auto shorter = [](const auto& a, const auto& b) { return a.second->us < b.second->us; };
+    return std::min_element(rows.alone.begin(), rows.alone.end(), shorter)->second->us;
   }
-  return rows.batches.empty() || both == 0 ? least : sum / static_cast<double>(both);
+  return std::max(0.0, mean_us(rows.alone) - mean_us(rows.joined()) - overhead.us(1));
 }
 
 void check_same_queries(const Rows& cpu, const Rows& gpu) {
@@ -72,7 +83,8 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   MeasuredStream stream;
   stream.has_cpu = !cpu.empty();
   stream.has_gpu = !gpu.empty();
-  stream.gpu_batch_us = batch_us(rows);
+  stream.gpu_overhead = overhead_of(rows);
+  stream.gpu_batch_us = batch_us(rows, stream.gpu_overhead);
   for (const auto& entry : cpu.empty() ? gpu : cpu) {
     const std::uint64_t number = entry.first;
     const QueryFeatures& features = entry.second->features;

@@ -93,7 +93,7 @@ class Simulation {
     for (; idle_cpu_ > 0; --idle_cpu_) {
       const auto taken = schedule_.take(Processor::cpu, now_us_, 1);
       if (taken.empty()) return;
-      const double us = queries_[taken.front().number].cpu_us;
+      const double us = hand_over_us(taken) + queries_[taken.front().number].cpu_us;
       cpu_busy_us_ += us;
       ++figures_.on_cpu;
       begin({now_us_ + us, begun_++, Processor::cpu, 0, {}}, taken);
@@ -105,7 +105,8 @@ class Simulation {
     for (auto gpu = next_gpu(); gpu != gpus_.end(); gpu = next_gpu()) {
       const auto taken = schedule_.take(Processor::gpu, now_us_, machine_.max_batch);
       if (taken.empty()) return;
-      double end_us = std::max(now_us_ + machine_.gpu_batch_us, gpu->free_us);
+      const double ready_us = now_us_ + hand_over_us(taken) + machine_.gpu_batch_us;
+      double end_us = std::max(ready_us, gpu->free_us) + machine_.gpu_overhead.us(taken.size());
       for (const WaitingQuery& query : taken) end_us += queries_[query.number].gpu_us;
       gpu->busy_us += end_us - std::max(now_us_, gpu->free_us);
       gpu->free_us = end_us;
@@ -122,6 +123,11 @@ class Simulation {
     const auto first =
         std::min_element(gpus_.begin(), gpus_.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
     return first == gpus_.end() || first->batches == machine_.gpu_batches ? gpus_.end() : first;
+  }
+
+  /// What passes until a processor begins that was idle: one that takes what has just arrived.
+  double hand_over_us(const std::vector<WaitingQuery>& taken) const {
+    return taken.back().arrival_us == now_us_ ? machine_.hand_over_us : 0;
   }
 
   void begin(Running work, const std::vector<WaitingQuery>& taken) {
@@ -157,8 +163,10 @@ class Simulation {
 
 void check(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine) {
   const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
-  if (!is_time(machine.gpu_batch_us) || machine.max_batch == 0 || machine.gpu_batches == 0)
-    throw InvalidArgument("a simulated GPU needs a batch of at least one query, and no negative times");
+  if (!is_time(machine.gpu_batch_us) || !is_time(machine.hand_over_us))
+    throw InvalidArgument("a simulated machine has a time that is negative or not finite");
+  if (machine.max_batch == 0 || machine.gpu_batches == 0)
+    throw InvalidArgument("a simulated GPU needs a batch of at least one query");
   double last_us = 0;
   for (const SimulatedQuery& query : queries) {
     const WaitingQuery& of = query.waiting;

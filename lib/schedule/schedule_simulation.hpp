@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/query/query_statistics.hpp"
+#include "quern/schedule/batch_overhead.hpp"
 #include "quern/schedule/schedule_policy.hpp"
 
 /// A stream of queries on a CPU and GPUs, with a virtual clock: decisions by predictions, durations as measured.
@@ -20,9 +21,11 @@ struct SimulatedQuery {
 
 struct SimulatedMachine {
   unsigned cpu_threads = 1, gpus = 1;
-  double gpu_batch_us = 0;    ///< from a batch's beginning until the GPU can work on its queries
-  std::size_t max_batch = 1;  ///< queries
-  unsigned gpu_batches = 1;   ///< that each GPU is given at a time; it works on the queries of one after the other
+  double gpu_batch_us = 0;     ///< from a batch's beginning until the GPU can work on its queries
+  std::size_t max_batch = 1;   ///< queries
+  unsigned gpu_batches = 1;    ///< that each GPU is given at a time; it works on the queries of one after the other
+  BatchOverhead gpu_overhead;  ///< of its work on the queries of a batch
+  double hand_over_us = 0;     ///< from a query's arrival until an idle processor begins with it
 };
 
 struct ScheduleFigures {

@@ -63,8 +63,9 @@ bool is_one_of(const std::string& text, const CommandLine& words) {
 }  // namespace
 
 TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers]") {
-  const CommandLine numbers = {"N",           "N,...", "X",    "A",    "C",       "L",           "L,...",          "MS",
-                               "MS|none,...", "S",     "GB/s", "SIZE", "SIZE|P%", "SIZE|P%,...", "SIZE|P%|all,..."};
+  const CommandLine numbers = {"N",           "N,...",          "X", "A",  "C",    "L",    "L,...",
+                               "MS",          "MS|none,...",    "S", "US", "GB/s", "SIZE", "SIZE|P%",
+                               "SIZE|P%,...", "SIZE|P%|all,..."};
   const CommandLine others = {"NAME",   "NAME,...", "NAME|FILE", "FILE", "FILE|INDEX",    "links|none|FILE",
                               "FOLDER", "INDEX",    "TEXT",      "GLOB", "FILE|none,...", "FILE,..."};
   std::size_t tried = 0, options = 0;

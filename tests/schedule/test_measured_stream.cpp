@@ -40,7 +40,13 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);
   CHECK(stream.has_cpu);
   CHECK(stream.has_gpu);
-  CHECK(stream.gpu_batch_us == Approx((48 + 56) / 2.0));
+  // A batch of 16 takes 144 us, 96 of which are not added by its queries: more than one alone takes besides.
+  CHECK(stream.gpu_overhead.us(16) == Approx(16 * (9 - 3)));
+  CHECK(stream.gpu_overhead.us(1) == stream.gpu_overhead.us(16));
+  CHECK(stream.gpu_overhead.us(136) == Approx(48));
+  CHECK(stream.gpu_overhead.us(256) == 0);
+  CHECK(stream.gpu_overhead.us(257) == 0);
+  CHECK(stream.gpu_batch_us == 0);
   REQUIRE(stream.queries.size() == 2);
   const SimulatedQuery& second = stream.queries[1];
   CHECK(stream.queries[0].cpu_us == 20);
@@ -64,6 +70,21 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
   CHECK(predicted.queries[1].waiting.expected_cpu_us == Approx(64));
   CHECK(predicted.queries[1].waiting.expected_gpu_us == Approx(8));
   CHECK(predicted.queries[1].gpu_us == 4);
+}
+
+TEST_CASE("what a query alone takes besides passes before the GPU works on a batch", "[schedule]") {
+  std::vector<QueryTime> rows = {row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60),
+                                 row(1, Processor::gpu, 256, 2), row(2, Processor::gpu, 256, 4)};
+  MeasuredStream stream = measured_stream(std::vector{table(rows)}, by_and, nullptr);
+  CHECK(stream.gpu_batch_us == Approx((48 + 56) / 2.0));
+  CHECK(stream.gpu_overhead.us(1) == 0);
+  CHECK(stream.expected_batch_us() == stream.gpu_batch_us);
+  rows.push_back(row(1, Processor::gpu, 8, 5));
+  rows.push_back(row(2, Processor::gpu, 8, 7));
+  stream = measured_stream(std::vector{table(rows)}, by_and, nullptr);
+  CHECK(stream.gpu_overhead.us(8) == Approx(8 * 3));
+  CHECK(stream.gpu_batch_us == Approx(52 - 24));
+  CHECK(stream.expected_batch_us() == Approx(52));
 }
 
 TEST_CASE("without larger batches, the shortest time alone is what any takes", "[schedule]") {

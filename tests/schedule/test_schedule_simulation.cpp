@@ -122,6 +122,26 @@ TEST_CASE("a GPU that is given several batches at a time works on one after the 
   CHECK_THROWS_AS(simulate(queries, machine, "gpu"), InvalidArgument);
 }
 
+TEST_CASE("what idle processors take to begin, and batches by their size, is a part of responses", "[schedule]") {
+  std::vector<SimulatedQuery> queries(3);
+  const double arrivals_us[] = {0, 1, 500};
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    queries[i].waiting.arrival_us = arrivals_us[i];
+    queries[i].gpu_us = queries[i].cpu_us = 10;
+  }
+  SimulatedMachine machine;
+  machine.hand_over_us = 3;
+  // The second is taken by a thread that was not idle.
+  CHECK(simulate(queries, machine, "cpu").response.mean_us == Approx((13 + 22 + 13) / 3.0));
+  machine.max_batch = 9;
+  machine.gpu_overhead = BatchOverhead({{1, 20}, {3, 30}});
+  CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((33 + 62 + 33) / 3.0));
+  queries[1].waiting.arrival_us = 0;
+  CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((48 + 48 + 33) / 3.0));
+  machine.hand_over_us = -1;
+  CHECK_THROWS_AS(simulate(queries, machine), InvalidArgument);
+}
+
 TEST_CASE("no queries, and no processor for them", "[schedule]") {
   const ScheduleFigures nothing = simulate({}, {});
   CHECK(nothing.queries == 0);

@@ -6,9 +6,12 @@
 #include <thread>
 
 #include "quern/core/error.hpp"
+#include "quern/gpu/shared_engine.hpp"
 #include "quern/measure/cpu_energy.hpp"
 #include "quern/measure/gpu/energy_meter.hpp"
+#include "quern/measure/gpu/one_by_one.hpp"
 #include "quern/measure/gpu/shared_stream.hpp"
+#include "quern/measure/hand_over.hpp"
 #include "quern/schedule/cost_model.hpp"
 #include "quern/schedule/measured_stream.hpp"
 
@@ -39,6 +42,7 @@ struct BenchStreamArguments {
   double deadline_ms = 50;
   unsigned cpu_threads = 0;
   std::optional<unsigned> gpu_threads;
+  bool one_by_one = false;
   SharedStreamOptions stream;
   GpuOptions gpu;
   GpuMemoryArguments gpu_memory;
@@ -80,11 +84,10 @@ class StreamBench {
         algorithm_(algorithm_named(arguments.algorithm)),
         queries_(read_queries(arguments.queries, arguments.common)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
-    CostModel costs;
     check_times(times);
-    if (!arguments.costs.empty()) costs = CostModel(read_costs(arguments.costs, origin()));
+    if (!arguments.costs.empty()) costs_ = CostModel(read_costs(arguments.costs, origin()));
     const std::vector<std::string_view> texts = texts_of(queries_);
-    log_ = make_stream_log(engine_, texts, algorithm_, arguments.k, resources.threads, costs, arguments.strategy,
+    log_ = make_stream_log(engine_, texts, algorithm_, arguments.k, resources.threads, costs_, arguments.strategy,
                            arguments.stream.max_batch);
     if (!times.empty()) simulate_with(times);
     if (uses_gpu()) open_gpu(resources);
@@ -100,7 +103,7 @@ class StreamBench {
     options.schedule_options.cpu_threads = cpu_threads(set_up.device);
     options.gpu_threads = gpu_threads(set_up.device);
     options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
-    options.schedule_options.gpu_batch_us = measured_ ? measured_->gpu_batch_us : built_in_batch_us;
+    options.schedule_options.gpu_batch_us = measured_ ? measured_->expected_batch_us() : built_in_batch_us;
     GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &*gpu_;
     cpu_energy_.start();
     const std::optional<double> before = gpu_joules();
@@ -115,7 +118,19 @@ class StreamBench {
                  {"measured", measured},
                  {"simulated", nullptr},
                  {"failures", figures.failures}};
-    if (measured_) json["simulated"] = response_json(simulate(options, figures.arrivals_us));
+    if (measured_) {
+      const double hand_over_us = measure_hand_over_us(std::max(1u, options.schedule_options.cpu_threads), rate);
+      json["hand_over_us"] = hand_over_us;
+      json["simulated"] = response_json(simulate(options, figures.arrivals_us, hand_over_us));
+    }
+    return json;
+  }
+
+  /// Each query is sent when the one before is answered.
+  Json run_one_by_one(const StreamSetUp& set_up) {
+    constexpr unsigned passes = 5;
+    Json json = {{"device", name_of_value(stream_devices, set_up.device)}, {"schedule", set_up.schedule}};
+    json.update(times_json(measure_one_by_one(log_, passes, single_search(set_up))));
     return json;
   }
 
@@ -158,6 +173,36 @@ class StreamBench {
 
   /// That the GPU has consumed so far; none if there is none, or it can't be read.
   std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
+  SingleSearch single_search(const StreamSetUp& set_up) {
+    if (set_up.device == StreamDevice::cpu) {
+      const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
+      return
+          [this, analyzer](std::string_view text) { return engine_.search(text, algorithm_, arguments_.k, *analyzer); };
+    }
+    if (set_up.device == StreamDevice::gpu) {
+      return [this](std::string_view text) {
+        return std::move(gpu_->search({&text, 1}, algorithm_, arguments_.k).front());
+      };
+    }
+    const auto by_gpu = [this](std::span<const std::string_view> texts, GpuStatistics& statistics) {
+      return gpu_->search(texts, algorithm_, arguments_.k, &statistics);
+    };
+    SharedEngineOptions options;
+    options.schedule = set_up.schedule;
+    options.schedule_options.cpu_threads = cpu_threads(set_up.device);
+    options.strategy = arguments_.strategy;
+    const auto both = std::make_shared<SharedEngine>(engine_, algorithm_, arguments_.k, by_gpu, costs_, options,
+                                                     [](const std::string& failure) { throw CudaError(failure); });
+    return [both](std::string_view text) {
+      std::vector<ScoredDocument> found;
+      BatchSteps steps;
+      steps.take = [&](std::size_t, const QueryAnswer& answer) { found = answer.documents; };
+      GpuStatistics statistics;
+      both->run({&text, 1}, steps, statistics);
+      return found;
+    };
+  }
+
   void open_gpu(const Resources& resources) {
     memory_ = std::make_unique<GpuMemoryPlan>(arguments_.gpu_memory, index_);
     GpuOptions options = arguments_.gpu;
@@ -177,7 +222,8 @@ class StreamBench {
       log_.expected[i].missing_bytes = measured_->queries[i].waiting.missing_bytes;
   }
 
-  ScheduleFigures simulate(const SharedStreamOptions& options, const std::vector<double>& arrivals_us) const {
+  ScheduleFigures simulate(const SharedStreamOptions& options, const std::vector<double>& arrivals_us,
+                           double hand_over_us) const {
     std::vector<SimulatedQuery> queries;
     for (const double arrival_us : arrivals_us) {
       const std::size_t place = queries.size() % log_.texts.size();
@@ -186,8 +232,13 @@ class StreamBench {
       query.waiting.arrival_us = arrival_us;
       query.waiting.deadline_us = options.deadline_us;
     }
-    const SimulatedMachine machine{options.schedule_options.cpu_threads, options.schedule_options.gpus,
-                                   measured_->gpu_batch_us, options.max_batch, options.schedule_options.gpu_batches};
+    const SimulatedMachine machine{options.schedule_options.cpu_threads,
+                                   options.schedule_options.gpus,
+                                   measured_->gpu_batch_us,
+                                   options.max_batch,
+                                   options.schedule_options.gpu_batches,
+                                   measured_->gpu_overhead,
+                                   hand_over_us};
     return simulate_schedule(queries, machine, *schedule_policy_named(options.schedule).make(options.schedule_options));
   }
 
@@ -196,6 +247,7 @@ class StreamBench {
   QueryEngine engine_;
   const QueryAlgorithm& algorithm_;
   std::vector<Query> queries_;
+  CostModel costs_;
   StreamLog log_;
   std::optional<MeasuredStream> measured_;
   std::unique_ptr<GpuMemoryPlan> memory_;
@@ -223,6 +275,14 @@ void print_row(const Json& row) {
   print("\n");
 }
 
+void print_one_by_one(const Json& rows) {
+  print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}\n", "device", "schedule", "mean us", "p50", "p95", "p99"));
+  for (const Json& row : rows)
+    print(fmt::format("{:<7}{:<10}{:>11.1f}{:>11.1f}{:>11.1f}{:>11.1f}\n", row["device"].get<std::string>(),
+                      row["schedule"].get<std::string>(), row["mean_us"].get<double>(), row["p50_us"].get<double>(),
+                      row["p95_us"].get<double>(), row["p99_us"].get<double>()));
+}
+
 void run(const BenchStreamArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   check_strategy(arguments.strategy, {arguments.algorithm});
@@ -233,18 +293,24 @@ void run(const BenchStreamArguments& arguments) {
                {"k", arguments.k},
                {"deadline_ms", arguments.deadline_ms},
                {"max_batch", arguments.stream.max_batch},
-               {"streams", Json::array()}});
+               {"streams", Json::array()},
+               {"one_by_one", Json::array()}});
   const std::vector<StreamSetUp> all = set_ups(arguments);
-  resources.progress->start("streams", all.size() * arguments.rates.size(), "streams");
+  const std::size_t streams = arguments.one_by_one ? 1 : arguments.rates.size();
+  resources.progress->start("streams", all.size() * streams, "streams");
   for (const StreamSetUp& set_up : all) {
-    for (const double rate : arguments.rates) {
-      json["streams"].push_back(bench.run(set_up, rate));
+    for (std::size_t i = 0; i < streams; ++i) {
+      if (arguments.one_by_one)
+        json["one_by_one"].push_back(bench.run_one_by_one(set_up));
+      else
+        json["streams"].push_back(bench.run(set_up, arguments.rates[i]));
       resources.progress->add(1);
     }
   }
   resources.progress->finish();
   if (arguments.common.json) return print(json.dump(1) + "\n");
   print(environment_line());
+  if (arguments.one_by_one) return print_one_by_one(json["one_by_one"]);
   print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>10}{:>11}{:>11}{:>11}", "device", "schedule",
                     "queries/s", "answered/s", "mean ms", "p50", "p95", "p99", "missed", "on GPU", "CPU J/1000",
                     "GPU J/1000"));
@@ -280,6 +346,8 @@ void add_stream_bench(CLI::App& bench) {
       ->delimiter(',')
       ->check(range_validator(1e-3, 1e9))
       ->capture_default_str();
+  command->add_flag("--one-by-one", arguments->one_by_one,
+                    "Instead of at a rate, send each query of the log when the one before is answered");
   add_deadline_option(*command, arguments->deadline_ms);
   command->add_option("--seconds", arguments->stream.seconds, "Length of each stream, in seconds")
       ->type_name("S")
@@ -326,7 +394,8 @@ void add_stream_bench(CLI::App& bench) {
        "measured."},
       {{"quern bench stream my.quern -q log.txt --rate 1000,10000 --deadline 10"},
        {"quern bench stream my.quern -q log.txt --rate 10000 --times cpu.tsv --costs my.costs"},
-       {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --schedule first,ding --rate 50000"}});
+       {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --schedule first,ding --rate 50000"},
+       {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --one-by-one --costs my.costs"}});
   command->callback([arguments] { run(*arguments); });
 }
 

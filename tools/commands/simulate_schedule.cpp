@@ -23,7 +23,7 @@ struct SimulateScheduleArguments {
   StreamChoice choice{"maxscore", "range", 10};
   std::vector<std::string> schedules = {"first", "ding", "better", "cpu", "gpu"};
   std::vector<double> rates;
-  double deadline_ms = 500, allowed_missed = 0;
+  double deadline_ms = 500, allowed_missed = 0, hand_over_us = 0;
   std::size_t queries = 20000;
   ScheduleOptions options;
   std::size_t max_batch = 256;
@@ -38,8 +38,13 @@ class Stream {
     std::unique_ptr<CostModel> costs;
     if (!arguments.costs.empty()) costs = std::make_unique<CostModel>(read_costs(arguments.costs, times));
     measured_ = measured_stream(times, arguments.choice, costs.get());
-    machine_ = {measured_.has_cpu ? arguments.options.cpu_threads : 0, measured_.has_gpu ? arguments.options.gpus : 0,
-                measured_.gpu_batch_us, arguments.max_batch, arguments.options.gpu_batches};
+    machine_ = {measured_.has_cpu ? arguments.options.cpu_threads : 0,
+                measured_.has_gpu ? arguments.options.gpus : 0,
+                measured_.gpu_batch_us,
+                arguments.max_batch,
+                arguments.options.gpu_batches,
+                measured_.gpu_overhead,
+                arguments.hand_over_us};
   }
 
   const SimulatedMachine& machine() const { return machine_; }
@@ -61,7 +66,7 @@ class Stream {
     ScheduleOptions options = arguments_.options;
     options.cpu_threads = machine_.cpu_threads;
     options.gpus = machine_.gpus;
-    options.gpu_batch_us = machine_.gpu_batch_us;
+    options.gpu_batch_us = measured_.expected_batch_us();
     return simulate_schedule(queries, machine_, *schedule_policy_named(schedule).make(options));
   }
 
@@ -160,6 +165,13 @@ void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments
   command.add_option("--gpus", arguments.options.gpus, "GPUs")
       ->type_name("N")
       ->check(range_validator(0u, 64u))
+      ->capture_default_str();
+  command
+      .add_option("--hand-over", arguments.hand_over_us,
+                  "Microseconds from a query's arrival until an idle processor begins with it; quern bench stream "
+                  "measures it")
+      ->type_name("US")
+      ->check(range_validator(0.0, 1e6))
       ->capture_default_str();
   add_gpu_batches_option(command, arguments.options);
   command.add_option("--max-batch", arguments.max_batch, "Queries that a GPU answers together, at most")

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace quern {
+
+/// For how long a batch keeps a GPU busy besides what its queries add, by their number: kernels that start, and threads
+/// that wait for the longest query of a small batch.
+class BatchOverhead {
+ public:
+  /// None.
+  BatchOverhead() = default;
+  /// Microseconds by numbers of queries, at least 1; none is negative.
+  explicit BatchOverhead(std::map<std::size_t, double> us_by_queries) : points_(std::move(us_by_queries)) {}
+
+  /// Of so many queries: on the line between the numbers around it, and that of the nearest one beyond them.
+  double us(std::size_t queries) const {
+    if (points_.empty()) return 0;
+    const auto above = points_.lower_bound(queries);
+    if (above == points_.end()) return points_.rbegin()->second;
+    if (above == points_.begin()) return above->second;
+    const auto& [low, low_us] = *std::prev(above);
+    const double share = static_cast<double>(queries - low) / static_cast<double>(above->first - low);
+    return low_us + share * (above->second - low_us);
+  }
+
+ private:
+  std::map<std::size_t, double> points_;
+};
+
+}  // namespace quern
