@@ -17,7 +17,7 @@
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {
 
-inline constexpr FormatVersions index_version = {.written = 2, .oldest_read = 1};
+inline constexpr FormatVersions index_version = {.written = 3, .oldest_read = 1};
 
 /// The ranks k for which an index stores a list's k-th best impact f / (K_d + f), for thresholds.
 inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};

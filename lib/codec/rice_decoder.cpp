@@ -34,7 +34,8 @@ struct Block {
   Block(WordView words_, unsigned n, Widths widths)
       : words(words_), unary(read_lengths(words_, n)), layout(widths, n, unary) {
     // A short length in a word of its own would shift all that follows.
-    if (header_words(words[0]) != layout.remainder_sums_word) throw_corrupt("block has a header that is too long");
+    if (header_words(words[0]) != header_words(header_word(unary)))
+      throw_corrupt("block has a header that is too long");
     if (layout.words() > words.size()) throw_corrupt("block ends too early");
   }
 

@@ -21,17 +21,16 @@ class BitCounts {
     for (unsigned bit = 0; bit < 32; ++bit) counts_[bit] += counts[bit];
   }
 
-  /// The width with which n values take the fewest bits: remainders, quotients, and `unary_overhead` more bits for
-  /// each 128 of unary code. It is near the logarithm of the mean.
-  unsigned best_width(std::uint64_t n, unsigned unary_overhead) const {
+  /// The width with which n values take the fewest bits: remainders and unary quotients. It is near the logarithm of
+  /// the mean.
+  unsigned best_width(std::uint64_t n) const {
     unsigned best = max_width;
     // Doubles can't overflow here, and IEEE arithmetic makes the same choice on every machine.
     double least = std::numeric_limits<double>::infinity(), quotients = 0;
     for (unsigned bit = 32; bit-- > 0;) {
       quotients = 2 * quotients + static_cast<double>(counts_[bit]);
       if (bit > max_width) continue;
-      const double cost = static_cast<double>(n) * bit +
-                          (static_cast<double>(n) + quotients) * (1 + unary_overhead / double{sum_distance});
+      const double cost = static_cast<double>(n) * bit + static_cast<double>(n) + quotients;
       if (cost >= least) continue;
       least = cost;
       best = bit;
@@ -63,26 +62,6 @@ void write_unary(std::span<const std::uint32_t> values, unsigned width, std::uin
   for (const std::uint32_t value : values) append_unary(to, value >> width);
 }
 
-/// The sum of the remainders before each 128th but the first, modulo 2^32.
-void write_remainder_sums(std::span<const std::uint32_t> gaps, unsigned width, std::uint32_t* to, unsigned count) {
-  std::uint32_t sum = 0;
-  for (unsigned i = 0; i < count * sum_distance; ++i) {
-    sum += gaps[i] & low_mask(width);
-    if (i % sum_distance == sum_distance - 1) *to++ = sum;
-  }
-}
-
-/// How many values have ended before each 128th unary bit but the first, in halves of words.
-void write_terminator_counts(std::span<const std::uint32_t> gaps, unsigned width, std::uint32_t* to, unsigned count) {
-  unsigned written = 0;
-  std::uint64_t terminator = 0;
-  for (std::uint32_t i = 0; i < gaps.size(); ++i, ++terminator) {
-    terminator += gaps[i] >> width;
-    for (; written < count && (written + 1) * std::uint64_t{sum_distance} <= terminator; ++written)
-      to[written / 2] |= i << written % 2 * 16;
-  }
-}
-
 class RiceEncoder final : public ListEncoder {
  public:
   explicit RiceEncoder(const CodecOptions& options) : observed_(options.block_size), coded_(options.block_size) {}
@@ -102,8 +81,8 @@ class RiceEncoder final : public ListEncoder {
   }
 
   void put_header(Words& out) override {
-    widths_.docid = docid_counts_.best_width(observed_.postings(), 16);
-    widths_.freq = freq_counts_.best_width(observed_.postings(), 0);
+    widths_.docid = docid_counts_.best_width(observed_.postings());
+    widths_.freq = freq_counts_.best_width(observed_.postings());
     out.push_back(widths_.word());
     bits_ = {Widths::docid_bits, Widths::freq_bits};
   }
@@ -117,8 +96,6 @@ class RiceEncoder final : public ListEncoder {
     out.resize(start + layout.words() + pack_slack_words);
     std::uint32_t* const block = out.data() + start;
     write_header(unary, block);
-    write_remainder_sums(gaps, widths_.docid, block + layout.remainder_sums_word, layout.remainder_sums);
-    write_terminator_counts(gaps, widths_.docid, block + layout.terminator_counts_word, layout.terminator_counts);
     pack(gaps.data(), n, widths_.docid, block, layout.docid_remainders_bit);
     pack(freqs.data(), n, widths_.freq, block, layout.freq_remainders_bit);
     write_unary(gaps, widths_.docid, block, layout.docid_unary_bit);

@@ -7,8 +7,6 @@
 /// so that CPU and GPU decoders share it.
 namespace quern::rice {
 
-/// Remainders, and unary bits, from one base sum to the next.
-inline constexpr unsigned sum_distance = 128;
 inline constexpr unsigned max_width = 31;
 /// This value in a half of the block header means that the length is in a word of its own.
 inline constexpr std::uint32_t long_length = 0xffff;
@@ -16,11 +14,14 @@ inline constexpr std::uint32_t long_length = 0xffff;
 /// Bits of a remainder, for the whole list: the list header.
 struct Widths {
   unsigned docid = 0, freq = 0;
+  /// Until version 2 of the index, blocks had the base sums of Ding et al.: words in front of the bit string that
+  /// nobody needs, since a block is short and begins with a known document.
+  bool has_base_sums = false;
 
-  constexpr std::uint32_t word() const { return docid | freq << 5; }
-  static constexpr Widths of_word(std::uint32_t word) { return {word & 31, word >> 5 & 31}; }
+  constexpr std::uint32_t word() const { return docid | freq << 5 | (has_base_sums ? 0u : 1u << 10); }
+  static constexpr Widths of_word(std::uint32_t word) { return {word & 31, word >> 5 & 31, (word >> 10 & 1) == 0}; }
   /// Bits of the word that mean nothing are zero.
-  static constexpr bool is_valid(std::uint32_t word) { return word >> 10 == 0; }
+  static constexpr bool is_valid(std::uint32_t word) { return word >> 11 == 0; }
   /// Bits of the list header that tell of docIDs, and of frequencies.
   static constexpr unsigned docid_bits = 27, freq_bits = 5;
 };
@@ -41,18 +42,20 @@ constexpr unsigned header_words(std::uint32_t first_word) {
   return 1u + ((first_word & 0xffff) == long_length) + (first_word >> 16 == long_length);
 }
 
+/// Words of base sums: a sum before each 128th remainder but the first, half a word before each 128th unary bit.
+constexpr std::uint32_t base_sum_words(unsigned docid_width, unsigned n, std::uint32_t docid_unary) {
+  constexpr unsigned distance = 128;
+  return (docid_width == 0 ? 0 : (n - 1) / distance) + ((docid_unary - 1) / distance + 1) / 2;
+}
+
 /// Offsets from the block's first word or bit.
 struct Layout {
-  unsigned remainder_sums, terminator_counts;  ///< how many there are
-  std::uint64_t remainder_sums_word, terminator_counts_word, bit_string_word;
+  std::uint64_t bit_string_word;
   std::uint64_t docid_remainders_bit, freq_remainders_bit, docid_unary_bit, freq_unary_bit, end_bit;
 
   constexpr Layout(Widths widths, unsigned n, UnaryBits unary)
-      : remainder_sums(widths.docid == 0 ? 0 : (n - 1) / sum_distance),
-        terminator_counts((unary.docid - 1) / sum_distance),
-        remainder_sums_word(header_words(header_word(unary))),
-        terminator_counts_word(remainder_sums_word + remainder_sums),
-        bit_string_word(terminator_counts_word + (terminator_counts + 1) / 2),
+      : bit_string_word(header_words(header_word(unary)) +
+                        (widths.has_base_sums ? base_sum_words(widths.docid, n, unary.docid) : 0)),
         docid_remainders_bit(32 * bit_string_word),
         freq_remainders_bit(docid_remainders_bit + std::uint64_t{n} * widths.docid),
         docid_unary_bit(freq_remainders_bit + std::uint64_t{n} * widths.freq),

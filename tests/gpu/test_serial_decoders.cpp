@@ -1,9 +1,11 @@
 #include "quern/codec/codec.hpp"
+#include "quern/codec/codecs.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/serial_decoder.hpp"
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"
+#include "codec/rice_of_version2.hpp"
 
 /// What a GPU's threads decode by themselves, run on the host: the very values that the codecs' own decoders give.
 namespace quern {
@@ -20,9 +22,9 @@ constexpr std::size_t slack_words = 4096;
 class SerialList {
  public:
   SerialList(const Codec& codec, const CodecOptions& options, const List& list)
-      : codec_(codec), options_(options), size_(list.size()) {
-    const auto encoder = codec.make_encoder(options);
-    coded_ = encode(*encoder, list, options.block_size);
+      : SerialList(codec, options, list.size(), encode(*codec.make_encoder(options), list, options.block_size)) {}
+  SerialList(const Codec& codec, const CodecOptions& options, std::size_t postings, CodedList coded)
+      : codec_(codec), options_(options), size_(postings), coded_(std::move(coded)) {
     words_ = coded_.words;
     words_.resize(words_.size() + slack_words);
     nested_.resize(std::size_t{rpfd::arrays_of(options.recursion)} * options.block_size);
@@ -140,6 +142,15 @@ TEST_CASE("rpfd blocks are decoded serially as by the codec", "[gpu_serial][rpfd
 
 TEST_CASE("rice blocks are decoded serially as by the codec", "[gpu_serial][rice][property]") {
   check_codec<gpu::SerialRice>("rice", 0);
+  Random random(12);
+  for (const unsigned block_size : {64u, 256u, 512u}) {
+    for (const List& of : lists_of_all_kinds(random)) {
+      const CodecOptions options{block_size, 0};
+      const CodedList now = encode(*rice_codec().make_encoder(options), of, block_size);
+      SerialList list(rice_codec(), options, of.size(), rice_of_version2(now, of.size(), block_size));
+      check_sound<gpu::SerialRice>(list);
+    }
+  }
 }
 
 }  // namespace quern

@@ -23,8 +23,7 @@ struct RiceParts {
     if (docid_unary == rice::long_length) docid_unary = place.words[word++];
     if (freq_unary == rice::long_length) freq_unary = place.words[word++];
     if (docid_unary < place.n || freq_unary < place.n) return false;
-    if (docid_width != 0) word += (place.n - 1) / rice::sum_distance;
-    word += ((docid_unary - 1) / rice::sum_distance + 1) / 2;
+    if (widths.has_base_sums) word += rice::base_sum_words(docid_width, place.n, docid_unary);
     const std::uint64_t remainders = std::uint64_t{32} * word;
     const std::uint64_t unary = remainders + std::uint64_t{place.n} * (docid_width + freq_width);
     remainders_bit = static_cast<std::uint32_t>(remainders);
