@@ -18,6 +18,12 @@ std::vector<unsigned> order_of(unsigned count) {
   return order;
 }
 
+/// Stacks belong to Block, not to the fibers.
+struct KeptStacks {
+  boost::context::stack_context allocate() { throw std::logic_error("stacks of an emulated GPU are there already"); }
+  void deallocate(boost::context::stack_context&) noexcept {}
+};
+
 }  // namespace
 
 void set_order(std::uint64_t seed) {
@@ -34,17 +40,24 @@ std::vector<std::unique_ptr<std::uint8_t[]>>& Block::stacks() {
 
 Meeting& Block::warp() { return warps_[threadIdx.x / 32]; }
 
-void Block::enter() {
-  Block& block = *current;
+boost::context::fiber Block::work(boost::context::fiber&& scheduler) {
+  scheduler_ = std::move(scheduler);
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(nullptr, &block.scheduler_stack_, &block.scheduler_size_);
+  __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack_, &scheduler_size_);
 #endif
-  block.kernel_();
-  block.running_->ended = true;
+  kernel_();
+  running_->ended = true;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(nullptr, block.scheduler_stack_, block.scheduler_size_);
+  __sanitizer_start_switch_fiber(nullptr, scheduler_stack_, scheduler_size_);
 #endif
-  swapcontext(&block.running_->context, &block.scheduler_);
+  return std::move(scheduler_);
+}
+
+boost::context::stack_context Block::memory_of(std::uint8_t* stack) {
+  boost::context::stack_context memory;
+  memory.size = stack_bytes;
+  memory.sp = stack + stack_bytes;
+  return memory;
 }
 
 void Block::yield() {
@@ -53,7 +66,7 @@ void Block::yield() {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&fiber.shadow, scheduler_stack_, scheduler_size_);
 #endif
-  swapcontext(&fiber.context, &scheduler_);
+  scheduler_ = std::move(scheduler_).resume();
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fiber.shadow, &scheduler_stack_, &scheduler_size_);
 #endif
@@ -65,7 +78,7 @@ void Block::switch_to(Fiber& fiber) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&scheduler_shadow_, fiber.stack, stack_bytes);
 #endif
-  swapcontext(&scheduler_, &fiber.context);
+  fiber.context = std::move(fiber.context).resume();
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(scheduler_shadow_, nullptr, nullptr);
 #endif
@@ -74,11 +87,10 @@ void Block::switch_to(Fiber& fiber) {
 void Block::run() {
   current = this;
   for (const auto& fiber : fibers_) {
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack;
-    fiber->context.uc_stack.ss_size = stack_bytes;
-    fiber->context.uc_link = nullptr;
-    makecontext(&fiber->context, &Block::enter, 0);
+    const boost::context::stack_context memory = memory_of(fiber->stack);
+    fiber->context = boost::context::fiber(
+        std::allocator_arg, boost::context::preallocated(memory.sp, memory.size, memory), KeptStacks(),
+        [this](boost::context::fiber&& scheduler) { return work(std::move(scheduler)); });
   }
   // Whoever waits without end is turned to as often as everybody else: more turns than that have no use.
   const auto meetings = [this] {
@@ -96,8 +108,11 @@ void Block::run() {
       switch_to(fiber);
       left -= fiber.ended;
     }
-    if (left == left_before && meetings() == before)
+    if (left == left_before && meetings() == before) {
+      // Unwinding threads in the midst of a kernel is more than a failed test needs.
+      for (const auto& fiber : fibers_) new boost::context::fiber(std::move(fiber->context));
       throw std::logic_error("threads of an emulated GPU wait for others that never come");
+    }
   }
   current = nullptr;
 }

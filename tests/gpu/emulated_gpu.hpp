@@ -1,5 +1,5 @@
 #pragma once
-#include <ucontext.h>
+#include <boost/context/fiber.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -71,14 +71,16 @@ class Block {
  private:
   static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
   struct Fiber {
-    ucontext_t context{};
+    boost::context::fiber context;
     std::uint8_t* stack = nullptr;  ///< of stacks(), stack_bytes
     bool ended = false;
     void* shadow = nullptr;
   };
   /// Stacks of all blocks, which run one after another.
   static std::vector<std::unique_ptr<std::uint8_t[]>>& stacks();
-  static void enter();
+  static boost::context::stack_context memory_of(std::uint8_t* stack);
+  /// What a fiber does: all of its thread's work, and then back to the scheduler.
+  boost::context::fiber work(boost::context::fiber&& scheduler);
   void yield();
   void switch_to(Fiber& fiber);
 
@@ -87,7 +89,7 @@ class Block {
   std::vector<Meeting> warps_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* running_ = nullptr;
-  ucontext_t scheduler_{};
+  boost::context::fiber scheduler_;
   void* scheduler_shadow_ = nullptr;
   const void* scheduler_stack_ = nullptr;
   std::size_t scheduler_size_ = 0;
