@@ -49,23 +49,34 @@ void check_decoding(const HostIndex& index) {
   out.first_block = first_block.data();
   out.end_block = first_block.back();
   const auto num_lists = static_cast<std::uint32_t>(lists.size());
+  std::vector<uint4> distances = docids;
+  gpu::DecodeOutput out_distances = out;
+  out_distances.docids = &distances.data()->x;
+  out_distances.freqs = nullptr;
   gpu::with_lanes_per_block<coding>(index.view.block_size, [&]<int V, int L>() {
     emulated::run(2, gpu::plain_threads, [&] {
-      if (index.view.block_size == V * L)
-        gpu::decode_own_blocks<coding, V, L, true>(index.view, views.data(), num_lists, out);
-      else
-        gpu::decode_own_blocks<coding, V, L, false>(index.view, views.data(), num_lists, out);
+      if (index.view.block_size == V * L) {
+        gpu::decode_own_blocks<coding, V, L, true, true>(index.view, views.data(), num_lists, out);
+        gpu::decode_own_blocks<coding, V, L, true, false>(index.view, views.data(), num_lists, out_distances);
+      } else {
+        gpu::decode_own_blocks<coding, V, L, false, true>(index.view, views.data(), num_lists, out);
+        gpu::decode_own_blocks<coding, V, L, false, false>(index.view, views.data(), num_lists, out_distances);
+      }
     });
   });
   REQUIRE(index.damaged() == 0);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     BlockReader blocks(reader, lists[i]);
     std::uint64_t at = first_posting[i];
+    docid_t before = end_docid;
     for (std::size_t block = 0; block < blocks.num_blocks(); ++block) {
       blocks.load(block);
       bool same = true;
-      for (unsigned j = 0; j < blocks.size(); ++j, ++at)
+      for (unsigned j = 0; j < blocks.size(); ++j, ++at) {
         same &= out.docids[at] == blocks.docids()[j] && out.freqs[at] == blocks.freqs()[j];
+        same &= out_distances.docids[at] == blocks.docids()[j] - before;
+        before = blocks.docids()[j];
+      }
       INFO("list " << i << ", block " << block);
       REQUIRE(same);
     }

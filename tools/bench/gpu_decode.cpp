@@ -37,6 +37,7 @@ Json figures_json(const gpu::DecodeFigures& figures) {
           {"postings", figures.postings},
           {"coded_bytes", figures.coded_bytes},
           {"docids_per_second", 1e6 * postings / figures.docids_us},
+          {"distances_per_second", 1e6 * postings / figures.distances_us},
           {"postings_per_second", 1e6 * postings / figures.both_us},
           {"single_lists", figures.single_lists},
           {"single_docids_per_second", 1e6 * static_cast<double>(figures.single_postings) / figures.single_us},
@@ -47,12 +48,13 @@ Json figures_json(const gpu::DecodeFigures& figures) {
 void print_table(const Json& groups, const IndexReader& index) {
   print(environment_line());
   print(fmt::format("{} in blocks of {}; billions per second\n", index.manifest().codec, index.block_size()));
-  print(fmt::format("{:>12}{:>10}{:>14}{:>10}{:>18}{:>16}{:>16}\n", "postings of", "lists", "postings", "docIDs",
-                    "with frequencies", "share of copy", "one by one"));
+  print(fmt::format("{:>12}{:>10}{:>14}{:>10}{:>14}{:>18}{:>16}{:>16}\n", "postings of", "lists", "postings", "docIDs",
+                    "without sums", "with frequencies", "share of copy", "one by one"));
   for (const Json& group : groups)
-    print(fmt::format("{:>10} +{:>10}{:>14}{:>10.2f}{:>18.2f}{:>14.1f} %{:>16.3f}\n",
+    print(fmt::format("{:>10} +{:>10}{:>14}{:>10.2f}{:>14.2f}{:>18.2f}{:>14.1f} %{:>16.3f}\n",
                       group["least_length"].get<std::uint64_t>(), group["lists"].get<std::uint64_t>(),
                       group["postings"].get<std::uint64_t>(), billions(group["docids_per_second"].get<double>()),
+                      billions(group["distances_per_second"].get<double>()),
                       billions(group["postings_per_second"].get<double>()), 100 * group["share_of_copy"].get<double>(),
                       billions(group["single_docids_per_second"].get<double>())));
 }

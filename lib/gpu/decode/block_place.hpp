@@ -66,6 +66,7 @@ struct DecodeOutput {
   const std::uint64_t* first_block = nullptr;    ///< per list, its place among all blocks; then the end of the last
   std::uint64_t end_block = 0;                   ///< after the last block to decode
   std::uint64_t begin_block = 0;                 ///< the first list's first block
+  bool distances = false;                        ///< of documents from those before them, instead of docIDs
 };
 
 }  // namespace quern::gpu

@@ -6,8 +6,8 @@
 namespace quern::gpu {
 
 /// Decodes lists to memory by a warp, a block per L lanes. `contiguous`: blocks have V * L postings, so that the
-/// postings of neighbouring groups are contiguous.
-template <Coding coding, int V, int L, bool contiguous>
+/// postings of neighbouring groups are contiguous. `sums`: distances are summed up to docIDs.
+template <Coding coding, int V, int L, bool contiguous, bool sums>
 class ListDecode {
  public:
   __device__ ListDecode(const IndexView& index, const DecodeOutput& out, std::uint32_t* buffer)
@@ -34,9 +34,13 @@ class ListDecode {
     const bool has_last = lane_of_group<L>() == last / V;
     // All groups continue, even those with a damaged block.
     if (groups == 1 && !opened) return report(has_last);
-    const bool sound = decoder_.docids(values) && opened;
-    const bool differs = value_of_lane<V>(values, last % V) != place.last;
-    report(has_last & (!sound | differs));
+    if constexpr (sums) {
+      const bool sound = decoder_.docids(values) && opened;
+      const bool differs = value_of_lane<V>(values, last % V) != place.last;
+      report(has_last & (!sound | differs));
+    } else {
+      report(has_last & !(decoder_.distances(values) && opened));
+    }
     put(values, place.n, out_.docids + to);
     if (out_.freqs == nullptr) return;
     report(!decoder_.freqs(values) & has_last);
@@ -79,13 +83,13 @@ inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
                                                                         : 1;
 
 /// Decodes the warp's share of all blocks, a run of neighbours.
-template <Coding coding, int V, int L, bool contiguous>
+template <Coding coding, int V, int L, bool contiguous, bool sums>
 __device__ inline void decode_own_blocks(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                                          const DecodeOutput& out) {
   constexpr unsigned warps = plain_threads / lanes_per_warp;
   __shared__ std::uint32_t buffers[warps * WarpBuffer<V>::size];
   const unsigned warp = uniform(threadIdx.x / lanes_per_warp);
-  ListDecode<coding, V, L, contiguous> list_decode(index, out, buffers + warp * WarpBuffer<V>::size);
+  ListDecode<coding, V, L, contiguous, sums> list_decode(index, out, buffers + warp * WarpBuffer<V>::size);
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;
   const std::uint64_t blocks = out.end_block - out.begin_block;
   std::uint64_t begin = out.begin_block + blocks * own / all;
@@ -99,11 +103,11 @@ __device__ inline void decode_own_blocks(const IndexView& index, const ListView*
   }
 }
 
-template <Coding coding, int V, int L, bool contiguous>
+template <Coding coding, int V, int L, bool contiguous, bool sums>
 __global__ void __launch_bounds__(plain_threads, decode_blocks<coding>)
     decode_lists(const __grid_constant__ IndexView index, const ListView* lists, std::uint32_t num_lists,
                  const __grid_constant__ DecodeOutput out) {
-  decode_own_blocks<coding, V, L, contiguous>(index, lists, num_lists, out);
+  decode_own_blocks<coding, V, L, contiguous, sums>(index, lists, num_lists, out);
 }
 
 }  // namespace quern::gpu

@@ -25,11 +25,15 @@ class NewPfdDecoder {
 
   /// This lane's docIDs.
   __device__ bool docids(std::uint32_t (&out)[V]) const {
-    const bool sound = values({place_.words + docid_exceptions_word_, header_.docid_exception_words,
-                               header_.docid_exceptions, header_.docid_width, place_.n},
-                              32, out);
+    const bool sound = distances(out);
     sum_up<V, L>(place_.before, out);
     return sound;
+  }
+  /// Of this lane's documents from those before them.
+  __device__ bool distances(std::uint32_t (&out)[V]) const {
+    return values({place_.words + docid_exceptions_word_, header_.docid_exception_words, header_.docid_exceptions,
+                   header_.docid_width, place_.n},
+                  32, out);
   }
 
   /// This lane's frequencies.

@@ -28,25 +28,35 @@ class RiceDecoder {
     return sound;
   }
 
+  /// Of this lane's documents from those before them.
+  __device__ bool distances(std::uint32_t (&out)[V]) const {
+    return values(parts_.remainders_bit, parts_.docid_width, parts_.docid_unary_bit, parts_.docid_unary, out);
+  }
+
   __device__ bool freqs(std::uint32_t (&out)[V]) const {
-    const bool sound = find_terminators(parts_.docid_unary_bit + parts_.docid_unary, parts_.freq_unary);
-    read_slots<V>(place_.words, parts_.remainders_bit + place_.n * parts_.docid_width, parts_.freq_width, place_.n,
-                  out);
-    const unsigned first = lane_id() * V;
-    std::uint32_t before = first == 0 ? 0xffffffffu : buffer_.values[first - 1];
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      const std::uint32_t terminator = buffer_.values[first + i];
-      out[i] += ((terminator - before - 1) << parts_.freq_width) + 1;
-      before = terminator;
-    }
-    return sound;
+    return values(parts_.remainders_bit + place_.n * parts_.docid_width, parts_.freq_width,
+                  parts_.docid_unary_bit + parts_.docid_unary, parts_.freq_unary, out);
   }
 
   /// The unary part of a frequency is found only through those before it.
   static constexpr bool has_single_freqs = false;
 
  private:
+  /// This lane's values of a stream, plus 1.
+  __device__ bool values(std::uint32_t remainders_bit, std::uint32_t width, std::uint32_t unary_bit,
+                         std::uint32_t unary, std::uint32_t (&out)[V]) const {
+    const bool sound = find_terminators(unary_bit, unary);
+    read_slots<V>(place_.words, remainders_bit, width, place_.n, out);
+    const unsigned first = lane_id() * V;
+    std::uint32_t before = first == 0 ? 0xffffffffu : buffer_.values[first - 1];
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      const std::uint32_t terminator = buffer_.values[first + i];
+      out[i] += ((terminator - before - 1) << width) + 1;
+      before = terminator;
+    }
+    return sound;
+  }
   /// Writes the positions of the n terminators of a unary part to the warp's buffer. False unless the last one ends it.
   __device__ bool find_terminators(std::uint32_t first_bit, std::uint32_t bits) const {
     __syncwarp();

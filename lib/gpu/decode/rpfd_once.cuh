@@ -50,10 +50,12 @@ class RpfdOnceDecoder {
 
   /// This lane's docIDs.
   __device__ bool docids(std::uint32_t (&out)[V]) const {
-    const bool sound = values(docids_, out);
+    const bool sound = distances(out);
     sum_up<V, L>(place_.before, out);
     return sound;
   }
+  /// Of this lane's documents from those before them.
+  __device__ bool distances(std::uint32_t (&out)[V]) const { return values(docids_, out); }
 
   /// This lane's frequencies.
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }

@@ -66,10 +66,11 @@ void RangeKernels<coding>::decode(const IndexView& index, const ListView* lists,
       kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, lists, num_lists, out);
       CUDA_CHECK(cudaGetLastError());
     };
-    if (index.block_size == V * L)
-      launch(decode_lists<coding, V, L, true>);
+    const bool contiguous = index.block_size == V * L;
+    if (out.distances)
+      contiguous ? launch(decode_lists<coding, V, L, true, false>) : launch(decode_lists<coding, V, L, false, false>);
     else
-      launch(decode_lists<coding, V, L, false>);
+      contiguous ? launch(decode_lists<coding, V, L, true, true>) : launch(decode_lists<coding, V, L, false, true>);
   });
 }
 

@@ -18,7 +18,7 @@ struct RangeKernels {
   static void score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// Writes the results of each query, from its candidates.
   static void finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored, cudaStream_t stream);
-  /// Decodes lists to arrays of docIDs and frequencies.
+  /// Decodes lists to arrays of docIDs, or distances, and frequencies.
   static void decode(const IndexView& index, const ListView* lists, std::uint32_t num_lists, const DecodeOutput& out,
                      cudaStream_t stream);
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quern/formats/posting_reader.hpp"
@@ -56,16 +57,24 @@ DeviceArray<T> on_device(const std::vector<T>& from, const Stream& stream) {
   return to;
 }
 
-void compare(const IndexReader& index, const Lists& lists, const std::vector<std::uint32_t>& docids,
-             const std::vector<std::uint32_t>& freqs) {
+/// A list's numbers on the GPU, from a place in the output on.
+using Decoded = std::vector<std::uint32_t>;
+
+void compare(const IndexReader& index, const Lists& lists, const Decoded& docids, const Decoded& distances,
+             const Decoded& freqs) {
   for (std::size_t i = 0; i < lists.host.size(); ++i) {
     BlockReader reader(index, lists.host[i]);
     std::uint64_t at = lists.first_posting[i];
+    docid_t before = end_docid;
     for (std::size_t block = 0; block < reader.num_blocks(); ++block, at += index.block_size()) {
       reader.load(block);
       const auto wanted = reader.docids();
       const auto wanted_freqs = reader.freqs();
+      std::vector<docid_t> wanted_distances;
+      for (const docid_t docid : wanted) wanted_distances.push_back(docid - std::exchange(before, docid));
       if (!std::equal(wanted.begin(), wanted.end(), docids.begin() + static_cast<std::ptrdiff_t>(at)) ||
+          !std::equal(wanted_distances.begin(), wanted_distances.end(),
+                      distances.begin() + static_cast<std::ptrdiff_t>(at)) ||
           !std::equal(wanted_freqs.begin(), wanted_freqs.end(), freqs.begin() + static_cast<std::ptrdiff_t>(at)))
         throw Error(index.name() + ": the GPU and the CPU decode block " + std::to_string(block) + " of list " +
                     std::to_string(lists.host[i].number) + " differently; please report this");
@@ -98,21 +107,25 @@ class GroupBench {
     CUDA_CHECK(cudaMemsetAsync(freqs_.data(), 0xa5, freqs_.size_bytes(), stream_));
     fill_zero(damaged_.data(), 1, stream_);
     decode(freqs_.data());
-    std::vector<std::uint32_t> docids(docids_.size()), freqs(freqs_.size()), damaged(1);
+    Decoded docids(docids_.size()), distances(docids_.size()), freqs(freqs_.size()), damaged(1);
     copy_to_host(docids.data(), docids_.data(), docids.size(), stream_);
     copy_to_host(freqs.data(), freqs_.data(), freqs.size(), stream_);
+    CUDA_CHECK(cudaMemsetAsync(docids_.data(), 0xa5, docids_.size_bytes(), stream_));
+    decode(nullptr, true);
+    copy_to_host(distances.data(), docids_.data(), distances.size(), stream_);
     copy_to_host(damaged.data(), damaged_.data(), 1, stream_);
     stream_.wait();
     if (damaged[0] > 0)
       throw CorruptFile(index_.name() + ": " + std::to_string(damaged[0]) +
                         " blocks can't be decoded on the GPU; quern verify shows which");
-    compare(index_, lists_, docids, freqs);
+    compare(index_, lists_, docids, distances, freqs);
   }
 
   DecodeFigures measure(unsigned repeats, Progress& progress) {
-    std::vector<double> docids_us, both_us, copy_us, single_us;
+    std::vector<double> docids_us, distances_us, both_us, copy_us, single_us;
     for (unsigned i = 0; i < repeats; ++i) {
       docids_us.push_back(time([&] { decode(nullptr); }));
+      distances_us.push_back(time([&] { decode(nullptr, true); }));
       both_us.push_back(time([&] { decode(freqs_.data()); }));
       copy_us.push_back(time([&] {
         CUDA_CHECK(
@@ -123,6 +136,7 @@ class GroupBench {
     }
     DecodeFigures figures = lists_.figures;
     figures.docids_us = median(docids_us);
+    figures.distances_us = median(distances_us);
     figures.both_us = median(both_us);
     figures.copy_bytes_per_s = 2e6 * static_cast<double>(docids_.size_bytes()) / median(copy_us);
     figures.single_us = median(single_us);
@@ -143,9 +157,9 @@ class GroupBench {
     return ended_.us_since(begun_);
   }
 
-  void decode(std::uint32_t* freqs_to) const {
-    launch({docids_.data(), freqs_to, first_posting_.data(), first_block_.data(), lists_.figures.blocks}, 0,
-           lists_.views.size());
+  void decode(std::uint32_t* freqs_to, bool distances = false) const {
+    launch({docids_.data(), freqs_to, first_posting_.data(), first_block_.data(), lists_.figures.blocks, 0, distances},
+           0, lists_.views.size());
   }
   /// Decodes every single_step()-th list by a launch of its own. The kernel uses differences of block numbers only, so
   /// that they may begin anywhere.

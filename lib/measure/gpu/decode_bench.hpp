@@ -34,7 +34,9 @@ struct DecodeFigures {
   std::uint64_t lists = 0, postings = 0, blocks = 0;
   std::uint64_t coded_bytes = 0;      ///< of the lists' words and block rows
   double docids_us = 0, both_us = 0;  ///< per pass over all lists: docIDs only; docIDs and frequencies. Medians
-  double copy_bytes_per_s = 0;        ///< device to device; bytes read and written both count
+  /// The same without sums: the documents' distances (Ding et al., figure 4, without prefix).
+  double distances_us = 0;
+  double copy_bytes_per_s = 0;  ///< device to device; bytes read and written both count
   /// Some of the lists, each decoded by a launch of its own: the cost of giving a GPU short lists one at a time (Ding
   /// et al., figure 4). DocIDs only.
   std::uint64_t single_lists = 0, single_postings = 0;
