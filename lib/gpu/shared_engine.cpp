@@ -56,9 +56,12 @@ void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps
       std::clamp<std::uint64_t>(held_bytes / (result_bytes + sizeof(Found)), 1, max_queries_at_once));
   for (std::size_t from = 0; from < texts.size(); from += at_once) {
     const auto group = new_group(texts.subspan(from, std::min(at_once, texts.size() - from)));
+    const bool is_first = options_.schedule == "first";
     // Handing a query over to another thread takes as long as a short query does.
-    if (group->state_->queries.size() == 1 && options_.schedule == "first")
+    if (is_first && group->state_->queries.size() == 1)
       answer_alone(*group);
+    else if (is_first && options_.deadline_us == 0 && gpus_take_nearly_all(group->state_->queries))
+      answer_all_on_gpus(*group);
     else
       submit(*group);
     BatchSteps of_all;
@@ -170,15 +173,42 @@ DispatchWorker SharedEngine::gpu_worker(const std::shared_ptr<tbb::task_arena>& 
           [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpus(queries); }); }};
 }
 
+std::vector<WaitingQuery> SharedEngine::waiting(const GroupState& group) {
+  std::vector<WaitingQuery> queries;
+  for (const Known& known : group.queries) {
+    queries.push_back(known.query);
+    queries.back().number = group.first_number + queries.size() - 1;
+  }
+  return queries;
+}
+
 void SharedEngine::submit(Group& group) {
+  group.state_->left = group.state_->texts.size();
+  dispatcher_->submit(waiting(*group.state_));
+}
+
+bool SharedEngine::gpus_take_nearly_all(std::span<const Known> queries) const {
+  // The share of the CPU's threads, if all end at the same time. They also make the GPUs' batches, and serve them
+  // better there if it is small.
+  constexpr double least_share = 0.05;
+  double cpu_us = 0, gpu_us = 0;
+  for (const Known& known : queries) {
+    cpu_us += known.query.expected_cpu_us / options_.schedule_options.cpu_threads;
+    gpu_us += known.query.expected_gpu_us;
+  }
+  return gpu_us < least_share * (cpu_us + gpu_us);
+}
+
+void SharedEngine::answer_all_on_gpus(Group& group) {
   GroupState& state = *group.state_;
   state.left = state.texts.size();
-  std::vector<WaitingQuery> queries;
-  for (const Known& known : state.queries) {
-    queries.push_back(known.query);
-    queries.back().number = state.first_number + queries.size() - 1;
+  std::vector<WaitingQuery> queries = waiting(state);
+  for (WaitingQuery& query : queries) query.arrival_us = dispatcher_->now_us();
+  try {
+    answer_on_gpus(queries);
+  } catch (const CudaError&) {
+    submit(group);  // for the CPU
   }
-  dispatcher_->submit(queries);
 }
 
 void SharedEngine::answer_alone(Group& group) {

@@ -97,7 +97,13 @@ class SharedEngine {
   DispatchWorker gpu_worker(const std::shared_ptr<tbb::task_arena>& arena);
   /// A group, of which nobody knows yet. Starts the processors, if that was not done.
   std::unique_ptr<Group> new_group(std::span<const std::string_view> texts);
+  /// A group's queries, with their numbers.
+  static std::vector<WaitingQuery> waiting(const GroupState& group);
   void submit(Group& group);
+  /// Whether so little is left for the CPU to answer that its threads do better to serve the GPUs.
+  bool gpus_take_nearly_all(std::span<const Known> queries) const;
+  /// Answers a group on GPUs, and what they do not answer if they fail on the CPU.
+  void answer_all_on_gpus(Group& group);
   /// Answers a group's only query in this thread.
   void answer_alone(Group& group);
   /// The group of the query of this number.

@@ -109,16 +109,15 @@ class FirstToEndQueues final : public ScheduleQueues {
   void add(const WaitingQuery& query) override { first_for(query, query.arrival_us).add(query); }
   std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) override {
     Side& own = side(processor);
-    Side& others = side(other_than(processor));
     const std::size_t count = queries_at_once(processor, own.size(), most, cpu_.count());
     std::vector<WaitingQuery> taken;
     while (taken.size() < count && !own.is_empty()) taken.push_back(own.take_oldest());
-    if (taken.empty() && would_take_over(processor, now_us)) taken.push_back(others.take_newest());
+    if (taken.empty()) take_over(processor, now_us, count, taken);
     if (!taken.empty()) own.began(now_us, taken);
     return taken;
   }
   bool offers(Processor processor, double now_us) const override {
-    return !side(processor).is_empty() || would_take_over(processor, now_us);
+    return !side(processor).is_empty() || would_take_over(processor, now_us, 0);
   }
   void ended(Processor processor, double now_us) override { side(processor).ended(now_us); }
   std::size_t size() const override { return cpu_.size() + gpu_.size(); }
@@ -126,12 +125,20 @@ class FirstToEndQueues final : public ScheduleQueues {
  private:
   Side& side(Processor processor) { return processor == Processor::cpu ? cpu_ : gpu_; }
   const Side& side(Processor processor) const { return processor == Processor::cpu ? cpu_ : gpu_; }
-  /// Whether a processor without work takes the newest of the others, who have counted it among what waits there.
-  bool would_take_over(Processor processor, double now_us) const {
+  /// Whether a processor without work takes the newest of the others, who have counted it among what waits there, with
+  /// what it has taken already.
+  bool would_take_over(Processor processor, double now_us, double taken_us) const {
     const Side &own = side(processor), &others = side(other_than(processor));
     // Of the others, who is idle is about to take it.
     return !others.is_empty() && !others.has_idle() &&
-           own.end_us(now_us, others.newest().expected_us(processor)) < others.end_us(now_us, 0);
+           own.end_us(now_us, taken_us + others.newest().expected_us(processor)) < others.end_us(now_us, 0);
+  }
+  void take_over(Processor processor, double now_us, std::size_t most, std::vector<WaitingQuery>& taken) {
+    double taken_us = 0;
+    while (taken.size() < most && would_take_over(processor, now_us, taken_us)) {
+      taken.push_back(side(other_than(processor)).take_newest());
+      taken_us += taken.back().expected_us(processor);
+    }
   }
   Side& first_for(const WaitingQuery& query, double now_us) {
     if (!gpu_.exists()) return cpu_;

@@ -134,6 +134,37 @@ TEST_CASE("queries one after another have the same results, and go to where they
   }
 }
 
+TEST_CASE("where little would be left for the CPU, GPUs answer all that arrives together", "[gpu_shared]") {
+  SharedCorpus of(8);
+  const QueryAlgorithm& algorithm = algorithm_named("maxscore");
+  // A query takes 2^20 us on the CPU, and 1 on a GPU.
+  CostTable costs;
+  for (const Processor device : {Processor::cpu, Processor::gpu}) {
+    CostFunction& function = costs.functions.emplace_back();
+    function.device = device;
+    function.algorithm = algorithm.name;
+    if (device == Processor::gpu) function.strategy = "range";
+    function.k = 10;
+    function.batch = 1;
+    function.tree.nodes = {{}};
+    function.tree.nodes[0].model.constant = device == Processor::cpu ? 20 : 0;
+    function.tree.nodes[0].highest = 20;
+  }
+  for (const unsigned fails_at : {0u, 1u, 2u}) {
+    INFO(fails_at);
+    std::vector<std::string> notices;
+    SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10, fails_at), CostModel(costs),
+                        with_schedule("first", 3), [&](const std::string& text) { notices.push_back(text); });
+    GpuStatistics statistics;
+    for (unsigned run = 1; run <= 3; ++run) {
+      CHECK(are_same(answers_of(engine, of.views(), statistics), of.exhaustive(algorithm, 10)));
+      const bool failed = fails_at > 0 && run >= fails_at;
+      CHECK(engine.figures().on_gpu.queries() == (failed ? fails_at - 1 : run) * of.texts.size());
+      CHECK(notices.size() == (failed ? 1u : 0u));
+    }
+  }
+}
+
 TEST_CASE("groups that are begun while others run have the same results, also if GPUs fail", "[gpu_shared]") {
   SharedCorpus of(7);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");

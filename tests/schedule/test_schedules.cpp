@@ -187,6 +187,18 @@ TEST_CASE("each query goes where it is predicted to end first, behind what waits
   CHECK(take(*schedule, gpu, 9) == Numbers{14});
 }
 
+TEST_CASE("an idle GPU takes over as many queries as it will end sooner", "[schedule]") {
+  const auto schedule = make("first");
+  schedule->add(waiting(0, 5000, 1000));
+  CHECK(take(*schedule, gpu, 9) == Numbers{0});
+  for (std::uint64_t i = 1; i < 9; ++i) schedule->add(waiting(i, 100, 90));  // on the CPU by 800
+  CHECK(take(*schedule, cpu) == Numbers{1});
+  schedule->ended(gpu, 5);  // long before it was expected
+  // The last at 95 instead of 800, at 185 instead of 700, 275 and 600, 365 and 500; the next at 455 and not 400.
+  CHECK(take(*schedule, gpu, 9, 5) == Numbers{8, 7, 6, 5});
+  CHECK(take(*schedule, cpu, 1, 100) == Numbers{2});
+}
+
 TEST_CASE("a GPU that is given several batches at a time is expected to work on one while the next is made",
           "[schedule]") {
   ScheduleOptions options;
