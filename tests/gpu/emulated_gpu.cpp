@@ -61,7 +61,7 @@ boost::context::stack_context Block::memory_of(std::uint8_t* stack) {
 }
 
 void Block::yield() {
-  Fiber& fiber = *running_;
+  [[maybe_unused]] Fiber& fiber = *running_;
   const unsigned thread = threadIdx.x;
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&fiber.shadow, scheduler_stack_, scheduler_size_);
