@@ -139,7 +139,7 @@ TEST_CASE("Rice blocks with impossible unary parts are refused", "[codec]") {
     changed[index] = word;
     return changed;
   };
-  CHECK_THROWS_AS(decode(with(0, good[0] | 1u << 10)), CorruptFile);  // header bits that mean nothing
+  CHECK_THROWS_AS(decode(with(0, good[0] | 1u << 11)), CorruptFile);  // header bits that mean nothing
   CHECK_THROWS_AS(decode(with(1, good[1] - 1)), CorruptFile);         // docIDs' part one bit shorter
   CHECK_THROWS_AS(decode(with(1, good[1] + 1)), CorruptFile);         // or longer
   CHECK_THROWS_AS(decode(with(1, good[1] + 0x10000)), CorruptFile);   // frequencies' part one bit longer
