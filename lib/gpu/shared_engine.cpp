@@ -18,8 +18,10 @@
 namespace quern {
 namespace {
 
-/// Queries whose results are kept at a time, and of which a GPU's batches are made.
+/// Queries that wait, and that GPUs answer together, at most.
 constexpr std::size_t max_queries_at_once = std::size_t{1} << 16;
+/// Of a log, that are worked on while those before them are handed over.
+constexpr std::size_t max_queries_per_call = 8192;
 /// Queries that one thread looks at, at a time.
 constexpr std::size_t predictions_at_once = 64;
 
@@ -52,23 +54,39 @@ void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps
                        std::uint64_t held_bytes) {
   const std::uint64_t result_bytes =
       std::min<std::uint64_t>(k_, engine_.index().num_documents()) * sizeof(ScoredDocument);
+  // Of a group that is handed over and of one that processors work on.
   const auto at_once = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(held_bytes / (result_bytes + sizeof(Found)), 1, max_queries_at_once));
-  for (std::size_t from = 0; from < texts.size(); from += at_once) {
-    const auto group = new_group(texts.subspan(from, std::min(at_once, texts.size() - from)));
-    const bool is_first = options_.schedule == "first";
-    // Handing a query over to another thread takes as long as a short query does.
-    if (is_first && group->state_->queries.size() == 1)
-      answer_alone(*group);
-    else if (is_first && options_.deadline_us == 0 && gpus_take_nearly_all(group->state_->queries))
-      answer_all_on_gpus(*group);
-    else
-      submit(*group);
+      std::clamp<std::uint64_t>(held_bytes / 2 / (result_bytes + sizeof(Found)), 1, max_queries_per_call));
+  const auto begin_from = [&](std::size_t from) -> std::unique_ptr<Group> {
+    if (from >= texts.size()) return nullptr;
+    auto group = new_group(texts.subspan(from, std::min(at_once, texts.size() - from)));
+    begin_together(*group);
+    return group;
+  };
+  auto next = begin_from(0);
+  for (std::size_t from = 0; next;) {
+    const auto group = std::move(next);
+    const std::size_t end = from + group->state_->texts.size();
+    next = begin_from(end);
     BatchSteps of_all;
     if (steps.render) of_all.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(from + i, answer); };
     of_all.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(from + i, answer); };
     finish(*group, of_all, statistics, held_bytes);
+    from = end;
   }
+}
+
+void SharedEngine::begin_together(Group& group) {
+  const std::vector<Known>& queries = group.state_->queries;
+  const bool is_first = options_.schedule == "first";
+  // Handing a query over to another thread takes as long as a short query does.
+  if (is_first && queries.size() == 1)
+    answer_alone(group);
+  else if (is_first && options_.deadline_us == 0 && gpus_take_nearly_all(queries))
+    group.on_gpus_ =
+        std::async(std::launch::async, [this, state = group.state_] { return answer_all_on_gpus(*state); });
+  else
+    submit(group);
 }
 
 std::unique_ptr<SharedEngine::Group> SharedEngine::begin(std::span<const std::string_view> texts) {
@@ -79,6 +97,8 @@ std::unique_ptr<SharedEngine::Group> SharedEngine::begin(std::span<const std::st
 
 void SharedEngine::finish(Group& group, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes) {
   GroupState& state = *group.state_;
+  // What GPUs have not answered, since they failed, is for the CPU.
+  if (group.on_gpus_.valid() && !group.on_gpus_.get()) submit(group);
   state.wait();
   count(state, statistics);
   const auto render = [&](std::size_t i, QueryAnswer& out) {
@@ -97,6 +117,7 @@ SharedEngine::Group::Group(SharedEngine& engine, std::shared_ptr<GroupState> sta
 }
 
 SharedEngine::Group::~Group() {
+  if (on_gpus_.valid()) on_gpus_.wait();
   state_->wait();
   const std::lock_guard lock(engine_.groups_mutex_);
   engine_.groups_.erase(state_->first_number);
@@ -199,15 +220,16 @@ bool SharedEngine::gpus_take_nearly_all(std::span<const Known> queries) const {
   return gpu_us < least_share * (cpu_us + gpu_us);
 }
 
-void SharedEngine::answer_all_on_gpus(Group& group) {
-  GroupState& state = *group.state_;
-  state.left = state.texts.size();
-  std::vector<WaitingQuery> queries = waiting(state);
+bool SharedEngine::answer_all_on_gpus(GroupState& group) {
+  group.left = group.texts.size();
+  std::vector<WaitingQuery> queries = waiting(group);
   for (WaitingQuery& query : queries) query.arrival_us = dispatcher_->now_us();
   try {
     answer_on_gpus(queries);
+    return true;
   } catch (const CudaError&) {
-    submit(group);  // for the CPU
+    group.left = 0;  // nobody works on it
+    return false;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -102,8 +103,10 @@ class SharedEngine {
   void submit(Group& group);
   /// Whether so little is left for the CPU to answer that its threads do better to serve the GPUs.
   bool gpus_take_nearly_all(std::span<const Known> queries) const;
-  /// Answers a group on GPUs, and what they do not answer if they fail on the CPU.
-  void answer_all_on_gpus(Group& group);
+  /// Answers a group on GPUs. False if they fail: then none of it is answered.
+  bool answer_all_on_gpus(GroupState& group);
+  /// Has the queries of a group answered where run() has them: a single one before it returns.
+  void begin_together(Group& group);
   /// Answers a group's only query in this thread.
   void answer_alone(Group& group);
   /// The group of the query of this number.
@@ -166,6 +169,7 @@ class SharedEngine::Group {
 
   SharedEngine& engine_;
   const std::shared_ptr<GroupState> state_;
+  std::future<bool> on_gpus_;  ///< of a group that GPUs are to answer alone: whether they did
 };
 
 }  // namespace quern
