@@ -82,7 +82,7 @@ void SharedEngine::begin_together(Group& group) {
   // Handing a query over to another thread takes as long as a short query does.
   if (is_first && queries.size() == 1)
     answer_alone(group);
-  else if (is_first && options_.deadline_us == 0 && gpus_take_nearly_all(queries))
+  else if (is_first && options_.deadline_us == 0 && gpus_are_faster(queries))
     group.on_gpus_ =
         std::async(std::launch::async, [this, state = group.state_] { return answer_all_on_gpus(*state); });
   else
@@ -208,16 +208,13 @@ void SharedEngine::submit(Group& group) {
   dispatcher_->submit(waiting(*group.state_));
 }
 
-bool SharedEngine::gpus_take_nearly_all(std::span<const Known> queries) const {
-  // The share of the CPU's threads, if all end at the same time. They also make the GPUs' batches, and serve them
-  // better there if it is small.
-  constexpr double least_share = 0.05;
+bool SharedEngine::gpus_are_faster(std::span<const Known> queries) const {
   double cpu_us = 0, gpu_us = 0;
   for (const Known& known : queries) {
     cpu_us += known.query.expected_cpu_us / options_.schedule_options.cpu_threads;
     gpu_us += known.query.expected_gpu_us;
   }
-  return gpu_us < least_share * (cpu_us + gpu_us);
+  return gpu_us < cpu_us;
 }
 
 bool SharedEngine::answer_all_on_gpus(GroupState& group) {

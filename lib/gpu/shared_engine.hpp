@@ -101,8 +101,9 @@ class SharedEngine {
   /// A group's queries, with their numbers.
   static std::vector<WaitingQuery> waiting(const GroupState& group);
   void submit(Group& group);
-  /// Whether so little is left for the CPU to answer that its threads do better to serve the GPUs.
-  bool gpus_take_nearly_all(std::span<const Known> queries) const;
+  /// Whether GPUs are predicted to answer queries that are there together sooner than all threads of the CPU. These do
+  /// better then to make the GPUs' batches than to answer some of the queries, each of which takes them longer.
+  bool gpus_are_faster(std::span<const Known> queries) const;
   /// Answers a group on GPUs. False if they fail: then none of it is answered.
   bool answer_all_on_gpus(GroupState& group);
   /// Has the queries of a group answered where run() has them: a single one before it returns.

@@ -134,7 +134,7 @@ TEST_CASE("queries one after another have the same results, and go to where they
   }
 }
 
-TEST_CASE("where little would be left for the CPU, GPUs answer all that arrives together", "[gpu_shared]") {
+TEST_CASE("GPUs that are faster than the CPU answer all that arrives together", "[gpu_shared]") {
   SharedCorpus of(8);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   // A query takes 2^20 us on the CPU, and 1 on a GPU.
