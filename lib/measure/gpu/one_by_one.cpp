@@ -12,9 +12,9 @@
 
 namespace quern {
 
-LatencySummary measure_one_by_one(const StreamLog& log, unsigned passes, const SingleSearch& search) {
+LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search) {
   std::vector<std::vector<double>> us(log.texts.size());
-  for (unsigned pass = 0; pass < passes; ++pass) {
+  for (unsigned pass = 0; pass < repeats; ++pass) {
     for (std::size_t i = 0; i < log.texts.size(); ++i) {
       const auto begun = WallClock::now();
       const std::vector<ScoredDocument> found = search(log.texts[i]);

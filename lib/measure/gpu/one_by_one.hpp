@@ -12,6 +12,6 @@ using SingleSearch = std::function<std::vector<ScoredDocument>(std::string_view 
 
 /// The times of a log's queries, each sent when the one before is answered: of each, the median of so many passes over
 /// the log, at least 1. Throws Error if an answer is not the log's, and what `search` throws.
-LatencySummary measure_one_by_one(const StreamLog& log, unsigned passes, const SingleSearch& search);
+LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search);
 
 }  // namespace quern
