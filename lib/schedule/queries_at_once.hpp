@@ -6,8 +6,8 @@
 
 namespace quern {
 
-/// How many queries a processor takes of those that wait for its kind. Taking one costs a thread of the CPU about a
-/// microsecond, in which no other can, so that of many it takes several; it leaves as many for each of the others, so
+/// How many queries a processor takes of those that wait for its kind. While a thread of the CPU
+/// takes one, no other thread can, so that of many it takes several; it leaves as many for each of the others, so
 /// that none is idle while queries wait behind a long one.
 inline std::size_t queries_at_once(Processor processor, std::size_t waiting, std::size_t most, unsigned cpu_threads) {
   if (processor == Processor::gpu) return most;

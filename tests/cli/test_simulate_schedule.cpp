@@ -117,12 +117,48 @@ TEST_CASE("bench stream measures responses, and simulates the same stream", "[cl
     CHECK(simulated["on_cpu"] == measured["queries"]);
     CHECK(measured["p50_us"] > 0);
     CHECK(simulated["p50_us"] > 0);
+    CHECK(row["hand_over_us"] > 0);
+    CHECK(measured["gpu_joules"].is_null());
   }
   CHECK(run_quern(command).exit_status == 0);
   const RunOutcome other_log =
       run_quern({"bench", "stream", times.folder.path("index"), "--query", "mill", "-a", "or", "--times", times.cpu});
   CHECK(other_log.exit_status == 1);
   CHECK(contains(other_log.err, "the times of this log"));
+}
+
+TEST_CASE("bench stream sends queries one by one, and refuses what that has no use for", "[cli][schedule]") {
+  const MeasuredTimes times;
+  std::vector<std::string> command = {
+      "bench", "stream", times.folder.path("index"), "-q", sample_folder + "/topics.txt", "-a", "and", "--one-by-one"};
+  CHECK(contains(run_quern(command).out, "mean us"));
+  command.push_back("--json");
+  const RunOutcome outcome = run_quern(command);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  REQUIRE(outcome.json()["one_by_one"].size() == 1);
+  CHECK(outcome.json()["one_by_one"][0]["mean_us"] > 0);
+  for (const char* option : {"--rate", "--seconds", "--deadline"}) {
+    std::vector<std::string> with = command;
+    with.insert(with.end(), {option, "10"});
+    CHECK(run_quern(with).exit_status == 2);
+  }
+}
+
+TEST_CASE("simulate schedule knows how many batches a GPU is given, and what a query takes to reach a processor",
+          "[cli][schedule]") {
+  const MeasuredTimes times;
+  const auto mean_us = [&](const char* rate, const std::string& option, const std::string& value) {
+    const RunOutcome outcome =
+        run_quern({"simulate", "schedule", times.cpu, times.gpu, "-a", "or", "--schedule", "gpu", "--rate", rate,
+                   "--queries", "2000", "--deadline", "0", option, value, "--json"});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    return outcome.json()["runs"][0]["mean_us"].get<double>();
+  };
+  CHECK(mean_us("20000", "--gpu-batches", "3") < mean_us("20000", "--gpu-batches", "1"));
+  // So seldom that each query finds an idle GPU.
+  CHECK(mean_us("1", "--hand-over", "1000") == Approx(1000 + mean_us("1", "--hand-over", "0")).epsilon(0.01));
 }
 
 TEST_CASE("bench stream and query refuse costs and times that are not of their index or device", "[cli][schedule]") {

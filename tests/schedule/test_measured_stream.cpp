@@ -87,6 +87,14 @@ TEST_CASE("what a query alone takes besides passes before the GPU works on a bat
   CHECK(stream.expected_batch_us() == Approx(52));
 }
 
+TEST_CASE("queries that were not asked alone say nothing of what one alone takes besides", "[schedule]") {
+  // The third takes long in any batch.
+  const std::vector<QueryTimeTable> times = {
+      table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 256, 2),
+             row(2, Processor::gpu, 256, 4), row(3, Processor::gpu, 256, 900)})};
+  CHECK(measured_stream(times, by_and, nullptr).gpu_batch_us == Approx((48 + 56) / 2.0));
+}
+
 TEST_CASE("without larger batches, the shortest time alone is what any takes", "[schedule]") {
   const std::vector<QueryTimeTable> times = {table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 80)})};
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);

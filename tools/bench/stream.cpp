@@ -387,6 +387,8 @@ void add_stream_bench(CLI::App& bench) {
   add_tails_option(*command, arguments->gpu_memory);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
+  for (const char* of_streams : {"--rate", "--seconds", "--deadline", "--times", "--max-batch"})
+    command->get_option("--one-by-one")->excludes(of_streams);
   set_notes(
       *command,
       {"Responses are counted from the time when a query was to arrive, also if it could not enter then. All answers "
