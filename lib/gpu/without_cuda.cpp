@@ -64,7 +64,7 @@ struct BatchRunner::State {
 BatchRunner::BatchRunner(const DeviceIndex&, const ListStore*, const Strategy&, const StrategyOptions&) { fail(); }
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
-void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*) { fail(); }
+void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*, bool) { fail(); }
 void BatchRunner::use_entries(const EntryStore&) { fail(); }
 void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&) { fail(); }
 void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned, std::uint64_t,

@@ -83,7 +83,8 @@ TEST_CASE("threads that search at the same time get the CPU's results", "[gpu][g
       GpuEngine gpu(engine, options, progress);
       for (const gpu::Strategy& strategy : gpu::all_strategies()) {
         INFO(strategy.name << ", " << bits << " bits, lists " << list_share);
-        gpu.set_strategy(strategy, {}, progress);
+        // With intersections of coded lists, and of decoded ones.
+        gpu.set_strategy(strategy, {.decodes_always = bits == 0}, progress);
         ask_at_the_same_time(gpu, questions(engine, texts, strategy, random), 5);
       }
     }

@@ -287,4 +287,37 @@ TEST_CASE("every strategy says how large its windows may be, or that memory is t
   }
 }
 
+TEST_CASE("the work of a batch of intersections decides whether its lists are decoded", "[gpu_batch]") {
+  IndexedCorpus corpus(29, {3000, 40, 20, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
+  const QueryEngine engine(index, {});
+  BatchOfAll of(engine);
+  std::sort(of.lists.begin(), of.lists.end(),
+            [](const WeightedList& a, const WeightedList& b) { return a.list.df > b.list.df; });
+  const std::vector<WeightedList> longest(of.lists.begin(), of.lists.begin() + 3);
+  const std::vector<WeightedList> with_short = {longest[0], of.lists.back()};
+  REQUIRE(longest[2].list.df > 1024);
+  REQUIRE(with_short[1].list.df < 512);
+  const gpu::BatchWork intersect{true, gpu::Pruning::none, 10}, unite{false, gpu::Pruning::none, 10};
+  const auto decodes = [&](const std::vector<WeightedList>& lists, std::size_t queries,
+                           const gpu::StrategyOptions& options = {}, bool all = true) {
+    gpu::QueryBatch batch(engine);
+    batch.add(std::vector<gpu::WaitingQuery>(queries, gpu::WaitingQuery{lists}), 10, all);
+    return gpu::range_decodes_lists(batch, all ? intersect : unite, options);
+  };
+  // A query looks the shortest list's documents up in two others.
+  const std::uint64_t each = 2 * std::uint64_t{longest[2].list.df};
+  const auto most = static_cast<std::size_t>(gpu::lookups_per_batch / (each - gpu::lookups_per_query));
+  CHECK_FALSE(decodes(longest, 1));
+  CHECK_FALSE(decodes(longest, most));
+  CHECK(decodes(longest, most + 1));
+  // Those of few documents never do, however many they are.
+  CHECK_FALSE(decodes(with_short, 20000));
+  CHECK(decodes(with_short, 1, {.decodes_always = true}));
+  // Unions always do, and a query of more terms than a warp has lanes never.
+  CHECK(decodes(longest, 1, {}, false));
+  REQUIRE(of.lists.size() > 32);
+  CHECK_FALSE(decodes(of.lists, 1, {.decodes_always = true}));
+}
+
 }  // namespace quern

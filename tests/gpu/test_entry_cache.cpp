@@ -125,12 +125,20 @@ class Arena {
   std::vector<std::uint64_t> words_;
 };
 
+/// Whether a batch has a place in common with those that another one writes, and does not write it itself.
+bool reads_what_decodes(const Batch& batch, const Batch& other) {
+  for (const EntryPlace& read : batch.places.lists)
+    for (const EntryPlace& written : other.places.lists)
+      if (read.blocks == 0 && written.blocks > 0 && read.first_entry == written.first_entry) return true;
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("decoded lists are there for as long as batches use them, and decoded where they are not",
           "[gpu_entries][property]") {
   RandomBits random(101);
-  std::uint64_t kept = 0, evicted = 0, refused = 0;
+  std::uint64_t kept = 0, evicted = 0, refused = 0, beside = 0;
   for (unsigned turn = 0; turn < 60; ++turn) {
     const Lists lists(30, random);
     const std::uint64_t words = 600 + random.below(8000);
@@ -163,7 +171,13 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
         continue;
       }
       arena.run(batch);
-      for (const auto& [other, of] : running) arena.check(of);
+      for (const auto& [other, of] : running) {
+        arena.check(of);
+        // A batch that may run at the same time reads nothing that the other one decodes.
+        if (other == flight || cache.others_decode(flight)) continue;
+        ++beside;
+        REQUIRE(!reads_what_decodes(batch, of));
+      }
       for (const auto& [number, list] : batch.coded) {
         const bool is_kept = batch.places.lists[number].blocks == 0;
         kept += is_kept;
@@ -180,6 +194,7 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
   CHECK(kept > 1000);
   CHECK(evicted > 1000);
   CHECK(refused > 10);
+  CHECK(beside > 100);
 }
 
 TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entries]") {

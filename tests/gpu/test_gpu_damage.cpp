@@ -43,11 +43,12 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
   for (unsigned i = 0; i < 3; ++i) many.insert(many.end(), texts.begin(), texts.end());
   int found = 0;
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
-    gpu.set_strategy(strategy, {}, progress);
-    for (const QueryAlgorithm& algorithm : all_algorithms()) {
-      if (!gpu::answers(strategy, algorithm)) continue;
-      for (const std::size_t batch : {many.size(), std::size_t{8}}) {
-        gpu.set_batch_queries(batch);
+    for (const std::size_t batch : {many.size(), std::size_t{8}}) {
+      gpu.set_batch_queries(batch);
+      // Small batches of intersections read coded lists, large ones decode them.
+      gpu.set_strategy(strategy, {.decodes_always = batch != 8}, progress);
+      for (const QueryAlgorithm& algorithm : all_algorithms()) {
+        if (!gpu::answers(strategy, algorithm)) continue;
         try {
           gpu.search(many, algorithm, 10);
         } catch (const CorruptFile&) {

@@ -12,19 +12,28 @@ namespace {
 
 using namespace testing;
 
-/// Compares all strategies and algorithms with the CPU, for several k, in small batches and in a single one.
+/// How queries are answered: in small batches, in a single one, and in one that decodes lists before it intersects
+/// them.
+struct GpuWay {
+  std::size_t batch;
+  gpu::StrategyOptions options;
+};
+const GpuWay gpu_ways[] = {{7, {}}, {4096, {}}, {4096, {.decodes_always = true}}};
+
+/// Compares all strategies and algorithms with the CPU, for several k, in every way.
 void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
   std::vector<std::string> texts;
   for (const auto& terms : queries) texts.push_back(text_of(terms));
   const std::vector<std::string_view> views(texts.begin(), texts.end());
   NoProgress progress;
   Analyzer analyzer = engine.make_analyzer();
-  for (const std::size_t batch : {std::size_t{7}, std::size_t{4096}}) {
+  for (const auto& [batch, strategy_options] : gpu_ways) {
     GpuOptions options;
     options.batch_queries = batch;
     GpuEngine gpu(engine, options, progress);
     for (const gpu::Strategy& strategy : gpu::all_strategies()) {
-      gpu.set_strategy(strategy, {}, progress);
+      if (strategy_options.decodes_always && strategy.decodes_lists == nullptr) continue;
+      gpu.set_strategy(strategy, strategy_options, progress);
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
         if (!gpu::answers(strategy, algorithm)) {
           CHECK_THROWS_AS(gpu.search(views, algorithm, 3), InvalidArgument);

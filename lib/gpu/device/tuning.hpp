@@ -28,8 +28,9 @@ inline constexpr unsigned union_blocks = 6;
 inline constexpr unsigned wang_threads = 256;
 /// Threads per thread block that writes a query's results.
 inline constexpr unsigned finish_threads = 256;
-/// Maximum intersections in a batch whose lists aren't decoded as a whole.
-inline constexpr std::size_t max_skipping_queries = 16;
+/// Documents that a batch of intersections may look up in lists that aren't decoded as a whole, and more for each
+/// query: decoding takes time for the lists, and answering from them for each query.
+inline constexpr std::uint64_t lookups_per_batch = std::uint64_t{1} << 21, lookups_per_query = 1024;
 /// Maximum queries of a direct batch, which takes as few steps as possible: its counters are copied to the GPU as zeros
 /// with the batch, and kernels write results to host memory. For larger batches it is faster if the GPU clears and
 /// copies.

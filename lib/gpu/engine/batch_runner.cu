@@ -44,7 +44,10 @@ struct BatchRunner::State {
   MemoryAccount account;  ///< of all that follows
   Stream stream;
   Stream uploading;  ///< of windows' views, beside kernels of the window before
-  Event started, uploaded, kernels_started, kernels_ended, ended;
+  Event started, uploaded, kernels_started, ended;
+  Event kernel_ends[2];           ///< of this batch and the one before, whose time others may still read
+  unsigned turn = 0;              ///< of the current one
+  const Event* beside = nullptr;  ///< the end of the batch that this one may overlap with
   PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
@@ -73,6 +76,9 @@ struct BatchRunner::State {
   /// What start() and begin_windows() share: the batch's own arrays on the GPU.
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
   void make_wait(const BatchRunner* after) const;
+  const Event& kernels_ended() const { return kernel_ends[turn]; }
+  /// Leaves out of the batch's times what the one beside it took at the same time.
+  void count_once();
   void upload_views(const WindowLists& lists, WindowViews& views, const Event& free);
   void run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
                   ListStore::Device::Half& half, WindowViews& views);
@@ -161,11 +167,11 @@ void BatchRunner::State::download() {
   if (!direct) {
     CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
                                cudaMemcpyDeviceToDevice, stream));
-    kernels_ended.record(stream);
+    kernels_ended().record(stream);
     copy_to_host(host_out.data(), out.data(), results_at + std::size_t{view.num_queries} * view.k * sizeof(RankKey),
                  stream);
   } else {
-    kernels_ended.record(stream);
+    kernels_ended().record(stream);
   }
   ended.record(stream);
 }
@@ -173,6 +179,8 @@ void BatchRunner::State::download() {
 StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   direct = batch.queries.size() <= max_direct_queries;
+  turn = 1 - turn;
+  beside = nullptr;
   index_view.left_free = store ? store->device().moving_blocks() : 0;
   view = {};
   view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
@@ -182,7 +190,7 @@ StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const 
 }
 
 void BatchRunner::State::make_wait(const BatchRunner* after) const {
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended().handle()));
 }
 
 void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
@@ -251,16 +259,28 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
   state.download();
 }
 
-void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after) {
+void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) {
   State& state = *state_;
   const StrategyRun::OwnArrays own = state.begin(batch, work);
   state.by_windows = false;
   state.strategy->prepare(own, batch, work, state.stream);
-  state.make_wait(after);
+  if (!overlaps)
+    state.make_wait(after);
+  else if (after != nullptr)
+    state.beside = &after->state_->kernels_ended();
   if (state.store) state.store->device().make_wait(state.stream);
   state.kernels_started.record(state.stream);
   state.strategy->run(state.index_view, state.view, batch, work, state.stream);
   state.download();
+}
+
+void BatchRunner::State::count_once() {
+  const double all_us = times.kernels_us();
+  if (beside == nullptr || all_us <= 0) return;
+  beside->wait();
+  const double share = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
+  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us})
+    times.*step *= share;
 }
 
 void BatchRunner::abandon() noexcept {
@@ -282,7 +302,7 @@ void BatchRunner::free_memory() {
   state.strategy->free_memory();
 }
 
-void BatchRunner::wait_for_kernels() { state_->kernels_ended.wait(); }
+void BatchRunner::wait_for_kernels() { state_->kernels_ended().wait(); }
 
 void BatchRunner::wait() {
   State& state = *state_;
@@ -292,8 +312,9 @@ void BatchRunner::wait() {
   if (state.by_windows)
     state.times.unite_us = state.window_kernels.us();
   else
-    state.strategy->add_times(state.kernels_started, state.kernels_ended, state.times);
-  state.times.download_us = state.ended.us_since(state.kernels_ended);
+    state.strategy->add_times(state.kernels_started, state.kernels_ended(), state.times);
+  state.count_once();
+  state.times.download_us = state.ended.us_since(state.kernels_ended());
   state.times.total_us = state.ended.us_since(state.started);
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
     throw CorruptFile(

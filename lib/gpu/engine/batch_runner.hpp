@@ -38,10 +38,12 @@ class BatchRunner {
   /// Where lists are decoded to, for strategies that do. It must outlive the runner; half of its memory counts as the
   /// runner's.
   void use_entries(const EntryStore& entries);
-  /// Enqueues the batch and returns. Its kernels wait for those of `after`, if given, since two batches that share the
-  /// GPU would both finish later, and for the lists that the store copies for it. Throws GpuOutOfMemory if the batch
-  /// needs more than DeviceIndex::bytes_per_batch(); the runner must then be abandoned, and can run a smaller one.
-  void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr);
+  /// Enqueues the batch and returns. Its kernels wait for the lists that the store copies for it, and for the kernels
+  /// of `after`, the batch that was started last, if given: they may need what these decode, and two large batches that
+  /// share the GPU would both finish later. With `overlaps` they don't wait for them; what both take at the same time
+  /// is then in the times of one of them. Throws GpuOutOfMemory if the batch needs more than
+  /// DeviceIndex::bytes_per_batch(); the runner must then be abandoned, and can run a smaller one.
+  void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr, bool overlaps = false);
   /// Starts a batch whose lists come by windows of documents: copies the queries and reserves all memory that it needs.
   /// Throws as start() does.
   void begin_windows(const QueryBatch& batch, const BatchWork& work);
@@ -52,7 +54,7 @@ class BatchRunner {
                    std::uint64_t first_entry, const BatchRunner* after);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
   void wait_for_kernels();
-  /// Waits until the batch has finished.
+  /// Waits until the batch has finished, and the kernels of one that it overlaps with.
   void wait();
   /// The answer to the query at this place in the batch, after wait(). Thread-safe.
   BatchAnswer answer(std::uint32_t place) const;

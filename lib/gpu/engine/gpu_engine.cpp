@@ -184,6 +184,15 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   });
 }
 
+std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
+  if (keeps_all_ || shares_.size() == 0) return 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> failed;  // nothing here calls a GPU
+  shares_.use(
+      used_, [&](RankingShare& share) { bytes = share.missing_bytes(lists); }, failed);
+  return bytes;
+}
+
 void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics) {
   const auto texts = search.texts.subspan(first, count);
   const QueryAlgorithm& algorithm = search.algorithm;

@@ -31,7 +31,8 @@ void check_gpu_options(const GpuOptions& options);
 /// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU has the whole
 /// index, or what its memory holds of it, and works on several batches at a time: of several threads that search, or of
 /// one. A GPU that fails is not used again, and the others answer its queries; if it was the last one, search() throws
-/// its error. Any number of threads may search; nothing else may be called at the same time.
+/// its error. Any number of threads may search, and ask for missing bytes; nothing else may be
+/// called at the same time.
 class GpuEngine {
  public:
   /// Copies the index to all GPUs at the same time. Throws CudaError if there is no GPU; GpuOutOfMemory if one has too
@@ -45,6 +46,8 @@ class GpuEngine {
   std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,
                                                   const QueryAlgorithm& algorithm, std::size_t k,
                                                   GpuStatistics* statistics = nullptr);
+  /// Bytes of a query's lists that are not in the memory of the GPU that has least to do. 0 if no GPU is left.
+  std::uint64_t missing_bytes(std::span<const WeightedList> lists);
   /// Sets the maximum queries per batch.
   void set_batch_queries(std::size_t queries);
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
@@ -52,6 +55,8 @@ class GpuEngine {
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
   /// Uses only the first `gpus` GPUs from now on.
   void use_gpus(std::size_t gpus) { used_ = gpus; }
+  /// Whether all lists stay in the memory of each GPU: no batch brings any.
+  bool keeps_all() const { return keeps_all_; }
   /// GPUs that have not failed.
   std::size_t gpus() const { return shares_.size(); }
   /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.

@@ -26,6 +26,7 @@ RankingShare::RankingShare(const QueryEngine& engine, unsigned gpu, const gpu::G
 void RankingShare::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options,
                                 Progress& progress) {
   strategy_ = &strategy;
+  strategy_options_ = options;
   last_runner_ = nullptr;
   flights_.clear();
   entries_.reset();
@@ -50,6 +51,16 @@ gpu::MemoryTable RankingShare::memory() const {
   for (const Flight& flight : flights_)
     for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
   return all;
+}
+
+std::uint64_t RankingShare::missing_bytes(std::span<const WeightedList> lists) {
+  if (!store_) return 0;
+  const auto locked = control_.lock();
+  const gpu::ListCache& cache = store_->cache();
+  std::uint64_t words = 0;
+  for (const WeightedList& list : lists)
+    if (!cache.has(list.list)) words += cache.words_behind_front(list.list);
+  return words * sizeof(std::uint32_t);
 }
 
 std::size_t RankingShare::answer(std::span<GpuQuery* const> queries, const RankingWork& work, RankingOutcome& outcome,
@@ -133,7 +144,7 @@ void RankingShare::release(unsigned flight, bool ran) noexcept {
 
 void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
   batch.entries_of = {};
-  if (!entries_ || !strategy_->decodes_lists(batch, work_)) return;
+  if (!entries_ || !strategy_->decodes_lists(batch, work_, strategy_options_)) return;
   gpu::EntryCache& cache = entries_->cache();
   const gpu::BatchLists lists = batch.batch_lists();
   gpu::take_or_free([&] { return cache.acquire(flight, lists, batch.entries_of); },
@@ -144,8 +155,8 @@ void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
 void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
   if (!store_) return;
   // Where blocks are read one by one, few may be enough.
-  const bool skips_blocks =
-      work_.intersect && strategy_->decodes_lists != nullptr && !strategy_->decodes_lists(batch, work_);
+  const bool skips_blocks = work_.intersect && strategy_->decodes_lists != nullptr &&
+                            !strategy_->decodes_lists(batch, work_, strategy_options_);
   std::vector<std::uint64_t> blocks;
   if (skips_blocks) blocks = batch.blocks_for_intersections();
   std::vector<gpu::WantedList> wanted;
@@ -224,7 +235,13 @@ void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
   gpu::wait_for_all_copies(flights_, making_);
   bring_lists(flight, batch);
   place_entries(flight, batch);
-  flights_[flight].runner.start(batch, work_, runner_before(flight));
+  flights_[flight].runner.start(batch, work_, runner_before(flight), may_overlap(flight, batch));
+}
+
+bool RankingShare::may_overlap(unsigned flight, const gpu::QueryBatch& batch) const {
+  // More keep the GPU busy alone.
+  constexpr std::size_t most_queries = 256;
+  return batch.queries.size() <= most_queries && keeps_all() && !(entries_ && entries_->cache().others_decode(flight));
 }
 
 RankingShare::BatchPool::Borrowed RankingShare::new_batch(const gpu::BatchWork& work) {

@@ -34,7 +34,8 @@ struct RankingOutcome {
 
 /// One GPU's share of ranked queries: the index in its memory, or those lists of it that batches need, and a runner for
 /// each flight. A batch that needs more memory than there is becomes smaller; a query that alone needs too much goes to
-/// the CPU. Any number of threads may call answer() and keeps_all(); nothing else at the same time.
+/// the CPU. Any number of threads may call answer(), missing_bytes() and keeps_all(); nothing else at
+/// the same time.
 class RankingShare {
  public:
   /// Throws as DeviceIndex and ListStore do.
@@ -47,6 +48,8 @@ class RankingShare {
   std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
   /// Whether all lists stay in the GPU's memory, decoded if the strategy decodes them: no batch brings any.
   bool keeps_all() const { return !store_ && (!entries_ || entries_->cache().has_all_lists()); }
+  /// Bytes of these lists that are not in the GPU's memory now.
+  std::uint64_t missing_bytes(std::span<const WeightedList> lists);
   /// Answers the first of these queries, at least one, as a batch, and returns how many. Waits until a
   /// flight is free, and then makes its batch while another thread's runs. `launched` is called when the
   /// batch runs, with the number of its queries; again, with fewer at most, if the batch must be made anew. Adds to
@@ -121,6 +124,8 @@ class RankingShare {
   bool start_by_windows(unsigned flight, BatchPool::Borrowed& batch);
   /// Starts a batch whose lists fit. Throws GpuOutOfMemory.
   void start_whole(unsigned flight, gpu::QueryBatch& batch);
+  /// Whether the batch may run beside the one before: it is small, and reads no list that is being copied or decoded.
+  bool may_overlap(unsigned flight, const gpu::QueryBatch& batch) const;
   /// Whether batches may go through windows.
   bool may_use_windows() const {
     return store_ && index_.division().resident_rows && strategy_->window_limits != nullptr;
@@ -171,6 +176,7 @@ class RankingShare {
   std::optional<gpu::ListStore> store_;       ///< none: the whole index is on the GPU
   std::unique_ptr<gpu::EntryStore> entries_;  ///< null: the strategy decodes no whole lists
   const gpu::Strategy* strategy_ = nullptr;
+  gpu::StrategyOptions strategy_options_;
   bool ends_on_fronts_ = false;  ///< queries for documents with all terms do
   BatchPool batches_;
   gpu::FlightControl control_{num_flights};

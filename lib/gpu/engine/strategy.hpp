@@ -28,6 +28,8 @@ constexpr bool are_partitions(unsigned number) {
 /// Options of strategies.
 struct StrategyOptions {
   unsigned partitions = 128;  ///< of `partition`: ranges of docIDs, one per thread; see are_partitions()
+  /// Of `range`: decodes the lists of all intersections, also where it would be faster to read only some blocks.
+  bool decodes_always = false;
 };
 
 struct BatchWork;
@@ -45,7 +47,7 @@ struct Strategy {
                                        const StrategyOptions& options) = nullptr;
   /// Whether it decodes the lists of a batch as a whole, to an EntryStore, unless the batch goes through windows. Null:
   /// it never does, and needs no EntryStore.
-  bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work) = nullptr;
+  bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options) = nullptr;
   /// How large windows of documents may be if decoded lists are to take at most `words` of the EntryStore's arena.
   /// Nothing if it does not answer the batch by windows, or not with so little memory. Null: it never does.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,

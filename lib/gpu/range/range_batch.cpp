@@ -1,6 +1,7 @@
 #include "quern/gpu/range/range_batch.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "quern/gpu/device/tuning.hpp"
 
@@ -12,6 +13,21 @@ bool can_decode_lists(const QueryBatch& batch) {
   constexpr std::uint32_t warp_terms = 32;
   return std::all_of(batch.queries.begin(), batch.queries.end(),
                      [](const BatchQuery& query) { return query.terms <= warp_terms; });
+}
+
+/// Documents of the queries' shortest lists that may have to be looked up in each of the others. Those of a list alone
+/// are read.
+std::uint64_t lookups(const QueryBatch& batch) {
+  std::uint64_t sum = 0;
+  for (const BatchQuery& query : batch.queries) {
+    if (query.terms == 0) continue;
+    const auto terms = std::span(batch.terms).subspan(query.first_term, query.terms);
+    const auto length = [&](const BatchTerm& term) { return batch.lists[term.list].df; };
+    const auto shortest = std::min_element(
+        terms.begin(), terms.end(), [&](const BatchTerm& a, const BatchTerm& b) { return length(a) < length(b); });
+    sum += std::uint64_t{length(*shortest)} * std::max(1u, query.terms - 1);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -36,8 +52,10 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool interse
   return cut_chunks(batch, std::max<std::size_t>(1, pieces / (intersect ? many_warps : many_blocks)));
 }
 
-bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work) {
-  return !work.intersect || (batch.queries.size() > max_skipping_queries && can_decode_lists(batch));
+bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options) {
+  if (!work.intersect) return true;
+  if (!can_decode_lists(batch)) return false;
+  return options.decodes_always || lookups(batch) > lookups_per_batch + lookups_per_query * batch.queries.size();
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {

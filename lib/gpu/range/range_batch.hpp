@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
@@ -27,9 +28,9 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 /// or per warp for an intersection.
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool intersect);
 
-/// See Strategy::decodes_lists. Small batches of intersections read only the blocks that they need, as do intersections
-/// in which a query has more terms than a warp has lanes.
-bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work);
+/// See Strategy::decodes_lists. Intersections that look few documents up read only the blocks that they need, as do
+/// those in which a query has more terms than a warp has lanes.
+bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options);
 
 /// Approximate GPU memory of a batch with k results per query, without the index and decoded lists.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);

@@ -118,6 +118,12 @@ bool EntryCache::take_room(unsigned flight, std::uint64_t words, std::uint64_t& 
   return true;
 }
 
+bool EntryCache::others_decode(unsigned flight) const {
+  const Flight& own = flights_.at(flight);
+  return std::any_of(flights_.begin(), flights_.end(),
+                     [&](const Flight& other) { return &other != &own && !other.decoded.empty(); });
+}
+
 void EntryCache::release(Flight& flight, bool ran) {
   if (flight.words > 0) arena_.give_back(flight.first, flight.words);
   if (!ran)

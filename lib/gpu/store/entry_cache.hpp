@@ -40,6 +40,8 @@ class EntryCache {
   /// Takes `words` words for a batch that goes through windows of documents; sets `first` to the place of the first.
   /// Drops all lists that no other flight uses.
   bool take_room(unsigned flight, std::uint64_t words, std::uint64_t& first);
+  /// Whether a batch of another flight decodes lists that later batches use.
+  bool others_decode(unsigned flight) const;
   /// Ends the use of what the flight's batch has. If it did not run, its lists are not there.
   void release(unsigned flight, bool ran = true);
   /// Forgets all lists. No flight has a batch.

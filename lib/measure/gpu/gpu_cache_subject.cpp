@@ -183,9 +183,10 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   of.plan = memory.plan;
   of.passes = 2;  // measured runs are warm
   of.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
+  constexpr std::size_t few_queries = 16;  // whose lists fit together
   const bool intersects = options_.algorithm->matching != Matching::any;
   of.by_windows = options_.strategy->window_limits != nullptr && division.resident_rows &&
-                  !(intersects && setting.batch <= gpu::max_skipping_queries);
+                  !(intersects && setting.batch <= few_queries);
   if (division.whole_index) {
     demand.whole_index = true;
     demand.list_bytes = demand.cache_bytes = gpu::sizes_of(engine_.index(), &engine_).lists;
