@@ -41,6 +41,26 @@ QueryTime read_row(TabFields row) {
   return time;
 }
 
+constexpr std::string_view rate_name = "#rate";
+
+bool is_rate(std::string_view line) {
+  return line.starts_with(rate_name) && line.substr(rate_name.size()).starts_with('\t');
+}
+
+BatchRate read_rate(TabFields row) {
+  row.text();  // what it is
+  BatchRate rate;
+  rate.algorithm = row.text();
+  rate.strategy = row.text();
+  rate.k = row.count();
+  rate.batch = row.count();
+  rate.per_second = row.number();
+  row.end();
+  if (rate.k == 0 || rate.batch == 0) row.fail("has a k or batch of 0, which begin with 1");
+  if (!(rate.per_second > 0)) row.fail("has a rate that is not above 0");
+  return rate;
+}
+
 }  // namespace
 
 QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
@@ -50,6 +70,10 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
     LineReader lines(without_byte_order_mark(text));
     bool has_columns = false;
     for (std::string_view line; lines.next(line);) {
+      if (is_rate(line)) {
+        times.rates.push_back(read_rate(TabFields(line, name, lines.number())));
+        continue;
+      }
       if (read_head_line(line, times)) continue;
       if (has_columns) {
         times.rows.push_back(read_row(TabFields(line, name, lines.number())));
@@ -68,6 +92,9 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
 std::string query_times_text(const QueryTimeTable& times) {
   return with_own_errors([&] {
     std::string text = head_lines_text(times);
+    for (const BatchRate& rate : times.rates)
+      fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\n", rate_name, rate.algorithm, rate.strategy,
+                     rate.k, rate.batch, rate.per_second);
     text.append(columns).append("\n");
     for (const QueryTime& time : times.rows) {
       const QueryFeatures& of = time.features;

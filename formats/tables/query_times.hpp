@@ -34,7 +34,15 @@ struct QueryTime {
   QueryFeatures features;
 };
 
+/// Queries that a GPU answers per second, in batches that follow each other without a pause.
+struct BatchRate {
+  std::string algorithm, strategy;
+  std::uint64_t k = 0, batch = 0;  ///< results; queries that are answered together
+  double per_second = 0;           ///< above 0
+};
+
 struct QueryTimeTable : TimesOrigin {
+  std::vector<BatchRate> rates;
   std::vector<QueryTime> rows;
 };
 

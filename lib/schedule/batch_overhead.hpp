@@ -6,8 +6,8 @@
 
 namespace quern {
 
-/// For how long a batch keeps a GPU busy besides what its queries add, by their number: kernels that start, and threads
-/// that wait for the longest query of a small batch.
+/// What a GPU's batch takes besides what its queries add, by their number: copies, kernels that start, and threads that
+/// wait for the longest query of a small batch.
 class BatchOverhead {
  public:
   /// None.

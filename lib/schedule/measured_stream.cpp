@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "quern/core/error.hpp"
 
@@ -17,9 +19,13 @@ using Rows = std::map<std::uint64_t, const QueryTime*>;
 struct ChosenRows {
   Rows cpu, alone;
   std::map<std::uint64_t, Rows> batches;  ///< on a GPU, by size, larger than 1
+  std::map<std::uint64_t, double> rates;  ///< of batches, by size
 
   ChosenRows(std::span<const QueryTimeTable> times, const StreamChoice& choice) {
     for (const QueryTimeTable& file : times) {
+      for (const BatchRate& rate : file.rates)
+        if (rate.algorithm == choice.algorithm && rate.strategy == choice.strategy && rate.k == choice.k)
+          rates[rate.batch] = rate.per_second;
       for (const QueryTime& row : file.rows) {
         if (row.algorithm != choice.algorithm || row.k != choice.k) continue;
         if (row.device == Processor::cpu) {
@@ -41,32 +47,60 @@ double mean_us(const Rows& rows) {
   return sum / static_cast<double>(rows.size());
 }
 
-/// What batches of each size take besides what their queries add, where several sizes above 1 were measured.
-BatchOverhead overhead_of(const ChosenRows& rows) {
-  if (rows.batches.size() < 2) return {};
-  std::map<std::size_t, double> us;
-  const double added_us = mean_us(rows.joined());
-  for (const auto& [size, of_size] : rows.batches)
-    us[size] = static_cast<double>(size) * std::max(0.0, mean_us(of_size) - added_us);
-  return BatchOverhead(us);
-}
-
-double batch_us(const ChosenRows& rows, const BatchOverhead& overhead) {
-  if (rows.alone.empty()) return 0;
-  if (rows.batches.empty()) {
-    const auto shorter = [](const auto& a, const auto& b) { return a.second->us < b.second->us; };
-    return std::min_element(rows.alone.begin(), rows.alone.end(), shorter)->second->us;
-  }
-  // Of queries that were measured both ways: often not all are asked one at a time.
+/// The mean of a query's time alone, of those that were also measured in the largest batches: often not all are.
+std::optional<double> mean_alone_us(const ChosenRows& rows) {
   double sum = 0;
   std::uint64_t both = 0;
   for (const auto& [query, row] : rows.alone) {
-    const auto joined = rows.joined().find(query);
-    if (joined == rows.joined().end()) continue;
-    sum += std::max(0.0, row->us - joined->second->us);
+    if (!rows.joined().contains(query)) continue;
+    sum += row->us;
     ++both;
   }
-  return both == 0 ? 0 : std::max(0.0, sum / static_cast<double>(both) - overhead.us(1));
+  return both == 0 ? std::nullopt : std::optional(sum / static_cast<double>(both));
+}
+
+/// Microseconds by the size of batches.
+using BatchTimes = std::map<std::size_t, double>;
+
+/// For how long a batch keeps others waiting that follow it: no longer than it takes.
+double busy_us(const ChosenRows& rows, std::size_t size, double alone_us) {
+  const auto rate = rows.rates.find(size);
+  return rate == rows.rates.end() ? alone_us : std::min(alone_us, 1e6 * static_cast<double>(size) / rate->second);
+}
+
+/// How a batch's time is made up.
+struct BatchModel {
+  double added_share = 1;  ///< of a query's time in the largest batches: for how long it keeps the GPU busy
+  BatchOverhead overhead, latency;
+};
+
+BatchModel batch_model(const ChosenRows& rows) {
+  if (rows.batches.empty()) return {};
+  const auto size_and_us = [](const auto& batches) {
+    return std::pair(static_cast<double>(batches.first), static_cast<double>(batches.first) * mean_us(batches.second));
+  };
+  const auto& largest = *rows.batches.rbegin();
+  const auto [most, most_us] = size_and_us(largest);
+  const double added_us = busy_us(rows, largest.first, most_us) / most;
+  std::map<std::size_t, double> overhead, latency;
+  for (const auto& batches : rows.batches) {
+    const auto [size, us] = size_and_us(batches);
+    const double busy = busy_us(rows, batches.first, us);
+    overhead[batches.first] = std::max(0.0, busy - size * added_us);
+    latency[batches.first] = us - busy;
+  }
+  // A query alone keeps the GPU busy as the smallest batches do; the rest passes besides.
+  if (const auto alone_us = mean_alone_us(rows)) {
+    const double besides_us = std::max(0.0, *alone_us - added_us);
+    overhead[1] = std::min(besides_us, overhead.begin()->second);
+    latency[1] = besides_us - overhead[1];
+  }
+  return {added_us / (most_us / most), BatchOverhead(overhead), BatchOverhead(latency)};
+}
+
+double least_us(const Rows& rows) {
+  const auto shorter = [](const auto& a, const auto& b) { return a.second->us < b.second->us; };
+  return std::min_element(rows.begin(), rows.end(), shorter)->second->us;
 }
 
 void check_same_queries(const Rows& cpu, const Rows& gpu) {
@@ -92,8 +126,11 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   MeasuredStream stream;
   stream.has_cpu = !cpu.empty();
   stream.has_gpu = !gpu.empty();
-  stream.gpu_overhead = overhead_of(rows);
-  stream.gpu_batch_us = batch_us(rows, stream.gpu_overhead);
+  BatchModel model = batch_model(rows);
+  const double alone_us = rows.batches.empty() && stream.has_gpu ? least_us(rows.alone) : 0;
+  if (alone_us > 0) model.latency = BatchOverhead({{1, alone_us}});
+  stream.gpu_overhead = model.overhead;
+  stream.gpu_latency = model.latency;
   for (const auto& entry : cpu.empty() ? gpu : cpu) {
     const std::uint64_t number = entry.first;
     const QueryFeatures& features = entry.second->features;
@@ -102,7 +139,7 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
     if (stream.has_cpu) query.waiting.expected_cpu_us = query.cpu_us = cpu.at(number)->us;
     if (stream.has_gpu) {
       const QueryTime& on_gpu = *gpu.at(number);
-      query.gpu_us = rows.batches.empty() ? on_gpu.us - stream.gpu_batch_us : on_gpu.us;
+      query.gpu_us = model.added_share * (on_gpu.us - alone_us);
       query.waiting.expected_gpu_us = query.gpu_us;
       query.waiting.missing_bytes = on_gpu.features.missing_bytes;
     }

@@ -20,17 +20,18 @@ struct StreamChoice {
 struct MeasuredStream {
   std::vector<SimulatedQuery> queries;    ///< in the log's order; none has arrived yet
   bool has_cpu = false, has_gpu = false;  ///< whether there are times of one: else they are 0
-  double gpu_batch_us = 0;                ///< from a batch's beginning until the GPU can work on its queries
-  BatchOverhead gpu_overhead;             ///< of its work on the queries of a batch
+  BatchOverhead gpu_overhead;             ///< what keeps the GPU busy besides what a batch's queries add
+  BatchOverhead gpu_latency;              ///< what passes besides until a batch is answered
   /// What a small batch takes besides what its queries add, for predictions.
-  double expected_batch_us() const { return gpu_batch_us + gpu_overhead.us(1); }
+  double expected_batch_us() const { return gpu_overhead.us(1) + gpu_latency.us(1); }
 };
 
-/// Puts the times of a CPU and a GPU together. What a query adds to a batch is its time in the largest batches that
-/// were measured. What smaller ones take besides keeps the GPU busy; what a query alone takes besides passes before
-/// that. Without larger batches, a batch takes the least time alone besides. Predictions are those of `costs`, or, if
-/// it is null, the times themselves. Throws InvalidArgument if the files are of different indexes, scorings or
-/// machines, have no such times, or lack some queries on one device.
+/// Puts the times of a CPU and a GPU together. A GPU is busy with a batch for as long as its rate says where batches of
+/// this size follow each other, or for all of the batch's time if the files have no such rate. What a query adds is its
+/// share of this time in the largest batches that were measured. If queries were measured only alone, a batch takes the
+/// least time of one besides. Predictions are those of `costs`, or, if it is null, the times themselves. Throws
+/// InvalidArgument if the files are of different indexes, scorings or machines, have no such times, or lack some
+/// queries on one device.
 MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const StreamChoice& choice,
                                const CostModel* costs);
 

@@ -105,11 +105,11 @@ class Simulation {
     for (auto gpu = next_gpu(); gpu != gpus_.end(); gpu = next_gpu()) {
       const auto taken = schedule_.take(Processor::gpu, now_us_, machine_.max_batch);
       if (taken.empty()) return;
-      const double ready_us = now_us_ + hand_over_us(taken) + machine_.gpu_batch_us;
-      double end_us = std::max(ready_us, gpu->free_us) + machine_.gpu_overhead.us(taken.size());
-      for (const WaitingQuery& query : taken) end_us += queries_[query.number].gpu_us;
-      gpu->busy_us += end_us - std::max(now_us_, gpu->free_us);
-      gpu->free_us = end_us;
+      double work_us = machine_.gpu_overhead.us(taken.size());
+      for (const WaitingQuery& query : taken) work_us += queries_[query.number].gpu_us;
+      gpu->busy_us += work_us;
+      gpu->free_us = std::max(now_us_ + hand_over_us(taken), gpu->free_us) + work_us;
+      const double end_us = gpu->free_us + machine_.gpu_latency.us(taken.size());
       ++gpu->batches;
       ++figures_.batches;
       figures_.on_gpu += taken.size();
@@ -163,7 +163,7 @@ class Simulation {
 
 void check(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine) {
   const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
-  if (!is_time(machine.gpu_batch_us) || !is_time(machine.hand_over_us))
+  if (!is_time(machine.hand_over_us))
     throw InvalidArgument("a simulated machine has a time that is negative or not finite");
   if (machine.max_batch == 0 || machine.gpu_batches == 0)
     throw InvalidArgument("a simulated GPU needs a batch of at least one query");

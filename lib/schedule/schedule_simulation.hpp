@@ -21,10 +21,10 @@ struct SimulatedQuery {
 
 struct SimulatedMachine {
   unsigned cpu_threads = 1, gpus = 1;
-  double gpu_batch_us = 0;     ///< from a batch's beginning until the GPU can work on its queries
   std::size_t max_batch = 1;   ///< queries
   unsigned gpu_batches = 1;    ///< that each GPU is given at a time; it works on the queries of one after the other
-  BatchOverhead gpu_overhead;  ///< of its work on the queries of a batch
+  BatchOverhead gpu_overhead;  ///< of its work on a batch, which keeps it busy
+  BatchOverhead gpu_latency;   ///< what passes besides until the batch is answered, while it may work on others
   double hand_over_us = 0;     ///< from a query's arrival until an idle processor begins with it
 };
 

@@ -40,13 +40,15 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);
   CHECK(stream.has_cpu);
   CHECK(stream.has_gpu);
-  // A batch of 16 takes 144 us, 96 of which are not added by its queries: more than one alone takes besides.
+  // A batch of 16 takes 144 us, 96 of which are not added by its queries.
   CHECK(stream.gpu_overhead.us(16) == Approx(16 * (9 - 3)));
-  CHECK(stream.gpu_overhead.us(1) == stream.gpu_overhead.us(16));
+  // More than one alone takes besides.
+  CHECK(stream.gpu_overhead.us(1) == Approx(55 - 3));
   CHECK(stream.gpu_overhead.us(136) == Approx(48));
   CHECK(stream.gpu_overhead.us(256) == 0);
   CHECK(stream.gpu_overhead.us(257) == 0);
-  CHECK(stream.gpu_batch_us == 0);
+  for (const std::size_t size : {1, 16, 256}) CHECK(stream.gpu_latency.us(size) == 0);
+  CHECK(stream.expected_batch_us() == stream.gpu_overhead.us(1));
   REQUIRE(stream.queries.size() == 2);
   const SimulatedQuery& second = stream.queries[1];
   CHECK(stream.queries[0].cpu_us == 20);
@@ -69,44 +71,47 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
   const MeasuredStream predicted = measured_stream(times, by_and, &model);
   CHECK(predicted.queries[1].waiting.expected_cpu_us == Approx(64));
   CHECK(predicted.queries[1].waiting.expected_gpu_us == Approx(8));
-  CHECK(predicted.queries[1].gpu_us == 4);
+  CHECK(predicted.queries[1].gpu_us == second.gpu_us);
 }
 
-TEST_CASE("what a query alone takes besides passes before the GPU works on a batch", "[schedule]") {
-  std::vector<QueryTime> rows = {row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60),
-                                 row(1, Processor::gpu, 256, 2), row(2, Processor::gpu, 256, 4)};
-  MeasuredStream stream = measured_stream(std::vector{table(rows)}, by_and, nullptr);
-  CHECK(stream.gpu_batch_us == Approx((48 + 56) / 2.0));
-  CHECK(stream.gpu_overhead.us(1) == 0);
-  CHECK(stream.expected_batch_us() == stream.gpu_batch_us);
-  rows.push_back(row(1, Processor::gpu, 8, 5));
-  rows.push_back(row(2, Processor::gpu, 8, 7));
-  stream = measured_stream(std::vector{table(rows)}, by_and, nullptr);
-  CHECK(stream.gpu_overhead.us(8) == Approx(8 * 3));
-  CHECK(stream.gpu_batch_us == Approx(52 - 24));
-  CHECK(stream.expected_batch_us() == Approx(52));
-}
-
-TEST_CASE("queries that were not asked alone say nothing of what one alone takes besides", "[schedule]") {
-  // The third takes long in any batch.
-  const std::vector<QueryTimeTable> times = {
-      table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 256, 2),
-             row(2, Processor::gpu, 256, 4), row(3, Processor::gpu, 256, 900)})};
-  CHECK(measured_stream(times, by_and, nullptr).gpu_batch_us == Approx((48 + 56) / 2.0));
+TEST_CASE("rates say for how long batches keep a GPU busy, and the rest of their times passes besides", "[schedule]") {
+  // The third was not asked alone, and takes long in any batch.
+  std::vector<QueryTimeTable> times = {
+      table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 4, 20),
+             row(2, Processor::gpu, 4, 20), row(3, Processor::gpu, 4, 50), row(1, Processor::gpu, 16, 8),
+             row(2, Processor::gpu, 16, 10), row(3, Processor::gpu, 16, 30)})};
+  // A batch of 4 keeps it for 40 us of 120, one of 16 for 64 of 256, and a query alone as 4 do.
+  times[0].rates = {{"and", "range", 10, 4, 1e5}, {"and", "range", 10, 16, 2.5e5}, {"or", "range", 10, 16, 1},
+                    {"and", "ding", 10, 16, 1},   {"and", "range", 20, 16, 1},     {"and", "range", 10, 64, 1}};
+  const MeasuredStream stream = measured_stream(times, by_and, nullptr);
+  CHECK(stream.gpu_overhead.us(16) == 0);
+  CHECK(stream.gpu_latency.us(16) == Approx(256 - 64));
+  CHECK(stream.gpu_overhead.us(4) == Approx(40 - 4 * 4));
+  CHECK(stream.gpu_latency.us(4) == Approx(120 - 40));
+  CHECK(stream.gpu_overhead.us(1) == stream.gpu_overhead.us(4));
+  CHECK(stream.gpu_latency.us(1) == Approx(55 - 4 - 24));
+  CHECK(stream.expected_batch_us() == Approx(55 - 4));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(stream.queries[i].gpu_us == Approx(times[0].rows[5 + i].us / 4));
+  // No batch keeps it for longer than it takes.
+  times[0].rates = {{"and", "range", 10, 4, 1}, {"and", "range", 10, 16, 2}};
+  const MeasuredStream slow = measured_stream(times, by_and, nullptr);
+  CHECK(slow.gpu_latency.us(4) == 0);
+  CHECK(slow.queries[2].gpu_us == 30);
 }
 
 TEST_CASE("without larger batches, the shortest time alone is what any takes", "[schedule]") {
   const std::vector<QueryTimeTable> times = {table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 80)})};
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);
   CHECK_FALSE(stream.has_cpu);
-  CHECK(stream.gpu_batch_us == 50);
+  CHECK(stream.gpu_latency.us(7) == 50);
+  CHECK(stream.gpu_overhead.us(7) == 0);
   CHECK(stream.queries[0].gpu_us == 0);
   CHECK(stream.queries[1].gpu_us == 30);
 }
 
 TEST_CASE("times that do not belong together make no stream", "[schedule]") {
   const std::vector<QueryTimeTable> only_cpu = {table({row(1, Processor::cpu, 1, 20)})};
-  CHECK(measured_stream(only_cpu, by_and, nullptr).gpu_batch_us == 0);
+  CHECK(measured_stream(only_cpu, by_and, nullptr).expected_batch_us() == 0);
   CHECK_THROWS_WITH(measured_stream(only_cpu, {"or", "range", 10}, nullptr), Catch::Contains("no times of or"));
   CHECK_THROWS_AS(measured_stream(only_cpu, {"and", "range", 20}, nullptr), InvalidArgument);
   std::vector<QueryTimeTable> both = {only_cpu[0], table({row(2, Processor::gpu, 1, 50)})};

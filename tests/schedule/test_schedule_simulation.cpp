@@ -77,7 +77,7 @@ TEST_CASE("a GPU works on all that waits, one batch after the other", "[schedule
     queries[i].gpu_us = 10;
   }
   SimulatedMachine machine;
-  machine.gpu_batch_us = 50;
+  machine.gpu_latency = BatchOverhead({{1, 50.0}});
   machine.max_batch = 2;
   const ScheduleFigures figures = simulate(queries, machine, "gpu");
   // 0 to 60: the first; 60 to 130: the next two; 130 to 190: the fourth; 1000 to 1060: the last.
@@ -87,7 +87,7 @@ TEST_CASE("a GPU works on all that waits, one batch after the other", "[schedule
   CHECK(figures.response.max_us == Approx(187));
   CHECK(figures.missed == 1);
   CHECK(figures.seconds == Approx(1060e-6));
-  CHECK(figures.gpu_busy_share == Approx(250.0 / 1060));
+  CHECK(figures.gpu_busy_share == Approx(50.0 / 1060));
   CHECK(figures.cpu_busy_share == 0);
   // Queries that arrive at the same time share a batch.
   for (SimulatedQuery& query : queries) query.waiting.arrival_us = 7;
@@ -103,17 +103,17 @@ TEST_CASE("a GPU that is given several batches at a time works on one after the 
     queries[i].gpu_us = 10;
   }
   SimulatedMachine machine;
-  machine.gpu_batch_us = 50;
+  machine.gpu_latency = BatchOverhead({{1, 50.0}});
   machine.max_batch = 9;
   machine.gpu_batches = 2;
-  // 50 to 60: the first, made from 0 on; 70 to 80: the second, from 20 on; 110 to 130: the others, from 60 on.
+  // 0 to 10: the first, answered at 60; 20 to 30: the second, at 80; from 60 on, when there is room, to 80: the others.
   const ScheduleFigures figures = simulate(queries, machine, "gpu");
   CHECK(figures.batches == 3);
   CHECK(figures.response.mean_us == Approx((60 + 60 + 100 + 90) / 4.0));
-  CHECK(figures.gpu_busy_share == Approx(1));
-  // With a fixed time of 5 us, the second waits for the first: 5 to 105, 105 to 115 and, from 105 on, to 125 and 135.
+  CHECK(figures.gpu_busy_share == Approx(40.0 / 130));
+  // With a fixed time of 5 us, the second waits for the first: 0 to 100, 100 to 110 and, from 105 on, 110 to 130.
   queries[0].gpu_us = 100;
-  machine.gpu_batch_us = 5;
+  machine.gpu_latency = BatchOverhead({{1, 5.0}});
   CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((105 + 95 + 105 + 95) / 4.0));
   // The second GPU is free, and takes what arrives while the first one works.
   machine.gpus = 2;

@@ -252,7 +252,8 @@ TEST_CASE("each query is answered once, by any schedule on any machine", "[sched
     SimulatedMachine machine;
     machine.cpu_threads = 1 + static_cast<unsigned>(random.below(4));
     machine.gpus = 1 + static_cast<unsigned>(random.below(2));
-    machine.gpu_batch_us = random.below(2) == 0 ? 0 : 50 * random.unit();
+    const double batch_us = random.below(2) == 0 ? 0 : 50 * random.unit();
+    machine.gpu_latency = BatchOverhead({{1, batch_us}});
     machine.max_batch = 1 + random.below(20);
     machine.gpu_batches = 1 + static_cast<unsigned>(random.below(3));
     std::vector<SimulatedQuery> queries(random.below(200));
@@ -271,7 +272,7 @@ TEST_CASE("each query is answered once, by any schedule on any machine", "[sched
       ScheduleOptions options;
       options.cpu_threads = machine.cpu_threads;
       options.gpus = machine.gpus;
-      options.gpu_batch_us = machine.gpu_batch_us;
+      options.gpu_batch_us = batch_us;
       options.gpu_batches = machine.gpu_batches;
       options.seed = seed;
       const auto schedule = policy.make(options);

@@ -234,10 +234,10 @@ class StreamBench {
     }
     const SimulatedMachine machine{options.schedule_options.cpu_threads,
                                    options.schedule_options.gpus,
-                                   measured_->gpu_batch_us,
                                    options.max_batch,
                                    options.schedule_options.gpu_batches,
                                    measured_->gpu_overhead,
+                                   measured_->gpu_latency,
                                    hand_over_us};
     return simulate_schedule(queries, machine, *schedule_policy_named(options.schedule).make(options.schedule_options));
   }

@@ -40,14 +40,15 @@ class Stream {
     measured_ = measured_stream(times, arguments.choice, costs.get());
     machine_ = {measured_.has_cpu ? arguments.options.cpu_threads : 0,
                 measured_.has_gpu ? arguments.options.gpus : 0,
-                measured_.gpu_batch_us,
                 arguments.max_batch,
                 arguments.options.gpu_batches,
                 measured_.gpu_overhead,
+                measured_.gpu_latency,
                 arguments.hand_over_us};
   }
 
   const SimulatedMachine& machine() const { return machine_; }
+  double expected_batch_us() const { return measured_.expected_batch_us(); }
   const TimesOrigin& origin() const { return origin_; }
   std::size_t measured_queries() const { return measured_.queries.size(); }
   bool can_run(const std::string& schedule) const {
@@ -66,7 +67,7 @@ class Stream {
     ScheduleOptions options = arguments_.options;
     options.cpu_threads = machine_.cpu_threads;
     options.gpus = machine_.gpus;
-    options.gpu_batch_us = measured_.expected_batch_us();
+    options.gpu_batch_us = expected_batch_us();
     return simulate_schedule(queries, machine_, *schedule_policy_named(schedule).make(options));
   }
 
@@ -133,7 +134,7 @@ void run(const SimulateScheduleArguments& arguments) {
                {"measured_queries", stream.measured_queries()},
                {"cpu_threads", stream.machine().cpu_threads},
                {"gpus", stream.machine().gpus},
-               {"gpu_batch_us", stream.machine().gpu_batch_us},
+               {"gpu_batch_us", stream.expected_batch_us()},
                {"max_batch", stream.machine().max_batch},
                {"gpu_batches", stream.machine().gpu_batches},
                {"deadline_ms", arguments.deadline_ms},
