@@ -55,8 +55,11 @@ QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, 
   const auto search = [this](std::span<const std::string_view> texts, GpuStatistics& statistics) {
     return gpus_->search(texts, work_.algorithm, work_.k, &statistics);
   };
-  both_ = std::make_unique<SharedEngine>(engine, work.algorithm, work.k, search, std::move(costs),
-                                         shared_options(sharing, options, work.threads), std::move(notice));
+  SharedEngineOptions shared = shared_options(sharing, options, work.threads);
+  if (!gpus_->keeps_all())
+    shared.missing_bytes = [this](std::span<const WeightedList> lists) { return gpus_->missing_bytes(lists); };
+  both_ = std::make_unique<SharedEngine>(engine, work.algorithm, work.k, search, std::move(costs), std::move(shared),
+                                         std::move(notice));
 }
 
 void QueryProcessors::run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,

@@ -12,7 +12,6 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/schedule/predicted_query.hpp"
 #include "quern/schedule/query_features.hpp"
 
 namespace quern {
@@ -20,10 +19,10 @@ namespace {
 
 /// Queries that wait, and that GPUs answer together, at most.
 constexpr std::size_t max_queries_at_once = std::size_t{1} << 16;
-/// Of a log, that are worked on while those before them are handed over.
-constexpr std::size_t max_queries_per_call = 8192;
 /// Queries that one thread looks at, at a time.
 constexpr std::size_t predictions_at_once = 64;
+/// Of a log, one in so many queries says where they are answered sooner, if it has enough of them.
+constexpr std::size_t sample_every = 16, min_for_sample = 1024;
 
 /// The time of a GPU's batch besides what its queries add: the mean difference between a query alone and in a batch.
 double batch_us(double alone_us, double shares_us, std::size_t queries) {
@@ -40,8 +39,10 @@ SharedEngine::SharedEngine(const QueryEngine& engine, const QueryAlgorithm& algo
       gpus_(std::move(gpus)),
       costs_(std::move(costs)),
       options_(std::move(options)),
+      predictor_(costs_, {algorithm.name, options_.strategy, k, options_.max_batch}),
       notice_(std::move(notice)),
-      analyzer_(engine.make_analyzer()) {
+      analyzer_(engine.make_analyzer()),
+      found_terms_(engine.index()) {
   check_range("k", k, 1, end_docid);
   check_range("threads", options_.schedule_options.cpu_threads, 1, max_threads);
   check_range("threads for GPUs", options_.gpu_threads, 1, max_threads);
@@ -52,62 +53,88 @@ SharedEngine::SharedEngine(const QueryEngine& engine, const QueryAlgorithm& algo
 
 void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
                        std::uint64_t held_bytes) {
+  if (is_first() && texts.size() == 1) return run_alone(texts.front(), steps, statistics);
   const std::uint64_t result_bytes =
       std::min<std::uint64_t>(k_, engine_.index().num_documents()) * sizeof(ScoredDocument);
   // Of a group that is handed over and of one that processors work on.
   const auto at_once = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(held_bytes / 2 / (result_bytes + sizeof(Found)), 1, max_queries_per_call));
-  const auto begin_from = [&](std::size_t from) -> std::unique_ptr<Group> {
-    if (from >= texts.size()) return nullptr;
-    auto group = new_group(texts.subspan(from, std::min(at_once, texts.size() - from)));
-    begin_together(*group);
-    return group;
+      std::clamp<std::uint64_t>(held_bytes / 2 / (result_bytes + sizeof(Found)), 1, max_queries_at_once));
+  const auto begin_from = [&](std::size_t from) {
+    return begin_part(texts.subspan(from, std::min(at_once, texts.size() - from)), texts.size() > at_once);
   };
-  auto next = begin_from(0);
-  for (std::size_t from = 0; next;) {
-    const auto group = std::move(next);
-    const std::size_t end = from + group->state_->texts.size();
-    next = begin_from(end);
+  if (texts.empty()) return;
+  Part next = begin_from(0);
+  for (std::size_t from = 0; from < texts.size();) {
+    Part part = std::move(next);
+    const std::size_t end = from + part.texts.size();
+    if (end < texts.size()) next = begin_from(end);
     BatchSteps of_all;
     if (steps.render) of_all.render = [&](std::size_t i, QueryAnswer& answer) { steps.render(from + i, answer); };
     of_all.take = [&](std::size_t i, const QueryAnswer& answer) { steps.take(from + i, answer); };
-    finish(*group, of_all, statistics, held_bytes);
+    finish(part, of_all, statistics, held_bytes);
     from = end;
   }
 }
 
-void SharedEngine::begin_together(Group& group) {
-  const std::vector<Known>& queries = group.state_->queries;
-  const bool is_first = options_.schedule == "first";
-  // Handing a query over to another thread takes as long as a short query does.
-  if (is_first && queries.size() == 1)
-    answer_alone(group);
-  else if (is_first && options_.deadline_us == 0 && gpus_are_faster(queries))
-    group.on_gpus_ =
-        std::async(std::launch::async, [this, state = group.state_] { return answer_all_on_gpus(*state); });
+SharedEngine::Part SharedEngine::begin_part(std::span<const std::string_view> texts, bool has_others) {
+  Part part;
+  part.texts = texts;
+  if (is_first() && options_.deadline_us == 0 && failure().empty() && gpus_are_faster(texts))
+    // If there are others, they are begun while this one runs.
+    part.on_gpus =
+        std::async(has_others ? std::launch::async : std::launch::deferred, [this, texts] { return ask_gpus(texts); });
   else
-    submit(group);
+    part.group = begin(texts);
+  return part;
+}
+
+void SharedEngine::finish(Part& part, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes) {
+  if (part.group) return finish(*part.group, steps, statistics, held_bytes);
+  Results results;
+  const auto begun = WallClock::now();
+  try {
+    results = part.on_gpus.get();
+  } catch (const CudaError&) {
+    part.group = begin(part.texts);
+    return finish(*part.group, steps, statistics, held_bytes);
+  }
+  {
+    const std::lock_guard lock(gpu_mutex_);
+    figures_.on_gpu.together += part.texts.size();
+    report(statistics);
+  }
+  const double us = us_since(begun) / static_cast<double>(part.texts.size());
+  hand_over(part.texts.size(), steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
+    out.documents = std::move(results[i]);
+    out.time_us = us;
+  });
+}
+
+void SharedEngine::hand_over(std::size_t count, const BatchSteps& steps, std::uint64_t held_bytes,
+                             const std::function<void(std::size_t, QueryAnswer&)>& find) const {
+  const auto render = [&](std::size_t i, QueryAnswer& out) {
+    find(i, out);
+    if (steps.render) steps.render(i, out);
+  };
+  answer_in_batches<QueryAnswer>(count, options_.schedule_options.cpu_threads, held_bytes, render, answer_bytes,
+                                 steps.take);
 }
 
 std::unique_ptr<SharedEngine::Group> SharedEngine::begin(std::span<const std::string_view> texts) {
   auto group = new_group(texts);
-  submit(*group);
+  group->state_->left = texts.size();
+  dispatcher_->submit(waiting(*group->state_));
   return group;
 }
 
 void SharedEngine::finish(Group& group, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes) {
   GroupState& state = *group.state_;
-  // What GPUs have not answered, since they failed, is for the CPU.
-  if (group.on_gpus_.valid() && !group.on_gpus_.get()) submit(group);
   state.wait();
   count(state, statistics);
-  const auto render = [&](std::size_t i, QueryAnswer& out) {
+  hand_over(state.texts.size(), steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
     if (state.found[i].error) std::rethrow_exception(state.found[i].error);
     out = std::move(state.found[i].answer);
-    if (steps.render) steps.render(i, out);
-  };
-  answer_in_batches<QueryAnswer>(state.texts.size(), options_.schedule_options.cpu_threads, held_bytes, render,
-                                 answer_bytes, steps.take);
+  });
 }
 
 SharedEngine::Group::Group(SharedEngine& engine, std::shared_ptr<GroupState> state)
@@ -117,7 +144,6 @@ SharedEngine::Group::Group(SharedEngine& engine, std::shared_ptr<GroupState> sta
 }
 
 SharedEngine::Group::~Group() {
-  if (on_gpus_.valid()) on_gpus_.wait();
   state_->wait();
   const std::lock_guard lock(engine_.groups_mutex_);
   engine_.groups_.erase(state_->first_number);
@@ -139,24 +165,36 @@ std::shared_ptr<SharedEngine::GroupState> SharedEngine::group_of(std::uint64_t n
   return std::prev(groups_.upper_bound(number))->second;
 }
 
-std::vector<SharedEngine::Known> SharedEngine::predict(std::span<const std::string_view> texts) {
-  std::vector<Known> queries(texts.size());
-  const StreamWorkload workload{algorithm_.name, options_.strategy, k_, options_.max_batch};
-  const CostQuestion alone{Processor::gpu, algorithm_.name, options_.strategy, k_, 1};
+SharedEngine::Known SharedEngine::predict(const QueryFeatures& features) const {
+  Known known{predictor_.predict(features), alone_correction_.factor() * predictor_.alone_us(features)};
+  known.query.expected_cpu_us *= cpu_correction_.factor();
+  known.query.deadline_us = options_.deadline_us;
+  return known;
+}
+
+QueryFeatures SharedEngine::features(std::string_view text, Analyzer& analyzer) {
+  bool all_found = false;
+  const std::vector<WeightedList> lists = engine_.lists_of(analyzer.terms(text), all_found, &found_terms_);
+  return features(lists, all_found);
+}
+
+QueryFeatures SharedEngine::features(std::span<const WeightedList> lists, bool all_found) const {
+  QueryFeatures of = features_of(lists, all_found, engine_.index().block_size(), algorithm_.matching);
+  if (options_.missing_bytes && of.terms > 0) of.missing_bytes = options_.missing_bytes(lists);
+  return of;
+}
+
+std::vector<SharedEngine::Known> SharedEngine::predict(std::span<const std::string_view> texts, std::size_t every) {
+  std::vector<Known> queries((texts.size() + every - 1) / every);
   const auto predict_some = [&](std::size_t first, std::size_t end, Analyzer& analyzer) {
-    for (std::size_t i = first; i < end; ++i) {
-      const QueryFeatures features = features_of(engine_.index(), analyzer.terms(texts[i]), algorithm_.matching);
-      queries[i].query = predicted_query(costs_, features, workload);
-      queries[i].query.deadline_us = options_.deadline_us;
-      queries[i].alone_us = costs_.expected_us(alone, features);
-    }
+    for (std::size_t i = first; i < end; ++i) queries[i] = predict(features(texts[i * every], analyzer));
   };
-  if (texts.size() <= predictions_at_once) {
-    predict_some(0, texts.size(), analyzer_);
+  if (queries.size() <= predictions_at_once) {
+    predict_some(0, queries.size(), analyzer_);
     return queries;
   }
   with_own_errors([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, texts.size(), predictions_at_once), [&](const auto& range) {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, queries.size(), predictions_at_once), [&](const auto& range) {
       Analyzer analyzer = engine_.make_analyzer();
       predict_some(range.begin(), range.end(), analyzer);
     });
@@ -195,55 +233,49 @@ DispatchWorker SharedEngine::gpu_worker(const std::shared_ptr<tbb::task_arena>& 
 }
 
 std::vector<WaitingQuery> SharedEngine::waiting(const GroupState& group) {
-  std::vector<WaitingQuery> queries;
-  for (const Known& known : group.queries) {
-    queries.push_back(known.query);
-    queries.back().number = group.first_number + queries.size() - 1;
+  std::vector<WaitingQuery> queries(group.texts.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    queries[i] = group.queries[i].query;
+    queries[i].number = group.first_number + i;
   }
   return queries;
 }
 
-void SharedEngine::submit(Group& group) {
-  group.state_->left = group.state_->texts.size();
-  dispatcher_->submit(waiting(*group.state_));
-}
-
-bool SharedEngine::gpus_are_faster(std::span<const Known> queries) const {
+bool SharedEngine::gpus_are_faster(std::span<const std::string_view> texts) {
   double cpu_us = 0, gpu_us = 0;
-  for (const Known& known : queries) {
+  for (const Known& known : predict(texts, texts.size() < min_for_sample ? 1 : sample_every)) {
     cpu_us += known.query.expected_cpu_us / options_.schedule_options.cpu_threads;
     gpu_us += known.query.expected_gpu_us;
   }
   return gpu_us < cpu_us;
 }
 
-bool SharedEngine::answer_all_on_gpus(GroupState& group) {
-  group.left = group.texts.size();
-  std::vector<WaitingQuery> queries = waiting(group);
-  for (WaitingQuery& query : queries) query.arrival_us = dispatcher_->now_us();
+void SharedEngine::run_alone(std::string_view text, const BatchSteps& steps, GpuStatistics& statistics) {
+  const auto arrived = WallClock::now();
+  bool all_found = false;
+  const std::vector<WeightedList> lists = engine_.lists_of(analyzer_.terms(text), all_found, &found_terms_);
+  const Known known = predict(features(lists, all_found));
+  QueryAnswer answer;
+  Processor by = known.is_faster_on_gpu() && failure().empty() ? Processor::gpu : Processor::cpu;
+  const auto begun = WallClock::now();
   try {
-    answer_on_gpus(queries);
-    return true;
+    if (by == Processor::gpu) answer.documents = std::move(ask_gpus({&text, 1}).front());
   } catch (const CudaError&) {
-    group.left = 0;  // nobody works on it
-    return false;
+    by = Processor::cpu;
   }
-}
-
-void SharedEngine::answer_alone(Group& group) {
-  GroupState& state = *group.state_;
-  const Known& known = state.queries.front();
-  WaitingQuery query = known.query;
-  query.number = state.first_number;
-  query.arrival_us = dispatcher_->now_us();
-  state.left = 1;
-  const bool on_gpu = failure().empty() && known.alone_us < query.expected_cpu_us;
-  try {
-    if (on_gpu) return answer_on_gpus(std::span(&query, 1));
-  } catch (const CudaError&) {
-    // The CPU takes over.
+  if (by == Processor::cpu) answer.documents = engine_.search(lists, all_found, algorithm_, k_, &answer.statistics);
+  answer.time_us = us_since(begun);
+  if (by == Processor::cpu)
+    cpu_correction_.learn(known.query.expected_cpu_us, answer.time_us);
+  else
+    alone_correction_.learn(known.alone_us, answer.time_us);
+  {
+    const std::lock_guard lock(gpu_mutex_);
+    count(by, known, us_since(arrived));
+    report(statistics);
   }
-  answer_on_cpu(query, analyzer_);
+  if (steps.render) steps.render(0, answer);
+  steps.take(0, answer);
 }
 
 void SharedEngine::answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
@@ -254,6 +286,7 @@ void SharedEngine::answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) 
     const auto begun = WallClock::now();
     found.answer.documents = engine_.search(group->texts[i], algorithm_, k_, analyzer, &found.answer.statistics);
     found.answer.time_us = us_since(begun);
+    if (query.expected_cpu_us > 0) cpu_correction_.learn(query.expected_cpu_us, found.answer.time_us);
   } catch (...) {
     found.error = std::current_exception();
   }
@@ -265,8 +298,23 @@ std::string SharedEngine::failure() {
   return failure_;
 }
 
-void SharedEngine::answer_on_gpus(std::span<const WaitingQuery> queries) {
+SharedEngine::Results SharedEngine::ask_gpus(std::span<const std::string_view> texts) {
   if (const std::string failed = failure(); !failed.empty()) throw CudaError(failed);
+  GpuStatistics counted;
+  try {
+    auto results = gpus_(texts, counted);
+    const std::lock_guard lock(gpu_mutex_);
+    of_gpus_ += counted;
+    ++batches_;
+    return results;
+  } catch (const CudaError& lost) {
+    const std::lock_guard lock(gpu_mutex_);
+    failure_ = lost.what();
+    throw;
+  }
+}
+
+void SharedEngine::answer_on_gpus(std::span<const WaitingQuery> queries) {
   std::vector<std::shared_ptr<GroupState>> groups;
   std::vector<std::string_view> texts;
   for (const WaitingQuery& query : queries) {
@@ -276,22 +324,14 @@ void SharedEngine::answer_on_gpus(std::span<const WaitingQuery> queries) {
     texts.push_back(groups.back()->texts[query.number - groups.back()->first_number]);
   }
   std::vector<std::vector<ScoredDocument>> results(queries.size());
-  GpuStatistics counted;
   std::exception_ptr error;
   const auto begun = WallClock::now();
   try {
-    results = gpus_(texts, counted);
-  } catch (const CudaError& lost) {
-    const std::lock_guard lock(gpu_mutex_);
-    failure_ = lost.what();
+    results = ask_gpus(texts);
+  } catch (const CudaError&) {
     throw;
   } catch (...) {
     error = std::current_exception();
-  }
-  {
-    const std::lock_guard lock(gpu_mutex_);
-    of_gpus_ += counted;
-    ++batches_;
   }
   const double us = us_since(begun) / static_cast<double>(queries.size());
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -312,20 +352,24 @@ void SharedEngine::ended(GroupState& group, const WaitingQuery& query, Processor
 
 void SharedEngine::count(const GroupState& group, GpuStatistics& statistics) {
   const std::lock_guard lock(gpu_mutex_);
-  for (std::size_t i = 0; i < group.queries.size(); ++i) {
-    const WaitingQuery& query = group.queries[i].query;
-    const Found& found = group.found[i];
-    const bool gpu_is_faster = group.queries[i].alone_us < query.expected_cpu_us;
-    const bool on_gpu = found.by == Processor::gpu;
-    SharedCounts& counts = on_gpu ? figures_.on_gpu : figures_.on_cpu;
-    if (on_gpu == gpu_is_faster)
-      ++counts.faster;
-    else if (!on_gpu && !failure_.empty())
-      ++counts.taken_over;
-    else
-      ++counts.slower;
-    figures_.missed += options_.deadline_us > 0 && found.response_us > options_.deadline_us;
-  }
+  for (std::size_t i = 0; i < group.found.size(); ++i)
+    count(group.found[i].by, group.queries[i], group.found[i].response_us);
+  report(statistics);
+}
+
+void SharedEngine::count(Processor by, const Known& known, double response_us) {
+  const bool on_gpu = by == Processor::gpu;
+  SharedCounts& counts = on_gpu ? figures_.on_gpu : figures_.on_cpu;
+  if (on_gpu == known.is_faster_on_gpu())
+    ++counts.faster;
+  else if (!on_gpu && !failure_.empty())
+    ++counts.taken_over;
+  else
+    ++counts.slower;
+  figures_.missed += options_.deadline_us > 0 && response_us > options_.deadline_us;
+}
+
+void SharedEngine::report(GpuStatistics& statistics) {
   figures_.batches = batches_;
   for (const std::string& failed : of_gpus_.failed_gpus) notice_(failed);
   statistics += std::exchange(of_gpus_, {});

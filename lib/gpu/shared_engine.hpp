@@ -18,7 +18,9 @@
 #include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/query/query_engine.hpp"
+#include "quern/schedule/cost_correction.hpp"
 #include "quern/schedule/cost_model.hpp"
+#include "quern/schedule/predicted_query.hpp"
 #include "quern/schedule/query_dispatcher.hpp"
 
 /// Answers queries on the CPU and on GPUs at the same time, each where a schedule sends it. Results are the same.
@@ -31,15 +33,18 @@ struct SharedEngineOptions {
   unsigned gpu_threads = 2;          ///< of the CPU, that prepare GPUs' batches
   std::size_t max_batch = 16384;     ///< queries that GPUs answer together
   std::string strategy;              ///< of GPUs, for predictions
+  /// Bytes of a query's lists that GPUs lack when it arrives; empty: none. Several threads call it at the same time.
+  std::function<std::uint64_t(std::span<const WeightedList> lists)> missing_bytes;
 };
 
 /// Queries that one kind of processor has answered, and why there.
 struct SharedCounts {
   std::uint64_t faster = 0;      ///< alone, it was predicted to take less time there
+  std::uint64_t together = 0;    ///< all that was there was predicted to be answered sooner by GPUs alone
   std::uint64_t slower = 0;      ///< the other one was busy, or the schedule looks at something else
   std::uint64_t taken_over = 0;  ///< the other one failed
 
-  std::uint64_t queries() const { return faster + slower + taken_over; }
+  std::uint64_t queries() const { return faster + together + slower + taken_over; }
 };
 
 struct SharedFigures {
@@ -81,6 +86,8 @@ class SharedEngine {
   struct Known {
     WaitingQuery query;
     double alone_us = 0;  ///< expected on a GPU that answers nothing else
+
+    bool is_faster_on_gpu() const { return alone_us < query.expected_cpu_us; }
   };
   struct Found {
     QueryAnswer answer;
@@ -90,8 +97,20 @@ class SharedEngine {
   };
 
   struct GroupState;
+  using Results = std::vector<std::vector<ScoredDocument>>;
+  /// Of a log: a group, or queries that GPUs are to answer alone.
+  struct Part {
+    std::span<const std::string_view> texts;
+    std::unique_ptr<Group> group;
+    std::future<Results> on_gpus;
+  };
 
-  std::vector<Known> predict(std::span<const std::string_view> texts);
+  bool is_first() const { return options_.schedule == "first"; }
+  /// Predicts the queries whose numbers are multiples of `every`.
+  std::vector<Known> predict(std::span<const std::string_view> texts, std::size_t every = 1);
+  Known predict(const QueryFeatures& features) const;
+  QueryFeatures features(std::string_view text, Analyzer& analyzer);
+  QueryFeatures features(std::span<const WeightedList> lists, bool all_found) const;
   /// Starts the processors. What a batch takes besides its queries is predicted from these queries.
   void start(std::span<const Known> queries);
   DispatchWorker cpu_worker();
@@ -100,26 +119,34 @@ class SharedEngine {
   std::unique_ptr<Group> new_group(std::span<const std::string_view> texts);
   /// A group's queries, with their numbers.
   static std::vector<WaitingQuery> waiting(const GroupState& group);
-  void submit(Group& group);
   /// Whether GPUs are predicted to answer queries that are there together sooner than all threads of the CPU. These do
   /// better then to make the GPUs' batches than to answer some of the queries, each of which takes them longer.
-  bool gpus_are_faster(std::span<const Known> queries) const;
-  /// Answers a group on GPUs. False if they fail: then none of it is answered.
-  bool answer_all_on_gpus(GroupState& group);
-  /// Has the queries of a group answered where run() has them: a single one before it returns.
-  void begin_together(Group& group);
-  /// Answers a group's only query in this thread.
-  void answer_alone(Group& group);
+  bool gpus_are_faster(std::span<const std::string_view> texts);
+  /// Has a part of a log answered. `has_others`: it is not all of the log.
+  Part begin_part(std::span<const std::string_view> texts, bool has_others);
+  void finish(Part& part, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes);
+  /// Hands answers over, which `find` finds in several threads.
+  void hand_over(std::size_t count, const BatchSteps& steps, std::uint64_t held_bytes,
+                 const std::function<void(std::size_t, QueryAnswer&)>& find) const;
+  /// Answers a query in this thread, on the CPU or on GPUs. Handing it over to another thread takes as long as a short
+  /// query does.
+  void run_alone(std::string_view text, const BatchSteps& steps, GpuStatistics& statistics);
   /// The group of the query of this number.
   std::shared_ptr<GroupState> group_of(std::uint64_t number);
   void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer);
   /// Why GPUs are not used any more; empty: they are. Thread-safe.
   std::string failure();
+  /// What GPUs find, and counts what they did. Throws CudaError, and does not ask them again, if they fail.
+  Results ask_gpus(std::span<const std::string_view> texts);
   /// Throws CudaError.
   void answer_on_gpus(std::span<const WaitingQuery> queries);
   void ended(GroupState& group, const WaitingQuery& query, Processor by);
   /// Counts what was found, and says what has failed.
   void count(const GroupState& group, GpuStatistics& statistics);
+  /// With the lock of GPUs: counts a query.
+  void count(Processor by, const Known& known, double response_us);
+  /// With the lock of GPUs: hands over what they did, and says what has failed.
+  void report(GpuStatistics& statistics);
 
   const QueryEngine& engine_;
   const QueryAlgorithm& algorithm_;
@@ -127,9 +154,12 @@ class SharedEngine {
   BatchSearch gpus_;
   CostModel costs_;
   SharedEngineOptions options_;
+  QueryPredictor predictor_;
+  CostCorrection cpu_correction_, alone_correction_;
   FailoverNotice notice_;
   SharedFigures figures_;
   Analyzer analyzer_;
+  FoundTerms found_terms_;
 
   std::mutex groups_mutex_;
   std::map<std::uint64_t, std::shared_ptr<GroupState>> groups_;  ///< that are begun, by their first query's number
@@ -170,7 +200,6 @@ class SharedEngine::Group {
 
   SharedEngine& engine_;
   const std::shared_ptr<GroupState> state_;
-  std::future<bool> on_gpus_;  ///< of a group that GPUs are to answer alone: whether they did
 };
 
 }  // namespace quern

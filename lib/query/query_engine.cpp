@@ -180,15 +180,31 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
     claim.raise_to_words_of(text);
     bool all_found = false;
     const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
-    if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
-    const std::uint64_t candidates = max_matches(lists);
-    claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
-    TopK top(k, candidates);
-    ScoringContext context = scoring_context();
-    context.all_terms_found = all_found;
-    run(algorithm, lists, context, top, statistics);
-    return top.take();
+    return search(lists, all_found, algorithm, k, claim, statistics);
   });
+}
+
+std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
+                                                const QueryAlgorithm& algorithm, std::size_t k,
+                                                QueryStatistics* statistics) const {
+  return with_own_errors([&] {
+    check_range("k", k, 1, end_docid);
+    QueryMemory::Claim claim(memory_);
+    return search(lists, all_found, algorithm, k, claim, statistics);
+  });
+}
+
+std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
+                                                const QueryAlgorithm& algorithm, std::size_t k,
+                                                QueryMemory::Claim& claim, QueryStatistics* statistics) const {
+  if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
+  const std::uint64_t candidates = max_matches(lists);
+  claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
+  TopK top(k, candidates);
+  ScoringContext context = scoring_context();
+  context.all_terms_found = all_found;
+  run(algorithm, lists, context, top, statistics);
+  return top.take();
 }
 
 std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,

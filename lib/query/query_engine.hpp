@@ -65,6 +65,10 @@ class QueryEngine {
   /// stops being exact, or that the memory for queries is too small.
   std::vector<ScoredDocument> search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                      Analyzer& analyzer, QueryStatistics* statistics = nullptr) const;
+  /// The same for a query whose lists were found: `lists` and `all_found` as lists_of() returns them.
+  std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
+                                     const QueryAlgorithm& algorithm, std::size_t k,
+                                     QueryStatistics* statistics = nullptr) const;
   /// Goes on with a query by `and` whose documents below `first` were looked through elsewhere, for example by a GPU
   /// that has only the fronts of its lists (Wang et al. 2017, section 3.3): returns the k best of all documents with
   /// all terms. `found`: those documents below `first` that are among the k best of them, with their scores; documents
@@ -106,6 +110,10 @@ class QueryEngine {
  private:
   /// The most documents that can match.
   std::uint64_t max_matches(std::span<const WeightedList> lists) const;
+  /// What both kinds of search() do once lists are found.
+  std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
+                                     const QueryAlgorithm& algorithm, std::size_t k, QueryMemory::Claim& claim,
+                                     QueryStatistics* statistics) const;
   /// Runs a query in a context that scoring_context() began.
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context, TopK& top,
            QueryStatistics* statistics) const;

@@ -7,12 +7,15 @@
 #include <map>
 
 #include "quern/core/error.hpp"
+#include "quern/query/algorithm.hpp"
 #include "quern/schedule/model_tree.hpp"
 
 namespace quern {
 namespace {
 
-bool is_of(const CostFunction& function, const QueryTime& time) {
+/// `function`: a CostFunction, or another query's time.
+template <class Function>
+bool is_of(const Function& function, const QueryTime& time) {
   return function.device == time.device && function.algorithm == time.algorithm && function.strategy == time.strategy &&
          function.k == time.k && function.batch == time.batch;
 }
@@ -42,17 +45,49 @@ std::uint64_t class_of(std::uint64_t postings) {
   return from;
 }
 
-/// What is known of no index and no machine: a fixed time, and one that grows with a power of the query's postings.
-struct BuiltInCost {
-  double fixed_us, us, power;
-};
-
+/// Round figures between those of four indexes on one machine (tests/bench/schedule.md).
 BuiltInCost built_in_cost(const CostQuestion& question) {
-  if (question.device == Processor::cpu) return {2, 0.03, 0.8};
-  // Besides, the host looks up its terms and takes its results.
-  constexpr double host_us = 0.5;
-  return {host_us + 50 / static_cast<double>(std::max<std::size_t>(question.batch, 1)), 2e-6, 1};
+  const auto& algorithms = all_algorithms();
+  const bool looks_up = std::any_of(algorithms.begin(), algorithms.end(), [&](const QueryAlgorithm& algorithm) {
+    return algorithm.name == question.algorithm && algorithm.matching == Matching::all;
+  });
+  if (question.device == Processor::cpu) return looks_up ? BuiltInCost{4, 0.02, true} : BuiltInCost{10, 1.5e-3, false};
+  // Of a GPU's batch, the host prepares each query, and a query alone can't use all of the GPU.
+  constexpr double host_us = 1;
+  const auto queries = static_cast<double>(std::max<std::size_t>(question.batch, 1));
+  if (looks_up) return {host_us + 45 / queries, 2e-5 + 2.3e-4 / queries, true};
+  return {host_us + 70 / queries, 2e-6 + 8e-6 / queries, false};
 }
+
+/// The part of its share of a batch's time for which a query keeps a GPU from others: batches that follow each other
+/// overlap, as their rate tells, and were timed alone.
+class JoiningShares {
+ public:
+  explicit JoiningShares(const QueryTimeTable& times) : times_(times) {}
+  /// What the query of this row adds to batches that follow each other.
+  double us(const QueryTime& row) {
+    if (row.device == Processor::cpu) return row.us;
+    const auto known =
+        std::find_if(shares_.begin(), shares_.end(), [&](const auto& share) { return is_of(*share.first, row); });
+    return row.us * (known != shares_.end() ? known->second : shares_.emplace_back(&row, share_like(row)).second);
+  }
+
+ private:
+  double share_like(const QueryTime& row) const {
+    const auto rate = std::find_if(times_.rates.begin(), times_.rates.end(), [&](const BatchRate& of) {
+      return of.algorithm == row.algorithm && of.strategy == row.strategy && of.k == row.k && of.batch == row.batch;
+    });
+    if (rate == times_.rates.end()) return 1;
+    double sum = 0;
+    std::uint64_t queries = 0;
+    for (const QueryTime& other : times_.rows)
+      if (is_of(row, other)) sum += other.us, ++queries;
+    return std::min(1.0, 1e6 / rate->per_second * static_cast<double>(queries) / sum);
+  }
+
+  const QueryTimeTable& times_;
+  std::vector<std::pair<const QueryTime*, double>> shares_;
+};
 
 double distance(double a, double b) { return std::abs(std::log2(std::max(a, 1.0) / std::max(b, 1.0))); }
 
@@ -89,6 +124,7 @@ CostTable fit_costs(std::span<const QueryTimeTable> times) {
   static_cast<TimesOrigin&>(table) = check_same_origin(times);
   std::vector<std::vector<TreeSample>> samples;
   for (const QueryTimeTable& file : times) {
+    JoiningShares joining(file);
     for (const QueryTime& row : file.rows) {
       const auto found = std::find_if(table.functions.begin(), table.functions.end(),
                                       [&](const CostFunction& function) { return is_of(function, row); });
@@ -97,7 +133,7 @@ CostTable fit_costs(std::span<const QueryTimeTable> times) {
         table.functions.push_back(function_like(row));
         samples.emplace_back();
       }
-      samples[place].push_back({cost_input(row.features), std::log2(row.us)});
+      samples[place].push_back({cost_input(row.features), std::log2(joining.us(row))});
     }
   }
   if (table.functions.empty()) throw InvalidArgument("there are no query times to fit costs to");
@@ -112,9 +148,11 @@ CostError test_costs(const CostFunction& function, std::span<const QueryTimeTabl
   CostError all;
   std::map<std::uint64_t, CostClass> classes;
   for (const QueryTimeTable& file : times) {
+    JoiningShares joining(file);
     for (const QueryTime& row : file.rows) {
       if (!is_of(function, row)) continue;
-      const double off = std::abs(cost_us(function, row.features) - row.us) / row.us;
+      const double us = joining.us(row);
+      const double off = std::abs(cost_us(function, row.features) - us) / us;
       CostClass& of = classes[class_of(row.features.postings)];
       ++of.queries, ++all.queries;
       of.error += off, all.error += off;
@@ -144,10 +182,15 @@ const CostFunction* CostModel::find(const CostQuestion& question) const {
   return best;
 }
 
-double CostModel::expected_us(const CostQuestion& question, const QueryFeatures& features) const {
-  if (const CostFunction* function = find(question)) return cost_us(*function, features);
-  const BuiltInCost cost = built_in_cost(question);
-  return cost.fixed_us + cost.us * std::pow(static_cast<double>(features.postings), cost.power);
+CostPredictor CostModel::predictor(const CostQuestion& question) const {
+  return CostPredictor(find(question), built_in_cost(question));
+}
+
+double CostPredictor::us(const QueryFeatures& features) const {
+  if (function_ != nullptr) return cost_us(*function_, features);
+  // Those of a list alone are read.
+  const std::uint64_t lookups = features.shortest * (features.terms > 1 ? features.terms - 1 : 1);
+  return built_in_.fixed_us + built_in_.us * static_cast<double>(built_in_.looks_up ? lookups : features.postings);
 }
 
 }  // namespace quern

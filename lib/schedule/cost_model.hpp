@@ -21,8 +21,9 @@ double cost_us(const CostFunction& function, const QueryFeatures& features);
 TimesOrigin check_same_origin(std::span<const TimesOrigin> origins);
 TimesOrigin check_same_origin(std::span<const QueryTimeTable> times);
 
-/// A function for each device, algorithm, strategy, k and batch that the times have, in their order. Throws
-/// InvalidArgument if they are not of one origin, or have no rows.
+/// A function for each device, algorithm, strategy, k and batch that the times have, in their order. Of batches whose
+/// rate the times have, it is what a query adds to those that follow each other. Throws InvalidArgument if they are not
+/// of one origin, or have no rows.
 CostTable fit_costs(std::span<const QueryTimeTable> times);
 
 /// Queries with a like number of postings, and how far predictions were off.
@@ -38,8 +39,8 @@ struct CostError {
   std::vector<CostClass> classes;  ///< those with queries
 };
 
-/// How far a function's predictions are off times of the same device, algorithm, strategy, k and batch; 0 queries if
-/// the tables have none.
+/// How far a function's predictions are off what fit_costs() takes of times of the same device, algorithm, strategy, k
+/// and batch; 0 queries if the tables have none.
 CostError test_costs(const CostFunction& function, std::span<const QueryTimeTable> times);
 
 /// What is asked of a cost model besides the query.
@@ -48,6 +49,27 @@ struct CostQuestion {
   std::string_view algorithm, strategy;  ///< no strategy for the CPU
   std::size_t k = 10;
   std::size_t batch = 1;  ///< queries that are answered together
+};
+
+/// What is known of no index and no machine: a fixed time for each query or batch, and one for each posting, or for
+/// each document that an intersection looks up.
+struct BuiltInCost {
+  double fixed_us = 0, us = 0;
+  bool looks_up = false;  ///< all terms are needed
+};
+
+/// Predicts how long queries take about which the same is asked.
+class CostPredictor {
+ public:
+  /// By the function, which must outlive it; null: by what is built in.
+  explicit CostPredictor(const CostFunction* function, const BuiltInCost& built_in = {})
+      : function_(function), built_in_(built_in) {}
+  /// Microseconds; of a query's share, where several are answered together.
+  double us(const QueryFeatures& features) const;
+
+ private:
+  const CostFunction* function_;
+  BuiltInCost built_in_;
 };
 
 /// Predictions for any query: by the functions of a table or, where it has none for a device and algorithm, by built-in
@@ -60,8 +82,12 @@ class CostModel {
 
   /// The function of the question's device, algorithm and strategy whose k and batch are nearest; null without any.
   const CostFunction* find(const CostQuestion& question) const;
-  /// Microseconds; of a query's share, where several are answered together.
-  double expected_us(const CostQuestion& question, const QueryFeatures& features) const;
+  /// For many queries. The model must outlive it, and stay where it is.
+  CostPredictor predictor(const CostQuestion& question) const;
+  /// As CostPredictor::us().
+  double expected_us(const CostQuestion& question, const QueryFeatures& features) const {
+    return predictor(question).us(features);
+  }
 
  private:
   CostTable table_;

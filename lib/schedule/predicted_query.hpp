@@ -14,8 +14,19 @@ struct StreamWorkload {
   std::size_t max_batch = 1;  ///< queries that a GPU answers together
 };
 
-/// What a schedule is told of a query: its features, and what it is predicted to take. It has no number and no times of
-/// its own yet.
-WaitingQuery predicted_query(const CostModel& costs, const QueryFeatures& features, const StreamWorkload& workload);
+/// What schedules are told of queries.
+class QueryPredictor {
+ public:
+  /// The costs must outlive it, and stay where they are.
+  QueryPredictor(const CostModel& costs, const StreamWorkload& workload);
+  /// A query's features, and what it is predicted to take. It has no number and no times of its own yet.
+  WaitingQuery predict(const QueryFeatures& features) const;
+  double cpu_us(const QueryFeatures& features) const { return cpu_.us(features); }
+  /// Microseconds on a GPU that answers nothing else.
+  double alone_us(const QueryFeatures& features) const { return alone_.us(features); }
+
+ private:
+  CostPredictor cpu_, gpu_, alone_;
+};
 
 }  // namespace quern

@@ -17,6 +17,14 @@ void add_list(QueryFeatures& of, const PostingList& list, std::uint32_t block_si
   of.blocks += list.num_blocks(block_size);
 }
 
+QueryFeatures features_of(std::span<const WeightedList> lists, bool all_found, std::uint32_t block_size,
+                          Matching matching) {
+  QueryFeatures features;
+  if (matching == Matching::all && !all_found) return features;
+  for (const WeightedList& list : lists) add_list(features, list.list, block_size);
+  return features;
+}
+
 QueryFeatures features_of(const IndexReader& index, std::vector<std::string> terms, Matching matching) {
   const bool all_needed = matching == Matching::all;
   QueryFeatures features;

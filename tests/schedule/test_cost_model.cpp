@@ -2,6 +2,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/schedule/cost_correction.hpp"
 #include "quern/schedule/cost_model.hpp"
 
 #include "catch.hpp"
@@ -113,6 +114,55 @@ TEST_CASE("times of different indexes, scorings or devices are not mixed", "[sch
   CHECK_THROWS_AS(fit_costs({}), InvalidArgument);
 }
 
+TEST_CASE("where times have rates, costs are what queries add to batches that follow each other", "[schedule]") {
+  QueryTimeTable times = some_times(7, 500);
+  double sum_us = 0;
+  for (QueryTime row : some_times(8, 500).rows) {
+    row.device = Processor::gpu;
+    row.strategy = "range";
+    row.batch = 16;
+    if (row.algorithm == "or") sum_us += row.us;
+    times.rows.push_back(row);
+  }
+  const CostTable alone = fit_costs({&times, 1});
+  // The rate of `or` is twice what its times say, and no other rate matters.
+  times.rates.push_back({"or", "range", 10, 16, 2e6 * 500 / sum_us});
+  times.rates.push_back({"or", "ding", 10, 16, 1});
+  times.rates.push_back({"or", "range", 11, 16, 1e9});
+  const CostTable joining = fit_costs({&times, 1});
+  REQUIRE(joining.functions.size() == alone.functions.size());
+  for (std::size_t i = 0; i < joining.functions.size(); ++i) {
+    const CostFunction& function = joining.functions[i];
+    const bool halved = function.device == Processor::gpu && function.algorithm == "or";
+    for (const QueryTime& row : times.rows)
+      CHECK(cost_us(function, row.features) ==
+            Approx(cost_us(alone.functions[i], row.features) * (halved ? 0.5 : 1)).epsilon(1e-6));
+    CHECK(test_costs(function, {&times, 1}).error < 0.05);
+  }
+  // A rate that is lower than the times say means that nothing overlaps.
+  for (BatchRate& rate : times.rates) rate.per_second = 1;
+  const CostTable serial = fit_costs({&times, 1});
+  for (std::size_t i = 0; i < alone.functions.size(); ++i)
+    CHECK(cost_us(serial.functions[i], times.rows[0].features) ==
+          Approx(cost_us(alone.functions[i], times.rows[0].features)));
+}
+
+TEST_CASE("a correction comes to what queries take, whatever was predicted, and a few stalls do not matter",
+          "[schedule]") {
+  RandomBits random(6);
+  for (const double real : {0.01, 1.0, 30.0}) {
+    CostCorrection correction;
+    CHECK(correction.factor() == 1);
+    for (unsigned i = 0; i < 1000; ++i) {
+      const double predicted_us = 10 + static_cast<double>(random.below(1000));
+      const bool stalls = random.below(50) == 0;
+      correction.learn(correction.factor() * predicted_us, real * predicted_us * (stalls ? 1000 : 1));
+    }
+    CHECK(correction.factor() > 0.8 * real);
+    CHECK(correction.factor() < 1.25 * real);
+  }
+}
+
 TEST_CASE("costs that are built in grow with the lists, and batches share what a GPU takes in any case", "[schedule]") {
   const CostModel model;
   QueryFeatures small, large;
@@ -126,6 +176,14 @@ TEST_CASE("costs that are built in grow with the lists, and batches share what a
         model.expected_us({Processor::gpu, "or", "range", 10, 1}, large));
   CHECK(model.expected_us({Processor::gpu, "or", "range", 10, 256}, small) <
         model.expected_us({Processor::gpu, "or", "range", 10, 1}, small) / 50);
+  // An intersection takes long if its shortest list is long.
+  large.terms = small.terms = 2;
+  large.shortest = 100000;
+  for (const Processor device : {Processor::cpu, Processor::gpu}) {
+    CHECK(model.expected_us({device, "and", "", 10, 1}, small) < model.expected_us({device, "and", "", 10, 1}, large));
+    small.postings = large.postings;
+    CHECK(model.expected_us({device, "or", "", 10, 1}, small) == model.expected_us({device, "or", "", 10, 1}, large));
+  }
 }
 
 }  // namespace quern

@@ -99,7 +99,11 @@ class ResultText {
 
 Json shared_json(const SharedFigures& figures) {
   const auto counts = [](const SharedCounts& of) {
-    return Json{{"queries", of.queries()}, {"faster", of.faster}, {"slower", of.slower}, {"taken_over", of.taken_over}};
+    return Json{{"queries", of.queries()},
+                {"faster", of.faster},
+                {"together", of.together},
+                {"slower", of.slower},
+                {"taken_over", of.taken_over}};
   };
   return {{"on_cpu", counts(figures.on_cpu)},
           {"on_gpu", counts(figures.on_gpu)},

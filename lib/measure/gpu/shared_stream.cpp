@@ -11,9 +11,11 @@
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/measure/query_bench.hpp"
 #include "quern/measure/wait_until.hpp"
+#include "quern/schedule/cost_correction.hpp"
 #include "quern/schedule/predicted_query.hpp"
 #include "quern/schedule/query_dispatcher.hpp"
 #include "quern/schedule/query_features.hpp"
@@ -42,8 +44,7 @@ class StreamWork {
     for (unsigned i = 0; i < options.schedule_options.cpu_threads; ++i) {
       const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
       workers.push_back({Processor::cpu, most_for_thread, [this, analyzer](std::span<const WaitingQuery> queries) {
-                           const std::uint64_t number = queries.front().number;
-                           note(number, engine_.search(log_.texts[place(number)], algorithm_, k_, *analyzer));
+                           answer_on_cpu(queries.front(), *analyzer);
                          }});
     }
     if (gpu_ == nullptr) return workers;
@@ -59,11 +60,19 @@ class StreamWork {
   }
 
   void set_clock(const QueryDispatcher& dispatcher) { dispatcher_ = &dispatcher; }
+  /// By which what is predicted for the CPU is to be multiplied, as SharedEngine does.
+  double cpu_factor() const { return cpu_correction_.factor(); }
   std::size_t place(std::uint64_t number) const { return number % log_.texts.size(); }
   std::uint64_t wrong() const { return wrong_; }
   std::vector<double> take_responses() { return std::move(responses_us_); }
 
  private:
+  void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
+    const auto begun = WallClock::now();
+    const auto found = engine_.search(log_.texts[place(query.number)], algorithm_, k_, analyzer);
+    if (query.expected_cpu_us > 0) cpu_correction_.learn(query.expected_cpu_us, us_since(begun));
+    note(query.number, found);
+  }
   void answer_on_gpu(std::span<const WaitingQuery> queries) {
     std::vector<std::string_view> texts;
     for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
@@ -83,6 +92,7 @@ class StreamWork {
   const std::vector<double>& arrivals_us_;
   std::vector<double> responses_us_;
   const QueryDispatcher* dispatcher_ = nullptr;
+  CostCorrection cpu_correction_;
   std::atomic<std::uint64_t> wrong_ = 0;
 };
 
@@ -123,6 +133,7 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
       arrived.push_back(log.expected[work.place(i)]);
       arrived.back().number = i;
       arrived.back().deadline_us = options.deadline_us;
+      arrived.back().expected_cpu_us *= work.cpu_factor();
       ++i;
     } while (i < count && figures.arrivals_us[i] <= now_us && arrived.size() < most_arrivals);
     dispatcher.submit(arrived);
@@ -155,9 +166,9 @@ StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string
   steps.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
   run_batch(engine, texts, algorithm, k, threads, steps);
   Analyzer analyzer = engine.make_analyzer();
+  const QueryPredictor predictor(costs, {algorithm.name, strategy, k, max_batch});
   for (const std::string_view text : texts)
-    log.expected.push_back(predicted_query(costs, features_of(engine.index(), analyzer.terms(text), algorithm.matching),
-                                           {algorithm.name, strategy, k, max_batch}));
+    log.expected.push_back(predictor.predict(features_of(engine.index(), analyzer.terms(text), algorithm.matching)));
   return log;
 }
 
