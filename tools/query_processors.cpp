@@ -56,7 +56,8 @@ QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, 
     return gpus_->search(texts, work_.algorithm, work_.k, &statistics);
   };
   SharedEngineOptions shared = shared_options(sharing, options, work.threads);
-  if (!gpus_->keeps_all())
+  // To ask takes the lock under which batches are made.
+  if (!gpus_->keeps_all() && (sharing.schedule == "share" || !sharing.costs.empty()))
     shared.missing_bytes = [this](std::span<const WeightedList> lists) { return gpus_->missing_bytes(lists); };
   both_ = std::make_unique<SharedEngine>(engine, work.algorithm, work.k, search, std::move(costs), std::move(shared),
                                          std::move(notice));

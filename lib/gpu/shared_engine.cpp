@@ -81,8 +81,11 @@ SharedEngine::Part SharedEngine::begin_part(std::span<const std::string_view> te
   part.texts = texts;
   if (is_first() && options_.deadline_us == 0 && failure().empty() && gpus_are_faster(texts))
     // If there are others, they are begun while this one runs.
-    part.on_gpus =
-        std::async(has_others ? std::launch::async : std::launch::deferred, [this, texts] { return ask_gpus(texts); });
+    part.on_gpus = std::async(has_others ? std::launch::async : std::launch::deferred, [this, texts] {
+      const auto begun = WallClock::now();
+      Results results = ask_gpus(texts);
+      return TimedResults{std::move(results), us_since(begun)};
+    });
   else
     part.group = begin(texts);
   return part;
@@ -90,10 +93,9 @@ SharedEngine::Part SharedEngine::begin_part(std::span<const std::string_view> te
 
 void SharedEngine::finish(Part& part, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes) {
   if (part.group) return finish(*part.group, steps, statistics, held_bytes);
-  Results results;
-  const auto begun = WallClock::now();
+  TimedResults found;
   try {
-    results = part.on_gpus.get();
+    found = part.on_gpus.get();
   } catch (const CudaError&) {
     part.group = begin(part.texts);
     return finish(*part.group, steps, statistics, held_bytes);
@@ -103,9 +105,9 @@ void SharedEngine::finish(Part& part, const BatchSteps& steps, GpuStatistics& st
     figures_.on_gpu.together += part.texts.size();
     report(statistics);
   }
-  const double us = us_since(begun) / static_cast<double>(part.texts.size());
+  const double us = found.us / static_cast<double>(part.texts.size());
   hand_over(part.texts.size(), steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
-    out.documents = std::move(results[i]);
+    out.documents = std::move(found.results[i]);
     out.time_us = us;
   });
 }
@@ -166,8 +168,12 @@ std::shared_ptr<SharedEngine::GroupState> SharedEngine::group_of(std::uint64_t n
 }
 
 SharedEngine::Known SharedEngine::predict(const QueryFeatures& features) const {
-  Known known{predictor_.predict(features), alone_correction_.factor() * predictor_.alone_us(features)};
+  Known known;
+  known.query = predictor_.predict(features);
+  known.predicted_cpu_us = known.query.expected_cpu_us;
+  known.predicted_alone_us = predictor_.alone_us(features);
   known.query.expected_cpu_us *= cpu_correction_.factor();
+  known.alone_us = known.predicted_alone_us * alone_correction_.factor();
   known.query.deadline_us = options_.deadline_us;
   return known;
 }
@@ -257,18 +263,19 @@ void SharedEngine::run_alone(std::string_view text, const BatchSteps& steps, Gpu
   const Known known = predict(features(lists, all_found));
   QueryAnswer answer;
   Processor by = known.is_faster_on_gpu() && failure().empty() ? Processor::gpu : Processor::cpu;
-  const auto begun = WallClock::now();
+  auto begun = WallClock::now();
   try {
     if (by == Processor::gpu) answer.documents = std::move(ask_gpus({&text, 1}).front());
   } catch (const CudaError&) {
     by = Processor::cpu;
+    begun = WallClock::now();
   }
   if (by == Processor::cpu) answer.documents = engine_.search(lists, all_found, algorithm_, k_, &answer.statistics);
   answer.time_us = us_since(begun);
   if (by == Processor::cpu)
-    cpu_correction_.learn(known.query.expected_cpu_us, answer.time_us);
+    cpu_correction_.learn(known.predicted_cpu_us, answer.time_us);
   else
-    alone_correction_.learn(known.alone_us, answer.time_us);
+    alone_correction_.learn(known.predicted_alone_us, answer.time_us);
   {
     const std::lock_guard lock(gpu_mutex_);
     count(by, known, us_since(arrived));
@@ -286,7 +293,8 @@ void SharedEngine::answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) 
     const auto begun = WallClock::now();
     found.answer.documents = engine_.search(group->texts[i], algorithm_, k_, analyzer, &found.answer.statistics);
     found.answer.time_us = us_since(begun);
-    if (query.expected_cpu_us > 0) cpu_correction_.learn(query.expected_cpu_us, found.answer.time_us);
+    const double predicted_us = group->queries[i].predicted_cpu_us;
+    if (predicted_us > 0) cpu_correction_.learn(predicted_us, found.answer.time_us);
   } catch (...) {
     found.error = std::current_exception();
   }

@@ -85,7 +85,8 @@ class SharedEngine {
   /// What is known of a query before it runs.
   struct Known {
     WaitingQuery query;
-    double alone_us = 0;  ///< expected on a GPU that answers nothing else
+    double alone_us = 0;                                  ///< expected on a GPU that answers nothing else
+    double predicted_cpu_us = 0, predicted_alone_us = 0;  ///< before they are corrected
 
     bool is_faster_on_gpu() const { return alone_us < query.expected_cpu_us; }
   };
@@ -98,11 +99,15 @@ class SharedEngine {
 
   struct GroupState;
   using Results = std::vector<std::vector<ScoredDocument>>;
+  struct TimedResults {
+    Results results;
+    double us = 0;  ///< to find them
+  };
   /// Of a log: a group, or queries that GPUs are to answer alone.
   struct Part {
     std::span<const std::string_view> texts;
     std::unique_ptr<Group> group;
-    std::future<Results> on_gpus;
+    std::future<TimedResults> on_gpus;
   };
 
   bool is_first() const { return options_.schedule == "first"; }

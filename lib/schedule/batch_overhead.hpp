@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -24,6 +26,11 @@ class BatchOverhead {
     const auto& [low, low_us] = *std::prev(above);
     const double share = static_cast<double>(queries - low) / static_cast<double>(above->first - low);
     return low_us + share * (above->second - low_us);
+  }
+
+  /// Whether all of these times are finite.
+  bool is_finite() const {
+    return std::all_of(points_.begin(), points_.end(), [](const auto& point) { return std::isfinite(point.second); });
   }
 
  private:

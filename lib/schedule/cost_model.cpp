@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "quern/core/error.hpp"
@@ -69,20 +70,23 @@ class JoiningShares {
     if (row.device == Processor::cpu) return row.us;
     const auto known =
         std::find_if(shares_.begin(), shares_.end(), [&](const auto& share) { return is_of(*share.first, row); });
-    return row.us * (known != shares_.end() ? known->second : shares_.emplace_back(&row, share_like(row)).second);
+    const double share = known != shares_.end() ? known->second : shares_.emplace_back(&row, share_like(row)).second;
+    return std::max(row.us * share, std::numeric_limits<double>::min());
   }
 
  private:
   double share_like(const QueryTime& row) const {
-    const auto rate = std::find_if(times_.rates.begin(), times_.rates.end(), [&](const BatchRate& of) {
+    // The last one counts.
+    const auto rate = std::find_if(times_.rates.rbegin(), times_.rates.rend(), [&](const BatchRate& of) {
       return of.algorithm == row.algorithm && of.strategy == row.strategy && of.k == row.k && of.batch == row.batch;
     });
-    if (rate == times_.rates.end()) return 1;
+    if (rate == times_.rates.rend()) return 1;
     double sum = 0;
     std::uint64_t queries = 0;
     for (const QueryTime& other : times_.rows)
       if (is_of(row, other)) sum += other.us, ++queries;
-    return std::min(1.0, 1e6 / rate->per_second * static_cast<double>(queries) / sum);
+    const double share = 1e6 / rate->per_second * static_cast<double>(queries) / sum;
+    return share > 0 && share < 1 ? share : 1;
   }
 
   const QueryTimeTable& times_;

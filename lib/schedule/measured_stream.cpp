@@ -47,20 +47,19 @@ double mean_us(const Rows& rows) {
   return sum / static_cast<double>(rows.size());
 }
 
-/// The mean of a query's time alone, of those that were also measured in the largest batches: often not all are.
-std::optional<double> mean_alone_us(const ChosenRows& rows) {
+/// What a query alone takes besides what it adds to a batch, in the mean of those that were measured both ways: often
+/// not all are asked alone. `added_share`: of its share of the largest batches.
+std::optional<double> besides_alone_us(const ChosenRows& rows, double added_share) {
   double sum = 0;
   std::uint64_t both = 0;
   for (const auto& [query, row] : rows.alone) {
-    if (!rows.joined().contains(query)) continue;
-    sum += row->us;
+    const auto joined = rows.joined().find(query);
+    if (joined == rows.joined().end()) continue;
+    sum += std::max(0.0, row->us - added_share * joined->second->us);
     ++both;
   }
   return both == 0 ? std::nullopt : std::optional(sum / static_cast<double>(both));
 }
-
-/// Microseconds by the size of batches.
-using BatchTimes = std::map<std::size_t, double>;
 
 /// For how long a batch keeps others waiting that follow it: no longer than it takes.
 double busy_us(const ChosenRows& rows, std::size_t size, double alone_us) {
@@ -90,12 +89,13 @@ BatchModel batch_model(const ChosenRows& rows) {
     latency[batches.first] = us - busy;
   }
   // A query alone keeps the GPU busy as the smallest batches do; the rest passes besides.
-  if (const auto alone_us = mean_alone_us(rows)) {
-    const double besides_us = std::max(0.0, *alone_us - added_us);
-    overhead[1] = std::min(besides_us, overhead.begin()->second);
-    latency[1] = besides_us - overhead[1];
+  const double added_share = added_us / (most_us / most);
+  if (const auto besides_us = besides_alone_us(rows, added_share)) {
+    const double of_smallest_us = overhead.begin()->second;
+    overhead[1] = std::min(*besides_us, of_smallest_us);
+    latency[1] = *besides_us - overhead[1];
   }
-  return {added_us / (most_us / most), BatchOverhead(overhead), BatchOverhead(latency)};
+  return {added_share, BatchOverhead(overhead), BatchOverhead(latency)};
 }
 
 double least_us(const Rows& rows) {

@@ -30,7 +30,7 @@ struct ScheduleOptions {
   unsigned cpu_threads = 1, gpus = 1;
   /// That each GPU is given at a time: one is made, one runs, one has its answers taken.
   unsigned gpu_batches = 3;
-  double gpu_batch_us = 0;           ///< expected, from a batch's beginning until the GPU can work on its queries
+  double gpu_batch_us = 0;           ///< expected, what a small batch takes besides what its queries add
   std::uint64_t max_blocks = 30000;  ///< of the queries that `lbd` gives to GPUs
   double gpu_share = 0.5;            ///< of the expected costs, for `share`
   std::uint64_t seed = 1;            ///< for `sd`

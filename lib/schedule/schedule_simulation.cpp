@@ -163,7 +163,7 @@ class Simulation {
 
 void check(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine) {
   const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
-  if (!is_time(machine.hand_over_us))
+  if (!is_time(machine.hand_over_us) || !machine.gpu_overhead.is_finite() || !machine.gpu_latency.is_finite())
     throw InvalidArgument("a simulated machine has a time that is negative or not finite");
   if (machine.max_batch == 0 || machine.gpu_batches == 0)
     throw InvalidArgument("a simulated GPU needs a batch of at least one query");

@@ -45,7 +45,7 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     for (const std::size_t batch : {many.size(), std::size_t{8}}) {
       gpu.set_batch_queries(batch);
-      // Small batches of intersections read coded lists, large ones decode them.
+      // Here small batches of intersections read coded lists, and large ones decode them.
       gpu.set_strategy(strategy, {.decodes_always = batch != 8}, progress);
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
         if (!gpu::answers(strategy, algorithm)) continue;

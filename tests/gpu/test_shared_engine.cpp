@@ -140,8 +140,9 @@ TEST_CASE("queries one after another have the same results, and go to where they
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     INFO(policy.name);
-    SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10), {},
-                        with_schedule(policy.name, 2), [](const std::string&) { FAIL("a notice"); });
+    SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10),
+                        CostModel(constant_costs(algorithm, 0, 20)), with_schedule(policy.name, 2),
+                        [](const std::string&) { FAIL("a notice"); });
     GpuStatistics statistics;
     Results results;
     for (const std::string& text : of.texts) {
@@ -149,7 +150,7 @@ TEST_CASE("queries one after another have the same results, and go to where they
       results.push_back(answers_of(engine, one, statistics).front());
     }
     CHECK(are_same(results, of.exhaustive(algorithm, 10)));
-    // Built-in costs: 70 us on a GPU, a few on the CPU.
+    // A GPU is predicted to take a second.
     if (policy.name == "first") CHECK(engine.figures().on_cpu.queries() == of.texts.size());
   }
 }
@@ -231,11 +232,17 @@ TEST_CASE("a sample of many queries decides who answers them", "[gpu_shared]") {
   }
   for (const bool gpu_is_faster : {false, true}) {
     INFO(gpu_is_faster);
+    // Asked for each query that is predicted.
+    std::atomic<std::size_t> predicted = 0;
+    SharedEngineOptions options = with_schedule("first", 2);
+    options.missing_bytes = [&](std::span<const WeightedList>) { return ++predicted, 0; };
     SharedEngine engine(*of.engine, algorithm, 10, stands_for_gpus(of, algorithm, 10),
-                        CostModel(constant_costs(algorithm, gpu_is_faster ? 20 : 0, gpu_is_faster ? 0 : 20)),
-                        with_schedule("first", 2), [](const std::string&) { FAIL("a notice"); });
+                        CostModel(constant_costs(algorithm, gpu_is_faster ? 20 : 0, gpu_is_faster ? 0 : 20)), options,
+                        [](const std::string&) { FAIL("a notice"); });
     GpuStatistics statistics;
     CHECK(are_same(answers_of(engine, texts, statistics), expected));
+    CHECK(predicted > texts.size() / 20 + (gpu_is_faster ? 0 : texts.size() / 2));
+    CHECK(predicted < texts.size() / 10 + (gpu_is_faster ? 0 : texts.size()));
     CHECK(engine.figures().on_gpu.together == (gpu_is_faster ? texts.size() : 0));
     CHECK(engine.figures().on_cpu.queries() + engine.figures().on_gpu.queries() == texts.size());
   }

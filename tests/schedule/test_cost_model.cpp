@@ -139,6 +139,11 @@ TEST_CASE("where times have rates, costs are what queries add to batches that fo
             Approx(cost_us(alone.functions[i], row.features) * (halved ? 0.5 : 1)).epsilon(1e-6));
     CHECK(test_costs(function, {&times, 1}).error < 0.05);
   }
+  // Of several rates of a kind, the last one counts.
+  times.rates.push_back(times.rates.front());
+  times.rates.front().per_second *= 2;
+  CHECK(cost_us(fit_costs({&times, 1}).functions[2], times.rows[0].features) ==
+        Approx(cost_us(joining.functions[2], times.rows[0].features)));
   // A rate that is lower than the times say means that nothing overlaps.
   for (BatchRate& rate : times.rates) rate.per_second = 1;
   const CostTable serial = fit_costs({&times, 1});
@@ -156,10 +161,13 @@ TEST_CASE("a correction comes to what queries take, whatever was predicted, and 
     for (unsigned i = 0; i < 1000; ++i) {
       const double predicted_us = 10 + static_cast<double>(random.below(1000));
       const bool stalls = random.below(50) == 0;
-      correction.learn(correction.factor() * predicted_us, real * predicted_us * (stalls ? 1000 : 1));
+      correction.learn(predicted_us, real * predicted_us * (stalls ? 1000 : 1));
     }
     CHECK(correction.factor() > 0.8 * real);
     CHECK(correction.factor() < 1.25 * real);
+    // Also if what was predicted for all of them was known before the first was answered.
+    for (unsigned i = 0; i < 10000; ++i) correction.learn(100, 1.2 * 100);
+    CHECK(correction.factor() == Approx(1.2));
   }
 }
 

@@ -89,14 +89,23 @@ TEST_CASE("rates say for how long batches keep a GPU busy, and the rest of their
   CHECK(stream.gpu_overhead.us(4) == Approx(40 - 4 * 4));
   CHECK(stream.gpu_latency.us(4) == Approx(120 - 40));
   CHECK(stream.gpu_overhead.us(1) == stream.gpu_overhead.us(4));
-  CHECK(stream.gpu_latency.us(1) == Approx(55 - 4 - 24));
-  CHECK(stream.expected_batch_us() == Approx(55 - 4));
+  // The first two add a quarter of 8 and 10 to a batch.
+  CHECK(stream.gpu_latency.us(1) == Approx((48 + 57.5) / 2 - 24));
+  CHECK(stream.expected_batch_us() == Approx((48 + 57.5) / 2));
   for (std::size_t i = 0; i < 3; ++i) CHECK(stream.queries[i].gpu_us == Approx(times[0].rows[5 + i].us / 4));
   // No batch keeps it for longer than it takes.
   times[0].rates = {{"and", "range", 10, 4, 1}, {"and", "range", 10, 16, 2}};
   const MeasuredStream slow = measured_stream(times, by_and, nullptr);
   CHECK(slow.gpu_latency.us(4) == 0);
   CHECK(slow.queries[2].gpu_us == 30);
+}
+
+TEST_CASE("queries that were not asked alone say nothing of what one alone takes besides", "[schedule]") {
+  // The third takes long in any batch.
+  const std::vector<QueryTimeTable> times = {
+      table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 256, 2),
+             row(2, Processor::gpu, 256, 4), row(3, Processor::gpu, 256, 900)})};
+  CHECK(measured_stream(times, by_and, nullptr).expected_batch_us() == Approx((48 + 56) / 2.0));
 }
 
 TEST_CASE("without larger batches, the shortest time alone is what any takes", "[schedule]") {

@@ -128,8 +128,8 @@ void add_times(TimesOutput& output, const GpuBenchFigures& figures) {
   like.k = figures.k;
   like.batch = figures.batch_queries;
   output.add(like, figures.each_query);
-  // Single queries are asked one after another.
-  if (figures.batch_queries > 1 && figures.seconds > 0)
+  // Of one GPU; and single queries are asked one after another.
+  if (figures.gpus == 1 && figures.batch_queries > 1 && figures.seconds > 0)
     output.times().rates.push_back(
         {like.algorithm, like.strategy, like.k, like.batch, static_cast<double>(figures.queries) / figures.seconds});
 }

@@ -164,11 +164,13 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
       count_text(queries(), "query", "queries"), rate(seconds), count_text(threads, "thread"), times.mean_us,
       times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks)};
   if (shared_)
-    lines.push_back(fmt::format(
-        "{} on the CPU and {} on GPUs, of which {} and {} would take less time on the other if it were idle; {} after "
-        "the deadline",
-        count_text(shared_->on_cpu.queries(), "query", "queries"), shared_->on_gpu.queries(),
-        shared_->on_cpu.slower + shared_->on_cpu.taken_over, shared_->on_gpu.slower, shared_->missed));
+    lines.push_back(
+        fmt::format("{} on the CPU and {} on GPUs, of which {} and {} would take less time on the other if it were "
+                    "idle, and GPUs were "
+                    "predicted to answer {} sooner alone; {} after the deadline",
+                    count_text(shared_->on_cpu.queries(), "query", "queries"), shared_->on_gpu.queries(),
+                    shared_->on_cpu.slower + shared_->on_cpu.taken_over, shared_->on_gpu.slower,
+                    shared_->on_gpu.together, shared_->missed));
   if (engine.ends_early())
     lines.push_back(fmt::format("{} ended early after reading {:.1f} % of their shortest lists",
                                 count_text(counts_.stopped_early, "query", "queries"),

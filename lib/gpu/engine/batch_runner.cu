@@ -164,6 +164,8 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
 }
 
 void BatchRunner::State::download() {
+  // Others may still read the end of the batch before. One that was not started, for want of memory, has none.
+  turn = 1 - turn;
   if (!direct) {
     CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
                                cudaMemcpyDeviceToDevice, stream));
@@ -179,7 +181,6 @@ void BatchRunner::State::download() {
 StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   direct = batch.queries.size() <= max_direct_queries;
-  turn = 1 - turn;
   beside = nullptr;
   index_view.left_free = store ? store->device().moving_blocks() : 0;
   view = {};
@@ -279,8 +280,7 @@ void BatchRunner::State::count_once() {
   if (beside == nullptr || all_us <= 0) return;
   beside->wait();
   const double share = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
-  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us})
-    times.*step *= share;
+  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us}) times.*step *= share;
 }
 
 void BatchRunner::abandon() noexcept {

@@ -185,11 +185,15 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
 }
 
 std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
-  if (keeps_all_ || shares_.size() == 0) return 0;
+  if (keeps_all_) return 0;
   std::uint64_t bytes = 0;
   std::vector<std::string> failed;  // nothing here calls a GPU
-  shares_.use(
-      used_, [&](RankingShare& share) { bytes = share.missing_bytes(lists); }, failed);
+  try {
+    shares_.use(
+        used_, [&](RankingShare& share) { bytes = share.missing_bytes(lists); }, failed);
+  } catch (const CudaError&) {
+    // None is left.
+  }
   return bytes;
 }
 

@@ -239,6 +239,8 @@ void RankingShare::start_whole(unsigned flight, gpu::QueryBatch& batch) {
 }
 
 bool RankingShare::may_overlap(unsigned flight, const gpu::QueryBatch& batch) const {
+  // The batch before is the only other one.
+  static_assert(num_flights == 2);
   // More keep the GPU busy alone.
   constexpr std::size_t most_queries = 256;
   return batch.queries.size() <= most_queries && keeps_all() && !(entries_ && entries_->cache().others_decode(flight));

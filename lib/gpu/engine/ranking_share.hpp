@@ -124,7 +124,8 @@ class RankingShare {
   bool start_by_windows(unsigned flight, BatchPool::Borrowed& batch);
   /// Starts a batch whose lists fit. Throws GpuOutOfMemory.
   void start_whole(unsigned flight, gpu::QueryBatch& batch);
-  /// Whether the batch may run beside the one before: it is small, and reads no list that is being copied or decoded.
+  /// Whether the batch may run beside the one before: it is small, all lists stay on the GPU, and none is being
+  /// decoded.
   bool may_overlap(unsigned flight, const gpu::QueryBatch& batch) const;
   /// Whether batches may go through windows.
   bool may_use_windows() const {

@@ -55,7 +55,8 @@ void decode_missing(const IndexView& index, const RangeView& batch, bool quantiz
 }
 
 /// Decodes lists to entries, once for all queries, finds candidates in them range by range, and scores candidates
-/// exactly. A small batch of intersections reads the lists directly instead.
+/// exactly. A batch of intersections that looks few documents
+/// up reads the lists directly instead.
 class RangeRun final : public StrategyRun {
  public:
   RangeRun(const DeviceIndex& index, MemoryAccount& account)

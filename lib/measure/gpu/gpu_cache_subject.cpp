@@ -183,7 +183,7 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   of.plan = memory.plan;
   of.passes = 2;  // measured runs are warm
   of.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
-  constexpr std::size_t few_queries = 16;  // whose lists fit together
+  constexpr std::size_t few_queries = 16;  // whose lists are assumed to fit together
   const bool intersects = options_.algorithm->matching != Matching::any;
   of.by_windows = options_.strategy->window_limits != nullptr && division.resident_rows &&
                   !(intersects && setting.batch <= few_queries);

@@ -70,7 +70,8 @@ class StreamWork {
   void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
     const auto begun = WallClock::now();
     const auto found = engine_.search(log_.texts[place(query.number)], algorithm_, k_, analyzer);
-    if (query.expected_cpu_us > 0) cpu_correction_.learn(query.expected_cpu_us, us_since(begun));
+    const double predicted_us = log_.expected[place(query.number)].expected_cpu_us;
+    if (predicted_us > 0) cpu_correction_.learn(predicted_us, us_since(begun));
     note(query.number, found);
   }
   void answer_on_gpu(std::span<const WaitingQuery> queries) {
