@@ -65,7 +65,7 @@ void SharedEngine::run(std::span<const std::string_view> texts, const BatchSteps
   if (texts.empty()) return;
   Part next = begin_from(0);
   for (std::size_t from = 0; from < texts.size();) {
-    Part part = std::move(next);
+    Part part = std::exchange(next, {});
     const std::size_t end = from + part.texts.size();
     if (end < texts.size()) next = begin_from(end);
     BatchSteps of_all;
