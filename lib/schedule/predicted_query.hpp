@@ -21,7 +21,6 @@ class QueryPredictor {
   QueryPredictor(const CostModel& costs, const StreamWorkload& workload);
   /// A query's features, and what it is predicted to take. It has no number and no times of its own yet.
   WaitingQuery predict(const QueryFeatures& features) const;
-  double cpu_us(const QueryFeatures& features) const { return cpu_.us(features); }
   /// Microseconds on a GPU that answers nothing else.
   double alone_us(const QueryFeatures& features) const { return alone_.us(features); }
 

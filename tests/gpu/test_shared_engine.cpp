@@ -109,6 +109,11 @@ Results answers_of(SharedEngine& engine, std::span<const std::string_view> texts
   return results;
 }
 
+/// The answer to a query that arrives alone.
+std::vector<ScoredDocument> answer_of(SharedEngine& engine, std::string_view text, GpuStatistics& statistics) {
+  return answers_of(engine, {&text, 1}, statistics).front();
+}
+
 }  // namespace
 
 TEST_CASE("a CPU and GPUs that share queries give the exhaustive results, by any schedule", "[gpu_shared]") {
@@ -146,8 +151,7 @@ TEST_CASE("queries one after another have the same results, and go to where they
     GpuStatistics statistics;
     Results results;
     for (const std::string& text : of.texts) {
-      const std::string_view one[] = {text};
-      results.push_back(answers_of(engine, one, statistics).front());
+      results.push_back(answer_of(engine, text, statistics));
     }
     CHECK(are_same(results, of.exhaustive(algorithm, 10)));
     // A GPU is predicted to take a second.
@@ -208,8 +212,7 @@ TEST_CASE("what GPUs lack of a query's lists counts among what it takes there", 
   std::uint64_t whole = 0;
   Analyzer analyzer = of.engine->make_analyzer();
   for (const std::string& text : of.texts) {
-    const std::string_view one[] = {text};
-    results.push_back(answers_of(engine, one, statistics).front());
+    results.push_back(answer_of(engine, text, statistics));
     bool all_found = false;
     const auto lists = of.engine->lists_of(analyzer.terms(text), all_found);
     whole += std::all_of(lists.begin(), lists.end(), is_there);
@@ -258,8 +261,7 @@ TEST_CASE("where a device takes longer than predicted, queries go to the other o
   GpuStatistics statistics;
   Results results;
   for (const std::string& text : of.texts) {
-    const std::string_view one[] = {text};
-    results.push_back(answers_of(engine, one, statistics).front());
+    results.push_back(answer_of(engine, text, statistics));
     if (results.size() == 64) CHECK(engine.figures().on_gpu.queries() == 0);
   }
   CHECK(are_same(results, of.exhaustive(algorithm, 10)));
@@ -308,8 +310,7 @@ TEST_CASE("if GPUs fail, the CPU takes over: nothing is lost, nothing twice, and
                           with_schedule(policy.name, 1), [&](const std::string& text) { notices.push_back(text); });
       GpuStatistics statistics;
       for (unsigned turn = 0; turn < 2; ++turn) CHECK(are_same(answers_of(engine, of.views(), statistics), expected));
-      const std::string_view one[] = {of.texts.front()};
-      CHECK(answers_of(engine, one, statistics).front().size() == expected.front().size());
+      CHECK(answer_of(engine, of.texts.front(), statistics).size() == expected.front().size());
       CHECK(engine.figures().on_cpu.queries() + engine.figures().on_gpu.queries() == 2 * of.texts.size() + 1);
       CHECK(notices.size() <= 1);
       for (const std::string& text : notices) CHECK(text == "the CPU answers the remaining queries: the GPU is lost");

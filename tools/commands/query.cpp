@@ -166,8 +166,7 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
   if (shared_)
     lines.push_back(
         fmt::format("{} on the CPU and {} on GPUs, of which {} and {} would take less time on the other if it were "
-                    "idle, and GPUs were "
-                    "predicted to answer {} sooner alone; {} after the deadline",
+                    "idle; GPUs were predicted to answer {} sooner alone; {} after the deadline",
                     count_text(shared_->on_cpu.queries(), "query", "queries"), shared_->on_gpu.queries(),
                     shared_->on_cpu.slower + shared_->on_cpu.taken_over, shared_->on_gpu.slower,
                     shared_->on_gpu.together, shared_->missed));
