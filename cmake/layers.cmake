@@ -35,16 +35,17 @@ function(add_layer name)
 endfunction()
 
 add_layer(core
-  FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries TOP_FOLDERS formats
+  FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries formats/rankers TOP_FOLDERS formats
   LIBRARIES ${QUERN_DEPENDENCIES})
 # Scores are computed in headers too (core/bm25.hpp). A program that uses the installed library gets the same bits only
 # without fused multiply-add.
 target_compile_options(quern_core INTERFACE
   "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>>")
 add_layer(build
-  FOLDERS lib/corpus lib/collection lib/order lib/index lib/interchange formats/corpus formats/exchange
+  FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange formats/corpus formats/exchange
   LIBRARIES quern_core)
-add_layer(search FOLDERS lib/query lib/intersect lib/cache lib/schedule LIBRARIES quern_core)
+add_layer(search FOLDERS lib/query lib/intersect lib/cache lib/schedule lib/features lib/ranker lib/rerank lib/evaluation
+  LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # Measurements and synthetic data: for the executable and the tests, not installed.
 add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)
