@@ -1,29 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <vector>
+
+#include "quern/core/simd_level.hpp"
 
 /// The inner loops of decoding, written once for each SimdLevel. All give the same values.
 namespace quern {
-
-/// The instructions that decoders use: those of the build's baseline, or wider ones if the processor has them.
-enum class SimdLevel {
-  portable,  ///< plain C++
-  avx2,
-  avx512,  ///< with byte permutations (VBMI): Ice Lake, Zen 4 and later
-};
-
-std::string_view name_of(SimdLevel level);
-
-/// What this build and this processor can do, from portable up.
-const std::vector<SimdLevel>& simd_levels();
-
-/// The level of decoders that are made from now on; the best one unless it was set.
-SimdLevel simd_level();
-
-/// For tests and benchmarks. Throws InvalidArgument if the level isn't among simd_levels().
-void set_simd_level(SimdLevel level);
 
 /// Values past the n of a run that unpacking may write. (over_write_values allows decoders more.)
 inline constexpr unsigned unpack_slack = 15;
