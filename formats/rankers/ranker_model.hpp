@@ -14,9 +14,9 @@ namespace quern {
 /// How a tree's input is made of a feature's value x.
 enum class TreeInputKind : std::uint8_t {
   value,          ///< x
-  zero_missing,   ///< missing if x is NaN or |x| <= 1e-35, else x (LightGBM's missing type Zero)
+  zero_missing,   ///< missing if x is NaN or |x| <= 1e-35f, else x (LightGBM's missing type Zero)
   nan_is_zero,    ///< 0 if x is NaN, else x (LightGBM's missing type None)
-  in_categories,  ///< 0 if x, cut to an integer, is one of the categories, else 1; never missing
+  in_categories,  ///< missing if x is NaN; 0 if x, cut to an integer, is one of the categories, else 1
 };
 
 struct TreeInput {
@@ -64,7 +64,8 @@ struct TreeEnsemble {
   bool operator==(const TreeEnsemble&) const = default;
 };
 
-/// intercept + Σ weight · feature, in double, in the order of the terms (RankLib's linear models).
+/// intercept + Σ weight · feature, in double, in the order of the terms (RankLib's linear models). A missing value
+/// counts as 0.
 struct LinearModel {
   struct Term {
     std::uint32_t feature = 0;  ///< place in RankerModel::features
@@ -122,8 +123,11 @@ struct ModelFeature {
 };
 
 struct RankerModel {
-  std::string format;  ///< name of the format that it was read from
-  std::vector<ModelFeature> features;
+  std::string format;                  ///< name of the format that it was read from
+  std::vector<ModelFeature> features;  ///< those that the function reads, in the order of the maker's numbers
+  /// Columns of the data that it was trained with, as its file says; 0 if it does not say. Files of features (LETOR)
+  /// have a column 0 besides, which nothing is in; arrays begin with it.
+  std::uint64_t columns = 0;
   std::variant<TreeEnsemble, LinearModel, NetworkModel> function;
 };
 

@@ -115,7 +115,7 @@ void append_node(std::string& text, const ModelTreeNode& node) {
 
 }  // namespace
 
-double LinearModel::at(const CostInput& input) const {
+double LinearCost::at(const CostInput& input) const {
   double sum = constant;
   for (std::size_t i = 0; i < input.size(); ++i) sum += weights[i] * input[i];
   return sum;

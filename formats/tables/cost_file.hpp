@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 5> cost_inputs = {"terms", "shorte
 using CostInput = std::array<double, cost_inputs.size()>;
 
 /// A weight for each input, and a constant.
-struct LinearModel {
+struct LinearCost {
   CostInput weights = {};
   double constant = 0;
 
@@ -31,7 +31,7 @@ struct ModelTreeNode {
   double threshold = 0;
   std::uint32_t left = 0, right = 0;  ///< both 0: a leaf
   /// Of a leaf: its model, and between which values that may predict.
-  LinearModel model;
+  LinearCost model;
   double lowest = 0, highest = 0;
 
   bool is_leaf() const { return left == 0; }

@@ -29,7 +29,7 @@ class Products {
   }
 
   /// Least squares with these inputs. Inputs that depend on each other get finite weights all the same.
-  LinearModel solve(const std::vector<std::size_t>& inputs) const {
+  LinearCost solve(const std::vector<std::size_t>& inputs) const {
     const std::size_t n = inputs.size();
     std::vector<std::vector<double>> lower(n, std::vector<double>(n));
     std::vector<double> x(n);
@@ -49,7 +49,7 @@ class Products {
       for (std::size_t k = i + 1; k < n; ++k) x[i] -= lower[k][i] * x[k];
       x[i] /= lower[i][i];
     }
-    LinearModel model;
+    LinearCost model;
     model.constant = mean_target_;
     for (std::size_t i = 0; i < n; ++i) {
       model.weights[inputs[i]] = x[i];
@@ -70,7 +70,7 @@ class Products {
   CostInput with_target_ = {};
 };
 
-double error_of(const LinearModel& model, std::span<const TreeSample* const> samples, std::size_t parameters) {
+double error_of(const LinearCost& model, std::span<const TreeSample* const> samples, std::size_t parameters) {
   double sum = 0;
   for (const TreeSample* sample : samples) sum += std::abs(sample->target - model.at(sample->input));
   const auto n = static_cast<double>(samples.size()), v = static_cast<double>(parameters);
@@ -82,7 +82,7 @@ double error_of(const LinearModel& model, std::span<const TreeSample* const> sam
 FittedModel fit_linear(std::span<const TreeSample* const> samples) {
   const Products products(samples);
   const auto fit = [&](const std::vector<std::size_t>& inputs) {
-    const LinearModel model = products.solve(inputs);
+    const LinearCost model = products.solve(inputs);
     return FittedModel{model, error_of(model, samples, inputs.size() + 1)};
   };
   std::vector<std::size_t> inputs(num_inputs);

@@ -7,7 +7,7 @@ namespace quern {
 
 /// A linear model of samples and what it is worth.
 struct FittedModel {
-  LinearModel model;
+  LinearCost model;
   double error = 0;  ///< mean absolute residual, times what tells how far its parameters may fit chance alone
 };
 

@@ -111,9 +111,9 @@ double grow(GrowingNode& node, Samples samples, double least) {
 }
 
 /// Moves a model towards that of the node above it: (n p + k q) / (n + k).
-LinearModel smoothed(const LinearModel& model, std::size_t samples, const LinearModel& above) {
+LinearCost smoothed(const LinearCost& model, std::size_t samples, const LinearCost& above) {
   const double share = smoothing / (static_cast<double>(samples) + smoothing);
-  LinearModel mixed;
+  LinearCost mixed;
   for (std::size_t i = 0; i < cost_inputs.size(); ++i)
     mixed.weights[i] = (1 - share) * model.weights[i] + share * above.weights[i];
   mixed.constant = (1 - share) * model.constant + share * above.constant;

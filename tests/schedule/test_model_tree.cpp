@@ -82,7 +82,7 @@ TEST_CASE("pieces of linear functions are divided where they meet", "[schedule]"
   CHECK(tree.nodes.size() >= 5);
   CHECK(mean_error(tree, others) < 0.5);
   // A single model can't.
-  const LinearModel one = fit_linear(pointers(samples)).model;
+  const LinearCost one = fit_linear(pointers(samples)).model;
   double sum = 0;
   for (const TreeSample& sample : others) sum += std::abs(one.at(sample.input) - sample.target);
   CHECK(sum / static_cast<double>(others.size()) > 3);

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "quern/formats/rankers/tree_collector.hpp"
+
+namespace quern {
+
+/// Reads a tree as descriptions write it, "body.bm25 <= 3.5 ? -0.5 : 1", and adds it to `trees`. Throws CorruptFile,
+/// with `place` (the file and its line), if it is none.
+void add_description_tree(std::string_view text, const std::string& place, TreeCollector& trees);
+
+}  // namespace quern

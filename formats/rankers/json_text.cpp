@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/error.hpp"
+#include "quern/formats/rankers/json_events.hpp"
+#include "quern/formats/rankers/number_text.hpp"
+
+namespace quern {
+namespace {
+
+/// The code point of the four digits of \uXXXX; false if they are none.
+bool read_unit(std::string_view digits, std::uint32_t& unit) {
+  unit = 0;
+  if (digits.size() != 4) return false;
+  for (const char digit : digits) {
+    const char lower = ascii_lower(digit);
+    if (is_ascii_digit(digit))
+      unit = unit * 16 + static_cast<std::uint32_t>(digit - '0');
+    else if (lower >= 'a' && lower <= 'f')
+      unit = unit * 16 + static_cast<std::uint32_t>(lower - 'a') + 10;
+    else
+      return false;
+  }
+  return true;
+}
+
+void append_utf8(std::string& text, std::uint32_t code) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+    return;
+  }
+  if (code < 0x800) {
+    text += static_cast<char>(0xc0 | code >> 6);
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xe0 | code >> 12);
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+  } else {
+    text += static_cast<char>(0xf0 | code >> 18);
+    text += static_cast<char>(0x80 | (code >> 12 & 0x3f));
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+  }
+  text += static_cast<char>(0x80 | (code & 0x3f));
+}
+
+class JsonTextReader {
+ public:
+  JsonTextReader(std::string_view text, const std::string& name, JsonEvents& events)
+      : text_(text), name_(name), events_(events) {}
+
+  void read() {
+    if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
+    read_value();
+    while (!open_.empty()) read_in_container();
+    if (peek() != '\0' || at_ < text_.size()) fail("something follows the value");
+  }
+
+ private:
+  struct Open {
+    bool is_object, has_values;
+  };
+
+  [[noreturn]] void fail(std::string_view why) const {
+    throw CorruptFile(fmt::format("{}: byte {}: is no JSON: {}", name_, at_, why));
+  }
+  /// The next byte that is no space; 0 at the end.
+  char peek() {
+    while (at_ < text_.size() && is_ascii_space(text_[at_])) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  void expect(char c) {
+    if (peek() != c || at_ >= text_.size()) fail(fmt::format("'{}' is missing", c));
+    ++at_;
+  }
+
+  void read_in_container() {
+    Open& open = open_.back();
+    if (peek() == (open.is_object ? '}' : ']')) {
+      ++at_;
+      const bool is_object = open.is_object;
+      open_.pop_back();
+      is_object ? events_.end_object() : events_.end_array();
+      return;
+    }
+    if (open.has_values) {
+      expect(',');
+      peek();
+    }
+    open.has_values = true;
+    if (open.is_object) {
+      expect('"');
+      events_.key(read_string());
+      expect(':');
+    }
+    read_value();
+  }
+
+  void read_value() {
+    switch (peek()) {
+      case '{':
+        return begin(true);
+      case '[':
+        return begin(false);
+      case '"':
+        ++at_;
+        return events_.text(read_string());
+      default:
+        return read_word();
+    }
+  }
+
+  void begin(bool is_object) {
+    if (open_.size() >= max_json_depth) fail("values are too deep in each other");
+    ++at_;
+    open_.push_back({is_object, false});
+    is_object ? events_.begin_object() : events_.begin_array();
+  }
+
+  /// A number, or one of the literal names.
+  void read_word() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && (is_ascii_letter(text_[at_]) || is_ascii_digit(text_[at_]) || text_[at_] == '-' ||
+                                  text_[at_] == '+' || text_[at_] == '.'))
+      ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    if (word == "true" || word == "false") return events_.boolean(word == "true");
+    if (word == "null") return events_.null();
+    const bool is_named = word == "NaN" || word == "Infinity" || word == "-Infinity";
+    const std::size_t sign = word.substr(0, 1) == "-" ? 1 : 0;
+    if (!is_named && (word.size() <= sign || !is_ascii_digit(word[sign]))) {
+      at_ = begin;
+      fail("a value is missing");
+    }
+    events_.number(JsonNumber(word));
+  }
+
+  /// What follows a quotation mark, up to the next one.
+  std::string_view read_string() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\') ++at_;
+    if (at_ >= text_.size()) fail("a text does not end");
+    if (text_[at_] == '"') return text_.substr(begin, at_++ - begin);
+    string_ = text_.substr(begin, at_ - begin);
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (text_[at_] == '\\')
+        read_escape();
+      else
+        string_ += text_[at_++];
+    }
+    if (at_ >= text_.size()) fail("a text does not end");
+    ++at_;
+    return string_;
+  }
+
+  void read_escape() {
+    ++at_;
+    const char c = at_ < text_.size() ? text_[at_++] : '\0';
+    constexpr std::string_view letters = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
+    if (const std::size_t found = letters.find(c); found != letters.npos && c != '\0') {
+      string_ += meant[found];
+    } else if (c == 'u') {
+      std::uint32_t code = read_code_unit(), second = 0;
+      if (code >= 0xd800 && code < 0xdc00 && text_.substr(at_, 2) == "\\u") {
+        at_ += 2;
+        second = read_code_unit();
+        if (second < 0xdc00 || second >= 0xe000) fail("half of a surrogate pair");
+        code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+      } else if (code >= 0xd800 && code < 0xe000) {
+        fail("half of a surrogate pair");
+      }
+      append_utf8(string_, code);
+    } else {
+      fail("an escape that JSON does not have");
+    }
+  }
+
+  std::uint32_t read_code_unit() {
+    std::uint32_t unit = 0;
+    if (!read_unit(text_.substr(at_, 4), unit)) fail("\\u without four hexadecimal digits");
+    at_ += 4;
+    return unit;
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  JsonEvents& events_;
+  std::size_t at_ = 0;
+  std::vector<Open> open_;
+  std::string string_;
+};
+
+}  // namespace
+
+bool JsonNumber::get(float& value) const {
+  if (kind_ == Kind::text) return read_number(text_, value);
+  value = kind_ == Kind::real ? static_cast<float>(real_) : static_cast<float>(integer_);
+  return true;
+}
+
+bool JsonNumber::get(double& value) const {
+  if (kind_ == Kind::text) return read_number(text_, value);
+  value = kind_ == Kind::real ? real_ : static_cast<double>(integer_);
+  return true;
+}
+
+bool JsonNumber::get(std::int64_t& value) const {
+  if (kind_ == Kind::integer) {
+    value = integer_;
+    return true;
+  }
+  if (kind_ == Kind::text && read_number(text_, value)) return true;
+  double real = 0;
+  if (!get(real) || std::abs(real) > 0x1p53 || real != std::floor(real)) return false;
+  value = static_cast<std::int64_t>(real);
+  return true;
+}
+
+void read_json(std::string_view text, const std::string& name, JsonEvents& events) {
+  JsonTextReader(text, name, events).read();
+}
+
+}  // namespace quern

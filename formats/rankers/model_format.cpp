@@ -1,0 +1,73 @@
+#include "quern/formats/rankers/model_format.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "quern/core/named.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/formats/rankers/check_model.hpp"
+#include "quern/io/byte_source.hpp"
+
+namespace quern {
+namespace {
+
+/// Forms of models that Quern does not read; messages name them and the remedy.
+struct UnreadModelForm {
+  std::string_view magic;
+  std::string_view message;
+};
+constexpr UnreadModelForm unread_model_forms[] = {
+    {"binf", "a model in XGBoost's old binary form; save it as .json or .ubj with booster.save_model()"},
+    {"\x80", "a pickled object of Python's; save the model with booster.save_model() instead"},
+    {"PK\x03\x04", "a zip archive; unpack it first"},
+};
+
+}  // namespace
+
+const std::vector<const ModelFormat*>& all_model_formats() {
+  static const std::vector<const ModelFormat*> formats = {
+      &lightgbm_format(),          &lightgbm_json_format(),     &xgboost_json_format(), &xgboost_ubjson_format(),
+      &xgboost_json_dump_format(), &xgboost_text_dump_format(), &ranklib_format(),      &ranker_description_format()};
+  return formats;
+}
+
+const ModelFormat& model_format_named(std::string_view name) {
+  return find_named(all_model_formats(), name, "format of models");
+}
+
+const ModelFormat* find_model_format(std::string_view head) {
+  for (const ModelFormat* format : all_model_formats())
+    if (format->detect(head)) return format;
+  return nullptr;
+}
+
+RankerModel parse_ranker(const ModelFile& file) {
+  return with_own_errors([&] {
+    const ModelFormat* const format = find_model_format(file.bytes.substr(0, model_detection_bytes));
+    if (!format) {
+      for (const UnreadModelForm& form : unread_model_forms)
+        if (file.bytes.substr(0, form.magic.size()) == form.magic)
+          throw InvalidArgument(fmt::format("{} is {}", file.name, form.message));
+      throw InvalidArgument(fmt::format("{}: unknown format of a model: it looks like none of {}", file.name,
+                                        fmt::join(names_of(all_model_formats()), ", ")));
+    }
+    RankerModel model = format->read(file);
+    check_model(model, file.name);
+    return model;
+  });
+}
+
+RankerModel read_ranker(const std::string& path) {
+  return with_own_errors([&] {
+    const std::string bytes = read_whole(path, max_model_bytes);
+    const std::filesystem::path folder = path == "-" ? "." : std::filesystem::path(path).parent_path();
+    const auto read_beside = [&](const std::string& other) {
+      return read_whole((folder / other).string(), max_model_bytes);
+    };
+    return parse_ranker({path == "-" ? "standard input" : path, bytes, read_beside});
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,47 @@
+#pragma once
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+/// Numbers in models that are text.
+namespace quern {
+
+/// Reads all of `text` as a number; false if it is none, or none of this type. Floating-point numbers are rounded to
+/// the nearest of their type, beyond its greatest to infinity, and may be written as "nan" or "inf".
+template <class Number>
+bool read_number(std::string_view text, Number& value) {
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (stop != end || text.empty()) return false;
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (error == std::errc::result_out_of_range) {
+      const std::string copy(text);  // rare: too large or too small for the type
+      value = std::is_same_v<Number, float> ? std::strtof(copy.c_str(), nullptr)
+                                            : static_cast<Number>(std::strtod(copy.c_str(), nullptr));
+      return true;
+    }
+  }
+  return error == std::errc();
+}
+
+/// The greatest float32 that is not above `value`: x <= value exactly where x <= it, for each float32 x.
+inline float greatest_float_up_to(double value) {
+  constexpr float greatest = std::numeric_limits<float>::max(), infinity = std::numeric_limits<float>::infinity();
+  if (value == infinity) return infinity;
+  if (value >= greatest) return greatest;
+  if (value < -greatest) return -infinity;
+  const float rounded = static_cast<float>(value);
+  return rounded > value ? std::nextafterf(rounded, -infinity) : rounded;
+}
+
+/// The greatest float32 below `value`, which is not -infinity: x < value exactly where x <= it.
+inline float greatest_float_below(float value) {
+  return std::nextafterf(value, -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace quern

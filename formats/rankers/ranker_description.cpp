@@ -1,0 +1,320 @@
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/error.hpp"
+#include "quern/formats/rankers/description_tree.hpp"
+#include "quern/formats/rankers/model_format.hpp"
+#include "quern/formats/rankers/number_text.hpp"
+#include "quern/formats/rankers/ranker_names.hpp"
+#include "quern/formats/rankers/tree_collector.hpp"
+#include "quern/formats/rankers/weight_array.hpp"
+
+namespace quern {
+namespace {
+
+/// Descriptions are read by lines and words, which take more memory than their bytes; weights are in files of their
+/// own.
+constexpr std::size_t most_description_bytes = std::size_t{16} << 20;
+
+/// "section.key = value" of a line.
+struct DescriptionEntry {
+  std::string key, value;
+  std::size_t line = 0;
+};
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_ascii_space(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < text.size() && !is_ascii_space(text[at])) ++at;
+    words.emplace_back(text.substr(begin, at - begin));
+  }
+  return words;
+}
+
+std::string_view without_comment(std::string_view line) { return trim(line.substr(0, line.find('#'))); }
+
+/// The lines that have a key. Throws CorruptFile if a line is no section, key or comment.
+std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
+  if (file.bytes.size() > most_description_bytes)
+    throw InvalidArgument(file.name + ": has more than 16 MiB; put the weights into .npy or .safetensors files");
+  std::vector<std::size_t> lines;  // of entries
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < file.bytes.size();) {
+    const std::size_t end = std::min(file.bytes.find('\n', at), file.bytes.size());
+    const std::string_view line = without_comment(file.bytes.substr(at, end - at));
+    ++number;
+    at = end + 1;
+    if (line.empty()) continue;
+    const bool is_section = line.front() == '[' && line.back() == ']';
+    // Boost takes any of these, an empty section with undefined results.
+    if (is_section ? line.size() < 3 : line.find('=') == line.npos || line.front() == '=')
+      throw CorruptFile(
+          fmt::format("{}, line {}: '{:.40}' is neither [section] nor key = value", file.name, number, line));
+    if (!is_section) lines.push_back(number);
+  }
+  namespace po = boost::program_options;
+  std::istringstream text{std::string(file.bytes)};
+  text.exceptions(std::ios::badbit);  // memory that runs out is no end of the file
+  std::vector<DescriptionEntry> entries;
+  try {
+    for (const po::option& option : po::parse_config_file(text, po::options_description(), true).options)
+      entries.push_back({option.string_key, option.value.empty() ? "" : option.value.front(), 0});
+  } catch (const po::error& error) {
+    throw CorruptFile(fmt::format("{}: {}", file.name, error.what()));
+  }
+  if (entries.size() != lines.size())
+    throw CorruptFile(file.name + ": has lines that are neither [section] nor key = value");
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i].line = lines[i];
+  return entries;
+}
+
+/// A layer as it is described.
+struct LayerLines {
+  std::string weights, bias;
+  std::size_t weights_line = 0, bias_line = 0;
+  std::optional<Activation> activation;
+};
+
+class DescriptionReader {
+ public:
+  explicit DescriptionReader(const ModelFile& file) : file_(file), trees_(file.name) {}
+
+  RankerModel read() {
+    for (const DescriptionEntry& entry : read_entries(file_)) {
+      line_ = entry.line;
+      read_entry(entry);
+    }
+    line_ = 0;
+    if (!has_version_) fail("says no version: write version = 1 below [ranker]");
+    NetworkModel network;
+    const std::size_t inputs = transformations_.size() + trees_.trees().trees();
+    if (inputs == 0) fail("has no [inputs]");
+    add_layers(inputs, network);
+    RankerModel model = trees_.finish(ranker_description_format().name);
+    network.trees = std::get<TreeEnsemble>(std::move(model.function));
+    std::unordered_map<std::string_view, std::uint32_t> places;
+    for (std::uint32_t i = 0; i < model.features.size(); ++i) places[model.features[i].name] = i;
+    for (Transformation& transformation : transformations_)
+      transformation.feature = places.at(transformation_features_[transformation.feature]);
+    network.transformations = std::move(transformations_);
+    model.function = std::move(network);
+    return model;
+  }
+
+ private:
+  std::string place() const { return line_ > 0 ? fmt::format("{}, line {}", file_.name, line_) : file_.name; }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", place(), why)); }
+
+  void read_entry(const DescriptionEntry& entry) {
+    const std::string_view key = entry.key;
+    if (key == "ranker.version") return read_version(entry.value);
+    if (key.substr(0, 7) == "inputs.") return read_input(key.substr(7), entry.value);
+    if (key.substr(0, 6) == "layer.") return read_layer(key.substr(6), entry.value);
+    fail(fmt::format("the key '{:.60}' does not exist; sections are [ranker], [inputs], [layer.1], [layer.2], …", key));
+  }
+
+  void read_version(std::string_view value) {
+    if (value != "1")
+      throw UnsupportedVersion(
+          fmt::format("{}: is a description of version '{:.20}', of which Quern reads 1", place(), value));
+    has_version_ = true;
+  }
+
+  float read_parameter(std::string_view text, bool may_be_infinite) const {
+    float value = 0;
+    if (!read_number(text, value) || std::isnan(value) || (!may_be_infinite && !std::isfinite(value)))
+      fail(fmt::format("'{:.40}' is no {}number", text, may_be_infinite ? "" : "finite "));
+    return value;
+  }
+
+  void read_input(std::string_view kind, std::string_view value) {
+    if (kind == "tree") return add_description_tree(value, place(), trees_);
+    if (kind == "trees") return add_trees(std::string(value));
+    if (!has_named(transformation_names, kind))
+      fail(fmt::format("inputs have the keys linear, log-linear, bucket, free-form, tree and trees, not '{:.40}'",
+                       kind));
+    if (trees_.trees().trees() > 0) fail("comes after trees, which are the last inputs: put it before them");
+    Transformation made;
+    made.kind = find_named(transformation_names, kind, "kind of input").value;
+    std::vector<std::string> words = words_of(value);
+    if (made.kind == TransformationKind::free_form && !words.empty()) {
+      made.function = words.front();
+      words.erase(words.begin());
+    }
+    const bool is_bucket = made.kind == TransformationKind::bucket;
+    if (words.empty() || words.size() > 3 || (is_bucket && words.size() != 3))
+      fail(fmt::format("{} has {}", kind,
+                       is_bucket                                    ? "a feature and two bounds"
+                       : made.kind == TransformationKind::free_form ? "a function, a feature and up to two numbers"
+                                                                    : "a feature and up to two numbers"));
+    made.feature = static_cast<std::uint32_t>(transformation_features_.size());
+    transformation_features_.push_back(words[0]);
+    trees_.features().by_name(words[0]);
+    if (words.size() > 1) made.p1 = read_parameter(words[1], is_bucket);
+    if (words.size() > 2) made.p2 = read_parameter(words[2], is_bucket);
+    transformations_.push_back(std::move(made));
+  }
+
+  /// A file that the description names. What they have together is limited, as each of them is.
+  std::string read_beside(const std::string& path) {
+    if (!file_.read_beside) fail(fmt::format("names the file '{:.60}', and descriptions from here have none", path));
+    std::string bytes = file_.read_beside(path);
+    bytes_beside_ += bytes.size();
+    if (bytes_beside_ > max_model_bytes) fail("the files up to here have more than 1 GiB together");
+    return bytes;
+  }
+
+  void add_trees(const std::string& path) {
+    const std::string bytes = read_beside(path);
+    const ModelFormat* const format = find_model_format(std::string_view(bytes).substr(0, model_detection_bytes));
+    if (!format || format == &ranker_description_format())
+      throw InvalidArgument(fmt::format("{}: '{:.60}' is no file of trees that Quern reads", place(), path));
+    const RankerModel model = format->read({path, bytes});
+    const auto* const ensemble = std::get_if<TreeEnsemble>(&model.function);
+    if (!ensemble) throw InvalidArgument(fmt::format("{}: '{:.60}' has no trees", place(), path));
+    append(*ensemble, model.features);
+  }
+
+  void append(const TreeEnsemble& from, const std::vector<ModelFeature>& features) {
+    TreeEnsemble& to = trees_.trees();
+    std::vector<std::uint32_t> inputs;
+    for (const TreeInput& input : from.inputs) {
+      const std::uint32_t feature = trees_.features().by_name(features[input.feature].name);
+      inputs.push_back(input.kind == TreeInputKind::in_categories ? trees_.categories_input(feature, input.categories)
+                                                                  : trees_.input(feature, input.kind));
+    }
+    const std::uint64_t nodes = to.nodes.size(), leaves = to.leaves.size();
+    for (TreeNode node : from.nodes) {
+      node.input = inputs[node.input];
+      to.nodes.push_back(node);
+    }
+    to.leaves.insert(to.leaves.end(), from.leaves.begin(), from.leaves.end());
+    for (std::uint64_t tree = 1; tree <= from.trees(); ++tree) {
+      to.first_node.push_back(nodes + from.first_node[tree]);
+      to.first_leaf.push_back(leaves + from.first_leaf[tree]);
+    }
+  }
+
+  void read_layer(std::string_view key, const std::string& value) {
+    const std::size_t dot = std::min(key.find('.'), key.size());
+    std::size_t number = 0;
+    if (!read_number(key.substr(0, dot), number) || (number != layers_.size() && number != layers_.size() + 1) ||
+        number == 0)
+      fail(fmt::format("layers are [layer.1], [layer.2] and so on, in this order, not [layer.{:.20}]",
+                       key.substr(0, dot)));
+    if (number > layers_.size()) layers_.emplace_back();
+    LayerLines& layer = layers_.back();
+    const std::string_view setting = key.substr(std::min(dot + 1, key.size()));
+    if (setting == "weights" && layer.weights_line == 0) {
+      layer.weights = value;
+      layer.weights_line = line_;
+    } else if (setting == "bias" && layer.bias_line == 0) {
+      layer.bias = value;
+      layer.bias_line = line_;
+    } else if (setting == "activation" && !layer.activation) {
+      if (!has_named(activation_names, value))
+        fail(fmt::format("the activation '{:.40}' does not exist: use none, relu, sigmoid or tanh", value));
+      layer.activation = find_named(activation_names, value, "activation").value;
+    } else {
+      fail(fmt::format("layers have the keys weights, bias and activation, each once, not '{:.40}'", setting));
+    }
+  }
+
+  /// Numbers, or a file of them: "layer.npy", "net.safetensors:name".
+  WeightArray read_weights(const std::string& text) {
+    const std::vector<std::string> words = words_of(text);
+    float value = 0;
+    if (words.empty()) fail("numbers or the name of a file are missing");
+    if (read_number(std::string_view(words[0]), value)) {
+      WeightArray array;
+      for (const std::string& word : words) array.values.push_back(read_parameter(word, false));
+      array.shape = {array.values.size()};
+      return array;
+    }
+    const std::string_view extension = ".safetensors:";
+    if (const std::size_t found = text.find(extension); found != text.npos) {
+      const std::string path = text.substr(0, found + extension.size() - 1);
+      return read_safetensors(read_beside(path), path, std::string_view(text).substr(found + extension.size()));
+    }
+    if (text.size() < 4 || text.substr(text.size() - 4) != ".npy")
+      fail(fmt::format("'{:.60}' is neither numbers nor FILE.npy nor FILE.safetensors:TENSOR", text));
+    return read_npy(read_beside(text), text);
+  }
+
+  void add_layers(std::size_t inputs, NetworkModel& network) {
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    if (layers_.empty()) fail("has no layers: the last one, [layer.1] perhaps, has one output");
+    for (const LayerLines& lines : layers_) {
+      line_ = lines.weights_line;
+      if (line_ == 0) fail("a layer has no weights");
+      DenseLayer layer;
+      WeightArray weights = read_weights(lines.weights);
+      const bool has_rows = weights.shape.size() == 2;
+      if (weights.values.empty() || inputs > most || weights.values.size() % inputs != 0 ||
+          (has_rows && weights.shape[1] != inputs))
+        fail(fmt::format("{} weights for {} inputs; they are outputs × inputs", weights.values.size(), inputs));
+      layer.inputs = static_cast<std::uint32_t>(inputs);
+      layer.outputs = static_cast<std::uint32_t>(weights.values.size() / inputs);
+      layer.weights = std::move(weights.values);
+      layer.bias.assign(layer.outputs, 0);
+      if (lines.bias_line > 0) {
+        line_ = lines.bias_line;
+        layer.bias = read_weights(lines.bias).values;
+        if (layer.bias.size() != layer.outputs)
+          fail(fmt::format("a bias of {} numbers for {} outputs", layer.bias.size(), layer.outputs));
+      }
+      layer.activation = lines.activation.value_or(Activation::none);
+      inputs = layer.outputs;
+      network.layers.push_back(std::move(layer));
+    }
+    if (inputs != 1) fail(fmt::format("the last layer has {} outputs, not the one that is the score", inputs));
+  }
+
+  const ModelFile& file_;
+  std::size_t line_ = 0;  ///< of the entry at hand
+  bool has_version_ = false;
+  std::uint64_t bytes_beside_ = 0;
+  std::vector<Transformation> transformations_;  ///< whose features are places in the next one
+  std::vector<std::string> transformation_features_;
+  std::vector<LayerLines> layers_;
+  TreeCollector trees_;
+};
+
+bool is_description(std::string_view head) {
+  for (std::size_t at = 0; at < head.size();) {
+    const std::size_t end = std::min(head.find('\n', at), head.size());
+    const std::string_view line = without_comment(head.substr(at, end - at));
+    if (!line.empty()) return line == "[ranker]";
+    at = end + 1;
+  }
+  return false;
+}
+
+RankerModel read_description(const ModelFile& file) { return DescriptionReader(file).read(); }
+
+}  // namespace
+
+const ModelFormat& ranker_description_format() {
+  static const ModelFormat format = {"description",
+                                     "Quern's descriptions of networks over transformed features and trees",
+                                     is_description, read_description};
+  return format;
+}
+
+}  // namespace quern

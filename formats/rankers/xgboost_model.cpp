@@ -1,0 +1,332 @@
+#include "quern/formats/rankers/xgboost_model.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/error.hpp"
+#include "quern/formats/rankers/number_text.hpp"
+#include "quern/formats/rankers/tree_collector.hpp"
+
+namespace quern {
+namespace {
+
+/// Of all splits of a file: a split's categories are compared as a set.
+constexpr std::int64_t most_category = 1 << 24;
+
+/// The arrays of a tree. XGBoost keeps a leaf's value where an inner node has its threshold.
+struct XgboostTree {
+  std::vector<std::int64_t> left, right, features, default_left, split_types;
+  std::vector<std::int64_t> categories, category_nodes, category_segments, category_sizes;
+  std::vector<float> conditions;
+  std::string values_per_leaf;
+
+  std::vector<std::int64_t>* integers(std::string_view key) {
+    if (key == "left_children") return &left;
+    if (key == "right_children") return &right;
+    if (key == "split_indices") return &features;
+    if (key == "default_left") return &default_left;
+    if (key == "split_type") return &split_types;
+    if (key == "categories") return &categories;
+    if (key == "categories_nodes") return &category_nodes;
+    if (key == "categories_segments") return &category_segments;
+    if (key == "categories_sizes") return &category_sizes;
+    return nullptr;
+  }
+  void clear() {
+    for (auto* numbers : {&left, &right, &features, &default_left, &split_types, &categories, &category_nodes,
+                          &category_segments, &category_sizes})
+      numbers->clear();
+    conditions.clear();
+    values_per_leaf.clear();
+  }
+};
+
+/// What a file says besides its trees. Settings are texts there.
+struct XgboostHead {
+  std::string booster, inner_booster, objective, base_score;
+  std::string classes = "0", targets = "1", trees, features = "0";
+  std::vector<std::string> feature_names;
+  std::vector<float> tree_weights;  ///< of dart
+};
+
+/// The logarithm of a probability's odds, in XGBoost's own operations.
+float logit(float probability) { return -std::log(1.0f / probability - 1.0f); }
+
+class XgboostReader : public JsonEvents {
+ public:
+  XgboostReader(const ModelFile& file, std::string_view format)
+      : name_(file.name), format_(format), trees_(file.name) {}
+
+  void begin_object() override {
+    if (path_.size() > most_depth) fail("has values deeper in each other than XGBoost writes them");
+    path_.push_back(std::move(key_));
+    key_.clear();
+    if (is_tree_list(path_.size() - 1)) tree_.clear();
+  }
+  void end_object() override {
+    path_.pop_back();
+    if (is_tree_list(path_.size())) end_tree();
+    key_.clear();
+  }
+  void begin_array() override {
+    if (path_.size() > most_depth) fail("has values deeper in each other than XGBoost writes them");
+    path_.push_back(std::move(key_));
+    key_.clear();
+    find_target();
+  }
+  void end_array() override {
+    path_.pop_back();
+    integers_ = nullptr;
+    floats_ = nullptr;
+    names_ = nullptr;
+  }
+  void key(std::string_view name) override { key_ = name; }
+
+  void number(const JsonNumber& value) override {
+    if (integers_) {
+      std::int64_t integer = 0;
+      if (!value.get(integer)) trees_.fail(fmt::format("{} has a number that is no integer", path_.back()));
+      integers_->push_back(integer);
+    } else if (floats_) {
+      float number = 0;
+      if (!value.get(number)) trees_.fail(fmt::format("{} has a number that can't be read", path_.back()));
+      floats_->push_back(number);
+    }
+  }
+  void boolean(bool value) override {
+    if (integers_) integers_->push_back(value);
+  }
+  void text(std::string_view value) override {
+    if (names_) names_->emplace_back(value);
+    if (std::string* setting = find_setting()) *setting = value;
+  }
+
+  RankerModel finish() {
+    check_head();
+    TreeEnsemble& trees = trees_.trees();
+    trees.sum = TreeSum::float32;
+    trees.base = base();
+    if (head_.booster == "dart") weigh_trees();
+    name_features();
+    std::uint64_t columns = 0;
+    const char* const end = head_.features.data() + head_.features.size();
+    if (const auto read = std::from_chars(head_.features.data(), end, columns);
+        read.ec != std::errc() || read.ptr != end)
+      fail(fmt::format("has the num_feature '{:.40}', which is no number", head_.features));
+    return trees_.finish(format_, columns);
+  }
+
+ private:
+  static constexpr std::size_t most_depth = 64;
+
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", name_, why)); }
+
+  /// Whether the innermost `depth` levels of the path end in the list of a model's trees.
+  bool is_tree_list(std::size_t depth) const {
+    return depth >= 3 && path_[depth - 1] == "trees" && path_[depth - 2] == "model";
+  }
+
+  void find_target() {
+    const std::size_t depth = path_.size();
+    const std::string& last = path_.back();
+    if (depth >= 2 && is_tree_list(depth - 2)) {
+      integers_ = tree_.integers(last);
+      if (last == "split_conditions") floats_ = &tree_.conditions;
+      // What was met twice would be twice as long.
+      if ((integers_ && !integers_->empty()) || (floats_ && !floats_->empty()))
+        trees_.fail(fmt::format("has {} twice", last));
+    } else if (last == "weight_drop") {
+      floats_ = &head_.tree_weights;
+    } else if (last == "feature_names" && depth == 3) {
+      names_ = &head_.feature_names;
+    }
+  }
+
+  std::string* find_setting() {
+    const std::size_t depth = path_.size();
+    if (depth < 2 || names_) return nullptr;
+    const std::string& in = path_.back();
+    if (in == "learner_model_param") {
+      if (key_ == "base_score") return &head_.base_score;
+      if (key_ == "num_class") return &head_.classes;
+      if (key_ == "num_feature") return &head_.features;
+      if (key_ == "num_target") return &head_.targets;
+    }
+    if (in == "gbtree_model_param" && key_ == "num_trees") return &head_.trees;
+    if (in == "tree_param" && key_ == "size_leaf_vector") return &tree_.values_per_leaf;
+    if (key_ != "name") return nullptr;
+    if (in == "objective") return &head_.objective;
+    if (in == "gradient_booster") return &head_.booster;
+    return nullptr;
+  }
+
+  void end_tree() {
+    const std::size_t count = tree_.left.size();
+    const auto check = [&](const auto& numbers, std::string_view what) {
+      if (numbers.size() != count)
+        trees_.fail(fmt::format("{} has {} numbers for {} nodes", what, numbers.size(), count));
+    };
+    if (tree_.values_per_leaf.size() > 1 || tree_.values_per_leaf > "1")
+      throw InvalidArgument(
+          fmt::format("{}: tree {} has several values in each leaf, which give no single score; train "
+                      "for one target",
+                      name_, trees_.trees().trees()));
+    check(tree_.right, "right_children");
+    check(tree_.features, "split_indices");
+    check(tree_.default_left, "default_left");
+    check(tree_.conditions, "split_conditions");
+    if (!tree_.split_types.empty()) check(tree_.split_types, "split_type");
+    loose_.nodes.assign(count, {});
+    for (std::size_t i = 0; i < count; ++i) {
+      LooseTree::Node& node = loose_.nodes[i];
+      node.left = tree_.left[i];
+      node.right = tree_.right[i];
+      node.missing_left = tree_.default_left[i] != 0;
+      if (node.left == -1) node.right = -1;
+      if (node.left == -1)
+        node.leaf = tree_.conditions[i];
+      else if (tree_.split_types.empty() || tree_.split_types[i] == 0)
+        set_threshold(node, i);
+      // Others get their categories below.
+    }
+    set_categories();
+    trees_.add(loose_);
+  }
+
+  std::uint32_t feature(std::size_t node) {
+    const std::int64_t index = tree_.features[node];
+    if (index < 0 || index > most_feature) trees_.fail(fmt::format("node {} has the feature {}", node, index));
+    return trees_.features().by_index(static_cast<std::uint64_t>(index), {}, "f");
+  }
+
+  void set_threshold(LooseTree::Node& node, std::size_t number) {
+    const float threshold = tree_.conditions[number];
+    if (threshold == -std::numeric_limits<float>::infinity())
+      trees_.fail(fmt::format("nothing is below the threshold of node {}", number));
+    node.input = trees_.input(feature(number), TreeInputKind::value);
+    node.threshold = greatest_float_below(threshold);
+  }
+
+  /// XGBoost sends a split's categories to the right, RankerModel to the left.
+  void set_categories() {
+    const std::size_t splits = tree_.category_nodes.size();
+    std::vector<bool> done(loose_.nodes.size(), false);
+    if (tree_.category_segments.size() != splits || tree_.category_sizes.size() != splits)
+      trees_.fail("categories_nodes, categories_segments and categories_sizes have different lengths");
+    const auto available = static_cast<std::int64_t>(tree_.categories.size());
+    for (std::size_t split = 0; split < splits; ++split) {
+      const std::int64_t at = tree_.category_nodes[split];
+      const std::int64_t begin = tree_.category_segments[split], size = tree_.category_sizes[split];
+      if (at < 0 || static_cast<std::uint64_t>(at) >= loose_.nodes.size() || begin < 0 || size < 0 ||
+          begin > available || size > available - begin)
+        trees_.fail("categories of a node that does not exist, or beyond the end of the list");
+      const auto number = static_cast<std::size_t>(at);
+      LooseTree::Node& node = loose_.nodes[number];
+      if (node.left == -1 || tree_.split_types.empty() || tree_.split_types[number] == 0 || done[number])
+        trees_.fail(fmt::format("node {} has categories, and is no split by them, or has them twice", number));
+      done[number] = true;
+      std::vector<std::uint32_t> categories;
+      for (std::int64_t i = begin; i < begin + size; ++i) {
+        const std::int64_t category = tree_.categories[static_cast<std::size_t>(i)];
+        if (category < 0 || category >= most_category)
+          trees_.fail(fmt::format("a category of node {} is {}", number, category));
+        categories.push_back(static_cast<std::uint32_t>(category));
+      }
+      node.input = trees_.categories_input(feature(number), std::move(categories));
+      node.threshold = 0;
+      std::swap(node.left, node.right);
+      node.missing_left = !node.missing_left;
+    }
+    for (std::size_t i = 0; i < done.size(); ++i)
+      if (loose_.nodes[i].left != -1 && !tree_.split_types.empty() && tree_.split_types[i] != 0 && !done[i])
+        trees_.fail(fmt::format("node {} has no categories", i));
+  }
+
+  void check_head() const {
+    if (head_.booster == "gblinear")
+      throw InvalidArgument(name_ +
+                            ": is a linear model of XGBoost's (gblinear), which Quern does not read; train trees "
+                            "(gbtree or dart)");
+    if (head_.booster != "gbtree" && head_.booster != "dart")
+      fail(fmt::format("has the booster '{:.40}', which XGBoost does not have", head_.booster));
+    std::uint64_t classes = 0, targets = 0;
+    if (!read_number(std::string_view(head_.classes), classes) ||
+        !read_number(std::string_view(head_.targets), targets))
+      fail("has num_class or num_target that are no numbers");
+    if (classes > 1 || targets > 1)
+      throw InvalidArgument(
+          fmt::format("{}: is an XGBoost model of {} classes and {} targets, which give no single score; "
+                      "train a ranker, a regression or a binary classifier",
+                      name_, classes, targets));
+    if (head_.objective.empty()) fail("does not say its objective");
+    if (std::uint64_t trees = 0; !read_number(std::string_view(head_.trees), trees) || trees != trees_.trees().trees())
+      fail(fmt::format("has {} trees, and num_trees '{:.40}'", trees_.trees().trees(), head_.trees));
+  }
+
+  /// What the sum of the trees begins with.
+  float base() const {
+    std::string_view text = trim(head_.base_score);
+    // Since version 3.1 a list of one number a target.
+    if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));
+    float score = 0;
+    if (!read_number(text, score) || !std::isfinite(score))
+      fail(fmt::format("has the base_score '{:.40}', which is no number", head_.base_score));
+    const std::string& objective = head_.objective;
+    const bool is_probability = objective == "binary:logistic" || objective == "reg:logistic";
+    const bool is_exponent = objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie" ||
+                             objective == "survival:cox" || objective == "survival:aft";
+    float base = score;
+    if (is_probability) base = logit(score);
+    if (is_exponent) base = std::log(score);
+    if (!std::isfinite(base)) fail(fmt::format("has the base_score {}, which {} does not allow", score, objective));
+    return base;
+  }
+
+  void weigh_trees() {
+    TreeEnsemble& trees = trees_.trees();
+    if (head_.tree_weights.size() != trees.trees())
+      fail(fmt::format("weight_drop has {} numbers for {} trees", head_.tree_weights.size(), trees.trees()));
+    for (std::uint64_t tree = 0; tree < trees.trees(); ++tree) {
+      for (std::uint64_t leaf = trees.first_leaf[tree]; leaf < trees.first_leaf[tree + 1]; ++leaf) {
+        trees.leaves[leaf] = static_cast<float>(trees.leaves[leaf]) * head_.tree_weights[tree];
+        if (!std::isfinite(trees.leaves[leaf])) fail(fmt::format("tree {} has an infinite weight or leaf", tree));
+      }
+    }
+  }
+
+  /// Names come before the trees in JSON, but nothing requires that.
+  void name_features() {
+    if (!head_.feature_names.empty() && !trees_.features().rename(head_.feature_names))
+      fail(fmt::format("has {} feature_names, and trees of more features", head_.feature_names.size()));
+  }
+
+  static constexpr std::int64_t most_feature = std::numeric_limits<std::uint32_t>::max() - 1;
+
+  std::string name_;
+  std::string_view format_;
+  std::vector<std::string> path_;  ///< the keys of the objects and arrays at hand; empty in arrays
+  std::string key_;
+  std::vector<std::int64_t>* integers_ = nullptr;
+  std::vector<float>* floats_ = nullptr;
+  std::vector<std::string>* names_ = nullptr;
+  XgboostHead head_;
+  XgboostTree tree_;
+  LooseTree loose_;
+  TreeCollector trees_;
+};
+
+}  // namespace
+
+RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
+                               void (*read_values)(std::string_view, const std::string&, JsonEvents&)) {
+  XgboostReader reader(file, format);
+  read_values(file.bytes, file.name, reader);
+  return reader.finish();
+}
+
+}  // namespace quern

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Trains the small models of this folder, and writes what LightGBM and XGBoost themselves predict with them.
+
+usage: make_models.py TRAINING.letor lightgbm|xgboost SUFFIX
+TRAINING.letor is examples/lambdarank/rank.train of microsoft/LightGBM with query numbers (see README.md)."""
+import gzip
+import json
+import sys
+
+import numpy as np
+
+columns = [100, 172, 166, 147, 91, 74, 2, 3]  # features of the training data that trees use often
+rng = np.random.RandomState(5)
+
+
+def read_letor(path):
+    labels, queries, rows = [], [], []
+    for line in gzip.open(path, 'rt') if path.endswith('.gz') else open(path):
+        label, qid, *pairs = line.split()
+        values = dict(pair.split(':') for pair in pairs)
+        labels.append(int(label))
+        queries.append(int(qid[4:]))
+        rows.append([float(values.get(str(c), 0)) for c in columns])
+    return np.array(labels), np.array(queries), np.array(rows, dtype=np.float32)
+
+
+def make_inputs(labels, rows):
+    """Besides the columns: two of categories, one of them with many, and missing values everywhere."""
+    n = len(labels)
+    kinds = ((labels + rng.randint(0, 9, n)) % 11).astype(np.float32)
+    hosts = ((labels * 5 + rng.randint(0, 60, n)) % 70).astype(np.float32)
+    x = np.column_stack([rows, kinds, hosts]).astype(np.float32)
+    x[rng.rand(*x.shape) < 0.1] = np.nan
+    return x
+
+
+def make_tests(x):
+    """Rows like those, and odd ones. The last 10 have values that XGBoost refuses."""
+    tests = x[rng.choice(len(x), 60, replace=False)].copy()
+    tests[:5] = np.nan
+    tests[5:10] = 0
+    tests[10:14, 8] = [500, 3.75, 16777215, 10.5]
+    tests[14:18, 9] = [71, 95, 96, 40000]
+    tests[18, :8] = 1e30
+    tests[19, :8] = -1e30
+    tests[20, :8] = np.float32(1e-35)
+    tests[21, :8] = np.nextafter(np.float32(1e-35), np.float32(1))
+    tests[22, :8] = -np.float32(1e-38)
+    tests[50:52, :8] = [[np.inf], [-np.inf]]
+    tests[52:60, 8] = [-1, -0.5, -2, 3e9, 1e20, -1e20, np.inf, -np.inf]
+    return tests
+
+
+def write_rows(path, rows):
+    with open(path, 'w') as out:
+        for row in rows:
+            print(*('%.9g' % v for v in row), sep='\t', file=out)
+
+
+def lightgbm_models(labels, queries, x, tests, suffix):
+    import lightgbm as lgb
+    groups = np.unique(queries, return_counts=True)[1]
+    common = dict(verbose=-1, num_leaves=7, learning_rate=0.1, min_data_in_leaf=20, num_threads=1, seed=3,
+                  deterministic=True, max_cat_to_onehot=2, min_data_per_group=10, cat_smooth=1)
+    binary = (labels > 1).astype(int)
+    cases = {
+        'lambdarank': (dict(objective='lambdarank'), labels, [8, 9], 8),
+        'dart': (dict(objective='lambdarank', boosting='dart', drop_rate=0.5, skip_drop=0), labels, [8], 8),
+        'forest': (dict(objective='regression', boosting='rf', bagging_freq=1, bagging_fraction=0.6), labels, [], 5),
+        'binary': (dict(objective='binary', use_missing=False), binary, [9], 6),
+        'zeros': (dict(objective='regression', zero_as_missing=True), labels, [8], 6),
+        'constant': (dict(objective='regression', min_data_in_leaf=3000), labels, [], 2),
+    }
+    names = ['title.bm25', 'body.bm25', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8', 'kind', 'host']
+    for name, (settings, target, categories, rounds) in cases.items():
+        data = lgb.Dataset(x.astype(np.float64), label=target, group=groups, categorical_feature=categories,
+                           feature_name=names if name == 'zeros' else 'auto', free_raw_data=False)
+        booster = lgb.train({**common, **settings}, data, rounds)
+        text = booster.model_to_string()
+        # What follows the trees is not read, and longer than these.
+        open(f'lightgbm-{name}{suffix}.txt', 'w').write(text[:text.index('end of trees')] + 'end of trees\n')
+        # Raw scores of forests are sums, not means.
+        scores = booster.predict(tests.astype(np.float64), raw_score=name != 'forest')
+        open(f'lightgbm-{name}{suffix}.scores', 'w').write(''.join('%.17g\n' % s for s in scores))
+        if name == 'zeros':
+            json.dump(booster.dump_model(), open(f'lightgbm-{name}{suffix}.json', 'w'))
+
+
+def xgboost_models(labels, queries, x, tests, suffix):
+    import xgboost as xgb
+    binary = (labels > 1).astype(int)
+    tests = tests[:50]
+    cases = {
+        'ndcg': (dict(objective='rank:ndcg'), labels, True, 'json'),
+        'dart': (dict(objective='reg:squarederror', booster='dart', rate_drop=0.4, one_drop=1), labels, False, 'ubj'),
+        'logistic': (dict(objective='binary:logistic', base_score=0.3), binary, True, 'ubj'),
+        'poisson': (dict(objective='count:poisson', num_parallel_tree=2, subsample=0.7), labels, False, 'json'),
+    }
+    for name, (settings, target, has_categories, extension) in cases.items():
+        types = ['q'] * 8 + (['c', 'c'] if has_categories else ['q', 'q'])
+        names = [f'signal{i}' for i in range(10)] if name == 'poisson' else None
+        make = lambda rows, **more: xgb.DMatrix(rows, feature_types=types, feature_names=names, enable_categorical=True,
+                                                **more)
+        data = make(x, label=target)
+        if settings['objective'].startswith('rank'):
+            data.set_info(qid=queries)
+        booster = xgb.train(dict(max_depth=3, eta=0.3, nthread=1, seed=2, max_cat_to_onehot=4, **settings), data, 8)
+        booster.save_model(f'xgboost-{name}{suffix}.{extension}')
+        scores = booster.predict(make(tests), output_margin=True)
+        open(f'xgboost-{name}{suffix}.scores', 'w').write(''.join('%.9g\n' % s for s in scores))
+        if name == 'ndcg':
+            booster.dump_model(f'xgboost-{name}{suffix}.dump.json', dump_format='json')
+            booster.dump_model(f'xgboost-{name}{suffix}.dump.txt')
+
+
+labels, queries, rows = read_letor(sys.argv[1])
+x = make_inputs(labels, rows)
+tests = make_tests(x)
+write_rows('inputs.tsv', tests)
+{'lightgbm': lightgbm_models, 'xgboost': xgboost_models}[sys.argv[2]](labels, queries, x, tests, sys.argv[3])
