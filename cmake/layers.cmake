@@ -64,8 +64,11 @@ add_library(quern::quern ALIAS quern_library)
 set_target_properties(quern_library PROPERTIES EXPORT_NAME quern)
 target_link_libraries(quern_library INTERFACE quern_gpu quern_build)
 
-file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp)  # the same kernels for each SIMD level
+# The same kernels for each SIMD level.
+file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/ranker/kernels_*.cpp)
 set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+# Functions of features, many documents at once: without this flag, which changes no result, GCC computes one by one.
+set_source_files_properties(lib/ranker/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 if(STREAMVBYTE_LIBRARY)
   target_compile_definitions(quern_lab PRIVATE QUERN_HAS_STREAMVBYTE)
   target_link_libraries(quern_lab PRIVATE "${STREAMVBYTE_LIBRARY}")

@@ -1,0 +1,105 @@
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "quern/core/named.hpp"
+#include "quern/core/natural_log.hpp"
+#include "quern/formats/rankers/ranker_model.hpp"
+
+/// A network's inputs made of features, and its activations: one definition for the CPU and GPUs, in float32, each
+/// operation rounded once.
+namespace quern {
+
+/// The functions of free-form transformations, of a feature's value x and the parameters p1 and p2.
+enum class FreeFunction : std::uint8_t {
+  square,
+  root,
+  reciprocal,
+  absolute,
+  log2,
+  exponential,
+  saturation,
+  clamp,
+  sigmoid,
+  tanh,
+};
+
+/// The registry of them.
+inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
+    {"square", FreeFunction::square, "x² · p1 + p2"},
+    {"root", FreeFunction::root, "√x · p1 + p2; negative x count as 0"},
+    {"reciprocal", FreeFunction::reciprocal, "1/x · p1 + p2"},
+    {"absolute", FreeFunction::absolute, "|x| · p1 + p2"},
+    {"log2", FreeFunction::log2, "log2(x + 1) · p1 + p2; x below the float32 after -1 counts as that number"},
+    {"exponential", FreeFunction::exponential, "e^x · p1 + p2"},
+    {"saturation", FreeFunction::saturation, "x / (x + p1) + p2"},
+    {"clamp", FreeFunction::clamp, "p1 if x < p1, p2 if x > p2, else x"},
+    {"sigmoid", FreeFunction::sigmoid, "1 / (1 + e^-(x · p1 + p2))"},
+    {"tanh", FreeFunction::tanh, "tanh(x · p1 + p2)"},
+};
+
+/// Throws InvalidArgument, with all names, if there is no such function.
+inline FreeFunction free_function_named(std::string_view name) {
+  return find_named(all_free_functions, name, "function of rankers").value;
+}
+
+/// p1 and p2 of a transformation.
+struct Parameters {
+  float p1 = 1, p2 = 0;
+};
+
+constexpr float apply_free_function(FreeFunction function, float x, Parameters p) {
+  switch (function) {
+    case FreeFunction::square:
+      return x * x * p.p1 + p.p2;
+    case FreeFunction::root:
+      return std::sqrt(x < 0 ? 0.0f : x) * p.p1 + p.p2;
+    case FreeFunction::reciprocal:
+      return 1.0f / x * p.p1 + p.p2;
+    case FreeFunction::absolute:
+      return (x < 0 ? -x : x) * p.p1 + p.p2;
+    case FreeFunction::log2:
+      return static_cast<float>(natural_log(static_cast<double>(above_minus_one(x)) + 1.0) * 0x1.71547652b82fep+0) *
+                 p.p1 +
+             p.p2;
+    case FreeFunction::exponential:
+      return static_cast<float>(quern::exponential(static_cast<double>(x))) * p.p1 + p.p2;
+    case FreeFunction::saturation:
+      return x / (x + p.p1) + p.p2;
+    case FreeFunction::clamp:
+      return x < p.p1 ? p.p1 : x > p.p2 ? p.p2 : x;
+    case FreeFunction::sigmoid:
+      return logistic(x * p.p1 + p.p2);
+    case FreeFunction::tanh:
+      return hyperbolic_tangent(x * p.p1 + p.p2);
+  }
+  return x;
+}
+
+constexpr float apply_linear(float x, Parameters p) { return x * p.p1 + p.p2; }
+constexpr float apply_log_linear(float x, Parameters p) { return log_of_next(x) * p.p1 + p.p2; }
+/// NaN is in no bucket.
+constexpr float apply_bucket(float x, Parameters p) { return x >= p.p1 && x < p.p2 ? 1.0f : 0.0f; }
+
+/// An activation of a neuron's sum. NaN becomes 0 by relu, and stays otherwise.
+constexpr float activate(Activation activation, float x) {
+  switch (activation) {
+    case Activation::relu:
+      return x > 0 ? x : 0.0f;
+    case Activation::sigmoid:
+      return logistic(x);
+    case Activation::tanh:
+      return hyperbolic_tangent(x);
+    default:
+      return x;
+  }
+}
+
+/// out[d] is the transformation of values[d]. `function` is that of free-form ones.
+void transform(const Transformation& transformation, FreeFunction function, std::span<const float> values, float* out);
+/// Applies an activation to each value.
+void activate_all(Activation activation, std::span<float> values);
+
+}  // namespace quern
