@@ -8,6 +8,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/own_errors.hpp"
+#include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
@@ -146,6 +147,19 @@ bool read_score(std::string_view word, float& score) {
   return true;
 }
 
+RunLineText read_run_line(std::string_view line, std::string_view name, std::uint64_t number) {
+  RunLineText entry;
+  entry.qid = next_word(line);
+  next_word(line);
+  entry.docno = next_word(line);
+  const std::string_view rank = next_word(line), score = next_word(line);
+  entry.tag = next_word(line);
+  if (entry.tag.empty()) fail_at_line(name, number, "is not \"qid Q0 docno rank score tag\"");
+  if (!read_number(rank, entry.rank)) fail_at_line(name, number, "the fourth column, the rank, is not a number");
+  if (!read_score(score, entry.score)) fail_at_line(name, number, "the fifth column, the score, is not a number");
+  return entry;
+}
+
 }  // namespace
 
 const std::vector<const RunFormat*>& all_run_formats() {
@@ -166,19 +180,18 @@ std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name) {
     std::vector<RunLine> run;
     LineReader lines(without_byte_order_mark(bytes));
     for (std::string_view line; lines.next(line);) {
-      RunLine& entry = run.emplace_back();
-      entry.qid = next_word(line);
-      next_word(line);
-      entry.docno = next_word(line);
-      const std::string_view rank = next_word(line), score = next_word(line);
-      entry.tag = next_word(line);
-      if (entry.tag.empty()) fail_at_line(name, lines.number(), "is not \"qid Q0 docno rank score tag\"");
-      if (!read_number(rank, entry.rank))
-        fail_at_line(name, lines.number(), "the fourth column, the rank, is not a number");
-      if (!read_score(score, entry.score))
-        fail_at_line(name, lines.number(), "the fifth column, the score, is not a number");
+      const RunLineText text = read_run_line(line, name, lines.number());
+      run.push_back({std::string(text.qid), std::string(text.docno), text.rank, text.score, std::string(text.tag)});
     }
     return run;
+  });
+}
+
+void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit) {
+  with_own_errors([&] {
+    for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+      visit(read_run_line(line, source.name(), number), number);
+    });
   });
 }
 

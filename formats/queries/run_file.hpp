@@ -1,9 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "quern/io/byte_source.hpp"
 
 /// Ranked results as text: written in several formats, and TREC's read back; see run_file.md.
 namespace quern {
@@ -75,5 +78,17 @@ struct RunLine {
 /// The lines of a TREC run, in the file's order: columns parted by any white space, the second one ignored.
 /// Throws CorruptFile, with the line, if columns are missing or rank or score is not a number.
 std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name);
+
+/// A line of a TREC run as it lies in a file.
+struct RunLineText {
+  std::string_view qid, docno;
+  std::uint32_t rank = 0;
+  float score = 0;
+  std::string_view tag;
+};
+
+/// Calls visit(line, its number) for the lines of a TREC run of any size, in the file's order: a line is in memory at a
+/// time. Throws what parse_run() throws, and CorruptFile if a line has more than 1 MiB.
+void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
 
 }  // namespace quern

@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <cmath>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+#include "corpus/compressing.hpp"
+#include "formats/page_example.hpp"
+
+/// `quern eval`, with the example of formats/queries/measures.md and the sample.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+struct ExampleRun {
+  TemporaryFolder folder;
+  std::string run = folder.write("example.run", page_block("queries/measures.md", "run"));
+  std::string qrels = folder.write("example.qrels", page_block("queries/measures.md", "qrels"));
+};
+
+}  // namespace
+
+TEST_CASE("eval prints what the page says, as trec_eval does", "[cli][evaluation]") {
+  const ExampleRun example;
+  const RunOutcome outcome =
+      run_quern({"eval", example.run, example.qrels, "--measures", "map,bpref,ndcg,ndcg_cut.2", "--per-query"});
+  CHECK(outcome.exit_status == 0);
+  CHECK(outcome.out == page_block("queries/measures.md", "values"));
+  CHECK(outcome.err == "quern: " + example.run + ": 1 query without judgements left out\nquern: " + example.run +
+                           ": 1 query of the judgements without results left out; --complete counts them as 0\n");
+
+  const RunOutcome usual = run_quern({"eval", example.run, example.qrels, "--complete", "--quiet"});
+  CHECK(usual.err.empty());
+  const CommandLine lines = lines_of(usual.out);
+  REQUIRE(lines.size() == 17);
+  CHECK(lines[0] == "runid                 \tall\texample");
+  CHECK(lines[1] == "num_q                 \tall\t4");
+  CHECK(lines[2] == "num_ret               \tall\t9");
+  CHECK(lines[3] == "num_rel               \tall\t6");
+  CHECK(lines[4] == "num_rel_ret           \tall\t4");
+  CHECK(lines[5] == "map                   \tall\t0.2188");
+  // Nothing of a single query for what only says something of all.
+  const RunOutcome of_all =
+      run_quern({"eval", example.run, example.qrels, "--measures", "num_q,gm_map", "--per-query", "--quiet"});
+  CHECK(of_all.out == "num_q                 \tall\t3\ngm_map                \tall\t0.0123\n");
+}
+
+TEST_CASE("eval takes depth and relevance level, compressed files and standard input", "[cli][evaluation]") {
+  const ExampleRun example;
+  const auto values = [&](CommandLine words, const Surroundings& surroundings = {}) {
+    words.insert(words.begin(), "eval");
+    words.insert(words.end(), {"--measures", "num_ret,num_rel,num_rel_ret,P.2", "--json", "--quiet"});
+    const RunOutcome outcome = run_quern(words, surroundings);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    return outcome.json();
+  };
+  const auto all = values({example.run, example.qrels});
+  CHECK(all["measures"] == nlohmann::json{{"num_ret", 9}, {"num_rel", 5}, {"num_rel_ret", 4}, {"P_2", 1.0 / 3}});
+  CHECK(all["queries"] == 3);
+  CHECK(all["queries_without_results"] == 1);
+  CHECK(all["queries_without_judgements"] == 1);
+  CHECK(all["tag"] == "example");
+  CHECK(all["depth"].is_null());
+  CHECK_FALSE(all.contains("by_query"));
+  const auto first = values({example.run, example.qrels, "--depth", "1", "--relevance-level", "2"});
+  CHECK(first["measures"] == nlohmann::json{{"num_ret", 3}, {"num_rel", 1}, {"num_rel_ret", 0}, {"P_2", 0.0}});
+  CHECK((first["depth"] == 1 && first["relevance_level"] == 2));
+  Surroundings piped;
+  piped.input = read_file(example.run);
+  CHECK(values({"-", example.qrels}, piped)["measures"] == all["measures"]);
+  piped.input = read_file(example.qrels);
+  CHECK(values({example.run, "-"}, piped)["measures"] == all["measures"]);
+  const std::string packed_run = example.folder.write("packed.run", gzipped(read_file(example.run))),
+                    packed_qrels = example.folder.write("packed.qrels", gzipped(read_file(example.qrels)));
+  CHECK(values({packed_run, packed_qrels})["measures"] == all["measures"]);
+  const auto by_query = values({example.run, example.qrels, "--per-query"})["by_query"];
+  REQUIRE(by_query.size() == 3);
+  CHECK(by_query[1] ==
+        nlohmann::json{{"id", "2"}, {"measures", {{"num_ret", 2}, {"num_rel", 1}, {"num_rel_ret", 1}, {"P_2", 0.5}}}});
+}
+
+TEST_CASE("eval --compare tests differences, with the same figures each time", "[cli][evaluation]") {
+  const TemporaryFolder folder;
+  std::string qrels, first, second, third;
+  for (int query = 0; query < 30; ++query) {
+    const std::string id = std::to_string(query);
+    const auto both = [&](const char* above, const char* below) {
+      return id + " Q0 " + above + " 1 2 t\n" + id + " Q0 " + below + " 2 1 t\n";
+    };
+    qrels += id + " 0 a 1\n";
+    first += both("b", "a");
+    second += query % 3 == 0 ? both("b", "a") : both("a", "b");
+    third += query % 2 == 0 ? both("b", "a") : id + " Q0 c 1 1 t\n";
+  }
+  first += "31 Q0 a 1 1 t\n";
+  qrels += "31 0 a 1\n";
+  const std::string a = folder.write("a.run", first), b = folder.write("b.run", second),
+                    c = folder.write("c.run", third), judged = folder.write("qrels", qrels);
+  const CommandLine words = {"eval", "--compare", a, b, c, judged, "--measures", "map,success.1", "--samples", "1000"};
+  const RunOutcome table = run_quern(words);
+  INFO(table.err);
+  REQUIRE(table.exit_status == 0);
+  CHECK(contains(table.err, "b.run: 1 query of the judgements without results left out"));
+  CHECK(lines_of(table.out).size() == 7);
+  CHECK(contains(table.out, "Holm(random)"));
+  CHECK(run_quern(words).out == table.out);
+
+  CommandLine with_json = words;
+  with_json.insert(with_json.end(), {"--json", "--quiet"});
+  const RunOutcome outcome = run_quern(with_json);
+  CHECK(outcome.err.empty());
+  const auto json = outcome.json();
+  CHECK(json["queries"] == 30);
+  CHECK(json["queries_left_out"] == 1);
+  REQUIRE(json["measures"].size() == 2);
+  const auto& map = json["measures"][0];
+  CHECK(map["measure"] == "map");
+  CHECK(map["baseline_mean"] == 0.5);
+  const auto& better = map["runs"][0];
+  CHECK(better["run"] == b);
+  CHECK(better["mean"] == Approx(2.5 / 3));
+  CHECK((better["wins"] == 20 && better["ties"] == 10 && better["losses"] == 0));
+  CHECK(better["t_test"]["degrees_of_freedom"] == 29);
+  CHECK(better["t_test"]["t"] == Approx(1.0 / 3 / std::sqrt((20 * 0.25 - 30 / 9.0) / 29 / 30)));
+  CHECK(better["randomization_test"]["exact"] == true);
+  CHECK(better["randomization_test"]["p"] == 2.0 / (1 << 20));
+  CHECK(better["randomization_test"]["holm_p"] == 4.0 / (1 << 20));
+  const auto& worse = map["runs"][1];
+  CHECK((worse["wins"] == 0 && worse["ties"] == 15 && worse["losses"] == 15));
+  CHECK(json["measures"][1]["runs"][1]["randomization_test"]["p"] == 1);
+
+  with_json.push_back("--complete");
+  const auto complete = run_quern(with_json).json();
+  CHECK((complete["queries"] == 31 && complete["queries_left_out"] == 0));
+  CHECK(complete["measures"][0]["runs"][0]["losses"] == 1);
+  CHECK(complete["measures"][0]["runs"][0]["randomization_test"]["tried"] == 1000);
+  CHECK(complete["measures"][0]["runs"][0]["randomization_test"]["exact"] == false);
+  with_json.insert(with_json.end(), {"--seed", "18446744073709551615"});
+  CHECK(run_quern(with_json).json()["seed"] == 18446744073709551615u);
+}
+
+TEST_CASE("eval refuses what it can't measure, and says why", "[cli][evaluation]") {
+  const ExampleRun example;
+  const std::string twice = example.folder.write("twice.run", "1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n"),
+                    other = example.folder.write("other.run", "x Q0 a 1 2 t\n"),
+                    nan = example.folder.write("nan.run", "1 Q0 a 1 nan t\n");
+  struct Case {
+    CommandLine words;
+    int exit_status;
+    const char* said;
+  };
+  for (const auto& [words, exit_status, said] :
+       {Case{{example.run}, 2, "FILE"}, Case{{example.run, example.run, example.qrels}, 2, "--compare"},
+        Case{{"--compare", example.run, example.qrels}, 2, "two runs"}, Case{{"-", "-"}, 2, "standard input"},
+        Case{{example.run, example.qrels, "--measures", "mapp"}, 2, "recip_rank"},
+        Case{{example.run, example.qrels, "--measures", "P.0"}, 2, "--measures"},
+        Case{{example.run, example.qrels, "--measures", "map,map"}, 2, "twice"},
+        Case{{example.run, example.qrels, "--measures", ""}, 2, "--measures"},
+        Case{{example.run, example.qrels, "--relevance-level", "0"}, 2, "--relevance-level"},
+        Case{{example.run, example.qrels, "--depth", "0"}, 2, "--depth"},
+        Case{{example.run, example.qrels, "--seed", "2"}, 2, "--compare"},
+        Case{{"--compare", example.run, example.run, example.qrels, "--per-query"}, 2, "--per-query"},
+        Case{{"--compare", example.run, example.run, example.qrels, "--measures", "map,num_ret"}, 2, "num_"},
+        Case{{twice, example.qrels}, 1, "twice.run, line 2: query 1 has document a already in line 1"},
+        Case{{nan, example.qrels}, 1, "nan.run, line 1: "}, Case{{other, example.qrels}, 1, "no query in common"},
+        Case{{example.qrels, example.run}, 1, "example.qrels, line 1: "},
+        Case{{example.folder.path("missing"), example.qrels}, 1, "missing"}}) {
+    CommandLine all = words;
+    all.insert(all.begin(), "eval");
+    const RunOutcome outcome = run_quern(all);
+    INFO(outcome.err << " instead of " << said);
+    CHECK(outcome.exit_status == exit_status);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.starts_with("quern: error: "));
+    CHECK(contains(outcome.err, said));
+  }
+}
+
+TEST_CASE("eval measures what query prints", "[cli][evaluation]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index"), run = folder.path("run");
+  REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index}).exit_status == 0);
+  REQUIRE(run_quern({"query", index, "-q", sample_folder + "/topics.txt", "-k", "20", "-o", run}).exit_status == 0);
+  const RunOutcome outcome = run_quern({"eval", run, sample_folder + "/qrels.txt", "--json"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const auto measures = outcome.json()["measures"];
+  CHECK(measures["num_q"] > 2);
+  CHECK(measures["num_ret"] == lines_of(read_file(run)).size());
+  CHECK(measures["map"] > 0.3);
+  CHECK(measures["map"] <= 1);
+}
+
+}  // namespace quern
