@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct CollectionManifest {
   std::uint64_t links = 0;
   std::uint64_t documents_without_url = 0;
   std::string input_hash;  ///< over the records' bytes
+  /// Of all texts, before compression; none if the collection keeps no texts.
+  std::optional<std::uint64_t> text_bytes;
 
   std::string to_json() const;
   /// Throws CorruptFile, with `what`.
@@ -43,16 +46,17 @@ struct CollectionManifest {
 enum class ChunkPiece { documents, forward, links };
 inline constexpr int num_chunk_pieces = 3;
 
-/// Place and contents of a chunk: a row of the section "chunks".
+/// Place and contents of a chunk: a row of the section "chunks", and one of "text_rows" if there are texts.
 struct ChunkRow {
   std::uint32_t documents = 0;  ///< that end in the chunk
   std::uint32_t terms = 0;      ///< distinct, numbered from 0 in the order in which they first occur
-  std::uint64_t offset = 0;     ///< of its three zstd frames in "chunk_data"
+  std::uint64_t offset = 0;     ///< of its zstd frames in "chunk_data": the pieces, then the texts
   std::uint32_t sizes[num_chunk_pieces] = {};
   std::uint32_t raw_sizes[num_chunk_pieces] = {};
   std::uint64_t terms_offset = 0;  ///< of its terms' zstd frame in "chunk_terms"
   std::uint32_t terms_size = 0;
   bool unfinished = false;  ///< after these documents one begins or goes on that ends in a later chunk
+  std::uint32_t text_size = 0, text_raw_size = 0;  ///< of the texts' frame; 0 if there is none
 };
 
 /// A chunk ready to be written.
@@ -64,6 +68,8 @@ struct PackedChunk {
 
 /// Appends one piece of a chunk to `packed`, compressed; pieces in their order.
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
+/// The same for the texts, which follow the pieces.
+void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
 
 /// A document of a chunk; views into the chunk's buffers.
 struct DocumentRow {
@@ -96,21 +102,28 @@ class TokenCursor {
 };
 
 /// Codes the documents of a chunk. Of each document: the tokens and phrase ends of its title, body and URL, each stream
-/// followed by end_stream(), then its links, then end_document(). A chunk ends with pack(), which may come within a
-/// document: this goes on in the next chunk, and so do its streams and links. One per thread.
+/// followed by end_stream(), then its links, then end_document(); its text in pieces anywhere before. A chunk ends with
+/// pack(), which may come within a document: this goes on in the next chunk, and so do its streams, links and text. One
+/// per thread.
 class ChunkEncoder {
  public:
+  /// With texts the chunks have a piece for them.
+  explicit ChunkEncoder(bool with_texts = false) : with_texts_(with_texts) {}
   /// Forgets everything, an open document too.
   void clear();
   void add_token(std::uint32_t chunk_term) { put_varint(streams_, chunk_term + 1); }
   void add_phrase_end() { streams_.push_back(TokenCursor::phrase_end_token); }
   void end_stream();
+  void add_text(std::string_view piece) { put_bytes(texts_, piece); }
   void add_link(std::string_view url, std::string_view anchor);
   void end_document(const DocumentRow& row);
-  /// Bytes of the chunk so far, before compression.
+  /// Bytes of the chunk so far, before compression and without those of texts.
   std::size_t bytes() const { return documents_.size() + streams_.size() + links_.size() + document_links_.size(); }
-  /// True after the streams or links of a document have begun, until it ends.
-  bool in_document() const { return ended_streams_ > 0 || streams_.size() > stream_begin_ || is_continued_; }
+  std::size_t text_bytes() const { return texts_.size(); }
+  /// True after the streams, links or text of a document have begun, until it ends.
+  bool in_document() const {
+    return ended_streams_ > 0 || streams_.size() > stream_begin_ || texts_.size() > text_begin_ || is_continued_;
+  }
   /// Appends the chunk's pieces, compressed, and fills its row but for the terms. Begins the next chunk.
   void pack(ZstdCompressor& zstd, PackedChunk& packed);
 
@@ -119,8 +132,9 @@ class ChunkEncoder {
   void end_row();
   void begin_chunk();
 
-  Bytes documents_, stream_sizes_, streams_, links_;
-  std::size_t stream_begin_ = 0;
+  bool with_texts_;
+  Bytes documents_, stream_sizes_, streams_, links_, text_sizes_, texts_;
+  std::size_t stream_begin_ = 0, text_begin_ = 0;
   // Of the open document.
   std::size_t ended_streams_ = 0;
   std::size_t put_sizes_ = 0;  ///< of its streams, in this chunk
@@ -133,7 +147,8 @@ class ChunkEncoder {
 /// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
 class CollectionWriter {
  public:
-  CollectionWriter(File& file, const std::string& tmp_folder);
+  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are.
+  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false);
   void add_chunk(const PackedChunk& chunk);
   /// Ends the chunks and begins the lexicon.
   void begin_lexicon();
@@ -145,7 +160,10 @@ class CollectionWriter {
   void finish(const CollectionManifest& manifest);
 
  private:
+  void write_rows();
+
   ContainerWriter out_;
+  bool with_texts_;
   ZstdCompressor zstd_;
   Spool lengths_;
   DictionaryWriter dictionary_;
@@ -166,6 +184,7 @@ struct ChunkBuffers {
   Bytes raw;
   std::vector<DocumentRow> documents;
   std::vector<ForwardRow> forward;
+  std::vector<std::string_view> texts;
   std::vector<term_t> terms;
 };
 
@@ -198,11 +217,11 @@ class LexiconScan {
 
 /// What of a manifest's counts the documents show.
 struct CollectionCounts {
-  std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0;
+  std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0, text_bytes = 0;
   bool operator==(const CollectionCounts&) const = default;
   CollectionCounts operator+(const CollectionCounts& other) const {
     return {tokens + other.tokens, empty_documents + other.empty_documents,
-            documents_without_url + other.documents_without_url, links + other.links};
+            documents_without_url + other.documents_without_url, links + other.links, text_bytes + other.text_bytes};
   }
 };
 
@@ -232,11 +251,16 @@ class CollectionReader {
   std::uint64_t table_bytes() const;
   /// What forward() takes in memory.
   std::uint64_t forward_bytes(std::size_t chunk) const;
+  /// True if the documents' texts are kept.
+  bool has_texts() const { return manifest_.text_bytes.has_value(); }
 
   /// The documents that end in the chunk; views into the buffers, valid until these are used again.
   std::span<const DocumentRow> documents(std::size_t chunk, ChunkBuffers& buffers) const;
   /// The streams of the chunk's rows, and in buffers.terms the lexicon number of each chunk term.
   std::span<const ForwardRow> forward(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// The texts of the chunk's rows, or what of them is in the chunk; views into the buffers. The collection must have
+  /// texts.
+  std::span<const std::string_view> texts(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Calls visit(row in chunk, url, anchor) for each link, in order.
   void links(std::size_t chunk, ChunkBuffers& buffers,
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
@@ -249,11 +273,15 @@ class CollectionReader {
 
  private:
   void read_rows();
+  void read_text_rows();
   std::string place(std::size_t chunk, std::string_view what) const;
   void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
+  void load_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Tokens of title and body.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
+  /// Returns how many bytes of text are in the chunk.
+  std::uint64_t verify_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Returns what of the manifest's counts is in the chunk.
   CollectionCounts verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
   void verify_split(const SplitDocument& split, ChunkBuffers& buffers) const;

@@ -17,6 +17,7 @@ std::string CollectionManifest::to_json() const {
                     {"tokens", tokens},
                     {"postings", postings},
                     {"links", links}};
+  if (text_bytes) json["counts"]["text_bytes"] = *text_bytes;
   json["input_hash"] = input_hash;
   return manifest_text(json);
 }
@@ -34,6 +35,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     counts.at("tokens").get_to(manifest.tokens);
     counts.at("postings").get_to(manifest.postings);
     counts.at("links").get_to(manifest.links);
+    if (counts.contains("text_bytes")) manifest.text_bytes = counts.at("text_bytes").get<std::uint64_t>();
     json.at("input_hash").get_to(manifest.input_hash);
   });
   return manifest;

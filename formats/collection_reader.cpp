@@ -14,6 +14,8 @@ namespace quern {
 namespace {
 
 constexpr std::uint64_t chunk_row_bytes = 56;
+constexpr std::uint64_t text_row_bytes = 8;
+
 ChunkRow get_row(ByteReader& reader) {
   ChunkRow row;
   row.documents = reader.le<std::uint32_t>();
@@ -33,6 +35,8 @@ ChunkRow get_row(ByteReader& reader) {
 struct ForwardSizes {
   std::uint32_t title, body, url;
 };
+
+std::uint64_t pieces_size(const ChunkRow& row) { return std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]; }
 
 bool fits(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
   return offset <= whole && size <= whole - offset;
@@ -61,6 +65,7 @@ CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
     container_.fail("manifest", "impossible counts");
   container_.check_count(container_.find("lengths"), manifest_.documents, 4);
   read_rows();
+  if (has_texts()) read_text_rows();
 } catch (...) {
   throw_own_error();
 }
@@ -78,7 +83,7 @@ void CollectionReader::read_rows() {
   std::uint64_t documents = 0;
   while (!reader.done()) {
     const ChunkRow row = get_row(reader);
-    const std::uint64_t size = std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2];
+    const std::uint64_t size = pieces_size(row);
     if (row.terms > manifest_.terms) container_.fail("chunks", "a chunk has more terms than the lexicon");
     if (!fits(row.offset, size, data_size) || !fits(row.terms_offset, row.terms_size, terms_size))
       container_.fail("chunks", "a chunk reaches past its section");
@@ -97,6 +102,21 @@ void CollectionReader::read_rows() {
   if (documents != manifest_.documents)
     container_.fail("chunks", "holds another number of documents than the manifest says");
   if (!rows_.empty() && rows_.back().unfinished) container_.fail("chunks", "the last document has no end");
+}
+
+void CollectionReader::read_text_rows() {
+  const SectionInfo& section = container_.find("text_rows");
+  container_.check_count(section, rows_.size(), text_row_bytes);
+  const std::uint64_t data_size = container_.find("chunk_data").size;
+  Bytes bytes(section.size);
+  container_.file().read_at(section.offset, bytes);
+  ByteReader reader(bytes, container_.name());
+  for (ChunkRow& row : rows_) {
+    row.text_size = reader.le<std::uint32_t>();
+    row.text_raw_size = reader.le<std::uint32_t>();
+    if (!fits(row.offset + pieces_size(row), row.text_size, data_size))
+      container_.fail("text_rows", "the texts of a chunk reach past section 'chunk_data'");
+  }
 }
 
 std::uint64_t CollectionReader::table_bytes() const {
@@ -124,6 +144,13 @@ void CollectionReader::load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuff
   buffers.frame.resize(row.sizes[i]);
   container_.file().read_at(offset, buffers.frame);
   buffers.zstd.decompress(buffers.frame, row.raw_sizes[i], buffers.raw, place(chunk, "a piece"));
+}
+
+void CollectionReader::load_texts(std::size_t chunk, ChunkBuffers& buffers) const {
+  const ChunkRow& row = rows_[chunk];
+  buffers.frame.resize(row.text_size);
+  container_.file().read_at(container_.find("chunk_data").offset + row.offset + pieces_size(row), buffers.frame);
+  buffers.zstd.decompress(buffers.frame, row.text_raw_size, buffers.raw, place(chunk, "the texts"));
 }
 
 void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) const {
@@ -179,6 +206,22 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
   });
 }
 
+std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, ChunkBuffers& buffers) const {
+  return with_own_errors([&]() -> std::span<const std::string_view> {
+    if (!has_texts()) throw InvalidArgument(name() + ": keeps no texts; parse the corpus with --store-text");
+    load_texts(chunk, buffers);
+    const std::string what = place(chunk, "the texts");
+    ByteReader reader(buffers.raw, what);
+    if (num_rows(chunk) > reader.left()) reader.fail("ends too early");
+    std::vector<std::uint32_t> sizes(num_rows(chunk));
+    for (std::uint32_t& size : sizes) size = reader.varint32();
+    buffers.texts.clear();
+    for (const std::uint32_t size : sizes) buffers.texts.push_back(as_text(reader.take(size)));
+    if (!reader.done()) reader.fail("has bytes after its end");
+    return buffers.texts;
+  });
+}
+
 void CollectionReader::links(
     std::size_t chunk, ChunkBuffers& buffers,
     const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const {
@@ -216,6 +259,15 @@ std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow
   return tokens_in(row.title) + tokens_in(row.body);
 }
 
+std::uint64_t CollectionReader::verify_texts(std::size_t chunk, ChunkBuffers& buffers) const {
+  std::uint64_t bytes = 0;
+  const auto rows = texts(chunk, buffers);
+  for (const std::string_view text : rows) bytes += text.size();
+  for (std::size_t i = is_continued(chunk) ? 1 : 0; i < rows_[chunk].documents; ++i)
+    if (!rows[i].ends_with('\n')) throw CorruptFile(place(chunk, "the texts") + ": a text without a line end");
+  return bytes;
+}
+
 CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
   const SectionInfo& lengths_section = container_.find("lengths");
   std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
@@ -237,6 +289,7 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
   if (std::adjacent_find(buffers.terms.begin(), buffers.terms.end()) != buffers.terms.end())
     container_.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk));
   links(chunk, buffers, [&](std::uint32_t, std::string_view, std::string_view) { ++counts.links; });
+  if (has_texts()) counts.text_bytes = verify_texts(chunk, buffers);
   return counts;
 }
 
@@ -257,12 +310,13 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
       counts.local() = counts.local() + verify_chunk(chunk, buffers.local());
       const ChunkRow& row = rows_[chunk];
-      resources.progress->add(std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]);
+      resources.progress->add(pieces_size(row) + row.text_size);
     });
     const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
-                                    manifest_.links};
+                                    manifest_.links, manifest_.text_bytes.value_or(0)};
     if (counts.combine(std::plus<>()) != expected)
-      container_.fail("manifest", "has other counts of tokens, links, empty documents or URLs than the documents");
+      container_.fail("manifest",
+                      "has other counts of tokens, links, texts, empty documents or URLs than the documents");
     LexiconScan scan = lexicon();
     LexiconEntry entry;
     std::string last;

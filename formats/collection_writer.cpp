@@ -22,13 +22,27 @@ void put_row(Bytes& out, const ChunkRow& row) {
 
 }  // namespace
 
-void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
+namespace {
+
+/// Appends a frame to the chunk's; returns its size.
+std::uint32_t pack_frame(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
   if (raw.size() >= max_piece_bytes) throw InvalidArgument("a chunk of 4 GiB and more; use a smaller --max-document");
   const std::size_t before = packed.frames.size();
   zstd.append(raw, packed.frames);
+  return static_cast<std::uint32_t>(packed.frames.size() - before);
+}
+
+}  // namespace
+
+void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
   const auto i = static_cast<std::size_t>(piece);
-  packed.row.sizes[i] = static_cast<std::uint32_t>(packed.frames.size() - before);
+  packed.row.sizes[i] = pack_frame(raw, zstd, packed);
   packed.row.raw_sizes[i] = static_cast<std::uint32_t>(raw.size());
+}
+
+void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
+  packed.row.text_size = pack_frame(raw, zstd, packed);
+  packed.row.text_raw_size = static_cast<std::uint32_t>(raw.size());
 }
 
 void ChunkEncoder::clear() {
@@ -39,8 +53,9 @@ void ChunkEncoder::clear() {
 
 /// The streams of an open document that ended before have no bytes here.
 void ChunkEncoder::begin_chunk() {
-  for (Bytes* piece : {&documents_, &stream_sizes_, &streams_, &links_, &document_links_}) piece->clear();
-  stream_begin_ = 0;
+  for (Bytes* piece : {&documents_, &stream_sizes_, &streams_, &links_, &document_links_, &text_sizes_, &texts_})
+    piece->clear();
+  stream_begin_ = text_begin_ = 0;
   num_document_links_ = documents_ended_ = 0;
   for (put_sizes_ = 0; put_sizes_ < ended_streams_; ++put_sizes_) put_varint(stream_sizes_, 0);
 }
@@ -68,6 +83,8 @@ void ChunkEncoder::end_row() {
   links_.insert(links_.end(), document_links_.begin(), document_links_.end());
   document_links_.clear();
   num_document_links_ = put_sizes_ = 0;
+  put_varint(text_sizes_, texts_.size() - text_begin_);
+  text_begin_ = texts_.size();
 }
 
 void ChunkEncoder::end_document(const DocumentRow& row) {
@@ -89,12 +106,17 @@ void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
   pack_piece(ChunkPiece::documents, documents_, zstd, packed);
   pack_piece(ChunkPiece::forward, stream_sizes_, zstd, packed);
   pack_piece(ChunkPiece::links, links_, zstd, packed);
+  if (with_texts_) {
+    text_sizes_.insert(text_sizes_.end(), texts_.begin(), texts_.end());
+    pack_texts(text_sizes_, zstd, packed);
+  }
   is_continued_ = packed.row.unfinished;
   begin_chunk();
 }
 
-CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder)
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts)
     : out_(file, FileKind::collection, collection_version),
+      with_texts_(with_texts),
       zstd_(1),
       lengths_(tmp_folder),
       dictionary_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder) {
@@ -137,8 +159,7 @@ void CollectionWriter::add_chunk_terms(std::span<const term_t> terms) {
   out_.write(frame);
 }
 
-void CollectionWriter::finish(const CollectionManifest& manifest) {
-  out_.end_section();
+void CollectionWriter::write_rows() {
   out_.begin_section("chunks");
   for (const ChunkRow& row : rows_) {
     Bytes bytes;
@@ -146,6 +167,21 @@ void CollectionWriter::finish(const CollectionManifest& manifest) {
     out_.write(bytes);
   }
   out_.end_section();
+  if (!with_texts_) return;
+  out_.begin_section("text_rows");
+  for (const ChunkRow& row : rows_) {
+    Bytes bytes;
+    put_le(bytes, row.text_size);
+    put_le(bytes, row.text_raw_size);
+    out_.write(bytes);
+  }
+  out_.end_section();
+}
+
+void CollectionWriter::finish(const CollectionManifest& manifest) {
+  if (manifest.text_bytes.has_value() != with_texts_) throw Error("collection: misused writer");
+  out_.end_section();
+  write_rows();
   out_.add_section("manifest", as_bytes(manifest.to_json()));
   out_.finish();
 }

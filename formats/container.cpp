@@ -40,6 +40,10 @@ std::string_view kind_name(FileKind kind) {
       return "index";
     case FileKind::plan:
       return "plan";
+    case FileKind::forward:
+      return "forward file";
+    case FileKind::texts:
+      return "text file";
   }
   return "file of an unknown kind";
 }
@@ -180,6 +184,8 @@ Bytes checked_header(const File& file) {
 }
 
 }  // namespace
+
+std::vector<std::string> index_members() { return {index_member, forward_member, texts_member}; }
 
 std::string quern_file(const std::string& path) {
   return with_own_errors([&]() -> std::string {

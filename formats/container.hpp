@@ -15,9 +15,9 @@
 /// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
 namespace quern {
 
-enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3, plan = 4 };
+enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3, plan = 4, forward = 5, texts = 6 };
 
-/// "collection", "order", "index", "plan".
+/// "collection", "order", "index", "plan", "forward file", "text file".
 std::string_view kind_name(FileKind kind);
 
 /// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to that one.
@@ -197,6 +197,14 @@ class CheckedSection {
 
 /// An index is a folder with this file in it; the others are files.
 inline constexpr const char* index_member = "index.quern";
+/// The forward file of an index, beside it in its folder.
+inline constexpr const char* forward_member = "forward.quern";
+
+/// The documents' texts, in the folder of an index that has them.
+inline constexpr const char* texts_member = "texts.quern";
+
+/// The files that an index's folder may have, by name: first that of the index, then those that may lie beside it.
+std::vector<std::string> index_members();
 
 /// The file that a user's path means: for an index's folder the file in it, else the path itself. Throws
 /// InvalidArgument if a folder is not an index.

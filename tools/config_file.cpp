@@ -133,7 +133,7 @@ void apply_config_file(CLI::App& command) {
   }
 }
 
-std::string config_text(const IndexManifest& manifest) {
+std::string config_text(const IndexManifest& manifest, const FilesBeside& beside) {
   std::string text = fmt::format(
       "format = {}\nmax-document = {}\nstemmer = {}\nstopwords = {}\nduplicates = {}\n"
       "order = {}\nseed = {}\ncodec = {}\nblock-size = {}\nrecursion = {}\nk1 = {}\nb = {}\n",
@@ -143,6 +143,8 @@ std::string config_text(const IndexManifest& manifest) {
       manifest.bm25.k1, manifest.bm25.b);
   if (manifest.quantize_bits > 0) text += fmt::format("quantize = {}\n", manifest.quantize_bits);
   if (manifest.scores) text += score_settings(*manifest.scores);
+  if (beside.forward) text += "forward = true\n";
+  if (beside.texts) text += "store-text = true\n";
   return text;
 }
 

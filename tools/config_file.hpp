@@ -16,7 +16,12 @@ void add_config_option(CLI::App& command);
 /// a value that the option refuses.
 void apply_config_file(CLI::App& command);
 
+/// The files that an index has beside it.
+struct FilesBeside {
+  bool forward = false, texts = false;
+};
+
 /// The settings that shaped an index, as lines `key = value` for quern index --config.
-std::string config_text(const IndexManifest& manifest);
+std::string config_text(const IndexManifest& manifest, const FilesBeside& beside);
 
 }  // namespace quern::tools

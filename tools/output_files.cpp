@@ -56,11 +56,12 @@ std::string identity_or_place(const std::string& path) {
   return identity_or_place(folder) + " " + target.filename().string();
 }
 
-/// The identities of a file; of an index's folder, also that of the file in it, and of a name's beginning, those with
+/// The identities of a file; of an index's folder, also those of the files in it, and of a name's beginning, those with
 /// all endings.
 NamedFile named_file(std::string option, const std::string& path, const FileEndings& endings) {
   const std::string bare = without_end_slashes(path);
-  NamedFile file{std::move(option), path, {identity_or_place(bare), identity_or_place(bare + "/" + index_member)}};
+  NamedFile file{std::move(option), path, {identity_or_place(bare)}};
+  for (const std::string& member : index_members()) file.identities.push_back(identity_or_place(bare + "/" + member));
   for (const char* ending : endings) file.identities.push_back(identity_or_place(bare + ending));
   return file;
 }
@@ -102,8 +103,11 @@ bool are_same(const NamedFile& a, const NamedFile& b) {
 
 WrittenFile::WrittenFile(const std::string& path) {
   const std::string bare = without_end_slashes(path);
-  for (const std::string& name : {bare, bare + "/" + index_member})
+  const auto add = [&](const std::string& name) {
     if (auto identity = identity_of(name)) identities_.push_back(std::move(*identity));
+  };
+  add(bare);
+  for (const std::string& member : index_members()) add(bare + "/" + member);
 }
 
 bool WrittenFile::is(const std::string& path) const {

@@ -54,6 +54,8 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   add_analyzer_options(command, arguments.analyzer);
   add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
                    "What to do with a document whose docno occurred before");
+  command.add_flag("--store-text", arguments.store_text,
+                   "Keep the documents' texts, compressed, for quern inspect INDEX --text DOCNO");
   command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
       ->type_name("N")
       ->check(number_validator<std::uint64_t>())
@@ -68,6 +70,7 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.reader.max_document_bytes = parse_size(arguments.max_document);
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   options.duplicates = arguments.duplicates;
+  options.store_text = arguments.store_text;
   options.max_errors = arguments.max_errors;
   return options;
 }
@@ -180,6 +183,7 @@ Json to_json(const ParseReport& report) {
           {"tokens", report.tokens},
           {"postings", report.postings},
           {"links", report.links},
+          {"text_bytes", report.text_bytes},
           {"formats", report.formats},
           {"bad_documents", report.bad_documents},
           {"num_skipped_files", report.num_skipped_files},
@@ -209,6 +213,10 @@ Json to_json(const PagerankReport& report) {
                  {"last_change", report.last_change},
                  {"converged", report.converged}});
   return json;
+}
+
+Json to_json(const TextsReport& report) {
+  return {{"text_bytes", report.text_bytes}, {"file_bytes", report.file_bytes}};
 }
 
 Json to_json(const BuildReport& report) {
@@ -294,6 +302,11 @@ void say_report(const CommonOptions& options, const BuildReport& report, const s
                            count_text(manifest.documents, "document"), count_text(manifest.terms, "term"),
                            count_text(manifest.postings, "posting"), size_text(report.index_bytes), manifest.order,
                            manifest.codec, manifest.codec_options.block_size));
+}
+
+void say_report(const CommonOptions& options, const TextsReport& report) {
+  say(options,
+      fmt::format("quern: stored {} of text in {}", size_text(report.text_bytes), size_text(report.file_bytes)));
 }
 
 }  // namespace quern::tools

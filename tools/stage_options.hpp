@@ -4,6 +4,7 @@
 
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/index/build_texts.hpp"
 #include "quern/order/order.hpp"
 
 #include "command.hpp"
@@ -27,6 +28,7 @@ struct ParseArguments {
   AnalyzerArguments analyzer;
   Duplicates duplicates = ParseOptions().duplicates;
   std::uint64_t max_errors = ParseOptions().max_errors;
+  bool store_text = false;
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);
 ParseOptions parse_options(const ParseArguments& arguments);
@@ -54,11 +56,13 @@ Json to_json(const ParseReport& report);
 Json to_json(const LinkCounts& counts);
 Json to_json(const PagerankReport& report);
 Json to_json(const BuildReport& report);
+Json to_json(const TextsReport& report);
 /// Remarks for people: counts, and the bad documents.
 void say_report(const CommonOptions& options, const ParseReport& report);
 /// What became of the links of pages, or of a file.
 void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file);
 void say_report(const CommonOptions& options, const PagerankReport& report);
 void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output);
+void say_report(const CommonOptions& options, const TextsReport& report);
 
 }  // namespace quern::tools

@@ -1,5 +1,8 @@
 #include "quern/collection/chunk_builder.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -34,6 +37,25 @@ std::uint64_t hash_of(const RecordText& record) {
   for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) hash.add(as_bytes(piece));
   return hash.value();
 }
+
+/// A stream in small pieces, each of which is shown to see(piece) before it goes on.
+template <class See>
+class SeenPieces final : public PieceSource {
+ public:
+  SeenPieces(PieceSource& from, std::size_t max_bytes, See see) : sliced_(from, max_bytes), see_(std::move(see)) {}
+  std::string_view next() override {
+    const std::string_view piece = sliced_.next();
+    if (!piece.empty()) see_(piece);
+    return piece;
+  }
+
+ private:
+  SlicedPieces sliced_;
+  See see_;
+};
+
+/// A stream's text is kept in steps of this size, each before its tokens.
+constexpr std::size_t text_step_bytes = 64 << 10;
 
 /// Thrown by end_chunk() when a chunk is refused, to leave the document in whose middle that is.
 struct ChunkRefused {};
@@ -86,10 +108,41 @@ void ChunkBuilder::add_stream(PieceSource& text, bool counted, const TakeChunk& 
   encoder_.end_stream();
 }
 
+/// Moves line_bytes_ to the chunk.
+void ChunkBuilder::put_line_bytes(const TakeChunk& take) {
+  if (line_bytes_.empty()) return;
+  if (is_full()) end_chunk(take);
+  encoder_.add_text(line_bytes_);
+  text_bytes_ += line_bytes_.size();
+  line_bytes_.clear();
+}
+
+/// Text and tokens go into the chunk step by step, so that it gets about as far in both before it is full.
+void ChunkBuilder::add_kept_stream(PieceSource& text, const TakeChunk& take) {
+  SeenPieces seen(text, std::min(text_step_bytes, limits_.bytes), [&](std::string_view piece) {
+    lines_.append(piece, line_bytes_);
+    put_line_bytes(take);
+  });
+  add_stream(seen, true, take);
+}
+
+void ChunkBuilder::add_title_and_body(const TakeChunk& take) {
+  const auto title = document_.title.pieces(), body = document_.body.pieces();
+  if (!store_text_) {
+    add_stream(*title, true, take);
+    add_stream(*body, true, take);
+    return;
+  }
+  add_kept_stream(*title, take);
+  lines_.end_title(line_bytes_);
+  add_kept_stream(*body, take);
+  lines_.finish(line_bytes_);
+  put_line_bytes(take);
+}
+
 void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
   tokens_ = 0;
-  add_stream(*document_.title.pieces(), true, take);
-  add_stream(*document_.body.pieces(), true, take);
+  add_title_and_body(take);
   ViewPieces url(document_.url);
   add_stream(url, false, take);
   document_.links.for_each([&](std::string_view target, std::string_view anchor) {
@@ -142,6 +195,9 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   parsed = ParsedBatch();
   chunk_.clear();
   encoder_.clear();
+  lines_ = {};
+  line_bytes_.clear();
+  text_bytes_ = 0;
   last_document_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
 
@@ -159,6 +215,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   parsed.cut_terms = analyzer_.cut_terms() - cut_before;
   parsed.compressed_bytes = batch.compressed_bytes;
   parsed.input_hash = xxh3(record_hashes_);
+  parsed.text_bytes = text_bytes_;
   return true;
 }
 

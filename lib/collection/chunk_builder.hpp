@@ -9,6 +9,7 @@
 #include "quern/formats/collection.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/analyzer.hpp"
+#include "quern/text/text_lines.hpp"
 
 namespace quern {
 
@@ -25,6 +26,7 @@ struct ParsedBatch {
   std::uint64_t remarked = 0;  ///< documents of which the user may miss something
   BadDocument remark;          ///< the first of them, and what it is
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
+  std::uint64_t text_bytes = 0;  ///< of the texts that are kept
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t input_hash = 0;  ///< over the records' bytes
   std::uint64_t bytes = 0, compressed_bytes = 0;
@@ -50,16 +52,16 @@ struct ParsedChunk {
 /// neither here nor in those who read chunks. A batch of ordinary documents stays below.
 struct ChunkLimits {
   std::uint32_t terms = std::uint32_t{1} << 17;  ///< distinct ones
-  std::size_t bytes = std::size_t{4} << 20;      ///< before compression, and of the distinct terms
+  std::size_t bytes = std::size_t{4} << 20;      ///< before compression; of the distinct terms; of kept texts
 };
 
 /// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One per thread.
 class ChunkBuilder {
  public:
-  /// Large texts wait in work files in `tmp_folder`.
+  /// Large texts wait in work files in `tmp_folder`. With `store_text` chunks keep the documents' texts.
   ChunkBuilder(const AnalyzerOptions& options, std::uint64_t max_document_bytes, const std::string& tmp_folder,
-               ChunkLimits limits = {})
-      : analyzer_(options), limits_(limits), document_(tmp_folder) {
+               ChunkLimits limits = {}, bool store_text = false)
+      : analyzer_(options), limits_(limits), store_text_(store_text), document_(tmp_folder), encoder_(store_text) {
     scratch_.max_document_bytes = max_document_bytes;
     scratch_.tmp_folder = tmp_folder;
   }
@@ -74,15 +76,19 @@ class ChunkBuilder {
   void add_record(const RecordBatch& batch, const RecordSpan& record, ParsedBatch& parsed, const TakeChunk& take);
   void add_document(ParsedBatch& parsed, const TakeChunk& take);
   void add_stream(PieceSource& text, bool counted, const TakeChunk& take);
+  void add_kept_stream(PieceSource& text, const TakeChunk& take);
+  void add_title_and_body(const TakeChunk& take);
+  void put_line_bytes(const TakeChunk& take);
   void add_token(std::string_view token, bool counted, const TakeChunk& take);
   bool is_full() const {
     return chunk_.terms.size() >= limits_.terms || chunk_.terms.term_bytes() >= limits_.bytes ||
-           encoder_.bytes() >= limits_.bytes;
+           encoder_.bytes() >= limits_.bytes || encoder_.text_bytes() >= limits_.bytes;
   }
   void end_chunk(const TakeChunk& take);
 
   Analyzer analyzer_;
   ChunkLimits limits_;
+  bool store_text_;
   RecordScratch scratch_;
   DocumentText document_;
   ZstdCompressor zstd_{1};
@@ -91,6 +97,9 @@ class ChunkBuilder {
   Bytes record_hashes_;                       ///< of the batch
   std::vector<std::uint32_t> last_document_;  ///< of each term, + 1: counts df
   std::uint32_t tokens_ = 0;                  ///< of the document at hand
+  std::uint64_t text_bytes_ = 0;              ///< of the batch's documents
+  TextLines lines_;                           ///< of the document at hand
+  std::string line_bytes_;                    ///< the next bytes of its text
 };
 
 }  // namespace quern

@@ -22,12 +22,15 @@ constexpr std::size_t max_reported_bad = 100;
 /// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames. Of documents with
 /// mostly distinct terms it is almost twice that, so that with 64 MB there is one batch at a time.
 constexpr std::uint64_t batch_growth = 11;
+/// What kept texts add to that: the texts, and their frame.
+constexpr std::uint64_t text_growth = 2;
 
 /// A batch on its way through the pipeline, with all that its parsing needs: there is one for each batch in flight,
 /// however many threads take turns.
 struct Job {
   Job(const ParseOptions& options, const std::string& tmp_folder)
-      : builder(options.analyzer, options.reader.max_document_bytes, tmp_folder, options.chunk_limits) {}
+      : builder(options.analyzer, options.reader.max_document_bytes, tmp_folder, options.chunk_limits,
+                options.store_text) {}
 
   RecordBatch batch;
   ChunkBuilder builder;
@@ -51,7 +54,7 @@ class CorpusParser {
         resources_(resources),
         out_(out),
         reader_(find_corpus_files(options.corpus, options.files, resources), options.reader, resources),
-        writer_(out, resources.tmp_folder),
+        writer_(out, resources.tmp_folder, options.store_text),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),
         waiting_chunks_(resources.memory_bytes / 8) {}
@@ -87,7 +90,8 @@ class CorpusParser {
   }
 
   std::size_t jobs_in_flight() const {
-    const std::uint64_t job_bytes = options_.reader.batch_bytes * batch_growth;
+    const std::uint64_t growth = batch_growth + (options_.store_text ? text_growth : 0);
+    const std::uint64_t job_bytes = options_.reader.batch_bytes * growth;
     return std::clamp<std::uint64_t>(resources_.memory_bytes / 2 / job_bytes, 1, resources_.threads * 2);
   }
 
@@ -137,6 +141,7 @@ class CorpusParser {
     report_.skipped += batch.skipped;
     report_.empty += batch.empty;
     report_.links += batch.links;
+    report_.text_bytes += batch.text_bytes;
     report_.bytes += batch.bytes;
     report_.repaired_utf8 += batch.repaired_utf8;
     report_.cut_terms += batch.cut_terms;
@@ -236,6 +241,7 @@ class CorpusParser {
     manifest.tokens = report_.tokens;
     manifest.postings = report_.postings;
     manifest.links = report_.links;
+    if (options_.store_text) manifest.text_bytes = report_.text_bytes;
     manifest.input_hash = hash_text(xxh3(input_hashes_));
     return manifest;
   }

@@ -18,6 +18,7 @@ struct ParseOptions {
   AnalyzerOptions analyzer;
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
   Duplicates duplicates = Duplicates::keep;
+  bool store_text = false;  ///< keep the documents' texts
   /// Part of the format: other limits make other chunks. For tests.
   ChunkLimits chunk_limits;
 };
@@ -33,6 +34,7 @@ struct ParseReport {
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t bytes = 0;  ///< of records, decompressed
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;
+  std::uint64_t text_bytes = 0;            ///< of the texts that are kept, before compression
   std::vector<std::string> bad_documents;  ///< "file:offset: reason" of the first hundred
   std::vector<std::string> formats;        ///< that the corpus has
   std::uint64_t num_skipped_files = 0;     ///< of folders, which no corpus format fits

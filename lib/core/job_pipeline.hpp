@@ -28,6 +28,11 @@ class JobPool {
     const std::lock_guard lock(mutex_);
     free_.push_back(job);
   }
+  /// Calls visit(const Job&) for all jobs, while none is taken.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& job : all_) visit(static_cast<const Job&>(*job));
+  }
 
  private:
   std::mutex mutex_;

@@ -23,6 +23,7 @@ void check_build_options(const BuildOptions& options);
 struct BuildReport {
   IndexManifest manifest;
   std::uint64_t index_bytes = 0;
+  std::string index_hash;  ///< content hash of its container, by which other files refer to it
   std::size_t spilled_runs = 0;
 };
 

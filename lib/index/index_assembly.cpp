@@ -13,6 +13,7 @@
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/index/piece_join.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/io/zstd_frame.hpp"
 
 namespace quern {
@@ -228,6 +229,7 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   BuildReport report;
   report.manifest = IndexManifest::from_json(written.manifest(), written.name());
   report.index_bytes = plan_.out.size();
+  report.index_hash = hash_text(written.content_hash());
   return report;
 }
 

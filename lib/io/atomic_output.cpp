@@ -28,16 +28,25 @@ std::string temporary_prefix(const std::string& path) {
   return "." + fs::path(path).filename().string() + ".quern-tmp-";
 }
 
-/// Calls visit(folder, name) for each entry of a folder, with the folder's descriptor. Does nothing if it can't be
-/// read. std::filesystem's iterators end the program where memory runs out.
+/// An open folder; null if it can't be read.
+using OpenFolder = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+OpenFolder open_folder(const char* path) { return {::opendir(path), ::closedir}; }
+
+/// Calls visit(folder, name) for each entry of a folder, with the folder's descriptor. std::filesystem's iterators end
+/// the program where memory runs out.
 template <class Visit>
-void for_each_name(const char* folder, Visit&& visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder), ::closedir);
-  if (!directory) return;
-  while (const dirent* entry = ::readdir(directory.get())) {
+void for_each_name(const OpenFolder& folder, Visit&& visit) {
+  while (const dirent* entry = ::readdir(folder.get())) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") visit(::dirfd(directory.get()), entry->d_name);
+    if (name != "." && name != "..") visit(::dirfd(folder.get()), entry->d_name);
   }
+}
+
+/// The same of a path; does nothing if it can't be read.
+template <class Visit>
+void for_each_name(const char* path, Visit&& visit) {
+  if (const OpenFolder folder = open_folder(path)) for_each_name(folder, visit);
 }
 
 /// Removes a file, or a folder with files; allocates nothing, so that destructors may call it.
@@ -59,26 +68,47 @@ void remove_leftovers(const std::string& parent, const std::string& prefix) {
   });
 }
 
-/// Whether a folder may be replaced: it contains the file `member` and nothing else, or nothing at all.
-bool holds_only(const std::string& path, const std::string& member) {
-  bool only = ::access(path.c_str(), R_OK | X_OK) == 0;
-  for_each_name(path.c_str(), [&](int, const char* name) {
+/// Whether a folder contains regular files with names of `members` and nothing else, the first among them; or nothing
+/// at all.
+bool holds_only(const OpenFolder& folder, const std::vector<std::string>& members) {
+  bool only = true, is_empty = true, has_first = false;
+  for_each_name(folder, [&](int descriptor, const char* name) {
     struct stat status;
-    only = only && name == member && ::lstat((path + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    only = only && std::find(members.begin(), members.end(), name) != members.end() &&
+           ::fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+    is_empty = false;
+    has_first = has_first || name == members.front();
   });
-  return only;
+  return only && (is_empty || has_first);
 }
 
-bool may_be_replaced(const fs::file_status& status, const std::string& path, const std::string& member) {
-  if (member.empty()) return fs::is_regular_file(status);
-  return fs::is_directory(status) && holds_only(path, member);
+bool has_path(const OpenFolder& folder, const std::string& path) {
+  struct stat ours, there;
+  return ::fstat(::dirfd(folder.get()), &ours) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-void refuse_existing(const std::string& path, const std::string& member, bool force) {
+/// The same of what has the name `path`. A folder that another run has just replaced loses its files one by one.
+bool holds_only(const std::string& path, const std::vector<std::string>& members) {
+  while (::access(path.c_str(), R_OK | X_OK) == 0) {
+    const OpenFolder folder = open_folder(path.c_str());
+    if (!folder) return false;
+    if (holds_only(folder, members)) return true;
+    if (has_path(folder, path)) return false;
+  }
+  return false;
+}
+
+bool may_be_replaced(const fs::file_status& status, const std::string& path, const std::vector<std::string>& members) {
+  if (members.empty()) return fs::is_regular_file(status);
+  return fs::is_directory(status) && holds_only(path, members);
+}
+
+void refuse_existing(const std::string& path, const std::vector<std::string>& members, bool force) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status)) return;
-  if (!may_be_replaced(status, path, member)) {
+  if (!may_be_replaced(status, path, members)) {
     throw InvalidArgument(
         path + (fs::is_directory(status) ? ": is a folder with other files" : ": is a file that quern did not write") +
         "; choose another name, or remove it");
@@ -184,16 +214,19 @@ AtomicOutput AtomicOutput::file(const std::string& path, bool force) {
   return with_own_errors([&] { return AtomicOutput(path, {}, force); });
 }
 
-AtomicOutput AtomicOutput::folder(const std::string& path, const std::string& member, bool force) {
-  return with_own_errors([&] { return AtomicOutput(path, member, force); });
+AtomicOutput AtomicOutput::folder(const std::string& path, std::vector<std::string> members, bool force) {
+  return with_own_errors([&] {
+    if (members.empty()) throw Error("atomic output: a folder without a file");
+    return AtomicOutput(path, std::move(members), force);
+  });
 }
 
-AtomicOutput::AtomicOutput(std::string path, std::string member, bool force)
-    : path_(std::move(path)), member_(std::move(member)), force_(force) {
+AtomicOutput::AtomicOutput(std::string path, std::vector<std::string> members, bool force)
+    : path_(std::move(path)), members_(std::move(members)), force_(force) {
   with_own_errors([&] {
     path_ = target_of_links(without_end_slashes(path_));
     parent_ = folder_of(path_);
-    refuse_existing(path_, member_, force_);
+    refuse_existing(path_, members_, force_);
     remove_leftovers(parent_, temporary_prefix(path_));
     try {
       create_temporary();
@@ -214,7 +247,7 @@ bool AtomicOutput::create_locked(const std::string& path) {
   Unfinished::all().add(path, path_);
   try {
     if (!is_folder()) {
-      file_.emplace(File::create(path));
+      files_.push_back(File::create(path));
     } else if (::mkdir(path.c_str(), 0777) != 0) {
       throw_errno("can't create", path);
     }
@@ -240,8 +273,28 @@ bool AtomicOutput::create_locked(const std::string& path) {
 void AtomicOutput::create_temporary() {
   const std::string stem = parent_ + "/" + temporary_prefix(path_) + std::to_string(::getpid()) + "-";
   for (int attempt = 0; !create_locked(stem + std::to_string(attempt));) ++attempt;
-  if (is_folder()) file_.emplace(File::create(temporary_path_ + "/" + member_));
-  file_->rename_for_messages(is_folder() ? path_ + "/" + member_ : path_);
+  if (is_folder()) {
+    create_member(members_.front());
+  } else {
+    files_.back().rename_for_messages(path_);
+  }
+}
+
+File& AtomicOutput::create_member(const std::string& name) {
+  const std::string temporary = temporary_path_ + "/" + name;
+  std::string final_name = path_ + "/" + name;
+  const auto lock = Unfinished::all().lock();
+  files_.push_back(File::create(temporary));
+  files_.back().rename_for_messages(std::move(final_name));
+  return files_.back();
+}
+
+File& AtomicOutput::add_member(const std::string& name) {
+  return with_own_errors([&]() -> File& {
+    if (std::find(members_.begin(), members_.end(), name) == members_.end())
+      throw Error("atomic output: " + name + " is none of the folder's files");
+    return create_member(name);
+  });
 }
 
 /// Removes the temporary file or folder, if there is one, and releases its lock.
@@ -252,7 +305,7 @@ void AtomicOutput::discard() {
     remove_tree(std::exchange(temporary_path_, {}));
   }
   if (lock_ >= 0) ::close(std::exchange(lock_, -1));
-  file_.reset();
+  files_.clear();
 }
 
 AtomicOutput::~AtomicOutput() { discard(); }
@@ -277,7 +330,7 @@ void AtomicOutput::exchange_with_old() {
 /// Renames the output. What it replaces gets the temporary name if it is a folder, or if it is to be kept.
 void AtomicOutput::take_place(bool keeps_old) {
   if (rename_to_new(temporary_path_, path_)) return;
-  refuse_existing(path_, member_, force_);
+  refuse_existing(path_, members_, force_);
   if (is_folder() || keeps_old) {
     exchange_with_old();
     replaced_ = true;
@@ -296,7 +349,7 @@ void AtomicOutput::leave_place() noexcept {
 }
 
 void AtomicOutput::sync() {
-  file_->sync();
+  for (File& file : files_) file.sync();
   if (is_folder()) sync_folder(temporary_path_);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/resources.hpp"
@@ -17,22 +18,32 @@ std::uint64_t link_reading_bytes(const CollectionReader& collection);
 /// What counting the postings of any chunk takes at most in memory (ForwardPostings).
 std::uint64_t posting_reading_bytes(const CollectionReader& collection);
 
-/// Calls work(reader, chunk) for all chunks of the collection, with a Reader that no other thread has meanwhile, on as
-/// many threads as have `reading_bytes` each in `memory_bytes`: at least one.
-template <class Reader, class Work>
+/// Calls work(reader, chunk) for all chunks of the collection, with one of the readers that no other thread has
+/// meanwhile, on as many threads as have `reading_bytes` each in `memory_bytes`: at least one. make() makes a
+/// std::unique_ptr<Reader>.
+template <class Reader, class Make, class Work>
 void for_each_chunk(const CollectionReader& collection, std::uint64_t reading_bytes, std::uint64_t memory_bytes,
-                    const Resources& resources, Work&& work) {
+                    const Resources& resources, JobPool<Reader>& readers, Make&& make, Work&& work) {
   const std::uint64_t fitting = memory_bytes / std::max<std::uint64_t>(reading_bytes, 1);
   const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(fitting, 1, resources.threads));
-  JobPool<Reader> readers;
   on_threads(threads, [&] {
     tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
-      Reader* const reader = readers.take([] { return std::make_unique<Reader>(); });
+      Reader* const reader = readers.take(make);
       work(*reader, chunk);
       readers.give_back(reader);
       resources.progress->add(collection.chunk(chunk).documents);
     });
   });
+}
+
+/// The same with readers that begin as they are by default, and are gone afterwards.
+template <class Reader, class Work>
+void for_each_chunk(const CollectionReader& collection, std::uint64_t reading_bytes, std::uint64_t memory_bytes,
+                    const Resources& resources, Work&& work) {
+  JobPool<Reader> readers;
+  for_each_chunk(
+      collection, reading_bytes, memory_bytes, resources, readers, [] { return std::make_unique<Reader>(); },
+      std::forward<Work>(work));
 }
 
 }  // namespace quern

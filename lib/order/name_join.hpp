@@ -28,21 +28,22 @@ class NameJoin {
     rows_.add(SortKey(name.low, name.high, of_document, document).view(), {});
   }
 
-  void ask(const Hash128& name, const Question& question) {
+  /// `payload` comes back with the answer.
+  void ask(const Hash128& name, const Question& question, ByteView payload = {}) {
     const SortKey key(name.low, name.high, of_question);
     std::uint8_t row[key_bytes + sizeof question];
     std::memcpy(row, key.view().data(), key_bytes);
     std::memcpy(row + key_bytes, &question, sizeof question);
-    rows_.add({reinterpret_cast<const char*>(row), sizeof row}, {});
+    rows_.add({reinterpret_cast<const char*>(row), sizeof row}, payload);
   }
 
-  /// Calls visit(document, question, is_repeated) for each question: end_docid if no document has the name; whether the
-  /// same was asked before. To be called once.
+  /// Calls visit(document, question, is_repeated, payload) for each question: end_docid if no document has the name;
+  /// whether the same was asked before. To be called once.
   template <class Visit>
   void answer(Visit&& visit) {
     std::string name, question_before;
     docid_t document = end_docid;
-    rows_.merge([&](std::string_view row, ByteView) {
+    rows_.merge([&](std::string_view row, ByteView payload) {
       if (row.substr(0, name_bytes) != name) {
         name = row.substr(0, name_bytes);
         question_before.clear();
@@ -55,7 +56,7 @@ class NameJoin {
       const std::string_view asked = row.substr(key_bytes);
       Question question;
       std::memcpy(&question, asked.data(), sizeof question);
-      visit(document, question, asked == question_before);
+      visit(document, question, asked == question_before, payload);
       question_before = asked;
     });
   }

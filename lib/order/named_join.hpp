@@ -34,14 +34,14 @@ class NamedJoin {
   /// called once.
   template <class Visit>
   void answer(Visit&& visit) {
-    docnos_.answer([&](docid_t document, const AskedTwice& asked, bool) {
+    docnos_.answer([&](docid_t document, const AskedTwice& asked, bool, ByteView) {
       if (document != end_docid) {
         visit(document, asked.question);
       } else {
         urls_.ask(asked.url, asked.question);
       }
     });
-    urls_.answer([&](docid_t document, const Question& question, bool) { visit(document, question); });
+    urls_.answer([&](docid_t document, const Question& question, bool, ByteView) { visit(document, question); });
   }
 
  private:

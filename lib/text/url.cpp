@@ -228,6 +228,18 @@ std::string page_url(std::string_view url) {
   return std::string(page_url_of_resolved(resolved, buffer));
 }
 
+std::size_t url_path_depth(std::string_view url) {
+  const UrlParts parts = split(url);
+  if (!parts.authority) return 0;
+  std::size_t depth = 0;
+  char before = '/';
+  for (const char at : parts.path) {
+    if (at != '/' && before == '/') ++depth;
+    before = at;
+  }
+  return depth;
+}
+
 std::string url_order_key(std::string_view url) {
   // Lower than any byte of a URL, so that a host comes before its subdomains, and a path before longer ones.
   constexpr char end_of_part = '\0';

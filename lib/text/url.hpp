@@ -23,6 +23,9 @@ std::string page_url(std::string_view url);
 /// The same of a URL that resolve_url() gave: a view of it, or of `buffer` where something had to be changed.
 std::string_view page_url_of_resolved(std::string_view url, std::string& buffer);
 
+/// Segments of a URL's path that are not empty: 2 for http://a.example/b//c/?d. 0 for a text without a host.
+std::size_t url_path_depth(std::string_view url);
+
 /// A key whose byte order is URL order: host labels from the last to the first ("org.example.www"), port, path and
 /// query, and at the very end what is left (scheme, case of the host), so that two URLs share a key only if they are
 /// the same. Pages of one host and port come in the byte order of their paths.

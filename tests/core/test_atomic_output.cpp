@@ -43,7 +43,7 @@ void write_file(const std::string& path, const char* text, bool force) {
 }
 
 void write_folder(const std::string& path, const char* text, bool force) {
-  AtomicOutput output = AtomicOutput::folder(path, "member", force);
+  AtomicOutput output = AtomicOutput::folder(path, {"member"}, force);
   output.file().write_at(0, as_bytes(text));
   output.commit();
 }
@@ -98,7 +98,7 @@ TEST_CASE("A folder appears complete on commit, and not before", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("out");
   {
-    AtomicOutput output = AtomicOutput::folder(path + "/", "member", false);
+    AtomicOutput output = AtomicOutput::folder(path + "/", {"member"}, false);
     CHECK(output.path() == path);
     output.file().write_at(0, as_bytes("new"));
     CHECK_FALSE(fs::exists(path));
@@ -116,13 +116,13 @@ TEST_CASE("An output that is never committed leaves no files and does not touch 
     throw 1;
   };
   CHECK_THROWS_AS(fail(AtomicOutput::file(folder.path("file"), false)), int);
-  CHECK_THROWS_AS(fail(AtomicOutput::folder(folder.path("folder"), "member", false)), int);
+  CHECK_THROWS_AS(fail(AtomicOutput::folder(folder.path("folder"), {"member"}, false)), int);
   CHECK(entries(folder).empty());
 
   write_file(folder.path("file"), "old", false);
   write_folder(folder.path("folder"), "old", false);
   CHECK_THROWS_AS(fail(AtomicOutput::file(folder.path("file"), true)), int);
-  CHECK_THROWS_AS(fail(AtomicOutput::folder(folder.path("folder"), "member", true)), int);
+  CHECK_THROWS_AS(fail(AtomicOutput::folder(folder.path("folder"), {"member"}, true)), int);
   CHECK(text_of(folder.path("file")) == "old");
   CHECK(text_of(folder.path("folder/member")) == "old");
   CHECK(entries(folder) == std::set<std::string>{"file", "folder"});
@@ -163,7 +163,7 @@ TEST_CASE("What is not ours is never overwritten, not even with force", "[core]"
   folder.write("nested/member/letters", "mine");
   folder.write("file", "mine");
   for (const char* name : {"home", "nested", "file"})
-    CHECK_THROWS_AS(AtomicOutput::folder(folder.path(name), "member", true), InvalidArgument);
+    CHECK_THROWS_AS(AtomicOutput::folder(folder.path(name), {"member"}, true), InvalidArgument);
   for (const char* name : {"home", "nested"})
     CHECK_THROWS_AS(AtomicOutput::file(folder.path(name), true), InvalidArgument);
   CHECK_THROWS_AS(AtomicOutput::file("/dev/null", true), InvalidArgument);
@@ -172,10 +172,123 @@ TEST_CASE("What is not ours is never overwritten, not even with force", "[core]"
   CHECK(entries(folder) == std::set<std::string>{"file", "home", "nested"});
 }
 
+namespace {
+
+const std::vector<std::string> two_members = {"member", "second"};
+
+/// Writes a folder with the first of two members, or with both.
+void write_members(const std::string& path, const char* text, bool both) {
+  AtomicOutput output = AtomicOutput::folder(path, two_members, true);
+  File& first = output.file();
+  if (both) output.add_member("second").write_at(0, as_bytes(text));
+  first.write_at(0, as_bytes(text));
+  output.commit();
+}
+
+}  // namespace
+
+TEST_CASE("A folder's files appear together, and are replaced together", "[core]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("out");
+  {
+    AtomicOutput output = AtomicOutput::folder(path, two_members, false);
+    File& first = output.file();
+    File& second = output.add_member("second");
+    CHECK(&output.file() == &first);
+    CHECK(first.name() == path + "/member");
+    CHECK(second.name() == path + "/second");
+    first.write_at(0, as_bytes("one"));
+    second.write_at(0, as_bytes("two"));
+    CHECK_FALSE(fs::exists(path));
+    output.commit();
+  }
+  CHECK(text_of(path + "/member") == "one");
+  CHECK(text_of(path + "/second") == "two");
+
+  // What replaces it need not have all of its files, and may have more.
+  write_members(path, "alone", false);
+  CHECK(text_of(path + "/member") == "alone");
+  CHECK_FALSE(fs::exists(path + "/second"));
+  write_members(path, "both", true);
+  CHECK(text_of(path + "/member") == "both");
+  CHECK(text_of(path + "/second") == "both");
+  CHECK(entries(folder) == std::set<std::string>{"out"});
+}
+
+TEST_CASE("A folder with several files that is never committed leaves none of them", "[core]") {
+  const TemporaryFolder folder;
+  write_members(folder.path("out"), "old", true);
+  {
+    AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
+    output.add_member("second").write_at(0, as_bytes("half"));
+    // A name twice, and one that is none of its files.
+    CHECK_THROWS_AS(output.add_member("second"), IoError);
+    CHECK_THROWS_AS(output.add_member("member"), IoError);
+    CHECK_THROWS_AS(output.add_member("third"), Error);
+  }
+  CHECK(text_of(folder.path("out/member")) == "old");
+  CHECK(text_of(folder.path("out/second")) == "old");
+  CHECK(entries(folder) == std::set<std::string>{"out"});
+}
+
+TEST_CASE("A folder is not replaced for its second file, nor with more than its files", "[core]") {
+  const TemporaryFolder folder;
+  folder.write("other/second", "mine");
+  folder.write("more/member", "mine");
+  folder.write("more/second", "mine");
+  folder.write("more/third", "mine");
+  folder.write("one/member", "mine");
+  folder.write("one/second", "mine");
+  fs::create_directories(folder.path("nested/second"));
+  folder.write("nested/member", "mine");
+  fs::create_directory(folder.path("linked"));
+  folder.write("linked/member", "mine");
+  fs::create_symlink("member", folder.path("linked/second"));
+  for (const char* name : {"other", "more", "nested", "linked"})
+    CHECK_THROWS_AS(AtomicOutput::folder(folder.path(name), two_members, true), InvalidArgument);
+  CHECK_THROWS_AS(AtomicOutput::folder(folder.path("one"), {"member"}, true), InvalidArgument);
+  CHECK(text_of(folder.path("other/second")) == "mine");
+
+  // Nor when it becomes such a folder meanwhile.
+  write_members(folder.path("out"), "old", true);
+  AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
+  output.add_member("second").write_at(0, as_bytes("new"));
+  folder.write("out/third", "mine");
+  CHECK_THROWS_AS(output.commit(), InvalidArgument);
+  CHECK(text_of(folder.path("out/second")) == "old");
+  CHECK(text_of(folder.path("out/third")) == "mine");
+}
+
+TEST_CASE("A process that ends at once leaves nothing of a folder's files", "[core]") {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
+    output.add_member("second").write_at(0, as_bytes("half"));
+    discard_unfinished_outputs();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(entries(folder).empty());
+
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
+    output.add_member("second").write_at(0, as_bytes("half"));
+    ::_exit(0);  // without a destructor
+  }
+  REQUIRE(::waitpid(killed, &status, 0) == killed);
+  CHECK(entries(folder).size() == 1);
+  write_members(folder.path("out"), "new", true);
+  CHECK(entries(folder) == std::set<std::string>{"out"});
+}
+
 TEST_CASE("A folder that can't be written is an error", "[core]") {
   const TemporaryFolder folder;
   CHECK_THROWS_AS(AtomicOutput::file(folder.path("missing/out"), false), IoError);
-  CHECK_THROWS_AS(AtomicOutput::folder(folder.path("missing/out"), "member", false), IoError);
+  CHECK_THROWS_AS(AtomicOutput::folder(folder.path("missing/out"), {"member"}, false), IoError);
 }
 
 TEST_CASE("Leftovers of killed runs are removed, those of living ones are kept", "[core]") {
@@ -194,8 +307,8 @@ TEST_CASE("Leftovers of killed runs are removed, those of living ones are kept",
 
 TEST_CASE("Two runs at once do not disturb each other", "[core]") {
   const TemporaryFolder folder;
-  AtomicOutput first = AtomicOutput::folder(folder.path("out"), "member", true);
-  AtomicOutput second = AtomicOutput::folder(folder.path("out"), "member", true);
+  AtomicOutput first = AtomicOutput::folder(folder.path("out"), {"member"}, true);
+  AtomicOutput second = AtomicOutput::folder(folder.path("out"), {"member"}, true);
   first.file().write_at(0, as_bytes("first"));
   second.file().write_at(0, as_bytes("second"));
   first.commit();
@@ -211,6 +324,7 @@ TEST_CASE("Processes that write the same output at once all succeed, and one of 
       for (int i = 0; i < 100; ++i) {
         write_file(folder.path("file"), text, true);
         write_folder(folder.path("folder"), text, true);
+        write_members(folder.path("members"), text, i % 2 == 0);
       }
     } catch (const Error&) {
       return 1;
@@ -229,7 +343,8 @@ TEST_CASE("Processes that write the same output at once all succeed, and one of 
   }
   CHECK(text_of(folder.path("file")).size() == 3);
   CHECK(text_of(folder.path("folder/member")).size() == 3);
-  CHECK(entries(folder) == std::set<std::string>{"file", "folder"});
+  CHECK(text_of(folder.path("members/member")).size() == 3);
+  CHECK(entries(folder) == std::set<std::string>{"file", "folder", "members"});
 }
 
 TEST_CASE("Outputs of a group appear together, or what was there before stays", "[core]") {
@@ -240,7 +355,7 @@ TEST_CASE("Outputs of a group appear together, or what was there before stays", 
     std::vector<std::unique_ptr<AtomicOutput>> outputs;
     outputs.emplace_back(new AtomicOutput(AtomicOutput::file(folder.path("new"), true)));
     outputs.emplace_back(new AtomicOutput(AtomicOutput::file(folder.path("old"), true)));
-    outputs.emplace_back(new AtomicOutput(AtomicOutput::folder(folder.path("folder"), "member", true)));
+    outputs.emplace_back(new AtomicOutput(AtomicOutput::folder(folder.path("folder"), {"member"}, true)));
     outputs.emplace_back(new AtomicOutput(AtomicOutput::file(last, false)));
     for (const auto& output : outputs) output->file().write_at(0, as_bytes("after"));
     write_file(folder.path("late"), "late", true);  // may be in the last one's way

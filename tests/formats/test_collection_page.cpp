@@ -58,4 +58,37 @@ TEST_CASE("the worked example of the collection's page holds", "[collection][for
   }
 }
 
+TEST_CASE("the worked example of a collection with texts holds", "[collection][format][texts]") {
+  Pipeline pipeline;
+  pipeline.store_text = true;
+  const CollectionReader collection(pipeline.parse(page_block("collection.md", "corpus")));
+  const ByteView row = collection.container().view("chunks"), text_row = collection.container().view("text_rows");
+  REQUIRE(text_row.size() == 8);
+  std::uint64_t offset = load_le<std::uint64_t>(row.data() + 8);
+  for (std::size_t piece = 0; piece < 3; ++piece) offset += load_le<std::uint32_t>(row.data() + 16 + piece * 4);
+  const ByteView frame = collection.container().view("chunk_data").subspan(offset);
+  CHECK(frame.size() == load_le<std::uint32_t>(text_row.data()));
+  auto shown = page_bytes("collection.md", "texts");
+  CHECK(shown.size() == 2);
+  CHECK(hex_text(text_row.subspan(4)) == shown["text_rows, the size before compression"]);
+  CHECK(hex_text(decompressed(frame, load_le<std::uint32_t>(text_row.data() + 4))) == shown["texts"]);
+}
+
+TEST_CASE("the worked example of the texts' page holds", "[format][texts]") {
+  Pipeline pipeline;
+  pipeline.store_text = true;
+  const CollectionReader collection(pipeline.parse(page_block("texts.md", "corpus")));
+  const DocumentOrder order = pipeline.order(collection);
+  pipeline.build(collection, order, {});
+  const ContainerReader texts(pipeline.texts(collection, order), FileKind::texts, texts_version);
+  const ByteView rows = texts.view("text_frames"), frames = texts.view("texts");
+  REQUIRE(rows.size() == 32);
+  auto shown = page_bytes("texts.md", "bytes");
+  CHECK(shown.size() == 3);
+  CHECK(hex_text(rows.first(16)) == shown["first row"]);
+  CHECK(hex_text(rows.subspan(24)) == shown["last row, from the docID"]);
+  CHECK(load_le<std::uint64_t>(rows.data() + 16) == frames.size());
+  CHECK(hex_text(decompressed(frames, load_le<std::uint32_t>(rows.data() + 12))) == shown["frame"]);
+}
+
 }  // namespace quern

@@ -3,7 +3,10 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/random.hpp"
+#include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/forward/build_forward.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/order/order.hpp"
@@ -176,12 +179,77 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
                         FileKind::index, index_version));
     CHECK_NOTHROW(verify_index(index, default_resources()));
   });
+  for_each_seed("texts", [](ByteView seed) {
+    const TextsReader texts(
+        ContainerReader(fuzz::container_around(seed, FileKind::texts, texts_version, fuzz::texts_sections),
+                        FileKind::texts, texts_version));
+    CHECK(texts.num_documents() > 0);
+    CHECK_NOTHROW(texts.verify_contents(default_resources()));
+  });
+  for_each_seed("forward", [](ByteView seed) {
+    const ForwardReader forward(
+        ContainerReader(fuzz::container_around(seed, FileKind::forward, forward_version, fuzz::forward_sections),
+                        FileKind::forward, forward_version));
+    CHECK(forward.num_documents() > 0);
+    for (docid_t docid = 0; docid < forward.num_documents(); ++docid)
+      CHECK_NOTHROW(forward.for_each_segment(docid, [](const ForwardSegment&) {}));
+  });
   for_each_seed("plan", [](ByteView seed) {
     const PlanReader plan(ContainerReader(
         fuzz::container_around(seed, FileKind::plan, plan_version, fuzz::plan_sections), FileKind::plan, plan_version));
     CHECK(plan.load().lists.size() == plan.manifest().lists);
   });
 }
+
+namespace {
+
+/// A collection with texts, some of them of split documents, and the texts of an index: groups, and one of parts.
+void write_texts_seeds() {
+  const TemporaryFolder folder;
+  ParseOptions options;
+  options.corpus = {folder.write("corpus", std::string(linked_pages))};
+  options.chunk_limits = {.terms = 1000, .bytes = 64};
+  options.store_text = true;
+  const Resources resources = testing::small_resources(folder);
+  File collection_file = File::anonymous(folder.path("")), file = File::anonymous(folder.path(""));
+  parse_corpus(options, resources, collection_file);
+  const CollectionReader collection(testing::shared(std::move(collection_file)));
+  write_seed("collection", "texts", fuzz::seed_of(collection.container(), fuzz::collection_sections));
+  TextsWriter writer(file, folder.path(""));
+  for (const std::size_t size : {0, 10, 200'000, 40'000, 40'000, 3}) {
+    writer.add(std::string(size, 'a') + "\n");
+    writer.end_document();
+  }
+  writer.finish("0123456789abcdef");
+  write_seed("texts", "groups_and_parts",
+             fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::texts, texts_version),
+                           fuzz::texts_sections));
+}
+
+/// Forward files of linked pages, whole and split over chunks.
+void write_forward_seeds() {
+  const TemporaryFolder folder;
+  const Resources resources = testing::small_resources(folder);
+  for (const bool split : {false, true}) {
+    ParseOptions options;
+    options.corpus = {folder.write("corpus", std::string(linked_pages))};
+    if (split) options.chunk_limits = {.terms = 3, .bytes = 64};
+    File collection_file = File::anonymous(folder.path("")), file = File::anonymous(folder.path(""));
+    parse_corpus(options, resources, collection_file);
+    const CollectionReader collection(testing::shared(std::move(collection_file)));
+    const DocumentOrder order = make_order(collection, {}, {}, resources);
+    build_forward(collection, {order.documents, "0123456789abcdef"}, resources, file);
+    write_seed("forward", split ? "split" : "linked",
+               fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::forward, forward_version),
+                             fuzz::forward_sections));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("make the fuzzers' seeds of forward files", "[.seeds][.forward_seeds]") { write_forward_seeds(); }
+
+TEST_CASE("make the fuzzers' seeds of texts", "[.seeds][.texts_seeds]") { write_texts_seeds(); }
 
 TEST_CASE("make the fuzzers' seeds", "[.seeds]") {
   const TemporaryFolder folder;

@@ -2,8 +2,12 @@
 
 #include "quern/core/error.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/index/build_texts.hpp"
 
 #include "container_fuzzing.hpp"
+#include "ignore_corruption.hpp"
+#include "work_folder.hpp"
 
 namespace {
 
@@ -38,6 +42,28 @@ void read_chunk(const CollectionReader& collection, std::size_t chunk, ChunkBuff
       touch(anchor, sum);
     });
   });
+  if (!collection.has_texts()) return;
+  survive([&] {
+    const auto texts = collection.texts(chunk, buffers);
+    if (texts.size() != collection.num_rows(chunk)) std::abort();
+    for (const std::string_view text : texts) touch(text, sum);
+  });
+}
+
+/// The texts of an index in the order of the collection, which must be sound.
+void write_texts(const CollectionReader& collection) {
+  DocumentOrder order;
+  for (docid_t document = 0; document < collection.num_documents(); ++document) order.documents.push_back(document);
+  const Resources resources = fuzz::fuzz_resources();
+  File file = File::anonymous(resources.tmp_folder);
+  build_texts(collection, order, "0123456789abcdef", resources, file);
+  const TextsReader texts(
+      ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::texts, texts_version));
+  try {
+    texts.verify_contents(resources);
+  } catch (const CorruptFile&) {
+    std::abort();
+  }
 }
 
 }  // namespace
@@ -56,7 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (LexiconEntry entry; scan.next(entry);) touch(entry.term, sum);
     } catch (const CorruptFile&) {
     }
-    collection.verify_contents(default_resources());
+    fuzz::ignore_corruption([&] { collection.verify_contents(default_resources()); });
+    if (collection.has_texts()) write_texts(collection);
   } catch (const Error&) {
   }
   [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "quern/collection/parse_corpus.hpp"
+#include "quern/formats/texts_file.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/index/build_texts.hpp"
 #include "quern/order/order.hpp"
 
 #include "corpus/temporary_folder.hpp"
@@ -29,6 +31,7 @@ class Pipeline {
     options.corpus = {folder.write("corpus", corpus)};
     options.reader.batch_bytes = batch_bytes;
     options.chunk_limits = chunk_limits;
+    options.store_text = store_text;
     StageFile file = new_file();
     parse_corpus(options, resources, *file);
     return file;
@@ -47,6 +50,17 @@ class Pipeline {
     return file;
   }
 
+  /// The texts of the index that build() made last, from the same collection and order.
+  StageFile texts(const CollectionReader& collection, const DocumentOrder& order) const {
+    StageFile file = new_file();
+    build_texts(collection, order, report.index_hash, resources, *file);
+    return file;
+  }
+
+  static TextsReader open_texts(const StageFile& file) {
+    return TextsReader(ContainerReader(file, FileKind::texts, texts_version));
+  }
+
   static IndexReader open_index(const StageFile& file) {
     return IndexReader(ContainerReader(file, FileKind::index, index_version));
   }
@@ -57,6 +71,7 @@ class Pipeline {
   Resources resources;
   std::uint64_t batch_bytes = 4096;  ///< small, so that small corpora make many chunks
   ChunkLimits chunk_limits;
+  bool store_text = false;
   BuildReport report;  ///< of the last index
 
  private:

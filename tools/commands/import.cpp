@@ -28,7 +28,7 @@ void run(const ImportArguments& arguments) {
   options.format = format.name();
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   options.build = arguments.build;
-  AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = import_index([&](InvertedSink& sink) { format.read(arguments.path, sink, resources); },
                                           options, resources, out.file());
   out.commit();

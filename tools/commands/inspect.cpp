@@ -1,23 +1,30 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/formats/rankers/model_format.hpp"
+#include "quern/formats/texts_file.hpp"
 #include "quern/index/index_figures.hpp"
 #include "quern/index/list_scan.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/order/link_list.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "command.hpp"
 #include "config_file.hpp"
 #include "figures.hpp"
+#include "model_figures.hpp"
 #include "stage_options.hpp"
+#include "token_text.hpp"
 
 namespace quern::tools {
 namespace {
@@ -25,7 +32,7 @@ namespace {
 struct InspectArguments {
   CommonOptions common;
   std::string path;
-  std::vector<std::string> terms;
+  std::vector<std::string> terms, tokens_of, texts_of;
   bool config = false, documents = false, links = false, lists = false;
 };
 
@@ -48,6 +55,21 @@ void print_entries(const Json& json, const std::string& indent = "") {
                         value.is_string() ? value.get<std::string>() : value.dump()));
     }
   }
+}
+
+bool has_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+/// Sizes of the files that lie beside an index in its folder.
+Json files_beside_json(const IndexReader& index) {
+  Json files = Json::object();
+  for (const std::string& member : index_members()) {
+    const std::string path = folder_of(index.name()) + "/" + member;
+    if (member != index_member && has_file(path)) files[member] = File::open_regular(path).size();
+  }
+  return files;
 }
 
 Json index_json(const IndexReader& index) {
@@ -86,24 +108,38 @@ Json index_json(const IndexReader& index) {
     lengths[std::to_string(std::uint64_t{1} << i)] = {{"lists", figures.lengths[i].lists},
                                                       {"postings", figures.lengths[i].postings}};
   json["list_lengths"] = lengths;
+  if (const Json beside = files_beside_json(index); !beside.empty()) json["files_beside"] = beside;
   return json;
 }
 
 Json collection_json(const CollectionReader& collection) {
   const CollectionManifest& manifest = collection.manifest();
-  return {{"kind", "collection"},
+  Json json = {{"kind", "collection"},
+               {"documents", manifest.documents},
+               {"empty_documents", manifest.empty_documents},
+               {"documents_without_url", manifest.documents_without_url},
+               {"terms", manifest.terms},
+               {"postings", manifest.postings},
+               {"tokens", manifest.tokens},
+               {"links", manifest.links},
+               {"chunks", collection.num_chunks()},
+               {"stemmer", manifest.analyzer.stemmer},
+               {"stopwords", manifest.analyzer.stopwords_name},
+               {"file_bytes", collection.container().file().size()},
+               {"sections", sections_json(collection.container())}};
+  if (manifest.text_bytes) json["text_bytes"] = *manifest.text_bytes;
+  return json;
+}
+
+Json texts_json(const TextsReader& texts) {
+  const TextsManifest& manifest = texts.manifest();
+  return {{"kind", "texts"},
           {"documents", manifest.documents},
-          {"empty_documents", manifest.empty_documents},
-          {"documents_without_url", manifest.documents_without_url},
-          {"terms", manifest.terms},
-          {"postings", manifest.postings},
-          {"tokens", manifest.tokens},
-          {"links", manifest.links},
-          {"chunks", collection.num_chunks()},
-          {"stemmer", manifest.analyzer.stemmer},
-          {"stopwords", manifest.analyzer.stopwords_name},
-          {"file_bytes", collection.container().file().size()},
-          {"sections", sections_json(collection.container())}};
+          {"text_bytes", manifest.text_bytes},
+          {"frames", texts.num_frames()},
+          {"index_hash", manifest.index_hash},
+          {"file_bytes", texts.container().file().size()},
+          {"sections", sections_json(texts.container())}};
 }
 
 Json order_json(const OrderReader& order) {
@@ -123,6 +159,24 @@ Json plan_json(const PlanReader& plan) {
   json.update(to_json(plan.manifest()));
   json["file_bytes"] = plan.container().file().size();
   json["sections"] = sections_json(plan.container());
+  return json;
+}
+
+Json forward_json(const ForwardReader& forward) {
+  const ForwardManifest& manifest = forward.manifest();
+  Json json = {{"kind", "forward"}, {"documents", manifest.documents}};
+  std::uint64_t places = manifest.counts.phrase_ends;
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+    json[std::string(document_stream_names[stream]) + "_tokens"] = manifest.counts.tokens[stream];
+    places += manifest.counts.tokens[stream];
+  }
+  const std::uint64_t bytes = forward.container().file().size();
+  json["phrase_ends"] = manifest.counts.phrase_ends;
+  json["segments"] = manifest.counts.segments;
+  json["literals"] = manifest.counts.literals;
+  json["bits_per_place"] = places == 0 ? 0.0 : 8.0 * static_cast<double>(bytes) / static_cast<double>(places);
+  json["file_bytes"] = bytes;
+  json["sections"] = sections_json(forward.container());
   return json;
 }
 
@@ -178,6 +232,34 @@ void print_list(const IndexReader& index, const std::string& term, bool json) {
   if (json) print("]}\n");
 }
 
+/// The documents with these docnos.
+std::vector<docid_t> docids_of(const IndexReader& index, const std::vector<std::string>& docnos) {
+  std::vector<docid_t> docids;
+  for (const std::string& docno : docnos) {
+    const auto docid = index.find_docno(docno);
+    if (!docid)
+      throw InvalidArgument(
+          fmt::format("{}: no document '{}'; quern inspect --docs lists the documents", index.name(), docno));
+    docids.push_back(*docid);
+  }
+  return docids;
+}
+
+/// The documents' texts, or with JSON an object in a line for each; printed as they are decompressed.
+void print_texts(const IndexReader& index, const std::vector<std::string>& docnos, bool json) {
+  const TextsReader texts = TextsReader::open_beside(index);
+  TextBuffers buffers;
+  for (const docid_t docid : docids_of(index, docnos)) {
+    if (json) print(fmt::format("{{\"docid\":{},\"docno\":{},\"text\":\"", docid, json_text(index.docno(docid))));
+    texts.read(docid, buffers, [json](std::string_view piece) {
+      if (!json) return print(piece);
+      const std::string quoted = json_text(piece);
+      print(std::string_view(quoted).substr(1, quoted.size() - 2));
+    });
+    if (json) print("\"}\n");
+  }
+}
+
 void inspect_plan(const InspectArguments& arguments) {
   const PlanReader plan = PlanReader::open(arguments.path);
   if (!arguments.lists) return print_json_or_figures(arguments, plan_json(plan));
@@ -185,9 +267,19 @@ void inspect_plan(const InspectArguments& arguments) {
     print(fmt::format("{}\t{}\t{}\n", list.term, list.blocks, list.bytes));
 }
 
+void inspect_tokens(const InspectArguments& arguments, const IndexReader& index) {
+  const ForwardReader forward = ForwardReader::open(index);
+  for (const docid_t docid : docids_of(index, arguments.tokens_of))
+    print_tokens(index, forward, docid, arguments.common.json);
+}
+
 void inspect_index(const InspectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.path);
-  if (arguments.config) return print(config_text(index.manifest()));
+  if (!arguments.tokens_of.empty()) return inspect_tokens(arguments, index);
+  if (!arguments.texts_of.empty()) return print_texts(index, arguments.texts_of, arguments.common.json);
+  if (arguments.config)
+    return print(config_text(index.manifest(), {.forward = has_file(forward_path(arguments.path)),
+                                                .texts = has_file(texts_path(arguments.path))}));
   if (arguments.documents) return print_documents(index, arguments.common.json);
   for (const std::string& term : arguments.terms) print_list(index, term, arguments.common.json);
   if (arguments.terms.empty()) print_json_or_figures(arguments, index_json(index));
@@ -201,6 +293,12 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
   });
   if (json) return print(to_json(counts).dump(1) + "\n");
   say_links(arguments.common, counts, false);
+}
+
+void inspect_model(const InspectArguments& arguments) {
+  if (arguments.config || arguments.documents || arguments.links || arguments.lists || !arguments.terms.empty())
+    throw InvalidArgument(arguments.path + ": is a learned model, of which inspect prints nothing but figures");
+  print_json_or_figures(arguments, model_json(read_ranker(arguments.path), !arguments.common.json));
 }
 
 /// `what` was asked of a file, and only one of kind `needed` has it.
@@ -218,16 +316,24 @@ void check_kind(const InspectArguments& arguments, FileKind kind) {
   if (arguments.lists) require_kind(arguments.path, kind, FileKind::plan, "--lists");
   if (arguments.config) require_kind(arguments.path, kind, FileKind::index, "--config");
   if (arguments.documents) require_kind(arguments.path, kind, FileKind::index, "--docs");
+  if (!arguments.tokens_of.empty()) require_kind(arguments.path, kind, FileKind::index, "--tokens");
+  if (!arguments.texts_of.empty()) require_kind(arguments.path, kind, FileKind::index, "--text");
   if (!arguments.terms.empty()) require_kind(arguments.path, kind, FileKind::index, "printing posting lists");
 }
 
 void run(const InspectArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
+  if (is_model_file(arguments.path)) return inspect_model(arguments);
   const FileKind kind = kind_of_file(arguments.path);
   check_kind(arguments, kind);
   if (arguments.links) return inspect_links(arguments, resources);
   if (kind == FileKind::plan) return inspect_plan(arguments);
   if (kind == FileKind::index) return inspect_index(arguments);
+  if (kind == FileKind::forward)
+    return print_json_or_figures(
+        arguments,
+        forward_json(ForwardReader(ContainerReader::open(arguments.path, FileKind::forward, forward_version))));
+  if (kind == FileKind::texts) return print_json_or_figures(arguments, texts_json(TextsReader::open(arguments.path)));
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
   print_json_or_figures(arguments, order_json(OrderReader::open(arguments.path)));
@@ -237,8 +343,13 @@ void run(const InspectArguments& arguments) {
 
 void add_inspect_command(CLI::App& program) {
   auto arguments = std::make_shared<InspectArguments>();
-  CLI::App* command = program.add_subcommand("inspect", "Show figures about a Quern file, or posting lists");
-  command->add_option("PATH", arguments->path, "An index, collection, order or plan")->type_name("")->required();
+  CLI::App* command =
+      program.add_subcommand("inspect", "Show figures about a Quern file or a learned model, or posting lists");
+  command
+      ->add_option("PATH", arguments->path,
+                   "An index, collection, order or plan, a file beside an index, or a learned model")
+      ->type_name("")
+      ->required();
   command->add_option("TERM", arguments->terms,
                       "Terms whose posting lists to print: docID, frequency, docno and, if stored, quantized impact");
   command->add_flag("--config", arguments->config,
@@ -250,15 +361,36 @@ void add_inspect_command(CLI::App& program) {
       "Print the distinct links between a collection's documents as from_url<TAB>to_url; with --json, only counts");
   command->add_flag("--lists", arguments->lists,
                     "Print, for each list in a plan, the term number, the cached blocks and their bytes");
+  command
+      ->add_option("--tokens", arguments->tokens_of,
+                   "Print the tokens of the document with this docno, a line for each phrase, of an index built with "
+                   "--forward; may be repeated")
+      ->type_name("DOCNO")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--text", arguments->texts_of,
+          "Print the text of the document with this docno, of an index made with --store-text; may be repeated")
+      ->type_name("DOCNO")
+      ->allow_extra_args(false);
   command->add_flag("--json", arguments->common.json, "Print JSON");
-  for (const char* of_all : {"--docs", "--lists", "--links"}) command->get_option("--config")->excludes(of_all);
-  for (const char* other : {"--config", "--docs", "--lists", "--links"}) command->get_option("TERM")->excludes(other);
+  for (const char* of_all : {"--docs", "--lists", "--links", "--tokens", "--text"})
+    command->get_option("--config")->excludes(of_all);
+  for (const char* other : {"--config", "--docs", "--lists", "--links", "--tokens", "--text"})
+    command->get_option("TERM")->excludes(other);
+  const char* const of_documents[] = {"--docs", "--lists", "--links", "--tokens", "--text"};
+  for (const char* const one : of_documents)
+    for (const char* const other : of_documents)
+      if (one != other) command->get_option(one)->excludes(other);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern inspect my.quern --json"},
              {"quern inspect my.quern mill water"},
+             {"quern inspect my.quern --tokens D-17"},
              {"quern inspect my.quern --config > my.conf"},
-             {"quern inspect my.collection --links > links.tsv"}});
+             {"quern inspect my.quern --text D-17", "The text of a document, if the index was made with --store-text"},
+             {"quern inspect my.collection --links > links.tsv"},
+             {"quern inspect lambdamart.txt"}});
   command->callback([arguments] { run(*arguments); });
 }
 

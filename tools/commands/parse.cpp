@@ -34,6 +34,7 @@ void add_parse_command(CLI::App& program) {
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern parse corpus/ -o my.collection"},
+             {"quern parse corpus/ --store-text -o my.collection"},
              {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
   command->callback([arguments] { run(*arguments); });
 }

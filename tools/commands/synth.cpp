@@ -73,7 +73,7 @@ void make_index(const SynthArguments& arguments) {
   SynthOptions options = arguments.synth;
   load_table(arguments, options, resources);
   load_queries(arguments, options, resources);
-  AtomicOutput out = AtomicOutput::folder(arguments.output, index_member, arguments.common.force);
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = synthesize_index(options, resources, out.file());
   out.commit();
   say_report(arguments.common, report, arguments.output);
@@ -107,7 +107,7 @@ void make_corpus(const SynthArguments& arguments) {
   SynthCorpusOptions options;
   options.tree = tree_options(arguments);
   options.mean_links = arguments.mean_links;
-  AtomicOutput out = AtomicOutput::folder(arguments.corpus, corpus_member, arguments.common.force);
+  AtomicOutput out = AtomicOutput::folder(arguments.corpus, {corpus_member}, arguments.common.force);
   write_corpus(options, resources, out.file());
   out.commit();
   say(arguments.common, fmt::format("quern: wrote {}/{}: {}", arguments.corpus, corpus_member,

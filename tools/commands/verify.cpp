@@ -1,13 +1,18 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/formats/texts_file.hpp"
 #include "quern/index/verify_index.hpp"
+#include "quern/index/verify_texts.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
 
 #include "command.hpp"
@@ -19,6 +24,27 @@ struct VerifyArguments {
   CommonOptions common;
   std::vector<std::string> paths;
 };
+
+/// The forward file at `path`, of an index.
+void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources) {
+  const ForwardReader forward(ContainerReader::open(path, FileKind::forward, forward_version));
+  forward.check_belongs_to(index);
+  forward.container().verify(resources);
+  resources.progress->start("check forward file", forward.num_documents(), "documents");
+  forward.verify_contents(index, resources);
+}
+
+bool has_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void verify_texts_of(const IndexReader& index, const Resources& resources) {
+  const TextsReader texts = TextsReader::open_beside(index);
+  texts.container().verify(resources);
+  resources.progress->start("check texts", texts.manifest().text_bytes, "bytes");
+  verify_texts(texts, index, resources);
+}
 
 /// Checksums first: they show where the damage is. Contradictions in the contents come after.
 void verify(const std::string& path, FileKind kind, const Resources& resources) {
@@ -48,12 +74,29 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
       index.container().verify(resources);
       resources.progress->start("check contents", index.manifest().postings, "postings");
       verify_index(index, resources);
+      if (has_file(forward_path(path))) verify_forward(forward_path(path), index, resources);
+      if (has_file(texts_path(path))) verify_texts_of(index, resources);
       break;
     }
+    case FileKind::texts: {
+      const TextsReader texts = TextsReader::open(path);
+      texts.container().verify(resources);
+      resources.progress->start("check contents", texts.manifest().text_bytes, "bytes");
+      texts.verify_contents(resources);
+      break;
+    }
+    case FileKind::forward:
+      verify_forward(path, IndexReader::open(folder_of(path)), resources);
+      break;
     default:
       throw UnsupportedVersion(path + ": unknown kind of Quern file; a newer version of quern may read it");
   }
   resources.progress->finish();
+}
+
+void print_sound(const std::string& path, FileKind kind) {
+  print(fmt::format("{}: {}, {}, sound\n", path, kind_name(kind),
+                    size_text(File::open_regular(quern_file(path)).size())));
 }
 
 void run(const VerifyArguments& arguments) {
@@ -61,9 +104,11 @@ void run(const VerifyArguments& arguments) {
   for (const std::string& path : arguments.paths) {
     const FileKind kind = kind_of_file(path);
     verify(path, kind, resources);
-    if (!arguments.common.quiet)
-      print(fmt::format("{}: {}, {}, sound\n", path, kind_name(kind),
-                        size_text(File::open_regular(quern_file(path)).size())));
+    if (arguments.common.quiet) continue;
+    print_sound(path, kind);
+    if (kind != FileKind::index) continue;
+    if (has_file(forward_path(path))) print_sound(forward_path(path), FileKind::forward);
+    if (has_file(texts_path(path))) print_sound(texts_path(path), FileKind::texts);
   }
 }
 
@@ -72,7 +117,9 @@ void run(const VerifyArguments& arguments) {
 void add_verify_command(CLI::App& program) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
-  command->add_option("PATH", arguments->paths, "Collections, orders, indexes or plans")->type_name("")->required();
+  command->add_option("PATH", arguments->paths, "Collections, orders, indexes, plans, or files beside indexes")
+      ->type_name("")
+      ->required();
   add_common_options(*command, arguments->common);
   set_notes(*command, {}, {{"quern verify my.quern"}, {"quern verify my.collection my.order my.plan"}});
   command->callback([arguments] { run(*arguments); });

@@ -1,0 +1,227 @@
+#include "quern/formats/forward_file.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "quern/codec/kernels.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/version.hpp"
+#include "quern/formats/manifest_json.hpp"
+#include "quern/io/atomic_output.hpp"
+#include "quern/io/checksum.hpp"
+
+namespace quern {
+
+std::string ForwardManifest::to_json() const {
+  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  json["kind"] = "forward";
+  json["tool"] = std::string("quern ") + version();
+  json["index_hash"] = index_hash;
+  json["index_terms"] = index_terms;
+  ManifestJson& numbers = json["counts"] = {{"documents", documents}, {"segments", counts.segments}};
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream)
+    numbers[std::string(document_stream_names[stream]) + "_tokens"] = counts.tokens[stream];
+  numbers["phrase_ends"] = counts.phrase_ends;
+  numbers["literals"] = counts.literals;
+  return manifest_text(json);
+}
+
+ForwardManifest ForwardManifest::from_json(const std::string& text, const std::string& what) {
+  ForwardManifest manifest;
+  read_manifest(text, what, [&](const ManifestJson& json) {
+    json.at("index_hash").get_to(manifest.index_hash);
+    json.at("index_terms").get_to(manifest.index_terms);
+    const ManifestJson& numbers = json.at("counts");
+    SegmentCounts& counts = manifest.counts;
+    numbers.at("documents").get_to(manifest.documents);
+    numbers.at("segments").get_to(counts.segments);
+    for (std::size_t stream = 0; stream < num_document_streams; ++stream)
+      numbers.at(std::string(document_stream_names[stream]) + "_tokens").get_to(counts.tokens[stream]);
+    numbers.at("phrase_ends").get_to(counts.phrase_ends);
+    numbers.at("literals").get_to(counts.literals);
+  });
+  if (manifest.documents >= end_docid || manifest.index_terms >= end_docid)
+    throw CorruptFile(what + ": section 'manifest': impossible counts");
+  return manifest;
+}
+
+ForwardWriter::ForwardWriter(File& file, const std::string& tmp_folder)
+    : out_(file, FileKind::forward, forward_version), offsets_(tmp_folder) {
+  out_.begin_section("documents");
+}
+
+void ForwardWriter::begin_document(const StaticNumbers& numbers) {
+  offsets_.add(out_.section_size());
+  head_.clear();
+  put_varint(head_, numbers.url_bytes);
+  put_varint(head_, numbers.url_depth);
+  put_varint(head_, numbers.links);
+  out_.write(head_);
+}
+
+void ForwardWriter::finish(const ForwardManifest& manifest, const std::vector<std::uint32_t>& out_links,
+                           const std::vector<std::uint32_t>& in_links) {
+  return with_own_errors([&] {
+    offsets_.add(out_.section_size());
+    out_.write(Bytes(ForwardSegment::slack_bytes));
+    out_.end_section();
+    out_.add_section("document_offsets", offsets_.bytes());
+    out_.add_array("out_links", out_links);
+    out_.add_array("in_links", in_links);
+    out_.add_section("manifest", as_bytes(manifest.to_json()));
+    out_.finish();
+  });
+}
+
+std::string forward_path(const std::string& index_path) {
+  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + forward_member; });
+}
+
+ForwardReader ForwardReader::open(const IndexReader& index) {
+  return with_own_errors([&] {
+    const std::string path = forward_path(index.name());
+    if (!std::filesystem::exists(path)) {
+      throw InvalidArgument(fmt::format(
+          "{}: the index has no forward file; build it with one: quern index --forward, or quern build --forward",
+          path));
+    }
+    ForwardReader reader(ContainerReader::open(path, FileKind::forward, forward_version));
+    reader.check_belongs_to(index);
+    return reader;
+  });
+}
+
+ForwardReader::ForwardReader(ContainerReader container) try
+    : container_(std::move(container)),
+      manifest_(ForwardManifest::from_json(container_.manifest(), container_.name())),
+      documents_(container_, "documents"),
+      offsets_(container_, "document_offsets"),
+      out_links_(container_, "out_links"),
+      in_links_(container_, "in_links") {
+  container_.check_count(container_.find("document_offsets"), manifest_.documents + 1, sizeof(std::uint64_t));
+  container_.check_count(container_.find("out_links"), manifest_.documents, sizeof(std::uint32_t));
+  container_.check_count(container_.find("in_links"), manifest_.documents, sizeof(std::uint32_t));
+  if (documents_.size() < ForwardSegment::slack_bytes) container_.fail("documents", "ends too early");
+} catch (...) {
+  throw_own_error();
+}
+
+void ForwardReader::check_belongs_to(const IndexReader& index) const {
+  if (manifest_.index_hash == hash_text(index.container().content_hash()) &&
+      manifest_.documents == index.manifest().documents && manifest_.index_terms == index.manifest().terms)
+    return;
+  throw InvalidArgument(fmt::format(
+      "{}: is the forward file of another index; build index and forward file together, with quern index --forward",
+      name()));
+}
+
+std::string ForwardReader::place(docid_t docid) const {
+  return fmt::format("{}: section 'documents': docID {}", container_.name(), docid);
+}
+
+std::uint64_t ForwardReader::offset(std::uint64_t i) const { return offsets_.number<std::uint64_t>(i); }
+
+ByteView ForwardReader::document_bytes(docid_t docid) const {
+  const std::uint64_t from = offset(docid), to = offset(docid + std::uint64_t{1});
+  if (from >= to || to > documents_.size() - ForwardSegment::slack_bytes)
+    container_.fail("document_offsets", fmt::format("docID {}: an impossible offset", docid));
+  // With what decoding may read after it.
+  return documents_.bytes(from, to + ForwardSegment::slack_bytes).first(to - from);
+}
+
+StaticNumbers ForwardReader::read_head(docid_t docid, ByteReader& reader) const {
+  StaticNumbers numbers;
+  numbers.url_bytes = reader.varint();
+  numbers.url_depth = reader.varint();
+  numbers.links = reader.varint();
+  numbers.out_links = out_links_.number<std::uint32_t>(docid);
+  numbers.in_links = in_links_.number<std::uint32_t>(docid);
+  return numbers;
+}
+
+StaticNumbers ForwardReader::numbers(docid_t docid) const {
+  ByteReader reader(document_bytes(docid), container_.name());
+  return read_head(docid, reader);
+}
+
+namespace {
+
+/// Decodes documents one after another.
+class ForwardVerification {
+ public:
+  explicit ForwardVerification(const ForwardReader& forward) : forward_(forward) {}
+
+  SegmentCounts count(docid_t docid) {
+    SegmentCounts counts;
+    const std::string what = forward_.place(docid);
+    std::size_t last_stream = 0;
+    forward_.for_each_segment(docid, [&](const ForwardSegment& segment) {
+      segment.read_terms(numbers_, literals_, what);
+      ids_.resize(segment.places() + unpack_slack);
+      segment.unpack(0, segment.places(), ids_.data());
+      std::uint32_t at = 0;
+      for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+        const std::uint32_t places = segment.stream_places()[stream];
+        if (places > 0 && stream < last_stream) throw CorruptFile(what + ": streams out of order");
+        if (places > 0) last_stream = stream;
+        for (const std::uint32_t end = at + places; at < end; ++at) count_place(ids_[at], stream, what, counts);
+      }
+      counts.literals += segment.num_literals();
+      ++counts.segments;
+    });
+    return counts;
+  }
+
+ private:
+  void count_place(std::uint32_t id, std::size_t stream, const std::string& what, SegmentCounts& counts) const {
+    if (id > numbers_.size() + literals_.size()) throw CorruptFile(what + ": an unknown term");
+    ++(id == 0 ? counts.phrase_ends : counts.tokens[stream]);
+  }
+
+  const ForwardReader& forward_;
+  std::vector<term_t> numbers_;
+  std::vector<std::string_view> literals_;
+  std::vector<std::uint32_t> ids_;
+};
+
+}  // namespace
+
+void ForwardReader::verify_contents(const IndexReader& index, const Resources& resources) const {
+  return run_stage(resources, [&] {
+    constexpr docid_t at_once = 256;
+    SegmentCounts sum;
+    std::uint64_t links_in = 0, links_out = 0;
+    std::mutex adding;
+    tbb::parallel_for(std::uint64_t{0}, manifest_.documents / at_once + 1, [&](std::uint64_t group) {
+      ForwardVerification verification(*this);
+      SegmentCounts of_group;
+      std::uint64_t in_of_group = 0, out_of_group = 0;
+      const std::uint64_t end = std::min(manifest_.documents, (group + 1) * at_once);
+      for (std::uint64_t docid = group * at_once; docid < end; ++docid) {
+        const SegmentCounts counts = verification.count(static_cast<docid_t>(docid));
+        if (counts.tokens[0] + counts.tokens[1] != index.length(static_cast<docid_t>(docid)))
+          throw CorruptFile(place(static_cast<docid_t>(docid)) + ": has another length than in the index");
+        of_group += counts;
+        const StaticNumbers numbers = this->numbers(static_cast<docid_t>(docid));
+        if (numbers.out_links > numbers.links)
+          throw CorruptFile(place(static_cast<docid_t>(docid)) + ": links to more documents than it has links");
+        in_of_group += numbers.in_links;
+        out_of_group += numbers.out_links;
+      }
+      const std::lock_guard lock(adding);
+      sum += of_group;
+      links_in += in_of_group;
+      links_out += out_of_group;
+      resources.progress->add(end - group * at_once);
+    });
+    if (sum != manifest_.counts) container_.fail("manifest", "has other counts than the documents");
+    if (links_in != links_out) container_.fail("in_links", "has another sum than out_links");
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,105 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/core/types.hpp"
+#include "quern/formats/container.hpp"
+#include "quern/formats/forward_segment.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/io/spool.hpp"
+
+/// The forward file: what every document of an index says, token by token, for a second stage that looks at documents
+/// and not at lists. See forward.md.
+namespace quern {
+
+inline constexpr FormatVersions forward_version = {.written = 1, .oldest_read = 1};
+
+struct ForwardManifest {
+  std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
+  std::uint64_t documents = 0;
+  std::uint64_t index_terms = 0;  ///< lists of the index
+  SegmentCounts counts;
+
+  std::string to_json() const;
+  /// Throws CorruptFile, with `what`.
+  static ForwardManifest from_json(const std::string& text, const std::string& what);
+};
+
+/// Numbers of a document that no query changes.
+struct StaticNumbers {
+  std::uint64_t url_bytes = 0;  ///< of its URL as the collection stores it; 0 if it has none
+  std::uint64_t url_depth = 0;  ///< segments of the URL's path that are not empty
+  std::uint64_t links = 0;      ///< anchors of the page, to whatever
+  std::uint32_t out_links = 0;  ///< other documents of the collection that it links to
+  std::uint32_t in_links = 0;   ///< other documents of the collection that link to it
+
+  bool operator==(const StaticNumbers&) const = default;
+};
+
+/// Writes a forward file: documents in docID order, then finish().
+class ForwardWriter {
+ public:
+  ForwardWriter(File& file, const std::string& tmp_folder);
+  /// The next document, whose segments follow; only the numbers of its URL and its links are taken from `numbers`.
+  void begin_document(const StaticNumbers& numbers);
+  /// The next coded segments of the document at hand.
+  void add_segments(ByteView segments) { out_.write(segments); }
+  /// Throws IoError, as all do.
+  void finish(const ForwardManifest& manifest, const std::vector<std::uint32_t>& out_links,
+              const std::vector<std::uint32_t>& in_links);
+
+ private:
+  ContainerWriter out_;
+  RecordSpool<std::uint64_t> offsets_;
+  Bytes head_;
+};
+
+/// A forward file, mapped. Many threads may read it at once. Bytes are compared with their checksums before they are
+/// used.
+class ForwardReader {
+ public:
+  /// The forward file of an index. Throws InvalidArgument, with the remedy, if there is none or if it is that of
+  /// another index.
+  static ForwardReader open(const IndexReader& index);
+  explicit ForwardReader(ContainerReader container);
+  /// Throws InvalidArgument if the file is that of another index.
+  void check_belongs_to(const IndexReader& index) const;
+
+  const std::string& name() const { return container_.name(); }
+  const ContainerReader& container() const { return container_; }
+  const ForwardManifest& manifest() const { return manifest_; }
+  docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
+
+  /// Where the text of a document begins that error messages are about.
+  std::string place(docid_t docid) const;
+  StaticNumbers numbers(docid_t docid) const;
+  /// Calls visit(segment) for the segments of a document, in order. Throws CorruptFile.
+  template <class Visit>
+  StaticNumbers for_each_segment(docid_t docid, Visit&& visit) const {
+    const ByteView bytes = document_bytes(docid);
+    ByteReader reader(bytes, container_.name());
+    const StaticNumbers numbers = read_head(docid, reader);
+    while (!reader.done()) visit(ForwardSegment(reader, manifest_.index_terms));
+    return numbers;
+  }
+  /// Beyond the sums: decodes every document and compares its lengths with those of the index, and the numbers of links
+  /// with each other.
+  void verify_contents(const IndexReader& index, const Resources& resources) const;
+
+ private:
+  std::uint64_t offset(std::uint64_t i) const;
+  ByteView document_bytes(docid_t docid) const;
+  StaticNumbers read_head(docid_t docid, ByteReader& reader) const;
+
+  ContainerReader container_;
+  ForwardManifest manifest_;
+  CheckedSection documents_, offsets_, out_links_, in_links_;
+};
+
+/// The path of an index's forward file, whether there is one or not; `index_path` is the index's folder or its file.
+std::string forward_path(const std::string& index_path);
+
+}  // namespace quern

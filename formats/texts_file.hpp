@@ -1,0 +1,121 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/container.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
+#include "quern/io/zstd_frame.hpp"
+
+/// The texts of an index's documents, in a file of their own beside it. See texts.md.
+namespace quern {
+
+inline constexpr FormatVersions texts_version = {.written = 1, .oldest_read = 1};
+
+/// A frame holds so many bytes, at most, before compression.
+inline constexpr std::size_t text_frame_bytes = 64 << 10;
+/// A frame that a text goes on after lacks less than a character, which did not fit.
+inline constexpr std::size_t min_text_part_bytes = text_frame_bytes - 3;
+
+struct TextsManifest {
+  std::uint64_t documents = 0;
+  std::uint64_t text_bytes = 0;  ///< of all texts, before compression
+  std::string index_hash;        ///< content hash of the index's container, 16 hexadecimal digits
+  std::string zstd;              ///< version of the library that compressed the texts
+
+  std::string to_json() const;
+  /// Throws CorruptFile, with `what` in front.
+  static TextsManifest from_json(const std::string& text, const std::string& what);
+};
+
+/// A frame, or the end of all frames: a row of the section "text_frames".
+struct TextFrame {
+  std::uint64_t offset = 0;    ///< in the section "texts"
+  docid_t first_document = 0;  ///< the first with text in it
+  std::uint32_t raw_bytes = 0;
+};
+
+/// Writes the texts of documents in docID order, each in pieces that may end anywhere. Frames are compressed in the
+/// threads of the calling stage; a few are in memory at a time.
+class TextsWriter {
+ public:
+  TextsWriter(File& file, const std::string& tmp_folder);
+  ~TextsWriter();
+  /// The next piece of the document at hand.
+  void add(std::string_view piece);
+  void end_document();
+  /// Ends the file: the texts of the index whose container has this content hash, as hash_text() writes it.
+  void finish(const std::string& index_hash);
+
+ private:
+  struct Frames;
+  void end_group();
+  void put_part(std::size_t bytes);
+
+  ContainerWriter out_;
+  std::unique_ptr<Frames> frames_;
+  Bytes group_sizes_, group_texts_;  ///< of documents that will share a frame
+  docid_t group_documents_ = 0;
+  Bytes open_;                   ///< of the document at hand, what is in no frame yet
+  bool is_in_frames_ = false;    ///< the front of the document at hand is in frames of its own
+  std::uint64_t documents_ = 0;  ///< that ended
+  std::uint64_t text_bytes_ = 0;
+};
+
+/// What one thread needs to read texts. It keeps the last frame, so that documents in docID order cost little.
+struct TextBuffers {
+  ZstdDecompressor zstd;
+  Bytes raw;
+  std::optional<std::uint64_t> frame;  ///< the number of the one in `raw`
+};
+
+/// Reads the texts of an index's documents, each by itself. Many threads may read at once, each with its own buffers.
+/// Throws CorruptFile if parts contradict each other.
+class TextsReader {
+ public:
+  static TextsReader open(const std::string& path);
+  /// The texts beside an index. Throws InvalidArgument if there are none, or if they are of another index.
+  static TextsReader open_beside(const IndexReader& index);
+  explicit TextsReader(ContainerReader container);
+
+  const TextsManifest& manifest() const { return manifest_; }
+  const ContainerReader& container() const { return container_; }
+  const std::string& name() const { return container_.name(); }
+  docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
+  std::uint64_t num_frames() const { return num_frames_; }
+  /// Throws InvalidArgument if the texts are of another index.
+  void check_belongs_to(const IndexReader& index) const;
+
+  /// Calls visit(piece) for consecutive pieces of a document's text, each of at most text_frame_bytes; a piece ends
+  /// between characters.
+  void read(docid_t docid, TextBuffers& buffers, const std::function<void(std::string_view)>& visit) const;
+  /// The whole text, in memory.
+  std::string text(docid_t docid) const;
+
+  /// Beyond the sums: decompresses every frame, in parallel, and compares rows, sizes and counts.
+  void verify_contents(const Resources& resources) const;
+
+ private:
+  TextFrame frame(std::uint64_t i) const;
+  /// The first frame from which on documents are at least `docid`; may be the end.
+  std::uint64_t first_frame_from(std::uint64_t docid) const;
+  void load(std::uint64_t i, TextBuffers& buffers) const;
+  std::string_view in_group(std::uint64_t i, docid_t documents, docid_t place, const TextBuffers& buffers) const;
+  std::uint64_t verify_frame(std::uint64_t i, TextBuffers& buffers) const;
+  [[noreturn]] void fail_at(std::uint64_t i, std::string_view why) const;
+
+  ContainerReader container_;
+  TextsManifest manifest_;
+  CheckedSection rows_, frames_;
+  std::uint64_t num_frames_ = 0;
+};
+
+/// Where the texts of an index are, if it has any: `index_path` is its folder, or the file in it.
+std::string texts_path(const std::string& index_path);
+
+}  // namespace quern

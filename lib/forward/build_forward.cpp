@@ -1,0 +1,248 @@
+#include "quern/forward/build_forward.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "quern/core/isolated_lock.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/forward/index_terms.hpp"
+#include "quern/forward/text_segments.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/order/for_each_chunk.hpp"
+#include "quern/order/link_questions.hpp"
+
+namespace quern {
+namespace {
+
+/// What is left for sorting and reading, at least.
+constexpr std::uint64_t min_forward_bytes = 16 << 20;
+
+/// Of each document its docID, its place in the order, its numbers of links, and up to two scores that the caller
+/// holds.
+std::uint64_t forward_table_bytes(const CollectionReader& collection) {
+  return std::uint64_t{collection.num_documents()} * 4 * 6 + collection.table_bytes() +
+         IndexTerms::table_bytes(collection);
+}
+
+/// The rows that are sorted by docID: of each document first what it says itself, then what links say of it.
+enum RowKind : std::uint8_t { of_head, of_title, of_body, of_url, of_anchor };
+
+/// A link that is asked about: sorts by itself within a page.
+struct AnchorQuestion {
+  docid_t from;
+  std::uint32_t chunk;
+  std::uint32_t number;
+};
+
+/// What one thread needs for a chunk.
+struct ForwardReading {
+  explicit ForwardReading(const IndexTerms& terms) : segments(terms) {}
+
+  LinkReading links;
+  TextSegments segments;
+  std::vector<StaticNumbers> numbers;  ///< of the chunk's rows
+  Bytes payload;
+};
+
+class ForwardBuilder {
+ public:
+  ForwardBuilder(const CollectionReader& collection, const ForwardTarget& target, const Resources& resources, File& out)
+      : collection_(collection),
+        target_(target),
+        resources_(resources),
+        working_bytes_(resources.memory_bytes - forward_table_bytes(collection)),
+        file_(out),
+        terms_(collection),
+        rows_(resources.tmp_folder, working_bytes_ / 2),
+        out_links_(collection.num_documents()),
+        in_links_(collection.num_documents()) {}
+
+  ForwardReport run() {
+    check_free_space(resources_.tmp_folder, collection_.manifest().tokens * 2, "the forward file");
+    number_documents();
+    resources_.progress->start("forward file", collection_.num_documents(), "documents");
+    {
+      LinkQuestions<AnchorQuestion> questions(collection_, resources_, working_bytes_ / 4);
+      read_chunks(questions);
+      add_anchors(questions);
+    }
+    write();
+    resources_.progress->finish();
+    return std::move(report_);
+  }
+
+ private:
+  void number_documents() {
+    if (target_.documents.size() != collection_.num_documents())
+      throw InvalidArgument(collection_.name() + ": has another number of documents than the order");
+    docids_.resize(target_.documents.size());
+    for (docid_t docid = 0; docid < docids_.size(); ++docid) docids_[target_.documents[docid]] = docid;
+  }
+
+  void read_chunks(LinkQuestions<AnchorQuestion>& questions) {
+    const std::uint64_t reading_bytes =
+        std::max(link_reading_bytes(collection_), 3 * posting_reading_bytes(collection_));
+    JobPool<ForwardReading> readings;
+    for_each_chunk(
+        collection_, reading_bytes, working_bytes_ / 4, resources_, readings,
+        [&] { return std::make_unique<ForwardReading>(terms_); },
+        [&](ForwardReading& reading, std::size_t chunk) { read_chunk(chunk, reading, questions); });
+    readings.for_each([&](const ForwardReading& reading) { report_.manifest.counts += reading.segments.counts(); });
+  }
+
+  void read_chunk(std::size_t chunk, ForwardReading& reading, LinkQuestions<AnchorQuestion>& questions) {
+    reading.numbers.assign(collection_.num_rows(chunk), {});
+    ChunkBuffers& buffers = reading.links.buffers;
+    std::size_t row = 0;
+    for (const DocumentRow& document : collection_.documents(chunk, buffers)) {
+      reading.numbers[row].url_bytes = document.url.size();
+      reading.numbers[row++].url_depth = url_path_depth(document.url);
+    }
+    questions.add_chunk(chunk, reading.links, [](const PageLink& link) {
+      return LinkQuestion<AnchorQuestion>{{link.from, link.chunk, link.number}, as_bytes(link.anchor)};
+    });
+    collection_.links(chunk, buffers, [&](std::uint32_t of_row, std::string_view, std::string_view) {
+      ++reading.numbers[of_row].links;
+    });
+    add_streams(chunk, reading);
+  }
+
+  void add_streams(std::size_t chunk, ForwardReading& reading) {
+    const std::span<const ForwardRow> rows = collection_.forward(chunk, reading.links.buffers);
+    reading.segments.begin_chunk(reading.links.buffers.terms);
+    for (std::uint32_t row = 0; row < rows.size(); ++row) {
+      const docid_t docid = docids_[collection_.first_document(chunk) + row];
+      const bool is_split = (row == 0 && collection_.is_continued(chunk)) || row == collection_.chunk(chunk).documents;
+      Bytes& payload = reading.payload;
+      payload.clear();
+      const StaticNumbers& numbers = reading.numbers[row];
+      for (const std::uint64_t number : {numbers.url_bytes, numbers.url_depth, numbers.links})
+        put_varint(payload, number);
+      const std::pair<DocumentStream, ByteView> streams[] = {{DocumentStream::title, rows[row].title},
+                                                             {DocumentStream::body, rows[row].body},
+                                                             {DocumentStream::url, rows[row].url}};
+      // Streams of a split document join across its chunks: each is a row of its own.
+      if (is_split) add_row(docid, of_head, chunk, payload);
+      for (const auto& [stream, tokens] : streams) {
+        if (is_split) payload.clear();
+        reading.segments.add_stream(stream, tokens, collection_.name(), payload);
+        if (!is_split) continue;
+        reading.segments.end_document(payload);
+        if (!payload.empty()) add_row(docid, static_cast<RowKind>(of_title + static_cast<int>(stream)), chunk, payload);
+      }
+      if (is_split) continue;
+      reading.segments.end_document(payload);
+      add_row(docid, of_head, chunk, payload);
+    }
+  }
+
+  void add_row(docid_t docid, RowKind kind, std::size_t chunk, ByteView payload) {
+    const SortKey key(docid, kind, static_cast<std::uint32_t>(chunk), std::uint32_t{0}, std::uint32_t{0});
+    with_isolated_lock(adding_, [&] { rows_.add(key.view(), payload); });
+  }
+
+  /// Hands the texts of links to the documents that they lead to.
+  void add_anchors(LinkQuestions<AnchorQuestion>& questions) {
+    docid_t last_to = end_docid, last_from = end_docid;
+    questions.answer([&](docid_t to, const AnchorQuestion& link, bool, ByteView anchor) {
+      if (to == end_docid) return;
+      ++report_.anchors;
+      const docid_t docid = docids_[to], from = docids_[link.from];
+      // Questions about one document come together, by the documents that ask them.
+      if (to != last_to || link.from != last_from) {
+        ++in_links_[docid];
+        ++out_links_[from];
+        last_to = to;
+        last_from = link.from;
+      }
+      rows_.add(SortKey(docid, of_anchor, from, link.chunk, link.number).view(), anchor);
+    });
+  }
+
+  void write() {
+    ForwardWriter writer(file_, resources_.tmp_folder);
+    AnchorSegments anchors(terms_, collection_.manifest().analyzer);
+    StaticNumbers numbers;
+    Bytes segments;
+    docid_t next = 0;          // the document after the one at hand
+    bool has_numbers = false;  // which are not written yet
+    const auto end_numbers = [&] {
+      if (has_numbers) writer.begin_document(numbers);
+      has_numbers = false;
+    };
+    const auto end_document = [&] {
+      end_numbers();
+      segments.clear();
+      anchors.end_document(segments);
+      writer.add_segments(segments);
+    };
+    rows_.merge([&](std::string_view key, ByteView payload) {
+      const auto docid = number_in_key<docid_t>(key, 0);
+      const auto kind = static_cast<RowKind>(key[sizeof docid]);
+      if (docid + 1 != next) {
+        if (next > 0) end_document();
+        if (docid != next++) throw CorruptFile(collection_.name() + ": a document is missing");
+        numbers = {};
+        has_numbers = true;
+      }
+      if (kind == of_head) {
+        ByteReader reader(payload, collection_.name());
+        numbers.url_bytes += reader.varint();
+        numbers.url_depth += reader.varint();
+        numbers.links += reader.varint();
+        payload = reader.take(reader.left());
+        if (payload.empty()) return;
+      }
+      end_numbers();
+      if (kind != of_anchor) return writer.add_segments(payload);
+      segments.clear();
+      anchors.add(as_text(payload), segments);
+      writer.add_segments(segments);
+    });
+    if (next > 0) end_document();
+    if (next != collection_.num_documents()) throw CorruptFile(collection_.name() + ": a document is missing");
+    report_.manifest.counts += anchors.counts();
+    report_.manifest.index_hash = target_.index_hash;
+    report_.manifest.documents = collection_.num_documents();
+    report_.manifest.index_terms = terms_.size();
+    writer.finish(report_.manifest, out_links_, in_links_);
+    report_.file_bytes = file_.size();
+  }
+
+  const CollectionReader& collection_;
+  const ForwardTarget& target_;
+  const Resources& resources_;
+  std::uint64_t working_bytes_;
+  File& file_;
+  IndexTerms terms_;
+  std::mutex adding_;
+  ExternalSort rows_;
+  std::vector<docid_t> docids_;  ///< of each document of the collection
+  std::vector<std::uint32_t> out_links_, in_links_;
+  ForwardReport report_;
+};
+
+}  // namespace
+
+void check_forward_memory(const CollectionReader& collection, const Resources& resources) {
+  const std::uint64_t needed = forward_table_bytes(collection) + min_forward_bytes;
+  if (needed > resources.memory_bytes) {
+    throw InvalidArgument(fmt::format(
+        "{}: the forward file of {} documents needs {} of memory, but --memory allows {}; raise it", collection.name(),
+        collection.num_documents(), size_text(needed), size_text(resources.memory_bytes)));
+  }
+}
+
+ForwardReport build_forward(const CollectionReader& collection, const ForwardTarget& target, const Resources& resources,
+                            File& out) {
+  return run_stage(resources, [&] {
+    check_forward_memory(collection, resources);
+    return ForwardBuilder(collection, target, resources, out).run();
+  });
+}
+
+}  // namespace quern

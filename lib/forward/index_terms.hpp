@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "quern/core/types.hpp"
+#include "quern/formats/collection.hpp"
+#include "quern/formats/term_dictionary.hpp"
+
+namespace quern {
+
+/// The terms of a collection by their numbers in its index, where only those of titles and bodies have lists. Many
+/// threads may ask at once.
+class IndexTerms {
+ public:
+  explicit IndexTerms(const CollectionReader& collection);
+  /// What it takes in memory.
+  static std::uint64_t table_bytes(const CollectionReader& collection);
+
+  /// Lists of the index.
+  std::uint64_t size() const { return listed_; }
+  /// The number in the index of a term by its number in the collection; nothing if the index has no list of it.
+  std::optional<term_t> number(term_t in_collection) const {
+    const std::uint64_t word = words_[in_collection / 64], bit = std::uint64_t{1} << in_collection % 64;
+    if ((word & bit) == 0) return std::nullopt;
+    return static_cast<term_t>(listed_before_[in_collection / 64] +
+                               static_cast<unsigned>(__builtin_popcountll(word & (bit - 1))));
+  }
+  /// The same by the term itself.
+  std::optional<term_t> number(std::string_view term) const;
+  /// A term by its number in the collection.
+  std::string term(term_t in_collection) const;
+
+ private:
+  TermDictionary dictionary_;
+  std::vector<std::uint64_t> words_;          ///< a bit for each term of the collection: whether the index has a list
+  std::vector<std::uint32_t> listed_before_;  ///< the lists of terms before each word
+  std::uint64_t listed_ = 0;
+};
+
+/// Remembers numbers of terms that were asked for, within a bounded memory; one per thread.
+class IndexTermCache {
+ public:
+  explicit IndexTermCache(const IndexTerms& terms) : terms_(terms) {}
+  /// As IndexTerms::number().
+  std::optional<term_t> number(std::string_view term);
+
+ private:
+  static constexpr std::size_t max_terms = 1 << 14;
+
+  const IndexTerms& terms_;
+  std::unordered_map<std::string, std::optional<term_t>> known_;
+};
+
+}  // namespace quern

@@ -1,0 +1,103 @@
+#include "quern/index/build_texts.hpp"
+
+#include <vector>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/index/build_index.hpp"
+#include "quern/io/external_sort.hpp"
+
+namespace quern {
+namespace {
+
+/// Texts are sorted in parts of this size: small against the buffers of those that merge.
+constexpr std::size_t sorted_part_bytes = 16 << 10;
+
+class TextsBuilder {
+ public:
+  TextsBuilder(const CollectionReader& collection, const DocumentOrder& order, const Resources& resources)
+      : collection_(collection), resources_(resources), docids_(order.documents.size()) {
+    for (std::size_t docid = 0; docid < docids_.size(); ++docid)
+      docids_[order.documents[docid]] = static_cast<docid_t>(docid);
+    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
+    tables_bytes_ = docids_.size() * 4 * (2 + std::uint64_t{scores}) + collection.table_bytes();
+  }
+
+  TextsReport run(const std::string& index_hash, File& out) {
+    const std::uint64_t text_bytes = *collection_.manifest().text_bytes;
+    check_free_space(resources_.tmp_folder, text_bytes, "sorting the texts");
+    resources_.progress->start("sort texts", text_bytes, "bytes");
+    ExternalSort parts(resources_.tmp_folder, (resources_.memory_bytes - tables_bytes_) / 2);
+    sort(parts);
+    resources_.progress->finish();
+    resources_.progress->start("write texts", text_bytes, "bytes");
+    write(parts, index_hash, out);
+    resources_.progress->finish();
+    return {text_bytes, out.size()};
+  }
+
+ private:
+  /// The parts of a text have the same key, and keep their order.
+  void sort(ExternalSort& parts) {
+    ChunkBuffers buffers;
+    std::uint64_t bytes = 0;
+    for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
+      docid_t document = collection_.first_document(chunk);
+      for (std::string_view text : collection_.texts(chunk, buffers)) {
+        const SortKey key(docids_[document++]);
+        bytes += text.size();
+        resources_.progress->add(text.size());
+        do {
+          const std::string_view part = text.substr(0, sorted_part_bytes);
+          parts.add(key.view(), as_bytes(part));
+          text.remove_prefix(part.size());
+        } while (!text.empty());
+      }
+    }
+    if (bytes != *collection_.manifest().text_bytes)
+      throw CorruptFile(collection_.name() + ": contains another number of bytes of text than its manifest");
+  }
+
+  void write(ExternalSort& parts, const std::string& index_hash, File& out) {
+    TextsWriter writer(out, resources_.tmp_folder);
+    docid_t open = 0;
+    parts.merge([&](std::string_view key, ByteView part) {
+      if (const auto docid = number_in_key<docid_t>(key, 0); docid != open) {
+        writer.end_document();
+        open = docid;
+      }
+      writer.add(as_text(part));
+      resources_.progress->add(part.size());
+    });
+    writer.end_document();
+    writer.finish(index_hash);
+  }
+
+  const CollectionReader& collection_;
+  const Resources& resources_;
+  std::vector<docid_t> docids_;  ///< of each document of the collection
+  std::uint64_t tables_bytes_ = 0;
+};
+
+}  // namespace
+
+void check_has_texts(const CollectionReader& collection) {
+  if (!collection.has_texts())
+    throw InvalidArgument(collection.name() +
+                          ": the collection keeps no texts; make it with: quern parse --store-text");
+}
+
+TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
+                        const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    check_has_texts(collection);
+    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
+    check_build_memory(collection, scores, resources);
+    if (order.documents.size() != collection.num_documents())
+      throw InvalidArgument(collection.name() + ": has another number of documents than the order");
+    return TextsBuilder(collection, order, resources).run(index_hash, out);
+  });
+}
+
+}  // namespace quern

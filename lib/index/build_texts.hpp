@@ -1,0 +1,27 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "quern/core/resources.hpp"
+#include "quern/formats/collection.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/io/file.hpp"
+
+namespace quern {
+
+/// The result of writing an index's texts.
+struct TextsReport {
+  std::uint64_t text_bytes = 0;  ///< before compression
+  std::uint64_t file_bytes = 0;
+};
+
+/// Throws InvalidArgument, with the remedy, if a collection keeps no texts.
+void check_has_texts(const CollectionReader& collection);
+
+/// Writes the texts of a collection's documents in docID order, within the memory budget, for the index with this hash
+/// (BuildReport::index_hash). The bytes written depend on collection, order and index alone. Throws InvalidArgument as
+/// check_has_texts() and check_build_memory() do.
+TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
+                        const Resources& resources, File& out);
+
+}  // namespace quern

@@ -1,0 +1,59 @@
+#include <cstdlib>
+#include <vector>
+
+#include "quern/codec/kernels.hpp"
+#include "quern/core/error.hpp"
+#include "quern/features/document_hits.hpp"
+#include "quern/formats/forward_file.hpp"
+
+#include "container_fuzzing.hpp"
+#include "ignore_corruption.hpp"
+
+/// Whatever a forward file's sections hold, finding a query's terms in its documents stays in bounds, and what is found
+/// is possible: hits lie in their stream, in rising order.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern;
+  constexpr docid_t most_read = 300;
+  FeatureQuery query;
+  for (const term_t number : {0u, 1u, 2u, 5u, 17u}) {
+    query.texts.push_back("t" + std::to_string(number));
+    query.numbers.emplace_back(number);
+  }
+  for (const char* literal : {"http", "example"}) {
+    query.texts.emplace_back(literal);
+    query.numbers.emplace_back();
+  }
+  query.terms.resize(query.texts.size());
+  try {
+    const ForwardReader forward(ContainerReader(
+        fuzz::container_around({data, size}, FileKind::forward, forward_version, fuzz::forward_sections),
+        FileKind::forward, forward_version));
+    DocumentHits hits;
+    for (docid_t docid = 0; docid < std::min(forward.num_documents(), most_read); ++docid) {
+      fuzz::ignore_corruption([&] {
+        hits.read(forward, docid, query);
+        for (const DocumentHits::StreamHits& stream : hits.streams()) {
+          if (stream.phrases > stream.length) std::abort();
+          for (std::size_t i = 0; i < stream.hits.size(); ++i) {
+            const WordHit& hit = stream.hits[i];
+            if (hit.word >= query.terms.size() || hit.offset >= stream.length || hit.phrase >= stream.phrases)
+              std::abort();
+            if (i > 0 && hit.offset < stream.hits[i - 1].offset) std::abort();
+          }
+        }
+      });
+      fuzz::ignore_corruption([&] {
+        std::vector<term_t> numbers;
+        std::vector<std::string_view> literals;
+        forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
+          segment.read_terms(numbers, literals, "a segment");
+          // What is sound is found.
+          for (std::size_t i = 0; i < numbers.size(); ++i)
+            if (segment.id_of(numbers[i]) != i + 1) std::abort();
+        });
+      });
+    }
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,40 @@
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/texts_file.hpp"
+
+#include "container_fuzzing.hpp"
+#include "ignore_corruption.hpp"
+
+/// Whatever a text file's sections hold, reading it stays in bounds and pieces stay small; if verify finds it sound,
+/// every text can be read, and they are as many bytes as the manifest says.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern;
+  constexpr docid_t most_read = 300;
+  try {
+    const TextsReader texts(
+        ContainerReader(fuzz::container_around({data, size}, FileKind::texts, texts_version, fuzz::texts_sections),
+                        FileKind::texts, texts_version));
+    bool is_sound = false;
+    fuzz::ignore_corruption([&] {
+      texts.verify_contents(default_resources());
+      is_sound = true;
+    });
+    TextBuffers buffers;
+    std::uint64_t bytes = 0;
+    for (docid_t docid = 0; docid < std::min(texts.num_documents(), most_read); ++docid) {
+      bool is_read = false;
+      fuzz::ignore_corruption([&] {
+        texts.read(docid, buffers, [&](std::string_view piece) {
+          if (piece.size() > text_frame_bytes) std::abort();
+          bytes += piece.size();
+        });
+        is_read = true;
+      });
+      if (is_sound && !is_read) std::abort();
+    }
+    if (is_sound && texts.num_documents() <= most_read && bytes != texts.manifest().text_bytes) std::abort();
+  } catch (const Error&) {
+  }
+  return 0;
+}

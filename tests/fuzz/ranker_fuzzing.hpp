@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "quern/core/error.hpp"
+#include "quern/formats/rankers/check_model.hpp"
+#include "quern/formats/rankers/model_format.hpp"
+
+namespace quern::fuzz {
+
+/// Whatever the bytes: a model that keeps its promises, or an error of ours. They are read by `format` even if they do
+/// not look like it.
+inline void read_any_model(const ModelFormat& format, std::string_view bytes) {
+  // Files that a description names: of trees and of weights.
+  const auto read_beside = [](const std::string& path) -> std::string {
+    if (path.find("npy") != path.npos)
+      return "\x93NUMPY\x01" + std::string(1, '\0') + "\x3b" + std::string(1, '\0') +
+             "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n\n" + "abcdefgh";
+    if (path.find("tree") != path.npos) return "0:[a<1] yes=1,no=2,missing=2\n1:leaf=1\n2:leaf=2\n";
+    return path;
+  };
+  try {
+    const RankerModel model = format.read({"fuzz", bytes, read_beside});
+    check_model(model, "fuzz");
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace quern::fuzz

@@ -1,0 +1,64 @@
+#include "files_beside.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/size_text.hpp"
+
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+Json to_json(const ForwardReport& report) {
+  Json tokens;
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream)
+    tokens[std::string(document_stream_names[stream])] = report.manifest.counts.tokens[stream];
+  return {{"documents", report.manifest.documents},
+          {"tokens", tokens},
+          {"phrase_ends", report.manifest.counts.phrase_ends},
+          {"anchors", report.anchors},
+          {"file_bytes", report.file_bytes}};
+}
+
+void say_report(const CommonOptions& options, const ForwardReport& report) {
+  std::uint64_t tokens = 0;
+  for (const std::uint64_t of_stream : report.manifest.counts.tokens) tokens += of_stream;
+  say(options,
+      fmt::format("quern: wrote the forward file: {}, {}, {}, {}", count_text(report.manifest.documents, "document"),
+                  count_text(tokens, "token"), count_text(report.anchors, "link text"), size_text(report.file_bytes)));
+}
+
+}  // namespace
+
+void add_forward_option(CLI::App& command, bool& forward) {
+  command.add_flag("--forward", forward,
+                   "Also write the documents' tokens by docID: what quern features, quern rerank and "
+                   "quern query --ranker read");
+}
+
+void BesideChoice::check_memory(const CollectionReader& collection, const Resources& resources) const {
+  if (forward) check_forward_memory(collection, resources);
+}
+
+BesideReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
+                                  const std::string& index_hash, const Resources& resources,
+                                  AtomicOutput& folder) const {
+  BesideReports reports;
+  if (forward)
+    reports.forward =
+        build_forward(collection, {order.documents, index_hash}, resources, folder.add_member(forward_member));
+  if (texts) reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member));
+  return reports;
+}
+
+void add_to_json(const BesideReports& reports, Json& json) {
+  if (reports.forward) json["forward"] = to_json(*reports.forward);
+  if (reports.texts) json["texts"] = to_json(*reports.texts);
+}
+
+void say_reports(const CommonOptions& options, const BesideReports& reports) {
+  if (reports.forward) say_report(options, *reports.forward);
+  if (reports.texts) say_report(options, *reports.texts);
+}
+
+}  // namespace quern::tools
