@@ -71,17 +71,18 @@ void add_group(CLI::App& program, const char* name, const char* summary, std::in
 
 /// All commands, in the order of the help text.
 void add_commands(CLI::App& program) {
-  for (const AddCommand add : {add_index_command, add_query_command, add_intersect_command, add_parse_command,
-                               add_order_command, add_build_command, add_inspect_command, add_verify_command,
-                               add_analyze_command, add_import_command, add_export_command, add_plan_command})
+  for (const AddCommand add :
+       {add_index_command, add_query_command, add_features_command, add_rerank_command, add_eval_command,
+        add_intersect_command, add_parse_command, add_order_command, add_build_command, add_inspect_command,
+        add_verify_command, add_analyze_command, add_import_command, add_export_command, add_plan_command})
     add(program);
   add_group(program, "simulate", "Simulate GPU caches, memory splits and schedules, without a GPU",
             {add_cache_simulation, add_throughput_simulation, add_schedule_simulation});
   add_synth_command(program);
   add_group(program, "bench", "Measure speed and sizes on this machine",
             {add_codec_bench, add_query_bench, add_cost_bench, add_stream_bench, add_intersect_bench, add_lists_bench,
-             add_pagerank_bench, add_termination_bench, add_gpu_bench, add_gpu_cache_bench, add_gpu_decode_bench,
-             add_gpu_intersect_bench, add_merge_find_bench, add_list_cache_bench});
+             add_pagerank_bench, add_termination_bench, add_rerank_bench, add_gpu_bench, add_gpu_cache_bench,
+             add_gpu_decode_bench, add_gpu_intersect_bench, add_merge_find_bench, add_list_cache_bench});
   add_completion_command(program);
   add_help_command(program);
 }

@@ -43,6 +43,35 @@ TEST_CASE("bench gpu-decode groups lists by length, with one of the known groupi
   CHECK(contains(both.err, "--least-postings"));
 }
 
+TEST_CASE("bench rerank prints a row for each ranker, number of documents and number of threads", "[cli][measure]") {
+  const RunOutcome outcome =
+      run_quern({"bench", "rerank", "--ranker", "R-M-BGD,R-S-BLG", "--trees", "30", "--leaves", "8", "--features", "20",
+                 "--docs", "3,70", "--repeats", "1", "-j", "2", "--json"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  check_environment(json["environment"]);
+  REQUIRE(json["rankers"].size() == 3);
+  CHECK(json["rankers"][1]["buckets"] == 10);
+  CHECK(json["rankers"][2]["leaves"] == 8);
+  REQUIRE(json["results"].size() == 12);
+  for (const auto& row : json["results"]) {
+    CHECK(row["device"] == "cpu");
+    CHECK(row["ns_per_document"] > 0);
+    CHECK(row["documents_per_second"] > 0);
+    CHECK(row["stages"].is_null() == (row["threads"] == 2));
+    CHECK((row["joules_per_million_documents"].is_null() || row["joules_per_million_documents"] > 0));
+  }
+  CHECK(json["results"][0]["ranker"] == "R-S-BLG");
+  CHECK(json["results"][3]["documents"] == 70);
+  const RunOutcome table = run_quern({"bench", "rerank", "--trees", "5", "--docs", "40", "--repeats", "1", "-j", "1"});
+  REQUIRE(table.exit_status == 0);
+  CHECK(contains(table.out, "\n5 trees           cpu        1     40"));
+  const RunOutcome unknown = run_quern({"bench", "rerank", "--ranker", "R-XL"});
+  CHECK(unknown.exit_status == 2);
+  CHECK(contains(unknown.err, "R-M-BGD"));
+}
+
 TEST_CASE("bench pagerank takes --docs with --links alone", "[cli][measure]") {
   for (const CommandLine& options :
        {CommandLine{"nowhere", "--docs", "5"}, CommandLine{"nowhere", "--links", "no.tsv", "--docs", "5"},

@@ -76,6 +76,42 @@ TEST_CASE("inspect lists documents as lines or as JSON, and refuses damaged figu
   CHECK(damaged.out.empty());
 }
 
+TEST_CASE("inspect gives the figures of learned models", "[cli][inspect]") {
+  const std::string models = std::string(QUERN_SOURCE_DIR) + "/tests/rankers/data/";
+  const auto trees = run_quern({"inspect", models + "lightgbm-zeros-4.7.txt", "--json"}).json();
+  CHECK(trees["kind"] == "model");
+  CHECK(trees["format"] == "lightgbm");
+  CHECK(trees["function"] == "trees");
+  CHECK(trees["trees"] == 6);
+  CHECK(trees["leaves"] == 42);
+  CHECK(trees["most_leaves"] == 7);
+  CHECK(trees["greatest_depth"].get<int>() >= 3);
+  CHECK(trees["features"].back()["name"] == "host");
+  CHECK(trees["features"].back()["number"].is_null());
+  const std::string lines = run_quern({"inspect", models + "xgboost-dart-3.2.ubj"}).out;
+  CHECK(contains(lines, "xgboost-ubjson"));
+  CHECK(contains(lines, "number 9"));
+  const TemporaryFolder folder;
+  const std::string network = folder.write(
+      "rank.ini",
+      "[ranker]\nversion = 1\n[inputs]\nlinear = a\nlinear = 7\n[layer.1]\nweights = 1 2\nactivation = tanh\n");
+  const auto figures = run_quern({"inspect", network, "--json"}).json();
+  CHECK(figures["function"] == "network");
+  CHECK(figures["linear"] == 2);
+  CHECK(figures["layers"][0]["inputs"] == 2);
+  CHECK(figures["layers"][0]["activation"] == "tanh");
+  CHECK(contains(run_quern({"inspect", network}).out, "2 inputs, 1 outputs, activation tanh"));
+  const std::string named = folder.write("named.txt", "0:[\xffname<1] yes=1,no=2\n1:leaf=1\n2:leaf=2\n");
+  CHECK(run_quern({"inspect", named, "--json"}).json()["features"][0]["name"] == "\xEF\xBF\xBDname");
+  CHECK(run_quern({"inspect", named}).exit_status == 0);
+  const RunOutcome refused = run_quern({"inspect", network, "--docs"});
+  CHECK(refused.exit_status == 1);
+  CHECK(contains(refused.err, "is a learned model"));
+  const RunOutcome damaged = run_quern({"inspect", folder.write("bad.txt", "## LambdaMART\n<ensemble>\n<tree>")});
+  CHECK(damaged.exit_status == 1);
+  CHECK(contains(damaged.err, "line 3"));
+}
+
 TEST_CASE("inspect gives the figures of collections and orders too", "[cli][inspect]") {
   const MillFiles mill;
   const auto collection = run_quern({"inspect", mill.collection, "--json"}).json();

@@ -22,22 +22,31 @@
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/evaluation/run_comparison.hpp"
+#include "quern/features/feature_list.hpp"
+#include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
+#include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/measured_points.hpp"
 #include "quern/formats/tables/query_times.hpp"
+#include "quern/forward/build_forward.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/index/build_texts.hpp"
 #include "quern/index/verify_index.hpp"
+#include "quern/index/verify_texts.hpp"
 #include "quern/interchange/import_index.hpp"
 #include "quern/interchange/interchange_format.hpp"
 #include "quern/intersect/intersect.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/order/order.hpp"
 #include "quern/query/query_engine.hpp"
+#include "quern/rerank/rerank_topics.hpp"
 #include "quern/synth/synth_corpus.hpp"
 #include "quern/synth/synth_index.hpp"
 
@@ -139,6 +148,10 @@ class EntryPoints {
             {"order by bisection", [this] { write_order_by(OrderBy::bisection); }},
             {"order by url", [this] { write_order_by(OrderBy::url); }},
             {"build", [this] { build(); }},
+            {"texts", [this] { write_texts(); }},
+            {"read texts", [this] { read_texts(); }},
+            {"forward file", [this] { write_forward(); }},
+            {"rerank", [this] { rerank(); }},
             {"verify", [this] { verify(); }},
             {"read a collection", [this] { read_collection(); }},
             {"look up in an index", [this] { look_up(); }},
@@ -150,6 +163,7 @@ class EntryPoints {
             {"export and import ds2i", [this] { exchange("ds2i"); }},
             {"read queries", [] { parse_queries("1\tmill\n2\twater wheel\n", QueryFormat::automatic, "log"); }},
             {"read tables", [this] { read_tables(); }},
+            {"evaluate runs", [this] { evaluate(); }},
             {"output of a long name", [this] { write_long_name(); }},
             {"synth index", [this] { synthesize(); }},
             {"synth corpus", [this] { synthesize_corpus(); }}};
@@ -183,6 +197,7 @@ class EntryPoints {
       options.corpus = {corpus_};
     }
     options.analyzer = make_analyzer_options("porter2", "english");
+    options.store_text = true;
     write_file("collection", [&](File& out) { parse_corpus(options, resources_, out); });
   }
 
@@ -204,6 +219,50 @@ class EntryPoints {
     });
   }
 
+  void write_texts() {
+    const DocumentOrder order = OrderReader::open("order").load();
+    const std::string hash = index_hash();
+    write_file("texts.quern", [&](File& out) { build_texts(collection(), order, hash, resources_, out); });
+  }
+
+  std::string index_hash() {
+    const OwnWork own;
+    return hash_text(index().container().content_hash());
+  }
+
+  void write_forward() {
+    const DocumentOrder order = OrderReader::open("order").load();
+    const std::string hash = index_hash();
+    write_file(forward_member, [&](File& out) {
+      build_forward(collection(), {order.documents, hash}, resources_, out);
+    });
+  }
+
+  void rerank() {
+    const IndexReader reader = index();
+    const ForwardReader forward = ForwardReader::open(reader);
+    forward.verify_contents(reader, resources_);
+    std::vector<TopicResults> topics;
+    ModelFile file;
+    {
+      const OwnWork own;
+      topics = {{"1", "mill water unknown", {{0, 1.0f}, {1, 0.5f}}}};
+      file = {"model", "## Coordinate Ascent\n28:-1.0 1:0.5\n"};
+    }
+    const Reranker reranker(reader, forward, bind_features(parse_ranker(file), select_features("all"), file.name),
+                            "model");
+    rerank_topics(reranker, topics, 2, resources_);
+  }
+
+  void read_texts() {
+    const IndexReader reader = index();
+    const TextsReader texts = TextsReader::open_beside(reader);
+    TextBuffers buffers;
+    for (docid_t docid = 0; docid < texts.num_documents(); ++docid) texts.read(docid, buffers, [](std::string_view) {});
+    texts.container().verify(resources_);
+    verify_texts(texts, reader, resources_);
+  }
+
   void verify() {
     collection().verify_contents(resources_);
     const IndexReader reader = index();
@@ -218,6 +277,7 @@ class EntryPoints {
       from.documents(chunk, buffers);
       from.forward(chunk, buffers);
       from.links(chunk, buffers, [](std::uint32_t, std::string_view, std::string_view) {});
+      from.texts(chunk, buffers);
     }
     from.lengths();
   }
@@ -247,6 +307,9 @@ class EntryPoints {
     read_links(*source("http://a.example/first\thttp://a.example/second\n"), [](std::string_view, std::string_view) {});
     read_scores(*source("http://a.example/first 0.5\n"), [](const ScoreLine&) {});
     parse_measured_points("c,1,2\nt,1,2\ndq,1,2\n", long_name_);
+    parse_ranker({long_name_, "0:[a<1] yes=1,no=2\n1:leaf=1\n2:leaf=2\n"});
+    parse_ranker(
+        {long_name_, "[ranker]\nversion = 1\n[inputs]\nlinear = a\ntree = b <= 1 ? 1 : 2\n[layer.1]\nweights = 1 2\n"});
     parse_query_times(
         "#index\t0123456789abcdef\n"
         "query\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing\n"
@@ -254,6 +317,24 @@ class EntryPoints {
         long_name_);
     parse_run("1 Q0 a-docno-that-is-too-long-for-a-small-text 1 2.5 tag\n", long_name_);
     parse_qrels("1 0 a-docno-that-is-too-long-for-a-small-text 1\n", long_name_);
+    read_run(*source("1 Q0 a-docno-that-is-too-long-for-a-small-text 1 2.5 tag\n"),
+             [](const RunLineText&, std::uint64_t) {});
+    read_qrels(*source("1 0 a-docno-that-is-too-long-for-a-small-text 1\n"),
+               [](const JudgementLine&, std::uint64_t) {});
+  }
+
+  void evaluate() const {
+    const auto source = [](const char* name, const char* text) {
+      const OwnWork own;
+      return ByteSource::of_memory(name, text);
+    };
+    EvaluationOptions options;
+    options.measures = comparable_measures(std::move(options.measures));
+    RunEvaluator evaluator(*source("qrels", "1 0 a 1\n1 0 b 0\n2 0 a-docno-that-is-too-long-for-a-small-text 2\n"),
+                           std::move(options), resources_);
+    evaluator.add_run(*source("one", "1 Q0 a 1 2 tag\n1 Q0 c 2 1 tag\n2 Q0 b 1 1 tag\n3 Q0 b 1 1 tag\n"));
+    evaluator.add_run(*source("other", "2 Q0 a-docno-that-is-too-long-for-a-small-text 1 1 tag\n1 Q0 b 2 1 tag\n"));
+    compare_runs(evaluator.finish(), {});
   }
 
   void write_long_name() const {

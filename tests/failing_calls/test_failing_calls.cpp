@@ -38,7 +38,7 @@ struct Overwriting {
 class FailingCalls {
  public:
   FailingCalls() {
-    succeed({"parse", corpus, "-o", collection});
+    succeed({"parse", corpus, "--store-text", "-o", collection});
     succeed({"order", collection, "--by", "random", "-o", order});
     succeed({"index", corpus, "-o", index});
     succeed({"index", small, "-o", other_index});
@@ -48,7 +48,9 @@ class FailingCalls {
     return {{{"parse", small}, {"parse", corpus}},
             {{"order", collection}, {"order", collection, "--by", "score"}},
             {{"build", collection, "--codec", "rice"}, {"build", collection, "--order", order, "--quantize", "8"}},
+            {{"build", collection, "--codec", "rice", "--store-text"}, {"build", collection, "--store-text"}},
             {{"index", small}, {"index", corpus}},
+            {{"index", small}, {"index", corpus, "--store-text"}},
             {{"plan", index, "-q", log, "--budget", "100%"}, {"plan", index, "-q", log, "--budget", "50%"}},
             {{"query", index, "--query", "stone"}, {"query", index, "-q", log}},
             {{"export", other_index, "--to", "ciff"}, {"export", index, "--to", "ciff"}},

@@ -26,6 +26,7 @@
 #include "query_options.hpp"
 #include "query_processors.hpp"
 #include "query_remarks.hpp"
+#include "second_stage.hpp"
 
 namespace quern::tools {
 namespace {
@@ -41,8 +42,12 @@ struct QueryArguments {
   std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
   SharingArguments sharing;
+  SecondStageArguments second_stage;
   std::string algorithm{all_algorithms().front().name};
   std::size_t k = 10;
+
+  /// Results of the first stage.
+  std::size_t first_k() const { return second_stage.wanted() ? second_stage.rerank : k; }
 };
 
 /// A single query on a terminal is for people, everything else for programs.
@@ -181,16 +186,17 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
 class QueryRun {
  public:
   QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
-           const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, TextOutput& out)
+           const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, const SecondStage* second_stage, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
         format_(output_format(arguments)),
         result_text_(index, format_, arguments.tag),
+        second_stage_(second_stage),
         out_(out),
         pages_(index, resources.memory_bytes / 2),
         statistics_(resources.tmp_folder),
         processors_(engine, arguments.device, gpu_options(arguments, gpu_memory), arguments.sharing,
-                    {algorithm_named(arguments.algorithm), arguments.k, resources.threads}, *resources.progress,
+                    {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads}, *resources.progress,
                     [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
@@ -228,6 +234,8 @@ class QueryRun {
   BatchSteps steps(const std::vector<Query>& queries) {
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
+      if (second_stage_ != nullptr)
+        answer.time_us += second_stage_->rerank(queries[i].text, answer.documents, arguments_.k);
       if (is_short(answer))
         result_text_.write(queries[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
       pages_.note_query();
@@ -252,8 +260,8 @@ class QueryRun {
   std::size_t most_begun() const {
     constexpr std::size_t for_gpus = 3, most = 16384;
     if (arguments_.device != QueryDevice::both) return for_gpus;
-    return static_cast<std::size_t>(
-        std::clamp<std::uint64_t>(held_bytes() / bytes_for_query(arguments_.k * sizeof(ScoredDocument)), 1, most));
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(
+        held_bytes() / bytes_for_query(arguments_.first_k() * sizeof(ScoredDocument)), 1, most));
   }
   /// Whether the thread that answers a query also turns all results into text.
   static bool is_short(const QueryAnswer& answer) { return answer.documents.size() <= ResultText::max_results; }
@@ -277,6 +285,7 @@ class QueryRun {
   const Resources& resources_;
   const RunFormat& format_;
   const ResultText result_text_;
+  const SecondStage* second_stage_;  ///< null: there is none
   TextOutput& out_;
   IndexPages pages_;
   RunStatistics statistics_;
@@ -288,6 +297,7 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
   Json json = {{"queries", statistics.queries()},
                {"algorithm", arguments.algorithm},
                {"k", arguments.k},
+               {"rerank", arguments.second_stage.wanted() ? arguments.first_k() : 0},
                {"scores", name_of_value(scores_names, arguments.scoring.scores)},
                {"scorer", name_of_value(scorer_names, arguments.scoring.scorer)},
                {"threads", threads}};
@@ -302,7 +312,7 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
                                  GpuMemoryPlan& gpu_memory) {
   const std::uint64_t documents = index.num_documents();
   const std::uint64_t tables = QueryEngine::table_bytes(index, arguments.scoring.scorer);
-  const std::uint64_t k = std::min<std::uint64_t>(arguments.k, documents);
+  const std::uint64_t k = std::min<std::uint64_t>(arguments.first_k(), documents);
   // One query that runs, and the results that wait in each thread.
   const std::uint64_t results =
       bytes_for_query(TopK::bytes(k, documents)) + k * sizeof(ScoredDocument) * resources.threads;
@@ -310,9 +320,10 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
   if (needed > resources.memory_bytes)
     throw InvalidArgument(fmt::format(
         "{}: queries need {} of memory, {} for tables of its {} documents and {} for the {} best of a query on {}; "
-        "--memory allows {}: raise it, or lower -k or --threads",
+        "--memory allows {}: raise it, or lower {} or --threads",
         index.name(), size_text(needed), size_text(tables), documents, size_text(results), k,
-        count_text(resources.threads, "thread"), size_text(resources.memory_bytes)));
+        count_text(resources.threads, "thread"), size_text(resources.memory_bytes),
+        arguments.second_stage.wanted() ? "--rerank" : "-k"));
   std::uint64_t left = resources.memory_bytes - needed;
   gpu_memory.take_pinned(arguments.device, left);
   return left + bytes_for_query(TopK::bytes(k, documents));
@@ -332,10 +343,13 @@ void check_stream(const QuerySource& source) {
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
   check_sharing(arguments.sharing, arguments.device);
+  arguments.second_stage.check(arguments.k);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
+  std::optional<SecondStage> second_stage;
+  if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
   GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
     say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
@@ -351,7 +365,7 @@ void run(const QueryArguments& arguments) {
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  QueryRun query_run(arguments, resources, index, engine, gpu_memory, out);
+  QueryRun query_run(arguments, resources, index, engine, gpu_memory, second_stage ? &*second_stage : nullptr, out);
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
@@ -392,6 +406,7 @@ void add_query_command(CLI::App& program) {
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
+  add_second_stage_options(*command, arguments->second_stage);
   add_scoring_options(*command, arguments->scoring);
   add_device_option(*command, arguments->device, all_query_devices);
   add_sharing_options(*command, arguments->sharing);
@@ -424,6 +439,8 @@ void add_query_command(CLI::App& program) {
        {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
        {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
         "With an index that quern index --order score built"},
+       {"quern query my.quern -q topics.txt --ranker model.txt --rerank 1000 -o my.run",
+        "Reorder the 1000 best by a learned model; the index was built with --forward"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
        {"quern query my.quern -q log.txt --device both --costs my.costs --deadline 10 --stats stats.json -o my.run",
         "Each query on the CPU or a GPU, where it is predicted to end first"},

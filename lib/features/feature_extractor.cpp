@@ -1,0 +1,132 @@
+#include "quern/features/feature_extractor.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/features/feature_families.hpp"
+#include "quern/features/feature_list.hpp"
+
+namespace quern {
+namespace {
+
+/// Calls visit(Family(), stream, number of its first feature) for all families of streams, of one stream after another,
+/// and then visit(Family(), num_document_streams, number) for those of documents: the order of all_features().
+template <class Visit, std::size_t... of_stream, std::size_t... of_document>
+void for_each_family(Visit&& visit, std::index_sequence<of_stream...>, std::index_sequence<of_document...>) {
+  std::size_t first = 0;
+  const auto next = [&](auto family, std::size_t stream) {
+    visit(family, stream, first);
+    first += std::size(decltype(family)::features);
+  };
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream)
+    (next(std::tuple_element_t<of_stream, StreamFamilies>(), stream), ...);
+  (next(std::tuple_element_t<of_document, DocumentFamilies>(), num_document_streams), ...);
+}
+
+template <class Visit>
+void for_each_family(Visit&& visit) {
+  for_each_family(std::forward<Visit>(visit), std::make_index_sequence<std::tuple_size_v<StreamFamilies>>(),
+                  std::make_index_sequence<std::tuple_size_v<DocumentFamilies>>());
+}
+
+}  // namespace
+
+void FeatureMatrix::resize(std::size_t features, std::size_t documents) {
+  constexpr std::size_t group = FeatureColumns::documents_per_group;
+  documents_ = documents;
+  stride_ = (documents + group - 1) / group * group;
+  values_.assign(features * stride_, 0.0f);
+}
+
+FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader& forward,
+                                   std::span<const std::uint32_t> selection)
+    : index_(&index), forward_(&forward), num_columns_(selection.size()), column_of_(all_features().size(), -1) {
+  for (std::size_t column = 0; column < selection.size(); ++column)
+    column_of_.at(selection[column]) = static_cast<std::int32_t>(column);
+  for_each_family([&](auto family, std::size_t, std::size_t first) {
+    const auto begin = column_of_.begin() + static_cast<std::ptrdiff_t>(first);
+    family_is_used_.push_back(std::any_of(begin, begin + std::size(decltype(family)::features),
+                                          [](std::int32_t column) { return column >= 0; }));
+  });
+  const double documents = static_cast<double>(forward.manifest().documents);
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+    const std::uint64_t tokens = forward.manifest().counts.tokens[stream];
+    average_lengths_[stream] = tokens == 0 ? 1.0 : static_cast<double>(tokens) / documents;
+  }
+}
+
+DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureCandidate& candidate,
+                                       Space& space) const {
+  const docid_t docid = candidate.docid;
+  if (docid >= forward_->num_documents())
+    throw InvalidArgument(fmt::format("{}: there is no docID {}", forward_->name(), docid));
+  space.hits.read(*forward_, docid, query);
+  space.scratch.resize(query.terms.size());
+  DocumentView view;
+  for (std::size_t s = 0; s < num_document_streams; ++s) {
+    const DocumentHits::StreamHits& hits = space.hits.streams()[s];
+    StreamView& stream = view.streams[s];
+    stream.query = query.view();
+    stream.average_length = average_lengths_[s];
+    stream.k1 = index_->manifest().bm25.k1;
+    stream.b = index_->manifest().bm25.b;
+    stream.length = hits.length;
+    stream.phrases = hits.phrases;
+    stream.hits = hits.hits.data();
+    stream.num_hits = static_cast<std::uint32_t>(hits.hits.size());
+    stream.tf = hits.tf.data();
+    stream.scratch = space.scratch.data();
+  }
+  view.first_stage_score = candidate.first_stage_score;
+  if (!index_->pagerank().empty()) view.pagerank = index_->pagerank()[docid];
+  const StaticNumbers& numbers = space.hits.numbers();
+  view.url_bytes = static_cast<double>(numbers.url_bytes);
+  view.url_depth = static_cast<double>(numbers.url_depth);
+  view.links = static_cast<double>(numbers.links);
+  view.out_links = numbers.out_links;
+  view.in_links = numbers.in_links;
+  return view;
+}
+
+void FeatureExtractor::publish(const DocumentView& document, std::size_t row, FeatureMatrix& matrix) const {
+  std::size_t place = 0;
+  for_each_family([&](auto family, std::size_t stream, std::size_t first) {
+    if (!family_is_used_[place++]) return;
+    using Family = decltype(family);
+    double values[max_family_values];
+    if constexpr (requires { Family::publish(document, values); }) {
+      Family::publish(document, values);
+    } else {
+      Family::publish(document.streams[stream], values);
+    }
+    for (std::size_t i = 0; i < std::size(Family::features); ++i)
+      if (const std::int32_t column = column_of_[first + i]; column >= 0)
+        matrix.column(static_cast<std::size_t>(column))[row] = static_cast<float>(values[i]);
+  });
+}
+
+void FeatureExtractor::extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
+                               std::size_t from, FeatureMatrix& matrix, Space& space) const {
+  for (std::size_t i = 0; i < candidates.size(); ++i) publish(view_of(query, candidates[i], space), from + i, matrix);
+}
+
+void FeatureExtractor::extract_all(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
+                                   FeatureMatrix& matrix) const try {
+  constexpr std::size_t group = FeatureColumns::documents_per_group;
+  matrix.resize(num_features(), candidates.size());
+  tbb::enumerable_thread_specific<Space> spaces;
+  tbb::parallel_for(std::size_t{0}, (candidates.size() + group - 1) / group, [&](std::size_t i) {
+    const std::size_t from = i * group;
+    extract(query, candidates.subspan(from, std::min(group, candidates.size() - from)), from, matrix, spaces.local());
+  });
+} catch (...) {
+  throw_own_error();
+}
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+#include "quern/rerank/reranker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+
+namespace quern {
+
+Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name) try
+    : extractor_(index, forward, model.selection), ranker_(make_ranker(model.model)), name_(std::move(name)) {
+} catch (...) {
+  throw_own_error();
+}
+
+void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const
+    try {
+  const FeatureQuery terms = make_feature_query(extractor_.index(), space.analyzer, query);
+  for (std::size_t from = 0; from < documents.size(); from += documents_at_once) {
+    const std::size_t count = std::min(documents_at_once, documents.size() - from);
+    space.candidates.clear();
+    for (std::size_t i = 0; i < count; ++i)
+      space.candidates.push_back({documents[from + i].docid, documents[from + i].score});
+    space.matrix.resize(extractor_.num_features(), count);
+    space.scores.resize(count);
+    extractor_.extract(terms, space.candidates, 0, space.matrix, space.features);
+    ranker_->score(space.matrix.columns(), space.scores);
+    for (std::size_t i = 0; i < count; ++i) {
+      documents[from + i].score = static_cast<float>(space.scores[i]);
+      if (std::isnan(space.scores[i]))
+        throw InvalidArgument(
+            fmt::format("{}: the model gives docID {} a score that is not a number", name_, documents[from + i].docid));
+    }
+  }
+  const auto is_better = [](const ScoredDocument& a, const ScoredDocument& b) {
+    return a.score != b.score ? a.score > b.score : a.docid < b.docid;
+  };
+  const std::size_t kept = std::min(k, documents.size());
+  std::partial_sort(documents.begin(), documents.begin() + static_cast<std::ptrdiff_t>(kept), documents.end(),
+                    is_better);
+  documents.resize(kept);
+} catch (...) {
+  throw_own_error();
+}
+
+}  // namespace quern

@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/features/feature_extractor.hpp"
+#include "quern/query/top_k.hpp"
+#include "quern/ranker/ranker.hpp"
+#include "quern/rerank/feature_binding.hpp"
+#include "quern/text/analyzer.hpp"
+
+namespace quern {
+
+/// The second stage: reorders the results of a query by a learned model. Many threads may use it at once, each with its
+/// own Space.
+class Reranker {
+ public:
+  /// Index and forward file must stay. `name`: of the model, for messages. Throws InvalidArgument as make_ranker()
+  /// does.
+  Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name);
+
+  /// What one thread needs.
+  struct Space {
+    explicit Space(const IndexReader& index) : analyzer(index.manifest().analyzer) {}
+
+    Analyzer analyzer;
+    FeatureExtractor::Space features;
+    std::vector<FeatureCandidate> candidates;
+    FeatureMatrix matrix;
+    std::vector<double> scores;
+  };
+
+  /// Gives the documents of a query, whose scores are those of the first stage, the model's scores as float32, and
+  /// leaves the k best: by decreasing score, ties to the lower docID. Throws InvalidArgument if a score is not a
+  /// number.
+  void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const;
+  const IndexReader& index() const { return extractor_.index(); }
+
+ private:
+  /// Documents whose features are in memory at a time: so many that they stay in the cache.
+  static constexpr std::size_t documents_at_once = 128;
+
+  FeatureExtractor extractor_;
+  std::unique_ptr<Ranker> ranker_;
+  std::string name_;
+};
+
+}  // namespace quern

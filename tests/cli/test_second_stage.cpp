@@ -1,0 +1,228 @@
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "catch.hpp"
+#include "cli/checked_runs.hpp"
+#include "cli/small_corpus.hpp"
+
+/// From a corpus to reranked results: --forward, features, rerank, query --ranker.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// A linear model of RankLib: minus the length of the body, feature 28.
+constexpr const char* short_bodies_first = "## Coordinate Ascent\n28:-1.0\n";
+
+struct ForwardSample {
+  TemporaryFolder folder;
+  std::string index = folder.path("index"), run = folder.path("first.run"), topics = sample_folder + "/topics.txt",
+              model = folder.write("model.txt", short_bodies_first);
+
+  ForwardSample() {
+    run_well({"index", sample_folder + "/corpus", "--forward", "--order", "url", "-o", index});
+    run_well({"query", index, "-q", topics, "-k", "60", "-o", run});
+  }
+};
+
+/// The score of each line of a TREC run, and its documents by topic.
+struct RunRow {
+  std::string qid, docno;
+  double score = 0;
+};
+std::vector<RunRow> rows_of(const std::string& run) {
+  std::vector<RunRow> rows;
+  for (const std::string& line : lines_of(run)) {
+    std::istringstream in(line);
+    RunRow row;
+    std::string ignored;
+    in >> row.qid >> ignored >> row.docno >> ignored >> row.score;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("an index built with --forward has the tokens of its documents", "[cli][second_stage]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("c.trecweb", small_trecweb), index = folder.path("index"),
+                    collection = folder.path("collection"), built = folder.path("built");
+  const auto json = run_well({"index", corpus, "--forward", "-o", index, "--json"}).json();
+  CHECK(json["forward"]["documents"] == 4);
+  CHECK(json["forward"]["anchors"] == 1);
+  CHECK(json["forward"]["file_bytes"] == std::filesystem::file_size(index + "/forward.quern"));
+  CHECK(names_in(index) == CommandLine{"forward.quern", "index.quern"});
+  CHECK(run_well({"inspect", index, "--tokens", "M-3"}).out ==
+        "title\tstones\nbody\ttwo stones grind the lower stone lies still\nurl\thttp www mill example stone\n"
+        "anchor\tstones\n");
+  const auto tokens = run_well({"inspect", index, "--tokens", "M-1", "--json"}).json();
+  CHECK(tokens["title"] == nlohmann::json::array({{"the", "wheel"}}));
+  CHECK(tokens["links"] == 1);
+  CHECK(tokens["out_links"] == 1);
+  CHECK(tokens["url_depth"] == 1);
+  CHECK(contains(run_well({"verify", index}).out, "forward.quern: forward file"));
+  CHECK(contains(run_well({"inspect", index, "--config"}).out, "forward = true"));
+  CHECK(run_well({"inspect", index + "/forward.quern", "--json"}).json()["anchor_tokens"] == 1);
+  // The stages one by one, with the same order, give the same bytes.
+  const std::string order = folder.path("order");
+  run_well({"parse", corpus, "-o", collection});
+  run_well({"order", collection, "--by", "url", "-o", order});
+  run_well({"build", collection, "--order", order, "--forward", "-o", built});
+  CHECK(read_file(built + "/forward.quern") == read_file(index + "/forward.quern"));
+  // What is replaced without the flag loses the file, and a file of another index is refused.
+  run_well({"build", collection, "-o", built, "--force"});
+  CHECK(names_in(built) == CommandLine{"index.quern"});
+  check_failure({"inspect", built, "--tokens", "M-1"}, {"no forward file", "quern index --forward"});
+  std::filesystem::copy_file(index + "/forward.quern", built + "/forward.quern");
+  check_failure({"inspect", built, "--tokens", "M-1"}, {"forward file of another index"});
+  check_failure({"verify", built}, {"forward file of another index"});
+}
+
+TEST_CASE("features are the same with any number of threads, and chosen by name", "[cli][second_stage]") {
+  const ForwardSample sample;
+  const CommandLine command{"features", sample.index, "-q",      sample.topics,
+                            "--run",    sample.run,   "--qrels", sample_folder + "/qrels.txt"};
+  const auto with = [&](CommandLine more) {
+    more.insert(more.begin(), command.begin(), command.end());
+    return run_well(more);
+  };
+  const std::string one = with({"-j", "1"}).out;
+  CHECK(with({"-j", "3"}).out == one);
+  const CommandLine lines = lines_of(one);
+  CHECK(lines.size() == lines_of(read_file(sample.run)).size());
+  CHECK(contains(lines.front(), " qid:"));
+  CHECK(contains(one, "\n1 qid:"));
+  // Chosen ones have the numbers of the list and the values that they have among all.
+  const auto row = nlohmann::json::parse(lines_of(with({"--json"}).out).front());
+  const auto chosen = nlohmann::json::parse(lines_of(with({"--json", "--features", "body.bm25,query.*"}).out).front());
+  CHECK(chosen["features"].size() == 6);
+  for (const auto& [name, value] : chosen["features"].items()) CHECK(row["features"][name] == value);
+  const auto list = run_well({"features", "--list", "--json"}).json();
+  CHECK(list.size() == row["features"].size());
+  CHECK(list[27]["name"] == "body.length");
+  check_failure({"features", sample.index, "-q", sample.topics, "--run", sample.run, "--features", "body.nothing"},
+                {"body.nothing", "quern features --list"});
+  CHECK(run_quern({"features", sample.index, "-q", sample.topics}).exit_status == 2);
+  CHECK(run_quern({"features", "-q", sample.topics, "--run", sample.run}).exit_status == 2);
+}
+
+TEST_CASE("rerank and query --ranker give the same run, in the order of the model", "[cli][second_stage]") {
+  const ForwardSample sample;
+  const std::string reranked =
+      run_well({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model}).out;
+  CHECK(run_well({"query", sample.index, "-q", sample.topics, "--ranker", sample.model, "--rerank", "60", "-k", "60",
+                  "-j", "3"})
+            .out == reranked);
+  const std::vector<RunRow> rows = rows_of(reranked);
+  CHECK(rows.size() == lines_of(read_file(sample.run)).size());
+  const std::string features = run_well({"features", sample.index, "-q", sample.topics, "--run", sample.run,
+                                         "--features", "body.length", "--json"})
+                                   .out;
+  std::map<std::pair<std::string, std::string>, double> lengths;
+  for (const std::string& line : lines_of(features)) {
+    const auto json = nlohmann::json::parse(line);
+    lengths[{json["qid"], json["docno"]}] = json["features"]["body.length"];
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(rows[i].score == -lengths.at({rows[i].qid, rows[i].docno}));
+    if (i > 0 && rows[i].qid == rows[i - 1].qid) CHECK(rows[i].score <= rows[i - 1].score);
+  }
+  // The k best of the model, among those of the first stage.
+  const std::string best =
+      run_well({"query", sample.index, "-q", sample.topics, "--ranker", sample.model, "--rerank", "60", "-k", "3"}).out;
+  std::map<std::string, int> met;
+  std::string expected;
+  for (const std::string& line : lines_of(reranked))
+    if (met[line.substr(0, line.find(' '))]++ < 3) expected += line + "\n";
+  CHECK(best == expected);
+}
+
+TEST_CASE("models are bound to features by number and by name", "[cli][second_stage]") {
+  const ForwardSample sample;
+  const auto reranked = [&](const std::string& model, const std::string& features) {
+    return run_quern(
+        {"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", model, "--features", features});
+  };
+  const std::string expected = reranked(sample.model, "all").out;
+  const std::string first = sample.folder.write("first.txt", "## Coordinate Ascent\n1:-1.0\n");
+  CHECK(reranked(first, "body.length").out == expected);
+  CHECK(reranked(first, "body.length,title.*").out == expected);
+  // LightGBM's columns are those of a file of features, of an array, or neither.
+  const auto tree = [&](int columns, int feature) {
+    return sample.folder.write(
+        "tree.txt",
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=" + std::to_string(columns - 1) +
+            "\nobjective=lambdarank\n\nTree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=" + std::to_string(feature) +
+            "\nsplit_gain=1\nthreshold=200\ndecision_type=2\nleft_child=-1\n"
+            "right_child=-2\nleaf_value=1 2\nshrinkage=1\n\nend of trees\n");
+  };
+  const std::string of_file = reranked(tree(126, 28), "all").out;
+  CHECK(contains(of_file, " 2 quern"));
+  CHECK(contains(of_file, " 1 quern"));
+  CHECK(reranked(tree(125, 27), "all").out == of_file);
+  CHECK(reranked(tree(1, 0), "body.length").out == of_file);
+  CHECK(reranked(tree(2, 1), "body.length").out == of_file);
+  CHECK(contains(reranked(tree(30, 28), "all").err, "30 columns"));
+  check_failure({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model,
+                 "--features", "body.length"},
+                {sample.model, "feature 28", "--features"});
+}
+
+TEST_CASE("runs, topics and indexes that do not belong together are errors", "[cli][second_stage]") {
+  const ForwardSample sample;
+  const auto rerank = [&](const std::string& run, const std::string& topics) {
+    return CommandLine{"rerank", sample.index, "--run", run, "-q", topics, "--ranker", sample.model};
+  };
+  const std::string unknown = sample.folder.write("unknown.run", "1 Q0 NOBODY 1 2.0 x\n"),
+                    topics = sample.folder.write("one.tsv", "1\twater mill\n"),
+                    twice = sample.folder.write("twice.run", "1 Q0 MILL-0001 1 2 x\n1 Q0 MILL-0001 2 1 x\n"),
+                    other = sample.folder.write("other.run", "77 Q0 MILL-0001 1 2 x\n"),
+                    texts = sample.folder.write("two.tsv", "1\twater\n1\tmill\n");
+  check_failure(rerank(unknown, topics), {unknown, "line 1", "NOBODY"});
+  check_failure(rerank(twice, topics), {twice, "MILL-0001", "twice"});
+  check_failure(rerank(other, topics), {other, "line 1", "topic 77", topics});
+  check_failure(rerank(other, texts), {texts, "topic 1", "two texts"});
+  check_failure({"query", sample.index, "--query", "mill", "--ranker", sample.folder.path("none")}, {"none"});
+  const std::string plain = sample.folder.path("plain");
+  run_well({"index", sample_folder + "/corpus", "-o", plain});
+  check_failure({"query", plain, "--query", "mill", "--ranker", sample.model}, {"no forward file", "--forward"});
+  CHECK(run_quern({"query", sample.index, "--query", "mill", "--rerank", "10"}).exit_status == 2);
+  CHECK(run_quern({"rerank", sample.index, "--run", sample.run, "-q", sample.topics}).exit_status == 2);
+}
+
+TEST_CASE("queries of hundreds and thousands of terms are reranked", "[cli][second_stage]") {
+  const ForwardSample sample;
+  std::string query;
+  for (int i = 0; i < 500; ++i) query += "term" + std::to_string(i) + " mill water ";
+  CHECK(lines_of(run_well({"query", sample.index, "--query", query, "--ranker", sample.model, "--rerank", "50", "-k",
+                           "5", "--output-format", "trec"})
+                     .out)
+            .size() == 5);
+  for (int i = 500; i < 4200; ++i) query += "term" + std::to_string(i) + " ";
+  CHECK(run_well(
+            {"query", sample.index, "--query", query, "--ranker", sample.model, "-k", "5", "--output-format", "trec"})
+            .out.size() > 0);
+}
+
+TEST_CASE("features are those that a plain reference computes", "[cli][second_stage]") {
+  if (std::system("python3 -c '' >/dev/null 2>&1") != 0) {
+    WARN("skipped: no python3");
+    return;
+  }
+  const ForwardSample sample;
+  const std::string topics = sample.folder.write(
+      "topics.tsv",
+      "1\twater mill\n2\tmill mill wheel stones the\n3\tunknown http\n4\tgrinding grain by hand\n5\twww\n"
+      "6\tthe of and a in to by was with for from at on his is it mill water wheel stone grain flour river wind oats "
+      "http "
+      "www unknown none the mill\n");
+  const std::string run = sample.folder.path("few.run");
+  run_well({"query", sample.index, "-q", topics, "-k", "25", "-o", run});
+  const std::string command = std::string("python3 '") + QUERN_SOURCE_DIR + "/tests/features/reference_features.py' '" +
+                              QUERN_EXECUTABLE + "' '" + sample.index + "' '" + topics + "' '" + run + "'";
+  CHECK(std::system(command.c_str()) == 0);
+}
+
+}  // namespace quern

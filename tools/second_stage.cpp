@@ -1,0 +1,36 @@
+#include "second_stage.hpp"
+
+#include "quern/core/wall_clock.hpp"
+
+namespace quern::tools {
+
+void SecondStageArguments::check(std::size_t k) const {
+  if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
+  if (wanted() && rerank < k)
+    throw usage_error(fmt::format("--rerank {} is fewer than the -k {} that are wanted", rerank, k));
+}
+
+void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments) {
+  add_ranker_options(command, arguments.ranker);
+  command
+      .add_option("--rerank", arguments.rerank,
+                  "With --ranker: how many of the best documents of the query algorithm the model scores (at least -k)")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
+      ->capture_default_str();
+  for (const char* const option : {"--rerank", "--features"})
+    command.get_option(option)->each([&arguments](const std::string&) { arguments.is_set = true; });
+}
+
+SecondStage::SecondStage(const RankerArguments& arguments, const IndexReader& index)
+    : forward_(ForwardReader::open(index)),
+      reranker_(make_reranker(arguments, index, forward_)),
+      spaces_([&index] { return Reranker::Space(index); }) {}
+
+double SecondStage::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const {
+  const auto begun = WallClock::now();
+  reranker_.rerank(query, documents, k, spaces_.local());
+  return us_since(begun);
+}
+
+}  // namespace quern::tools

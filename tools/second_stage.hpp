@@ -1,0 +1,44 @@
+#pragma once
+#include <tbb/enumerable_thread_specific.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/query/top_k.hpp"
+#include "quern/rerank/reranker.hpp"
+
+#include "second_stage_options.hpp"
+
+namespace quern::tools {
+
+/// --ranker, --features and --rerank of a command that answers queries.
+struct SecondStageArguments {
+  RankerArguments ranker;
+  std::size_t rerank = 1000;  ///< documents of a query that the model scores
+  bool is_set = false;        ///< --rerank or --features is given
+
+  bool wanted() const { return !ranker.ranker.empty(); }
+  /// Throws wrong usage for options that nothing heeds, and if fewer documents are reranked than the k that are wanted.
+  void check(std::size_t k) const;
+};
+void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments);
+
+/// Reranks results of queries of one index. Many threads may use it at once.
+class SecondStage {
+ public:
+  /// The index must stay. Throws as ForwardReader::open() and make_reranker() do.
+  SecondStage(const RankerArguments& arguments, const IndexReader& index);
+
+  /// As Reranker::rerank(); returns how long it took, in microseconds.
+  double rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const;
+
+ private:
+  ForwardReader forward_;
+  Reranker reranker_;
+  mutable tbb::enumerable_thread_specific<Reranker::Space> spaces_;
+};
+
+}  // namespace quern::tools
