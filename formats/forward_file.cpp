@@ -37,13 +37,13 @@ ForwardManifest ForwardManifest::from_json(const std::string& text, const std::s
     json.at("index_hash").get_to(manifest.index_hash);
     json.at("index_terms").get_to(manifest.index_terms);
     const ManifestJson& numbers = json.at("counts");
-    SegmentCounts& counts = manifest.counts;
+    SegmentCounts& sums = manifest.counts;
     numbers.at("documents").get_to(manifest.documents);
-    numbers.at("segments").get_to(counts.segments);
+    numbers.at("segments").get_to(sums.segments);
     for (std::size_t stream = 0; stream < num_document_streams; ++stream)
-      numbers.at(std::string(document_stream_names[stream]) + "_tokens").get_to(counts.tokens[stream]);
-    numbers.at("phrase_ends").get_to(counts.phrase_ends);
-    numbers.at("literals").get_to(counts.literals);
+      numbers.at(std::string(document_stream_names[stream]) + "_tokens").get_to(sums.tokens[stream]);
+    numbers.at("phrase_ends").get_to(sums.phrase_ends);
+    numbers.at("literals").get_to(sums.literals);
   });
   if (manifest.documents >= end_docid || manifest.index_terms >= end_docid)
     throw CorruptFile(what + ": section 'manifest': impossible counts");
