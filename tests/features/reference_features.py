@@ -3,7 +3,7 @@
 
     reference_features.py QUERN INDEX TOPICS RUN
 
-Everything is computed here from the tokens that `quern inspect --tokens` prints: frequencies, document frequencies, lengths
+TOPICS has lines "id<TAB>text". Everything is computed here from the tokens that `quern inspect --tokens` prints: frequencies, document frequencies, lengths
 and averages. formats/features.md defines the features. Ends with 1 and the first differences if there are any.
 """
 import json
