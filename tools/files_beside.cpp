@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "quern/core/size_text.hpp"
 
 #include "stage_options.hpp"
@@ -29,6 +31,11 @@ void say_report(const CommonOptions& options, const ForwardReport& report) {
 }
 
 }  // namespace
+
+bool has_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
 
 void add_forward_option(CLI::App& command, bool& forward) {
   command.add_flag("--forward", forward,

@@ -18,6 +18,9 @@ struct BesideReports {
   std::optional<TextsReport> texts;
 };
 
+/// Whether there is such a file.
+bool has_file(const std::string& path);
+
 /// --forward.
 void add_forward_option(CLI::App& command, bool& forward);
 

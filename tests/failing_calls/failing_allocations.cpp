@@ -1,9 +1,4 @@
-#include <dlfcn.h>
-#include <execinfo.h>
-#include <pthread.h>
-
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <new>
 #include <random>
 #include <set>
 #include <string>
@@ -52,76 +46,11 @@
 
 #include "cli/small_corpus.hpp"
 #include "corpus/temporary_folder.hpp"
+#include "failing_calls/failing_new.hpp"
 
 /// Calls the library's public functions on a tiny corpus, and lets their allocations fail one by one: each call must
 /// work, or throw an exception of the library's own, and leave no file behind; allocations that are still alive
-/// afterwards are printed. With --threads it counts the threads that they start instead. This program has its own
-/// operator new and pthread_create() for that.
-namespace {
-
-/// Allocations until the one that fails; none does while it is not positive.
-std::atomic<long> allocations_left = 0;
-/// Allocations that have not been freed.
-std::atomic<long> allocations_alive = 0;
-std::atomic<int> threads_started = 0;
-/// Not 0 while this thread's allocations are the test's own.
-thread_local int own_work = 0;
-
-struct OwnWork {
-  OwnWork() { ++own_work; }
-  ~OwnWork() { --own_work; }
-};
-
-/// Whether a destructor of nlohmann/json allocates: that ends the program where memory runs out, whatever we do.
-bool is_in_json_destructor() {
-  void* frames[24];
-  const int count = ::backtrace(frames, 24);
-  for (int i = 0; i < count; ++i) {
-    Dl_info frame;
-    if (::dladdr(frames[i], &frame) != 0 && frame.dli_sname != nullptr &&
-        std::strstr(frame.dli_sname, "json_value7destroy") != nullptr)
-      return true;
-  }
-  return false;
-}
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (own_work == 0 && allocations_left.load(std::memory_order_relaxed) > 0 && allocations_left.fetch_sub(1) == 1) {
-    if (!is_in_json_destructor()) throw std::bad_alloc();
-    allocations_left = 1;  // the next one
-  }
-  void* const memory = alignment <= alignof(std::max_align_t)
-                           ? std::malloc(size)
-                           : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  allocations_alive.fetch_add(1, std::memory_order_relaxed);
-  return memory;
-}
-
-void release(void* memory) noexcept {
-  if (memory != nullptr) allocations_alive.fetch_sub(1, std::memory_order_relaxed);
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size, 1); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
-
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
-                              void* argument) {
-  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static auto* const real = reinterpret_cast<Create*>(::dlsym(RTLD_NEXT, "pthread_create"));
-  ++threads_started;
-  return real(thread, attributes, start, argument);
-}
-
+/// afterwards are printed. With --threads it counts the threads that they start instead.
 namespace quern::testing {
 namespace {
 

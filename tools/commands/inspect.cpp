@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -22,6 +21,7 @@
 #include "command.hpp"
 #include "config_file.hpp"
 #include "figures.hpp"
+#include "files_beside.hpp"
 #include "model_figures.hpp"
 #include "stage_options.hpp"
 #include "token_text.hpp"
@@ -55,11 +55,6 @@ void print_entries(const Json& json, const std::string& indent = "") {
                         value.is_string() ? value.get<std::string>() : value.dump()));
     }
   }
-}
-
-bool has_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
 }
 
 /// Sizes of the files that lie beside an index in its folder.
@@ -296,7 +291,8 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
 }
 
 void inspect_model(const InspectArguments& arguments) {
-  if (arguments.config || arguments.documents || arguments.links || arguments.lists || !arguments.terms.empty())
+  if (arguments.config || arguments.documents || arguments.links || arguments.lists || !arguments.terms.empty() ||
+      !arguments.tokens_of.empty() || !arguments.texts_of.empty())
     throw InvalidArgument(arguments.path + ": is a learned model, of which inspect prints nothing but figures");
   print_json_or_figures(arguments, model_json(read_ranker(arguments.path), !arguments.common.json));
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "quern/core/size_text.hpp"
@@ -16,6 +15,7 @@
 #include "quern/io/file.hpp"
 
 #include "command.hpp"
+#include "files_beside.hpp"
 
 namespace quern::tools {
 namespace {
@@ -32,11 +32,6 @@ void verify_forward(const std::string& path, const IndexReader& index, const Res
   forward.container().verify(resources);
   resources.progress->start("check forward file", forward.num_documents(), "documents");
   forward.verify_contents(index, resources);
-}
-
-bool has_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
 }
 
 void verify_texts_of(const IndexReader& index, const Resources& resources) {
