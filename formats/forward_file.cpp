@@ -126,10 +126,15 @@ std::string ForwardReader::place(docid_t docid) const {
 
 std::uint64_t ForwardReader::offset(std::uint64_t i) const { return offsets_.number<std::uint64_t>(i); }
 
-ByteView ForwardReader::document_bytes(docid_t docid) const {
-  const std::uint64_t from = offset(docid), to = offset(docid + std::uint64_t{1});
-  if (from >= to || to > documents_.size() - ForwardSegment::slack_bytes)
+ForwardReader::Range ForwardReader::document_range(docid_t docid) const {
+  const Range range = {offset(docid), offset(docid + std::uint64_t{1})};
+  if (range.from >= range.to || range.to > documents_.size() - ForwardSegment::slack_bytes)
     container_.fail("document_offsets", fmt::format("docID {}: an impossible offset", docid));
+  return range;
+}
+
+ByteView ForwardReader::document_bytes(docid_t docid) const {
+  const auto [from, to] = document_range(docid);
   // With what decoding may read after it.
   return documents_.bytes(from, to + ForwardSegment::slack_bytes).first(to - from);
 }
@@ -139,8 +144,8 @@ StaticNumbers ForwardReader::read_head(docid_t docid, ByteReader& reader) const 
   numbers.url_bytes = reader.varint();
   numbers.url_depth = reader.varint();
   numbers.links = reader.varint();
-  numbers.out_links = out_links_.number<std::uint32_t>(docid);
-  numbers.in_links = in_links_.number<std::uint32_t>(docid);
+  numbers.out_links = out_links(docid);
+  numbers.in_links = in_links(docid);
   return numbers;
 }
 

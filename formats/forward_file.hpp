@@ -76,6 +76,17 @@ class ForwardReader {
   /// Where the text of a document begins that error messages are about.
   std::string place(docid_t docid) const;
   StaticNumbers numbers(docid_t docid) const;
+  std::uint32_t out_links(docid_t docid) const { return out_links_.number<std::uint32_t>(docid); }
+  std::uint32_t in_links(docid_t docid) const { return in_links_.number<std::uint32_t>(docid); }
+  /// Bytes of the section of documents. Readers may read ForwardSegment::slack_bytes behind those that they decode.
+  struct Range {
+    std::uint64_t from = 0, to = 0;
+  };
+  /// Where a document is there. Throws CorruptFile.
+  Range document_range(docid_t docid) const;
+  std::uint64_t section_bytes() const { return documents_.size(); }
+  /// Bytes of the section, compared with their checksums. Throws CorruptFile.
+  ByteView section_part(Range range) const { return documents_.bytes(range.from, range.to); }
   /// Calls visit(segment) for the segments of a document, in order. Throws CorruptFile.
   template <class Visit>
   StaticNumbers for_each_segment(docid_t docid, Visit&& visit) const {

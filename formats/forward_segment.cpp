@@ -5,24 +5,10 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/kernels.hpp"
+#include "quern/formats/forward_coding.hpp"
 
 namespace quern {
 namespace {
-
-constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 8; }
-
-/// Elias (1974), Fano (1971): n rising numbers below `universe` as low bits, packed, and high parts in unary. This many
-/// low bits take the least space.
-unsigned low_bits_of(std::uint64_t universe, std::uint64_t n) {
-  return n == 0 || universe <= n ? 0 : static_cast<unsigned>(std::bit_width(universe / n) - 1);
-}
-
-/// Bits of the unary part: a one for each number, a zero after each high part.
-std::uint64_t high_bits_of(std::uint64_t universe, std::uint64_t n, unsigned low_bits) {
-  return n == 0 ? 0 : n + (universe >> low_bits) + 1;
-}
-
-unsigned id_bits_of(std::uint64_t terms) { return static_cast<unsigned>(std::bit_width(terms)); }
 
 /// Appends n values of `width` bits, low bits first.
 void append_packed(std::span<const std::uint32_t> values, unsigned width, Bytes& out) {

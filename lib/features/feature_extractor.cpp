@@ -13,30 +13,6 @@
 #include "quern/features/feature_list.hpp"
 
 namespace quern {
-namespace {
-
-/// Calls visit(Family(), stream, number of its first feature) for all families of streams, of one stream after another,
-/// and then visit(Family(), num_document_streams, number) for those of documents: the order of all_features().
-template <class Visit, std::size_t... of_stream, std::size_t... of_document>
-void for_each_family(Visit&& visit, std::index_sequence<of_stream...>, std::index_sequence<of_document...>) {
-  std::size_t first = 0;
-  const auto next = [&](auto family, std::size_t stream) {
-    visit(family, stream, first);
-    first += std::size(decltype(family)::features);
-  };
-  for (std::size_t stream = 0; stream < num_document_streams; ++stream)
-    (next(std::tuple_element_t<of_stream, StreamFamilies>(), stream), ...);
-  (next(std::tuple_element_t<of_document, DocumentFamilies>(), num_document_streams), ...);
-}
-
-template <class Visit>
-void for_each_family(Visit&& visit) {
-  for_each_family(std::forward<Visit>(visit), std::make_index_sequence<std::tuple_size_v<StreamFamilies>>(),
-                  std::make_index_sequence<std::tuple_size_v<DocumentFamilies>>());
-}
-
-}  // namespace
-
 void FeatureMatrix::resize(std::size_t features, std::size_t documents) {
   constexpr std::size_t group = FeatureColumns::documents_per_group;
   documents_ = documents;
@@ -49,8 +25,8 @@ FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader
     : index_(&index), forward_(&forward), num_columns_(selection.size()), column_of_(all_features().size(), -1) {
   for (std::size_t column = 0; column < selection.size(); ++column)
     column_of_.at(selection[column]) = static_cast<std::int32_t>(column);
-  for_each_family([&](auto family, std::size_t, std::size_t first) {
-    const auto begin = column_of_.begin() + static_cast<std::ptrdiff_t>(first);
+  for_each_family([&](auto family, const FamilyPlace& place) {
+    const auto begin = column_of_.begin() + static_cast<std::ptrdiff_t>(place.first_feature);
     family_is_used_.push_back(std::any_of(begin, begin + std::size(decltype(family)::features),
                                           [](std::int32_t column) { return column >= 0; }));
   });
@@ -95,18 +71,13 @@ DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureC
 }
 
 void FeatureExtractor::publish(const DocumentView& document, std::size_t row, FeatureMatrix& matrix) const {
-  std::size_t place = 0;
-  for_each_family([&](auto family, std::size_t stream, std::size_t first) {
-    if (!family_is_used_[place++]) return;
-    using Family = decltype(family);
+  std::size_t number = 0;
+  for_each_family([&](auto family, const FamilyPlace& place) {
+    if (!family_is_used_[number++]) return;
     double values[max_family_values];
-    if constexpr (requires { Family::publish(document, values); }) {
-      Family::publish(document, values);
-    } else {
-      Family::publish(document.streams[stream], values);
-    }
-    for (std::size_t i = 0; i < std::size(Family::features); ++i)
-      if (const std::int32_t column = column_of_[first + i]; column >= 0)
+    publish_family<decltype(family)>(document, place.stream, values);
+    for (std::size_t i = 0; i < std::size(decltype(family)::features); ++i)
+      if (const std::int32_t column = column_of_[place.first_feature + i]; column >= 0)
         matrix.column(static_cast<std::size_t>(column))[row] = static_cast<float>(values[i]);
   });
 }

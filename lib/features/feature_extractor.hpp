@@ -45,6 +45,10 @@ class FeatureExtractor {
   std::size_t num_features() const { return num_columns_; }
   const IndexReader& index() const { return *index_; }
   const ForwardReader& forward() const { return *forward_; }
+  /// The column of each of all_features(); -1: not selected.
+  std::span<const std::int32_t> column_of() const { return column_of_; }
+  /// Tokens of each stream, over all documents; 1 if no document has a token there.
+  const std::array<double, num_document_streams>& average_lengths() const { return average_lengths_; }
 
   /// What one thread needs.
   struct Space {
@@ -67,7 +71,7 @@ class FeatureExtractor {
   const IndexReader* index_;
   const ForwardReader* forward_;
   std::size_t num_columns_;
-  std::vector<std::int32_t> column_of_;  ///< of each of all_features(); -1: not selected
+  std::vector<std::int32_t> column_of_;  ///< see column_of()
   std::vector<bool> family_is_used_;     ///< of each family, in the order in which they publish
   std::array<double, num_document_streams> average_lengths_{};
 };

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <tuple>
+#include <utility>
 
 #include "quern/features/families/bm25f.hpp"
 #include "quern/features/families/document_matches.hpp"
@@ -35,5 +37,47 @@ using DocumentFamilies = std::tuple<Bm25f, DocumentMatches, PageNumbers, QueryNu
 
 /// Values that a family publishes, at most.
 inline constexpr std::size_t max_family_values = 8;
+
+/// Where a family stands.
+struct FamilyPlace {
+  std::size_t family = 0;         ///< its number among those of streams, or behind them among those of documents
+  std::size_t stream = 0;         ///< num_document_streams: a family of documents
+  std::size_t first_feature = 0;  ///< the number in all_features() of the first feature that it publishes there
+};
+
+/// The number of families.
+inline constexpr std::size_t num_stream_families = std::tuple_size_v<StreamFamilies>,
+                             num_families = num_stream_families + std::tuple_size_v<DocumentFamilies>;
+
+/// Publishes what a family says of a document; `stream` counts for families of streams alone.
+template <class Family>
+constexpr void publish_family(const DocumentView& document, std::size_t stream, double* values) {
+  if constexpr (requires { Family::publish(document, values); }) {
+    Family::publish(document, values);
+  } else {
+    Family::publish(document.streams[stream], values);
+  }
+}
+
+template <class Visit, std::size_t... of_stream, std::size_t... of_document>
+constexpr void for_each_family(Visit&& visit, std::index_sequence<of_stream...>, std::index_sequence<of_document...>) {
+  FamilyPlace place;
+  const auto next = [&](auto family, std::size_t number) {
+    place.family = number;
+    visit(family, place);
+    place.first_feature += std::size(decltype(family)::features);
+  };
+  for (; place.stream < num_document_streams; ++place.stream)
+    (next(std::tuple_element_t<of_stream, StreamFamilies>(), of_stream), ...);
+  (next(std::tuple_element_t<of_document, DocumentFamilies>(), num_stream_families + of_document), ...);
+}
+
+/// Calls visit(Family(), FamilyPlace) for all families of streams, of one stream after another, and then for those of
+/// documents: the order of all_features().
+template <class Visit>
+constexpr void for_each_family(Visit&& visit) {
+  for_each_family(std::forward<Visit>(visit), std::make_index_sequence<num_stream_families>(),
+                  std::make_index_sequence<num_families - num_stream_families>());
+}
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/engine/batch_runner.hpp"
+#include "quern/gpu/features/document_words.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 
 // Definitions for a build without CUDA; cmake/cuda.cmake leaves this file out of a build with it.
@@ -51,6 +52,12 @@ struct EntryStore::Device {};
 EntryStore::EntryStore(const DeviceIndex&, std::uint64_t) { fail(); }
 EntryStore::~EntryStore() = default;
 std::uint32_t* EntryStore::arena() const { fail(); }
+
+struct DocumentWords::Device {};
+std::uint64_t DocumentWords::bytes_needed(const ForwardReader&) { fail(); }
+DocumentWords::DocumentWords(const ForwardReader&, unsigned, MemoryAccount&, MemoryAccount&, Progress&) { fail(); }
+DocumentWords::~DocumentWords() = default;
+const std::uint32_t* DocumentWords::words() const { fail(); }
 
 class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }

@@ -1,72 +1,18 @@
 #include <algorithm>
 #include <map>
 
-#include "quern/core/random.hpp"
 #include "quern/formats/forward_tokens.hpp"
-#include "quern/forward/build_forward.hpp"
-#include "quern/io/checksum.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/url.hpp"
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
+#include "forward/indexed_site.hpp"
 
 /// The forward file of an index has the tokens of the collection, by docID, and the texts of the links.
 namespace quern {
 namespace {
 
 using namespace testing;
-
-/// A page of a small site, with links to others.
-struct ModelPage {
-  std::string docno, url, title;
-  std::vector<std::string> paragraphs;
-  std::vector<std::pair<std::string, std::string>> links;  ///< URL and text
-};
-
-std::string word(RandomBits& random) { return "w" + std::to_string(random.below(random.below(2) == 0 ? 12 : 300)); }
-
-std::string words(RandomBits& random, std::uint64_t most) {
-  std::string text;
-  for (std::uint64_t i = random.below(most + 1); i > 0; --i) text += word(random) + " ";
-  return text;
-}
-
-/// Pages that link to each other, to themselves and to others; some have no URL, some share one, some are long.
-std::vector<ModelPage> random_site(std::uint64_t seed, std::size_t count) {
-  RandomBits random(seed);
-  std::vector<ModelPage> pages(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    ModelPage& page = pages[i];
-    page.docno = "P-" + std::to_string(i);
-    if (random.below(10) > 0)
-      page.url = "http://site" + std::to_string(random.below(3)) + ".example/only" + std::to_string(i) + "/page" +
-                 std::to_string(random.below(20) == 0 ? 0 : i);
-    page.title = words(random, 6);
-    for (std::uint64_t p = random.below(5); p > 0; --p)
-      page.paragraphs.push_back(words(random, random.below(12) == 0 ? 3000 : 30));
-  }
-  for (ModelPage& page : pages) {
-    for (std::uint64_t n = random.below(7); n > 0; --n) {
-      const std::string& target = pages[random.below(count)].url;
-      page.links.emplace_back(random.below(5) == 0 || target.empty() ? "http://elsewhere.example/" : target,
-                              words(random, 3) + (random.below(4) == 0 ? "anchoronly" + std::to_string(n) : ""));
-    }
-  }
-  return pages;
-}
-
-std::string as_trecweb(const std::vector<ModelPage>& pages) {
-  std::string corpus;
-  for (const ModelPage& page : pages) {
-    corpus += "<DOC>\n<DOCNO>" + page.docno + "</DOCNO>\n<DOCHDR>\n" + page.url + "\n</DOCHDR>\n<html><title>" +
-              page.title + "</title>";
-    for (const std::string& paragraph : page.paragraphs) corpus += "<p>" + paragraph + "</p>";
-    for (const auto& [url, text] : page.links) corpus += "<a href=\"" + url + "\">" + text + "</a> ";
-    corpus += "</html>\n</DOC>\n";
-  }
-  return corpus;
-}
 
 /// A document as text: streams with their tokens, | where a phrase ends.
 using Streams = std::array<std::string, num_document_streams>;
@@ -116,25 +62,6 @@ void add_anchors(const std::vector<ModelPage>& pages, const DocumentOrder& order
   }
 }
 
-/// An index of a site and its forward file.
-struct IndexedSite {
-  StageFile index, forward;
-  ForwardReport report;
-};
-
-IndexedSite build(Pipeline& pipeline, const CollectionReader& collection, const DocumentOrder& order) {
-  IndexedSite site;
-  site.index = pipeline.build(collection, order, {});
-  const std::string hash = hash_text(Pipeline::open_index(site.index).container().content_hash());
-  site.forward = pipeline.new_file();
-  site.report = build_forward(collection, {order.documents, hash}, pipeline.resources, *site.forward);
-  return site;
-}
-
-ForwardReader open_forward(const StageFile& file) {
-  return ForwardReader(ContainerReader(file, FileKind::forward, forward_version));
-}
-
 }  // namespace
 
 TEST_CASE("a forward file has the tokens of the collection and the texts of links, by docID", "[forward][property]") {
@@ -150,7 +77,7 @@ TEST_CASE("a forward file has the tokens of the collection and the texts of link
       for (const OrderBy by : {OrderBy::natural, OrderBy::url}) {
         INFO("seed " << seed << (split ? ", split" : "") << ", order " << name_of_value(order_names, by));
         const DocumentOrder order = pipeline.order(collection, by);
-        const IndexedSite site = build(pipeline, collection, order);
+        const IndexedSite site = index_site(pipeline, collection, order);
         const IndexReader index = Pipeline::open_index(site.index);
         const ForwardReader forward = open_forward(site.forward);
         forward.container().verify(pipeline.resources);
@@ -188,7 +115,7 @@ TEST_CASE("a forward file has the same bytes for any threads and memory", "[forw
       const CollectionReader collection(file);
       pipeline.resources.threads = threads;
       pipeline.resources.memory_bytes = memory;
-      const IndexedSite site = build(pipeline, collection, pipeline.order(collection, OrderBy::url));
+      const IndexedSite site = index_site(pipeline, collection, pipeline.order(collection, OrderBy::url));
       const Bytes bytes = bytes_of(*site.forward);
       INFO(threads << " threads, " << memory << " bytes of memory");
       if (!wanted) wanted = bytes;
@@ -209,7 +136,7 @@ TEST_CASE("damage in a forward file is found, and reading it bears any bytes", "
   Pipeline pipeline;
   const StageFile file = pipeline.parse(as_trecweb(random_site(5, 60)));
   const CollectionReader collection(file);
-  const IndexedSite site = build(pipeline, collection, pipeline.order(collection));
+  const IndexedSite site = index_site(pipeline, collection, pipeline.order(collection));
   const IndexReader index = Pipeline::open_index(site.index);
   const Sections sound = sections_of(open_forward(site.forward).container());
   RandomBits random(77);

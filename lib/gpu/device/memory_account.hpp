@@ -9,9 +9,9 @@
 /// What a GPU's memory, and the host memory that copies pin, is used for, and how much may be. Host code.
 namespace quern::gpu {
 
-enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, entries, batch, working, pinned };
+enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, entries, batch, working, documents, rankers, pinned };
 
-inline constexpr std::array<NamedValue<MemoryUse>, 8> memory_uses = {{
+inline constexpr std::array<NamedValue<MemoryUse>, 10> memory_uses = {{
     {"tables", MemoryUse::tables, "numbers per document"},
     {"rows", MemoryUse::rows, "block rows"},
     {"lists", MemoryUse::lists, "coded lists and impacts"},
@@ -19,6 +19,8 @@ inline constexpr std::array<NamedValue<MemoryUse>, 8> memory_uses = {{
     {"entries", MemoryUse::entries, "decoded lists"},
     {"batch", MemoryUse::batch, "queries and results"},
     {"working", MemoryUse::working, "working memory of the strategy"},
+    {"documents", MemoryUse::documents, "documents of the forward file"},
+    {"rankers", MemoryUse::rankers, "learned models"},
     {"pinned", MemoryUse::pinned, "host memory, from and to which copies go"},
 }};
 

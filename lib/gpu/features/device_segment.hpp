@@ -1,0 +1,140 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+
+#include "quern/formats/forward_coding.hpp"
+#include "quern/formats/forward_segment.hpp"
+
+/// Reading of the forward file's segments without exceptions, for host and device, so that host tests run what kernels
+/// run. It stays within a document whatever its bytes are.
+namespace quern::gpu {
+
+/// Bits of words that go on for one word after the last bit that is read; low bits come first.
+struct BitWords {
+  const std::uint32_t* words = nullptr;
+
+  /// `count` bits, 32 at most.
+  constexpr std::uint32_t at(std::uint64_t bit, unsigned count) const {
+    const std::uint64_t word = bit / 32;
+    const std::uint64_t both = words[word] | std::uint64_t{words[word + 1]} << 32;
+    return static_cast<std::uint32_t>(both >> bit % 32 & ((std::uint64_t{1} << count) - 1));
+  }
+  constexpr std::uint8_t byte(std::uint64_t at_byte) const { return static_cast<std::uint8_t>(at(at_byte * 8, 8)); }
+};
+
+/// Reads bytes [at, end) from the front, until one is not as it should be.
+struct SegmentCursor {
+  BitWords words;
+  std::uint64_t at = 0, end = 0;
+  bool sound = true;
+
+  constexpr std::uint64_t fail() {
+    sound = false;
+    return 0;
+  }
+  constexpr std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
+      const std::uint64_t byte = words.byte(at++);
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return shift == 63 && byte > 1 ? fail() : value;
+    }
+    return fail();
+  }
+  constexpr std::uint32_t varint32() {
+    const std::uint64_t value = varint();
+    return static_cast<std::uint32_t>(value > 0xffffffffu ? fail() : value);
+  }
+  /// Where the next `size` bytes begin.
+  constexpr std::uint64_t take(std::uint64_t size) {
+    if (size > end - at) return fail();
+    at += size;
+    return at - size;
+  }
+};
+
+/// Where a segment's fields are.
+struct DeviceSegment {
+  std::uint32_t stream_places[num_document_streams] = {};
+  std::uint32_t num_terms = 0, num_literals = 0;
+  unsigned low_bits = 0, id_bits = 0;
+  std::uint64_t high_bits = 0;
+  std::uint64_t lows = 0, highs = 0, ids = 0;    ///< bits of the words
+  std::uint64_t literals = 0, literals_end = 0;  ///< bytes
+};
+
+/// The segment at the cursor, as ForwardSegment reads it. Whether it is sound is the cursor's to say.
+constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_terms) {
+  DeviceSegment segment;
+  std::uint64_t places = 0;
+  for (std::uint32_t& of_stream : segment.stream_places) places += of_stream = cursor.varint32();
+  segment.num_terms = cursor.varint32();
+  segment.num_literals = cursor.varint32();
+  const std::uint64_t terms = std::uint64_t{segment.num_terms} + segment.num_literals;
+  if (places == 0 || places > max_segment_places || terms > places || segment.num_terms > index_terms) cursor.fail();
+  const std::uint32_t literal_bytes = cursor.varint32();
+  if (!cursor.sound) return segment;
+  segment.low_bits = low_bits_of(index_terms, segment.num_terms);
+  segment.high_bits = high_bits_of(index_terms, segment.num_terms, segment.low_bits);
+  segment.id_bits = id_bits_of(terms);
+  segment.lows = 8 * cursor.take(bytes_of_bits(std::uint64_t{segment.num_terms} * segment.low_bits));
+  segment.highs = 8 * cursor.take(bytes_of_bits(segment.high_bits));
+  segment.literals = cursor.take(literal_bytes);
+  segment.literals_end = segment.literals + literal_bytes;
+  segment.ids = 8 * cursor.take(bytes_of_bits(places * segment.id_bits));
+  return segment;
+}
+
+/// Where the n-th one (from 0) of a word that has so many is.
+constexpr unsigned place_of_one(std::uint32_t word, unsigned n) {
+  for (; n > 0; --n) word &= word - 1;
+  return static_cast<unsigned>(std::countr_zero(word));
+}
+
+/// The id of a term of the index; 0 if the segment doesn't have it.
+constexpr std::uint32_t id_of_term(const BitWords& words, const DeviceSegment& segment, std::uint32_t number) {
+  // The ones of a high part follow the zero that ends the high part before.
+  std::uint64_t zeros_left = number >> segment.low_bits, bit = 0, ones = 0;
+  while (zeros_left > 0) {
+    if (bit >= segment.high_bits) return 0;
+    const auto some = static_cast<unsigned>(segment.high_bits - bit < 32 ? segment.high_bits - bit : 32);
+    const std::uint32_t found = words.at(segment.highs + bit, some);
+    const std::uint32_t zeros = ~found & static_cast<std::uint32_t>((std::uint64_t{1} << some) - 1);
+    const auto count = static_cast<unsigned>(std::popcount(zeros));
+    if (count < zeros_left) {
+      zeros_left -= count;
+      ones += some - count;
+      bit += some;
+    } else {
+      const unsigned last = place_of_one(zeros, static_cast<unsigned>(zeros_left - 1));
+      ones += last + 1 - zeros_left;
+      bit += last + 1;
+      zeros_left = 0;
+    }
+  }
+  const std::uint32_t low = number & static_cast<std::uint32_t>((std::uint64_t{1} << segment.low_bits) - 1);
+  for (; bit < segment.high_bits && ones < segment.num_terms && words.at(segment.highs + bit, 1) != 0; ++bit, ++ones) {
+    const std::uint32_t found = words.at(segment.lows + ones * segment.low_bits, segment.low_bits);
+    if (found == low) return static_cast<std::uint32_t>(ones) + 1;
+    if (found > low) return 0;
+  }
+  return 0;
+}
+
+/// The id of a term that the index has no list of, `size` bytes at `text`; 0 if the segment doesn't have it.
+constexpr std::uint32_t id_of_literal(const BitWords& words, const DeviceSegment& segment, const std::uint8_t* text,
+                                      std::uint32_t size) {
+  SegmentCursor cursor{words, segment.literals, segment.literals_end};
+  for (std::uint32_t i = 0; i < segment.num_literals && cursor.sound; ++i) {
+    const std::uint64_t found_size = cursor.varint();
+    const std::uint64_t found = cursor.take(found_size);
+    if (!cursor.sound) return 0;
+    std::uint64_t same = 0;
+    while (same < size && same < found_size && words.byte(found + same) == text[same]) ++same;
+    if (same == size && same == found_size) return segment.num_terms + i + 1;
+    if (same == size || (same < found_size && words.byte(found + same) > text[same])) return 0;
+  }
+  return 0;
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,103 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/core/random.hpp"
+#include "quern/features/feature_extractor.hpp"
+#include "quern/features/feature_list.hpp"
+#include "quern/gpu/features/feature_batch.hpp"
+
+#include "catch.hpp"
+#include "forward/indexed_site.hpp"
+
+/// Queries over the pages of a random site, and their features as the CPU computes them.
+namespace quern::testing {
+
+/// An index of a random site with its forward file.
+class FeatureSite {
+ public:
+  FeatureSite(std::uint64_t seed, std::size_t pages, bool split = false) {
+    if (split) pipeline_.chunk_limits = {.terms = 50, .bytes = 600};
+    const StageFile file = pipeline_.parse(as_trecweb(random_site(seed, pages)));
+    const CollectionReader collection(file);
+    site_ = index_site(pipeline_, collection, pipeline_.order(collection, OrderBy::url));
+    index_ = std::make_unique<IndexReader>(Pipeline::open_index(site_.index));
+    forward_ = std::make_unique<ForwardReader>(open_forward(site_.forward));
+  }
+  const IndexReader& index() const { return *index_; }
+  const ForwardReader& forward() const { return *forward_; }
+
+ private:
+  Pipeline pipeline_;
+  IndexedSite site_;
+  std::unique_ptr<IndexReader> index_;
+  std::unique_ptr<ForwardReader> forward_;
+};
+
+/// A query with some of its documents.
+struct FeatureJob {
+  FeatureQuery query;
+  std::vector<FeatureCandidate> candidates;
+};
+
+/// Queries of words that pages have, of link texts, which have no list, and of words that nothing has.
+inline std::vector<FeatureJob> random_jobs(const FeatureSite& site, RandomBits& random, std::size_t count,
+                                           std::size_t most_documents = 70) {
+  Analyzer analyzer(site.index().manifest().analyzer);
+  std::vector<FeatureJob> jobs(count);
+  for (FeatureJob& job : jobs) {
+    std::string text;
+    for (std::uint64_t n = random.below(random.below(8) == 0 ? 30 : 6); n > 0; --n) {
+      const std::string others[] = {"anchoronly" + std::to_string(random.below(8)), "nowhere", "example", "http"};
+      text += (random.below(5) == 0 ? others[random.below(4)] : "w" + std::to_string(random.below(14))) + " ";
+    }
+    job.query = make_feature_query(site.index(), analyzer, text);
+    for (std::uint64_t n = random.below(most_documents); n > 0; --n)
+      job.candidates.push_back({static_cast<docid_t>(random.below(site.index().num_documents())),
+                                static_cast<float>(random.below(1000)) / 8});
+  }
+  return jobs;
+}
+
+/// Some features in any order, or all.
+inline std::vector<std::uint32_t> random_selection(RandomBits& random) {
+  std::vector<std::uint32_t> selection = select_features("all");
+  if (random.below(2) == 0) return selection;
+  for (std::size_t i = selection.size(); i > 1; --i) std::swap(selection[i - 1], selection[random.below(i)]);
+  selection.resize(1 + random.below(selection.size()));
+  return selection;
+}
+
+inline gpu::FeatureBatch batch_of(const FeatureExtractor& extractor, const std::vector<FeatureJob>& jobs,
+                                  bool gathers) {
+  gpu::FeatureBatch batch(extractor, gathers);
+  for (const FeatureJob& job : jobs) {
+    batch.begin_query(job.query);
+    for (const FeatureCandidate& candidate : job.candidates) batch.add(candidate);
+  }
+  return batch;
+}
+
+/// Compares columns, whose documents are those of all jobs, one after another, with what the CPU computes, bit by bit.
+inline void require_features(const FeatureExtractor& extractor, const std::vector<FeatureJob>& jobs,
+                             const FeatureColumns& found) {
+  std::size_t row = 0;
+  FeatureExtractor::Space space;
+  for (const FeatureJob& job : jobs) {
+    FeatureMatrix matrix;
+    matrix.resize(extractor.num_features(), job.candidates.size());
+    extractor.extract(job.query, job.candidates, 0, matrix, space);
+    for (std::size_t d = 0; d < job.candidates.size(); ++d, ++row)
+      for (std::uint32_t feature = 0; feature < extractor.num_features(); ++feature) {
+        INFO("feature " << feature << ", docID " << job.candidates[d].docid << ", row " << row);
+        REQUIRE(std::bit_cast<std::uint32_t>(found.column(feature)[row]) ==
+                std::bit_cast<std::uint32_t>(matrix.at(feature, d)));
+      }
+  }
+  REQUIRE(row == found.documents);
+}
+
+}  // namespace quern::testing
