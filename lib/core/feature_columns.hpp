@@ -14,7 +14,7 @@ struct FeatureColumns {
   std::size_t stride = 0;  ///< from a feature's first value to the next feature's; at least `documents`
 
   /// The values of one feature, by document.
-  const float* column(std::uint32_t feature) const { return values + feature * stride; }
+  constexpr const float* column(std::uint32_t feature) const { return values + feature * stride; }
 };
 
 }  // namespace quern

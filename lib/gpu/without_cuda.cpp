@@ -2,6 +2,8 @@
 #include "quern/gpu/engine/batch_runner.hpp"
 #include "quern/gpu/features/document_words.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
+#include "quern/gpu/ranker/device_ranker.hpp"
+#include "quern/gpu/ranker/ranker_flight.hpp"
 
 // Definitions for a build without CUDA; cmake/cuda.cmake leaves this file out of a build with it.
 namespace quern {
@@ -115,6 +117,22 @@ void IntersectRunner::wait_for_kernels() { fail(); }
 void IntersectRunner::free_memory() { fail(); }
 const MemoryTable& IntersectRunner::memory() const { fail(); }
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
+
+struct DeviceRanker::Device {};
+DeviceRanker::DeviceRanker(const RankerModel&, unsigned, MemoryAccount&, const DeviceRankerOptions&) { fail(); }
+DeviceRanker::DeviceRanker(const RankerArrays&, unsigned, MemoryAccount&, const DeviceRankerOptions&) { fail(); }
+DeviceRanker::~DeviceRanker() = default;
+std::uint32_t DeviceRanker::features() const { fail(); }
+std::uint64_t DeviceRanker::bytes() const { fail(); }
+
+struct RankerFlight::State {
+  RankerTimes times;
+};
+RankerFlight::RankerFlight(unsigned, MemoryAccount&, MemoryAccount&) { fail(); }
+RankerFlight::~RankerFlight() = default;
+void RankerFlight::score(const DeviceRanker&, const FeatureColumns&, std::span<double>) { fail(); }
+void RankerFlight::measure_times(bool) { fail(); }
+const RankerTimes& RankerFlight::times() const { return state_->times; }
 
 }  // namespace gpu
 

@@ -129,6 +129,10 @@ struct alignas(16) uint4 {
   unsigned x = 0, y = 0, z = 0, w = 0;
 };
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
 template <class A, class B>
 constexpr auto min(A a, B b) {

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
+#include "quern/ranker/transformation.hpp"
 
 /// Models and features at random, with values at which evaluation could go wrong.
 namespace quern::test {
@@ -30,7 +32,7 @@ inline float special_value(ModelRandom& random) {
   return values[random() % std::size(values)];
 }
 
-inline float random_value(ModelRandom& random, std::uint32_t distinct) {
+inline float random_number(ModelRandom& random, std::uint32_t distinct) {
   return static_cast<float>(static_cast<std::int64_t>(random() % distinct) - distinct / 2) * 0.25f;
 }
 
@@ -70,7 +72,7 @@ inline void add_random_tree(ModelRandom& random, const EnsembleShape& shape, Tre
       TreeNode node;
       node.input = static_cast<std::uint32_t>(random() % trees.inputs.size());
       node.threshold = shape.special_values && random() % 20 == 0 ? special_value(random)
-                                                                  : random_value(random, shape.distinct_thresholds);
+                                                                  : random_number(random, shape.distinct_thresholds);
       node.missing_left = random() % 2 == 0;
       trees.nodes.push_back(node);
       const std::uint32_t left = shape.chains ? (random() % 2 == 0 ? 1 : here.leaves - 1)
@@ -95,6 +97,42 @@ inline TreeEnsemble random_trees(ModelRandom& random, const EnsembleShape& shape
   return trees;
 }
 
+inline DenseLayer random_layer(ModelRandom& random, std::uint32_t inputs, std::uint32_t outputs) {
+  DenseLayer layer;
+  layer.inputs = inputs;
+  layer.outputs = outputs;
+  const auto weight = [&] { return static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-53 - 0.5); };
+  for (std::uint64_t i = 0; i < std::uint64_t{inputs} * outputs; ++i) layer.weights.push_back(weight());
+  for (std::uint32_t i = 0; i < outputs; ++i) layer.bias.push_back(weight());
+  layer.activation = static_cast<Activation>(random() % 4);
+  return layer;
+}
+
+inline Transformation random_transformation(ModelRandom& random, std::uint32_t features) {
+  Transformation made;
+  made.kind = static_cast<TransformationKind>(random() % 4);
+  made.feature = static_cast<std::uint32_t>(random() % features);
+  made.p1 = random_number(random, 20);
+  made.p2 = random_number(random, 20) + 1;
+  if (made.kind == TransformationKind::free_form)
+    made.function = all_free_functions[random() % std::size(all_free_functions)].name;
+  return made;
+}
+
+inline NetworkModel random_network(ModelRandom& random, std::uint32_t features, std::uint32_t transformations,
+                                   const EnsembleShape& shape, std::vector<std::uint32_t> outputs) {
+  NetworkModel model;
+  for (std::uint32_t i = 0; i < transformations; ++i)
+    model.transformations.push_back(random_transformation(random, features));
+  model.trees = random_trees(random, shape);
+  std::uint32_t inputs = transformations + shape.trees;
+  for (const std::uint32_t count : outputs) {
+    model.layers.push_back(random_layer(random, inputs, count));
+    inputs = count;
+  }
+  return model;
+}
+
 inline RankerModel model_of(std::uint32_t features, std::variant<TreeEnsemble, LinearModel, NetworkModel> function) {
   RankerModel model;
   model.features.resize(features);
@@ -113,7 +151,7 @@ struct RandomDocuments {
       const std::uint64_t kind = random() % 16;
       value = kind == 0   ? std::numeric_limits<float>::quiet_NaN()
               : kind == 1 ? special_value(random)
-                          : random_value(random, distinct);
+                          : random_number(random, distinct);
       if (kind == 2) value = std::nextafter(value, std::numeric_limits<float>::infinity());
       if (kind == 3) value = std::nextafter(value, -std::numeric_limits<float>::infinity());
     }

@@ -71,42 +71,6 @@ FeatureColumns first_documents(const RandomDocuments& documents, std::size_t cou
   return {documents.columns.values, count, documents.columns.stride};
 }
 
-DenseLayer random_layer(ModelRandom& random, std::uint32_t inputs, std::uint32_t outputs) {
-  DenseLayer layer;
-  layer.inputs = inputs;
-  layer.outputs = outputs;
-  const auto weight = [&] { return static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-53 - 0.5); };
-  for (std::uint64_t i = 0; i < std::uint64_t{inputs} * outputs; ++i) layer.weights.push_back(weight());
-  for (std::uint32_t i = 0; i < outputs; ++i) layer.bias.push_back(weight());
-  layer.activation = static_cast<Activation>(random() % 4);
-  return layer;
-}
-
-Transformation random_transformation(ModelRandom& random, std::uint32_t features) {
-  Transformation made;
-  made.kind = static_cast<TransformationKind>(random() % 4);
-  made.feature = static_cast<std::uint32_t>(random() % features);
-  made.p1 = random_value(random, 20);
-  made.p2 = random_value(random, 20) + 1;
-  if (made.kind == TransformationKind::free_form)
-    made.function = all_free_functions[random() % std::size(all_free_functions)].name;
-  return made;
-}
-
-NetworkModel random_network(ModelRandom& random, std::uint32_t features, std::uint32_t transformations,
-                            const EnsembleShape& shape, std::vector<std::uint32_t> outputs) {
-  NetworkModel model;
-  for (std::uint32_t i = 0; i < transformations; ++i)
-    model.transformations.push_back(random_transformation(random, features));
-  model.trees = random_trees(random, shape);
-  std::uint32_t inputs = transformations + shape.trees;
-  for (const std::uint32_t count : outputs) {
-    model.layers.push_back(random_layer(random, inputs, count));
-    inputs = count;
-  }
-  return model;
-}
-
 }  // namespace
 
 TEST_CASE("trees of any size have the scores of plain evaluation, bit by bit", "[ranker][property]") {
@@ -228,7 +192,7 @@ TEST_CASE("ensembles at the limits are evaluated", "[ranker]") {
     trees.inputs.resize(inputs);
     for (std::uint32_t tree = 0; tree < inputs; ++tree) {
       trees.inputs[tree].feature = tree % 8;
-      trees.nodes.push_back({random_value(random, 30), tree, -1, -2, tree % 2 == 0});
+      trees.nodes.push_back({random_number(random, 30), tree, -1, -2, tree % 2 == 0});
       trees.leaves.insert(trees.leaves.end(), {0.25 * tree, -0.1});
       trees.first_node.push_back(trees.nodes.size());
       trees.first_leaf.push_back(trees.leaves.size());

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "quern/core/progress.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/gpu/device/memory_account.hpp"
 

@@ -1,0 +1,106 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+namespace quern::gpu {
+
+/// How often models were looked for, and what came of it.
+struct RankerCacheCounts {
+  std::uint64_t hits = 0, loads = 0, evictions = 0;
+  std::uint64_t refusals = 0;  ///< there was no room beside the models in use
+};
+
+/// Which models are in a part of a GPU's memory: those that were used last. One that somebody holds stays. Host code;
+/// one thread at a time.
+template <class Loaded>
+class ModelPlaces {
+ public:
+  /// A model that is ready to be loaded: its size, and what loads it. load() returns null if there is no room after
+  /// all.
+  struct Wanted {
+    std::uint64_t bytes = 0;
+    std::function<std::shared_ptr<const Loaded>()> load;
+  };
+
+  explicit ModelPlaces(std::uint64_t bytes) : left_(bytes) {}
+
+  /// The model with this key, loaded if it is not there: prepare() is then called, but not again for one that was once
+  /// refused and still has no room. Null if it has no room beside those that are in use.
+  template <class Prepare>
+  std::shared_ptr<const Loaded> find(const void* key, const Prepare& prepare) {
+    if (const auto found = places_.find(key); found != places_.end()) {
+      ++counts_.hits;
+      models_.splice(models_.begin(), models_, found->second);
+      return models_.front().loaded;
+    }
+    if (const auto refused = refused_.find(key); refused != refused_.end() && !has_room(refused->second)) {
+      ++counts_.refusals;
+      return nullptr;
+    }
+    return load(key, prepare());
+  }
+
+  const RankerCacheCounts& counts() const { return counts_; }
+
+ private:
+  struct Model {
+    const void* key = nullptr;
+    std::uint64_t bytes = 0;
+    std::shared_ptr<const Loaded> loaded;
+
+    bool in_use() const { return loaded.use_count() > 1; }
+  };
+
+  bool has_room(std::uint64_t bytes) const {
+    std::uint64_t room = left_;
+    for (const Model& model : models_)
+      if (!model.in_use()) room += model.bytes;
+    return bytes <= room;
+  }
+
+  std::shared_ptr<const Loaded> load(const void* key, const Wanted& wanted) {
+    std::shared_ptr<const Loaded> loaded;
+    if (has_room(wanted.bytes)) {
+      while (wanted.bytes > left_) evict_one();
+      // The GPU may have less memory than this part: then others make room, too.
+      while ((loaded = wanted.load()) == nullptr && evict_one()) {
+      }
+    }
+    if (loaded == nullptr) {
+      ++counts_.refusals;
+      refused_[key] = wanted.bytes;
+      return nullptr;
+    }
+    ++counts_.loads;
+    left_ -= wanted.bytes;
+    refused_.erase(key);
+    models_.push_front({key, wanted.bytes, loaded});
+    places_[key] = models_.begin();
+    return loaded;
+  }
+
+  /// Of the models that nobody uses the one that was used least recently; false if there is none.
+  bool evict_one() {
+    const auto last =
+        std::find_if(models_.rbegin(), models_.rend(), [](const Model& model) { return !model.in_use(); });
+    if (last == models_.rend()) return false;
+    left_ += last->bytes;
+    ++counts_.evictions;
+    places_.erase(last->key);
+    models_.erase(std::next(last).base());
+    return true;
+  }
+
+  std::uint64_t left_;
+  std::list<Model> models_;  ///< those used last first
+  std::unordered_map<const void*, typename std::list<Model>::iterator> places_;
+  std::unordered_map<const void*, std::uint64_t> refused_;  ///< their bytes
+  RankerCacheCounts counts_;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,127 @@
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "quern/core/random.hpp"
+#include "quern/gpu/ranker/model_places.hpp"
+
+#include "catch.hpp"
+
+/// Which models stay in the part of a GPU's memory that is given to them.
+namespace quern {
+namespace {
+
+struct FakeModel {
+  std::uint64_t bytes;
+  std::uint64_t* taken;
+
+  ~FakeModel() { *taken -= bytes; }
+};
+using FakePointer = std::shared_ptr<const FakeModel>;
+
+/// Places in memory of which a GPU has `gpu_bytes`, and models by their sizes.
+class FakePlaces {
+ public:
+  FakePlaces(std::uint64_t bytes, std::uint64_t gpu_bytes, std::vector<std::uint64_t> sizes)
+      : gpu_bytes_(gpu_bytes), sizes_(std::move(sizes)), places_(bytes) {}
+
+  FakePointer find(std::size_t i) {
+    return places_.find(&sizes_[i], [&] {
+      ++prepared_[i];
+      return gpu::ModelPlaces<FakeModel>::Wanted{sizes_[i], [this, i]() -> FakePointer {
+                                                   if (taken_ + sizes_[i] > gpu_bytes_) return nullptr;
+                                                   taken_ += sizes_[i];
+                                                   return FakePointer(new FakeModel{sizes_[i], &taken_});
+                                                 }};
+    });
+  }
+
+  unsigned prepared(std::size_t i) { return prepared_[i]; }
+  std::uint64_t taken() const { return taken_; }
+  const gpu::RankerCacheCounts& counts() const { return places_.counts(); }
+
+ private:
+  std::uint64_t taken_ = 0, gpu_bytes_;
+  std::vector<std::uint64_t> sizes_;
+  std::map<std::size_t, unsigned> prepared_;
+  gpu::ModelPlaces<FakeModel> places_;
+};
+
+}  // namespace
+
+TEST_CASE("the model that was used least recently makes room", "[gpu_ranker]") {
+  FakePlaces places(100, 1000, {40, 40, 40, 20});
+  REQUIRE(places.find(0));
+  REQUIRE(places.find(1));
+  REQUIRE(places.find(3));
+  REQUIRE(places.find(0));
+  CHECK(places.counts().hits == 1);
+  REQUIRE(places.find(2));  // in place of 1
+  CHECK(places.counts().evictions == 1);
+  CHECK(places.taken() == 100);
+  REQUIRE(places.find(0));
+  REQUIRE(places.find(3));
+  CHECK(places.prepared(0) == 1);
+  CHECK(places.prepared(3) == 1);
+  REQUIRE(places.find(1));
+  CHECK(places.prepared(1) == 2);
+  CHECK(places.prepared(2) == 1);
+  REQUIRE(places.find(0));
+  CHECK(places.counts().hits == 4);
+  CHECK(places.counts().loads == 5);
+  CHECK(places.counts().evictions == 2);
+  CHECK(places.counts().refusals == 0);
+}
+
+TEST_CASE("models in use stay, and what has no room beside them is refused", "[gpu_ranker]") {
+  FakePlaces places(100, 1000, {60, 30, 50, 101});
+  FakePointer first = places.find(0);
+  REQUIRE(places.find(1));
+  CHECK(places.find(2) == nullptr);
+  CHECK(places.find(2) == nullptr);
+  CHECK(places.counts().refusals == 2);
+  CHECK(places.counts().evictions == 0);
+  CHECK(places.prepared(2) == 1);  // what has no room is not made ready again
+  CHECK(places.find(0) == first);
+  first.reset();
+  REQUIRE(places.find(2));  // 1 is older than 0: both go
+  CHECK(places.counts().evictions == 2);
+  CHECK(places.taken() == 50);
+  CHECK(places.find(3) == nullptr);
+  CHECK(places.taken() == 50);
+}
+
+TEST_CASE("models make room where the GPU has less memory than its part", "[gpu_ranker]") {
+  FakePlaces places(1000, 100, {40, 40, 70, 200});
+  REQUIRE(places.find(0));
+  const FakePointer held = places.find(1);
+  CHECK(places.find(2) == nullptr);  // 0 made room, 1 is in use
+  CHECK(places.taken() == 40);
+  REQUIRE(places.find(0));
+  CHECK(places.find(3) == nullptr);
+  CHECK(places.counts().refusals == 2);
+}
+
+TEST_CASE("models never take more than their part", "[gpu_ranker][property]") {
+  RandomBits random(5);
+  for (unsigned trial = 0; trial < 50; ++trial) {
+    std::vector<std::uint64_t> sizes;
+    for (unsigned i = 0; i < 12; ++i) sizes.push_back(1 + random.below(60));
+    FakePlaces places(100, 100, sizes);
+    std::vector<FakePointer> held(3);
+    std::uint64_t calls = 0, refused = 0;
+    for (; calls < 300; ++calls) {
+      const std::size_t i = random.below(sizes.size());
+      FakePointer found = places.find(i);
+      refused += found == nullptr;
+      if (found) REQUIRE(found->bytes == sizes[i]);
+      REQUIRE(places.taken() <= 100);
+      held[random.below(held.size())] = random.below(2) == 0 ? found : nullptr;
+    }
+    CHECK(places.counts().hits + places.counts().loads + places.counts().refusals == calls);
+    CHECK(places.counts().refusals == refused);
+  }
+}
+
+}  // namespace quern
