@@ -131,11 +131,11 @@ unsigned nth_one(std::uint64_t word, unsigned n) {
 
 }  // namespace
 
-std::uint32_t ForwardSegment::id_of(term_t number) const {
+std::uint32_t ForwardSegment::id_of(term_t number, NumberSearch& search) const {
   const std::uint64_t high = number >> low_bits_;
   const std::uint64_t words = (highs_.size() + 7) / 8;
   // The ones of a high part follow the zero that ends the high part before.
-  std::uint64_t word = 0, zeros = 0, ones = 0;
+  auto [word, zeros, ones] = search;
   std::uint64_t bits = 0;
   for (; word < words; ++word) {
     bits = high_word(word);
@@ -144,6 +144,7 @@ std::uint32_t ForwardSegment::id_of(term_t number) const {
     zeros += 64 - ones_here;
     ones += ones_here;
   }
+  search = {word, zeros, ones};
   if (word == words) return 0;
   unsigned bit = 0;
   if (high > zeros) {
@@ -166,7 +167,7 @@ std::uint32_t ForwardSegment::id_of(term_t number) const {
 }
 
 std::uint32_t ForwardSegment::id_of(std::string_view literal) const {
-  ByteReader reader(literals_, "a literal term of the forward file");
+  ByteReader reader(literals_, literals_name);
   for (std::uint32_t i = 0; i < num_literals_; ++i) {
     if (const std::string_view found = reader.string(); found >= literal)
       return found == literal ? num_terms_ + i + 1 : 0;

@@ -98,10 +98,35 @@ class ForwardSegment {
   std::uint32_t num_terms() const { return num_terms_; }
   std::uint32_t num_literals() const { return num_literals_; }
 
+  /// Bytes that decoding it reads.
+  std::uint64_t bytes() const { return lows_.size() + highs_.size() + literals_.size() + ids_.size(); }
+
+  /// Where the search for a number ended, from which that for a greater one goes on.
+  struct NumberSearch {
+    std::uint64_t word = 0;             ///< of the unary part
+    std::uint64_t zeros = 0, ones = 0;  ///< before it
+  };
   /// The id of a term of the index; 0 if the segment doesn't have it.
-  std::uint32_t id_of(term_t number) const;
+  std::uint32_t id_of(term_t number) const {
+    NumberSearch search;
+    return id_of(number, search);
+  }
+  /// The same for terms one after the other: numbers of one search never fall.
+  std::uint32_t id_of(term_t number, NumberSearch& search) const;
   /// The id of a term that the index has no list of; 0 if the segment doesn't have it.
   std::uint32_t id_of(std::string_view literal) const;
+  /// Calls found(i, id) for those of n rising terms, of which text_of(i) is the i-th, that are literals of the segment:
+  /// all of them in one pass.
+  template <class TextOf, class Found>
+  void find_literals(std::size_t n, TextOf&& text_of, Found&& found) const {
+    ByteReader reader(literals_, literals_name);
+    std::size_t i = 0;
+    for (std::uint32_t at = 0; at < num_literals_ && i < n; ++at) {
+      const std::string_view literal = reader.string();
+      while (i < n && text_of(i) < literal) ++i;
+      if (i < n && text_of(i) == literal) found(i++, num_terms_ + at + 1);
+    }
+  }
 
   /// Decodes the ids of the places [from, from + n) into `out`, which has space for n and unpack_slack more
   /// (kernels.hpp); ids of damaged files may be greater than there are terms.
@@ -112,6 +137,9 @@ class ForwardSegment {
   void read_terms(std::vector<term_t>& numbers, std::vector<std::string_view>& literals, std::string_view what) const;
 
  private:
+  /// What messages call its literals.
+  static constexpr const char* literals_name = "a literal term of the forward file";
+
   std::uint64_t high_word(std::uint64_t i) const;
 
   std::uint64_t index_terms_ = 0;

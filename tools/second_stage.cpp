@@ -24,7 +24,7 @@ void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments
 
 SecondStage::SecondStage(const RankerArguments& arguments, const IndexReader& index)
     : forward_(ForwardReader::open(index)),
-      reranker_(make_reranker(arguments, index, forward_)),
+      reranker_(make_reranker(arguments, index, forward_, memory_)),
       spaces_([&index] { return Reranker::Space(index); }) {}
 
 double SecondStage::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const {

@@ -1,12 +1,15 @@
 #pragma once
 #include <tbb/enumerable_thread_specific.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/features/feature_memory.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/query/index_pages.hpp"
 #include "quern/query/top_k.hpp"
 #include "quern/rerank/reranker.hpp"
 
@@ -32,11 +35,18 @@ class SecondStage {
   /// The index must stay. Throws as ForwardReader::open() and make_reranker() do.
   SecondStage(const RankerArguments& arguments, const IndexReader& index);
 
+  /// What it takes of a command's memory.
+  static constexpr std::uint64_t memory_share = 4;
+  /// Limits what it takes; `pages`, which must stay, is told what is read. To be called before rerank().
+  void limit_memory(std::uint64_t bytes, unsigned threads, IndexPages& pages) { memory_ = {bytes, threads, pages}; }
+  const ForwardReader& forward() const { return forward_; }
+
   /// As Reranker::rerank(); returns how long it took, in microseconds.
   double rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const;
 
  private:
   ForwardReader forward_;
+  FeatureMemory memory_;
   Reranker reranker_;
   mutable tbb::enumerable_thread_specific<Reranker::Space> spaces_;
 };

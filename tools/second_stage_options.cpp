@@ -1,11 +1,13 @@
 #include "second_stage_options.hpp"
 
 #include "quern/features/feature_list.hpp"
+#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/io/byte_source.hpp"
 
 #include "query_options.hpp"
+#include "query_remarks.hpp"
 
 namespace quern::tools {
 
@@ -25,10 +27,11 @@ CLI::Option* add_ranker_options(CLI::App& command, RankerArguments& arguments) {
       ->type_name("MODEL");
 }
 
-Reranker make_reranker(const RankerArguments& arguments, const IndexReader& index, const ForwardReader& forward) {
+Reranker make_reranker(const RankerArguments& arguments, const IndexReader& index, const ForwardReader& forward,
+                       const FeatureMemory& memory) {
   return {index, forward,
           bind_features(read_ranker(arguments.ranker), select_features(arguments.features), arguments.ranker),
-          arguments.ranker};
+          arguments.ranker, memory};
 }
 
 void add_run_options(CLI::App& command, RunArguments& arguments) {
@@ -44,14 +47,31 @@ void require_run(const RunArguments& arguments) {
   if (arguments.topics.empty()) throw usage_error("--queries is required");
 }
 
-std::vector<TopicResults> read_topic_results(const RunArguments& arguments, const IndexReader& index,
-                                             const CommonOptions& options, const Resources& resources) {
-  const std::vector<Query> topics = read_query_file(arguments.topics, arguments.format, options);
-  TopicCollector collector(index, topics, source_name(arguments.topics), source_name(arguments.run));
-  read_run(*ByteSource::open(arguments.run, resources), [&](const RunLineText& line, std::uint64_t number) {
-    collector.add(line.qid, line.docno, line.score, number);
-  });
-  return collector.finish();
+SecondStageMemory::SecondStageMemory(const IndexReader& index, const ForwardReader& forward, const Resources& resources)
+    : pages(index, resources.memory_bytes / 4, &forward),
+      features(resources.memory_bytes / 8 * 3, resources.threads, pages),
+      in_flight_bytes(resources.memory_bytes / 8) {}
+
+RunTopics read_run_topics(const RunArguments& arguments, const std::string& qrels, const IndexReader& index,
+                          IndexPages& pages, const CommonOptions& options, const Resources& resources,
+                          std::uint64_t& topics) {
+  RunTopics run(index, pages,
+                {source_name(arguments.topics), source_name(arguments.run), qrels.empty() ? "" : source_name(qrels)},
+                resources);
+  QueryRemarks remarks(options);
+  const QueryFormat format = QueryLogFile(arguments.topics, arguments.format, resources)
+                                 .for_each([&](std::string_view id, std::string_view text) {
+                                   remarks.look_at(text);
+                                   run.add_topic(id, text);
+                                 });
+  say_format(options, arguments.topics, arguments.format, format);
+  if (!qrels.empty())
+    read_qrels(*ByteSource::open(qrels, resources),
+               [&](const JudgementLine& line, std::uint64_t number) { run.add_judgement(line, number); });
+  read_run(*ByteSource::open(arguments.run, resources),
+           [&](const RunLineText& line, std::uint64_t number) { run.add_line(line, number); });
+  topics = run.join();
+  return run;
 }
 
 }  // namespace quern::tools

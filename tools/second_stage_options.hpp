@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "quern/features/feature_memory.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/queries/query_file.hpp"
+#include "quern/query/index_pages.hpp"
 #include "quern/rerank/reranker.hpp"
 #include "quern/rerank/run_topics.hpp"
 
@@ -25,8 +27,19 @@ struct RankerArguments {
 /// --ranker and --features; returns the option --ranker.
 CLI::Option* add_ranker_options(CLI::App& command, RankerArguments& arguments);
 
-/// Reads the model and binds its features. Both readers must stay.
-Reranker make_reranker(const RankerArguments& arguments, const IndexReader& index, const ForwardReader& forward);
+/// Reads the model and binds its features. Both readers and the memory must stay.
+Reranker make_reranker(const RankerArguments& arguments, const IndexReader& index, const ForwardReader& forward,
+                       const FeatureMemory& memory);
+
+/// How the memory of a command that works on a run is divided: mapped pages, where terms are in documents, topics or
+/// lines that are in flight; what is left is for RunTopics.
+struct SecondStageMemory {
+  explicit SecondStageMemory(const IndexReader& index, const ForwardReader& forward, const Resources& resources);
+
+  IndexPages pages;
+  FeatureMemory features;
+  std::uint64_t in_flight_bytes;
+};
 
 /// A run, and the topics that it was made with.
 struct RunArguments {
@@ -38,7 +51,10 @@ void add_run_options(CLI::App& command, RunArguments& arguments);
 /// Throws wrong usage unless the first two are given.
 void require_run(const RunArguments& arguments);
 
-std::vector<TopicResults> read_topic_results(const RunArguments& arguments, const IndexReader& index,
-                                             const CommonOptions& options, const Resources& resources);
+/// The topics and the lines of the run, and judgements if `qrels` is not empty, joined; `topics` gets the number of the
+/// run's topics. The index and the pages must stay.
+RunTopics read_run_topics(const RunArguments& arguments, const std::string& qrels, const IndexReader& index,
+                          IndexPages& pages, const CommonOptions& options, const Resources& resources,
+                          std::uint64_t& topics);
 
 }  // namespace quern::tools

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/features/families/document_view.hpp"
+#include "quern/features/feature_memory.hpp"
 #include "quern/features/feature_query.hpp"
 #include "quern/formats/forward_file.hpp"
 
@@ -22,12 +23,28 @@ class DocumentHits {
 
   /// Reads a document; streams() and numbers() are those of it then. Throws CorruptFile.
   void read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query);
+  /// The same within a budget: claims what the hits take before they are found, and tells `memory` what is read. The
+  /// hits must not be used after the claim. Throws InvalidArgument if the budget is too small for the document.
+  void read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query, const FeatureMemory& memory,
+            QueryMemory::Claim& claim);
+  /// Frees the hits if they take more than so many bytes.
+  void release_beyond(std::uint64_t bytes);
 
   const std::array<StreamHits, num_document_streams>& streams() const { return streams_; }
   const StaticNumbers& numbers() const { return numbers_; }
 
  private:
+  using StreamCounts = std::array<std::uint64_t, num_document_streams>;
+
+  void begin(const FeatureQuery& query);
+  void end();
+  StreamCounts count_hits(const ForwardReader& forward, docid_t docid, const FeatureQuery& query,
+                          const FeatureMemory& memory);
   void find_terms(const ForwardSegment& segment, const FeatureQuery& query);
+  template <class TakeBlock>
+  void for_each_block(const ForwardSegment& segment, TakeBlock&& take);
+  template <class Found>
+  void find_in_block(const std::uint32_t* ids, std::uint64_t tokens, Found&& found) const;
   void scan(const ForwardSegment& segment);
   void scan_block(const std::uint32_t* ids, unsigned places, StreamHits& stream);
 

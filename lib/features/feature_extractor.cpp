@@ -21,8 +21,12 @@ void FeatureMatrix::resize(std::size_t features, std::size_t documents) {
 }
 
 FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader& forward,
-                                   std::span<const std::uint32_t> selection)
-    : index_(&index), forward_(&forward), num_columns_(selection.size()), column_of_(all_features().size(), -1) {
+                                   std::span<const std::uint32_t> selection, const FeatureMemory& memory)
+    : index_(&index),
+      forward_(&forward),
+      memory_(&memory),
+      num_columns_(selection.size()),
+      column_of_(all_features().size(), -1) {
   for (std::size_t column = 0; column < selection.size(); ++column)
     column_of_.at(selection[column]) = static_cast<std::int32_t>(column);
   for_each_family([&](auto family, const FamilyPlace& place) {
@@ -37,12 +41,12 @@ FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader
   }
 }
 
-DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureCandidate& candidate,
-                                       Space& space) const {
+DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space,
+                                       QueryMemory::Claim& claim) const {
   const docid_t docid = candidate.docid;
   if (docid >= forward_->num_documents())
     throw InvalidArgument(fmt::format("{}: there is no docID {}", forward_->name(), docid));
-  space.hits.read(*forward_, docid, query);
+  space.hits.read(*forward_, docid, query, *memory_, claim);
   space.scratch.resize(query.terms.size());
   DocumentView view;
   for (std::size_t s = 0; s < num_document_streams; ++s) {
@@ -84,7 +88,11 @@ void FeatureExtractor::publish(const DocumentView& document, std::size_t row, Fe
 
 void FeatureExtractor::extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
                                std::size_t from, FeatureMatrix& matrix, Space& space) const {
-  for (std::size_t i = 0; i < candidates.size(); ++i) publish(view_of(query, candidates[i], space), from + i, matrix);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    QueryMemory::Claim claim(memory_->hits());
+    publish(view_of(query, candidates[i], space, claim), from + i, matrix);
+    space.hits.release_beyond(claim.is_alone() ? 0 : memory_->kept_bytes());
+  }
 }
 
 void FeatureExtractor::extract_all(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,

@@ -7,6 +7,7 @@
 #include "quern/core/types.hpp"
 #include "quern/features/document_hits.hpp"
 #include "quern/features/families/document_view.hpp"
+#include "quern/features/feature_memory.hpp"
 #include "quern/features/feature_query.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
@@ -39,8 +40,9 @@ class FeatureMatrix {
 /// Computes features of documents of one index. Many threads may use it at once, each with its own Space.
 class FeatureExtractor {
  public:
-  /// `selection`: numbers in all_features(), which become the columns. Index and forward file must stay.
-  FeatureExtractor(const IndexReader& index, const ForwardReader& forward, std::span<const std::uint32_t> selection);
+  /// `selection`: numbers in all_features(), which become the columns. Index, forward file and memory must stay.
+  FeatureExtractor(const IndexReader& index, const ForwardReader& forward, std::span<const std::uint32_t> selection,
+                   const FeatureMemory& memory = unlimited_feature_memory);
 
   std::size_t num_features() const { return num_columns_; }
   const IndexReader& index() const { return *index_; }
@@ -49,6 +51,7 @@ class FeatureExtractor {
   std::span<const std::int32_t> column_of() const { return column_of_; }
   /// Tokens of each stream, over all documents; 1 if no document has a token there.
   const std::array<double, num_document_streams>& average_lengths() const { return average_lengths_; }
+  const FeatureMemory& memory() const { return *memory_; }
 
   /// What one thread needs.
   struct Space {
@@ -57,7 +60,8 @@ class FeatureExtractor {
   };
 
   /// Fills the rows [from, from + candidates.size()) of a matrix that has num_features() columns. Throws
-  /// InvalidArgument if a docID is not below the number of documents, CorruptFile if the forward file is damaged.
+  /// InvalidArgument if a docID is not below the number of documents or the memory is too small for a document,
+  /// CorruptFile if the forward file is damaged.
   void extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates, std::size_t from,
                FeatureMatrix& matrix, Space& space) const;
   /// The same for all of a query's candidates, by the threads of the task arena at hand; sets the matrix's size.
@@ -65,11 +69,13 @@ class FeatureExtractor {
                    FeatureMatrix& matrix) const;
 
  private:
-  DocumentView view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space) const;
+  DocumentView view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space,
+                       QueryMemory::Claim& claim) const;
   void publish(const DocumentView& document, std::size_t row, FeatureMatrix& matrix) const;
 
   const IndexReader* index_;
   const ForwardReader* forward_;
+  const FeatureMemory* memory_;
   std::size_t num_columns_;
   std::vector<std::int32_t> column_of_;  ///< see column_of()
   std::vector<bool> family_is_used_;     ///< of each family, in the order in which they publish

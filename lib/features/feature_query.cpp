@@ -1,8 +1,12 @@
 #include "quern/features/feature_query.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
 
 #include "quern/core/natural_log.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -21,21 +25,53 @@ FeatureTerm feature_term(const CollectionStatistics& statistics, std::uint64_t d
 
 }  // namespace
 
-FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text) {
+void FeatureQuery::prepare() {
+  listed.clear();
+  literals.clear();
+  for (std::uint32_t place = 0; place < numbers.size(); ++place) (numbers[place] ? listed : literals).push_back(place);
+  std::sort(listed.begin(), listed.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return *numbers[a] < *numbers[b]; });
+  std::sort(literals.begin(), literals.end(), [this](std::uint32_t a, std::uint32_t b) { return texts[a] < texts[b]; });
+  find_followers();
+}
+
+void FeatureQuery::find_followers() {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (std::size_t i = 1; i < sequence.size(); ++i) pairs.emplace_back(sequence[i - 1], sequence[i]);
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  first_follower.assign(terms.size() + 1, 0);
+  followers.clear();
+  for (const auto& [before, after] : pairs) {
+    ++first_follower[before + 1];
+    followers.push_back(after);
+  }
+  std::partial_sum(first_follower.begin(), first_follower.end(), first_follower.begin());
+}
+
+FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
+                                const FeatureMemory& memory) {
+  // For its copy, in which three bytes may replace one.
+  QueryMemory::Claim claim(memory.hits());
+  claim.raise_to(text.size() * 4);
   FeatureQuery query;
-  for (std::string& term : analyzer.terms(text)) {
-    if (query.sequence.size() == max_feature_terms) break;
-    const auto known = std::find(query.texts.begin(), query.texts.end(), term);
-    const auto place = static_cast<std::uint32_t>(known - query.texts.begin());
-    query.sequence.push_back(place);
-    if (known == query.texts.end()) {
+  std::unordered_map<std::string, std::uint32_t> places;
+  std::string repaired;
+  repair_utf8(text, repaired);
+  const auto add = [&](std::string_view term) {
+    if (query.sequence.size() == max_feature_terms) return;
+    const auto [known, is_new] = places.emplace(term, static_cast<std::uint32_t>(places.size()));
+    query.sequence.push_back(known->second);
+    if (is_new) {
       const auto list = index.find(term);
       query.numbers.push_back(list ? std::optional<term_t>(list->number) : std::nullopt);
       query.terms.push_back(feature_term(index.manifest().statistics, list ? list->df : 0, list ? list->cf : 0));
-      query.texts.push_back(std::move(term));
+      query.texts.emplace_back(term);
     }
-    query.terms[place].count += 1;
-  }
+    query.terms[known->second].count += 1;
+  };
+  analyzer.analyze(repaired, add, [] {});
+  query.prepare();
   return query;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/features/families/query_view.hpp"
+#include "quern/features/feature_memory.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -20,14 +21,29 @@ struct FeatureQuery {
   std::vector<std::optional<term_t>> numbers;  ///< in the index; nothing where it has no list
   std::vector<FeatureTerm> terms;
   std::vector<std::uint32_t> sequence;
+  std::vector<std::uint32_t> first_follower, followers;  ///< as FeatureQueryView has them
+  std::vector<std::uint32_t> listed;                     ///< places of the terms with a list, by their numbers
+  std::vector<std::uint32_t> literals;                   ///< places of the others, by their bytes
+
+  /// Fills the vectors from first_follower on, for queries that are put together by hand.
+  void prepare();
 
   FeatureQueryView view() const {
-    return {terms.data(), static_cast<std::uint32_t>(terms.size()), sequence.data(),
-            static_cast<std::uint32_t>(sequence.size())};
+    return {terms.data(),
+            static_cast<std::uint32_t>(terms.size()),
+            sequence.data(),
+            static_cast<std::uint32_t>(sequence.size()),
+            first_follower.empty() ? nullptr : first_follower.data(),
+            followers.data()};
   }
+
+ private:
+  void find_followers();
 };
 
-/// Analyzes a query and looks its first max_feature_terms terms up.
-FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text);
+/// Analyzes a query and looks its first max_feature_terms terms up. Throws InvalidArgument if the memory is too small
+/// for its text.
+FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
+                                const FeatureMemory& memory = unlimited_feature_memory);
 
 }  // namespace quern

@@ -18,6 +18,10 @@ class QueryMemory {
   /// The smallest budget in which a query that takes `query_bytes` runs.
   static std::uint64_t bytes_for(std::uint64_t query_bytes) { return (query_bytes + 2) / 3 * 4; }
 
+  /// What a query may take beside others, and alone.
+  std::uint64_t share() const { return max_share_; }
+  std::uint64_t most() const { return max_alone_; }
+
   /// What one query takes; given back when it ends.
   class Claim {
    public:

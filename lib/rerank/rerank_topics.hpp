@@ -13,7 +13,8 @@ struct RerankFigures {
   double seconds = 0;
 };
 
-/// Reranks all topics, in parallel, and leaves the k best documents of each. Throws as Reranker::rerank() does.
+/// Reranks all topics, in parallel, and leaves the k best documents of each; threads share the documents of a topic
+/// that has many. Throws as Reranker::rerank() does.
 RerankFigures rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,
                             const Resources& resources);
 

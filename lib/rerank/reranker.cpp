@@ -11,15 +11,26 @@
 
 namespace quern {
 
-Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name) try
-    : extractor_(index, forward, model.selection), ranker_(make_ranker(model.model)), name_(std::move(name)) {
+Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
+                   const FeatureMemory& memory) try
+    : extractor_(index, forward, model.selection, memory), ranker_(make_ranker(model.model)), name_(std::move(name)) {
 } catch (...) {
   throw_own_error();
 }
 
-void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const
-    try {
-  const FeatureQuery terms = make_feature_query(extractor_.index(), space.analyzer, query);
+void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
+                      Space& space) const {
+  const FeatureQuery terms = query_of(query, space);
+  score(terms, documents, space);
+  keep_best(documents, k);
+}
+
+FeatureQuery Reranker::query_of(std::string_view query, Space& space) const {
+  return with_own_errors(
+      [&] { return make_feature_query(extractor_.index(), space.analyzer, query, extractor_.memory()); });
+}
+
+void Reranker::score(const FeatureQuery& query, std::span<ScoredDocument> documents, Space& space) const try {
   for (std::size_t from = 0; from < documents.size(); from += documents_at_once) {
     const std::size_t count = std::min(documents_at_once, documents.size() - from);
     space.candidates.clear();
@@ -27,7 +38,7 @@ void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& docum
       space.candidates.push_back({documents[from + i].docid, documents[from + i].score});
     space.matrix.resize(extractor_.num_features(), count);
     space.scores.resize(count);
-    extractor_.extract(terms, space.candidates, 0, space.matrix, space.features);
+    extractor_.extract(query, space.candidates, 0, space.matrix, space.features);
     ranker_->score(space.matrix.columns(), space.scores);
     for (std::size_t i = 0; i < count; ++i) {
       documents[from + i].score = static_cast<float>(space.scores[i]);
@@ -36,6 +47,11 @@ void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& docum
             fmt::format("{}: the model gives docID {} a score that is not a number", name_, documents[from + i].docid));
     }
   }
+} catch (...) {
+  throw_own_error();
+}
+
+void Reranker::keep_best(std::vector<ScoredDocument>& documents, std::size_t k) {
   const auto is_better = [](const ScoredDocument& a, const ScoredDocument& b) {
     return a.score != b.score ? a.score > b.score : a.docid < b.docid;
   };
@@ -43,8 +59,6 @@ void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& docum
   std::partial_sort(documents.begin(), documents.begin() + static_cast<std::ptrdiff_t>(kept), documents.end(),
                     is_better);
   documents.resize(kept);
-} catch (...) {
-  throw_own_error();
 }
 
 }  // namespace quern

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,13 @@ namespace quern {
 /// own Space.
 class Reranker {
  public:
-  /// Index and forward file must stay. `name`: of the model, for messages. Throws InvalidArgument as make_ranker()
-  /// does.
-  Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name);
+  /// Documents whose features are in memory at a time: so many that they stay in the cache.
+  static constexpr std::size_t documents_at_once = 128;
+
+  /// Index, forward file and memory must stay. `name`: of the model, for messages. Throws InvalidArgument as
+  /// make_ranker() does.
+  Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
+           const FeatureMemory& memory = unlimited_feature_memory);
 
   /// What one thread needs.
   struct Space {
@@ -33,14 +39,17 @@ class Reranker {
 
   /// Gives the documents of a query, whose scores are those of the first stage, the model's scores as float32, and
   /// leaves the k best: by decreasing score, ties to the lower docID. Throws InvalidArgument if a score is not a
-  /// number.
+  /// number, or the memory is too small for a document.
   void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const;
+
+  /// The parts of rerank(), for those who divide a query's documents among threads: what the query asks for, the scores
+  /// of some of the documents, which are the same however they are divided, and the order of all.
+  FeatureQuery query_of(std::string_view query, Space& space) const;
+  void score(const FeatureQuery& query, std::span<ScoredDocument> documents, Space& space) const;
+  static void keep_best(std::vector<ScoredDocument>& documents, std::size_t k);
   const IndexReader& index() const { return extractor_.index(); }
 
  private:
-  /// Documents whose features are in memory at a time: so many that they stay in the cache.
-  static constexpr std::size_t documents_at_once = 128;
-
   FeatureExtractor extractor_;
   std::unique_ptr<Ranker> ranker_;
   std::string name_;

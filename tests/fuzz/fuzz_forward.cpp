@@ -24,6 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     query.numbers.emplace_back();
   }
   query.terms.resize(query.texts.size());
+  query.prepare();
   try {
     const ForwardReader forward(ContainerReader(
         fuzz::container_around({data, size}, FileKind::forward, forward_version, fuzz::forward_sections),
@@ -48,8 +49,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
           segment.read_terms(numbers, literals, "a segment");
           // What is sound is found.
+          ForwardSegment::NumberSearch search;
           for (std::size_t i = 0; i < numbers.size(); ++i)
-            if (segment.id_of(numbers[i]) != i + 1) std::abort();
+            if (segment.id_of(numbers[i]) != i + 1 || segment.id_of(numbers[i], search) != i + 1) std::abort();
+          std::size_t found = 0;
+          segment.find_literals(
+              literals.size(), [&](std::size_t i) { return literals[i]; },
+              [&](std::size_t i, std::uint32_t id) {
+                if (i != found++ || id != numbers.size() + i + 1 || segment.id_of(literals[i]) != id) std::abort();
+              });
+          if (found != literals.size()) std::abort();
         });
       });
     }

@@ -1,16 +1,15 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "quern/features/feature_extractor.hpp"
 #include "quern/features/feature_list.hpp"
 #include "quern/formats/queries/letor_file.hpp"
-#include "quern/formats/queries/qrels.hpp"
-#include "quern/io/byte_source.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"
@@ -24,30 +23,6 @@ struct FeaturesArguments {
   RunArguments run;
   std::string index, qrels, output, features = "all";
   bool list = false;
-};
-
-/// Judgements by topic and docno.
-class Labels {
- public:
-  Labels(const std::string& path, const Resources& resources) {
-    if (path.empty()) return;
-    read_qrels(*ByteSource::open(path, resources), [&](const JudgementLine& line, std::uint64_t number) {
-      if (!relevance_.emplace(key(line.qid, line.docno), line.relevance).second)
-        throw CorruptFile(fmt::format("{}: line {}: topic {} and document '{}' are judged twice", source_name(path),
-                                      number, line.qid, line.docno));
-    });
-  }
-  /// 0 if nobody judged it.
-  std::int32_t of(std::string_view qid, std::string_view docno) const {
-    const auto found = relevance_.find(key(qid, docno));
-    return found == relevance_.end() ? 0 : found->second;
-  }
-
- private:
-  static std::string key(std::string_view qid, std::string_view docno) {
-    return std::string(qid).append(1, '\0').append(docno);
-  }
-  std::unordered_map<std::string, std::int32_t> relevance_;
 };
 
 /// Prints the names of features, with their numbers in files.
@@ -65,41 +40,90 @@ void print_list(const std::vector<std::uint32_t>& selection, bool json) {
   if (json) print(list.dump(1) + "\n");
 }
 
+/// Computes the features of topics and writes their lines, as many documents at a time as fit in the memory.
+class FeaturesRun {
+ public:
+  FeaturesRun(const FeaturesArguments& arguments, const FeatureExtractor& extractor, std::vector<std::string> names,
+              SecondStageMemory& memory, TextOutput& out)
+      : json_(arguments.common.json),
+        extractor_(extractor),
+        names_(std::move(names)),
+        memory_(memory),
+        out_(out),
+        analyzer_(extractor.index().manifest().analyzer) {
+    for (const std::string& name : names_) bytes_per_document_ += bytes_per_feature + (json_ ? name.size() : 0);
+  }
+
+  void write(const TopicResults& topic) {
+    const FeatureQuery query = make_feature_query(extractor_.index(), analyzer_, topic.text, extractor_.memory());
+    const std::size_t at_once = documents_at_once(topic.qid.size());
+    for (std::size_t from = 0; from < topic.documents.size(); from += at_once)
+      write(topic, query, from, std::min(from + at_once, topic.documents.size()));
+    documents_ += topic.documents.size();
+  }
+
+  std::uint64_t documents() const { return documents_; }
+
+ private:
+  /// A float32 in the matrix, and in a line a text of a dozen bytes with its number, in a buffer that doubles.
+  static constexpr std::uint64_t bytes_per_feature = 64;
+
+  std::size_t documents_at_once(std::size_t qid_bytes) const {
+    constexpr std::uint64_t least = FeatureColumns::documents_per_group, most = 4096;
+    return std::clamp(memory_.in_flight_bytes / 2 / (bytes_per_document_ + 2 * qid_bytes), least, most);
+  }
+
+  void write(const TopicResults& topic, const FeatureQuery& query, std::size_t from, std::size_t end) {
+    candidates_.clear();
+    for (std::size_t i = from; i < end; ++i)
+      candidates_.push_back({topic.documents[i].docid, topic.documents[i].score});
+    extractor_.extract_all(query, candidates_, matrix_);
+    std::vector<std::string> lines(candidates_.size());
+    tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t row) {
+      const std::string_view docno = extractor_.index().docno(candidates_[row].docid);
+      const std::int32_t label = topic.relevances.empty() ? 0 : topic.relevances[from + row];
+      const LetorRow letor{label, topic.qid, docno, matrix_.columns(), row};
+      lines[row] = json_ ? letor_json(letor, names_) : letor_line(letor, names_.size());
+    });
+    for (const std::string& line : lines) out_.write(line);
+  }
+
+  bool json_;
+  const FeatureExtractor& extractor_;
+  std::vector<std::string> names_;
+  SecondStageMemory& memory_;
+  TextOutput& out_;
+  Analyzer analyzer_;
+  std::uint64_t bytes_per_document_ = 256;  ///< of its row and its line
+  std::uint64_t documents_ = 0;
+  std::vector<FeatureCandidate> candidates_;
+  FeatureMatrix matrix_;
+};
+
 void run(const FeaturesArguments& arguments) {
   const std::vector<std::uint32_t> selection = select_features(arguments.features);
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   const ForwardReader forward = ForwardReader::open(index);
+  SecondStageMemory memory(index, forward, resources);
   TextOutput out(arguments.output, arguments.common.force);
-  const Labels labels(arguments.qrels, resources);
-  const std::vector<TopicResults> topics = read_topic_results(arguments.run, index, arguments.common, resources);
-  const FeatureExtractor extractor(index, forward, selection);
-  Analyzer analyzer(index.manifest().analyzer);
+  std::uint64_t topics = 0;
+  RunTopics run_topics =
+      read_run_topics(arguments.run, arguments.qrels, index, memory.pages, arguments.common, resources, topics);
+  const FeatureExtractor extractor(index, forward, selection, memory.features);
   std::vector<std::string> names;
   for (const std::uint32_t feature : selection) names.push_back(all_features()[feature].name);
 
-  resources.progress->start("features", topics.size(), "topics");
-  std::uint64_t documents = 0;
-  FeatureMatrix matrix;
-  std::vector<FeatureCandidate> candidates;
-  for (const TopicResults& topic : topics) {
-    candidates.clear();
-    for (const ScoredDocument& document : topic.documents) candidates.push_back({document.docid, document.score});
-    extractor.extract_all(make_feature_query(index, analyzer, topic.text), candidates, matrix);
-    std::vector<std::string> lines(candidates.size());
-    tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t row) {
-      const std::string_view docno = index.docno(candidates[row].docid);
-      const LetorRow letor{labels.of(topic.qid, docno), topic.qid, docno, matrix.columns(), row};
-      lines[row] = arguments.common.json ? letor_json(letor, names) : letor_line(letor, names.size());
-    });
-    for (const std::string& line : lines) out.write(line);
-    documents += candidates.size();
+  resources.progress->start("features", topics, "topics");
+  FeaturesRun features_run(arguments, extractor, std::move(names), memory, out);
+  run_topics.for_each([&](const TopicResults& topic) {
+    features_run.write(topic);
     resources.progress->add(1);
-  }
+  });
   out.finish();
   resources.progress->finish();
-  say(arguments.common, fmt::format("quern: {} of {} of {}", count_text(names.size(), "feature"),
-                                    count_text(documents, "document"), count_text(topics.size(), "topic")));
+  say(arguments.common, fmt::format("quern: {} of {} of {}", count_text(selection.size(), "feature"),
+                                    count_text(features_run.documents(), "document"), count_text(topics, "topic")));
 }
 
 }  // namespace

@@ -186,14 +186,15 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
 class QueryRun {
  public:
   QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
-           const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, const SecondStage* second_stage, TextOutput& out)
+           const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, const SecondStage* second_stage,
+           IndexPages& pages, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
         format_(output_format(arguments)),
         result_text_(index, format_, arguments.tag),
         second_stage_(second_stage),
         out_(out),
-        pages_(index, resources.memory_bytes / 2),
+        pages_(pages),
         statistics_(resources.tmp_folder),
         processors_(engine, arguments.device, gpu_options(arguments, gpu_memory), arguments.sharing,
                     {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads}, *resources.progress,
@@ -287,7 +288,7 @@ class QueryRun {
   const ResultText result_text_;
   const SecondStage* second_stage_;  ///< null: there is none
   TextOutput& out_;
-  IndexPages pages_;
+  IndexPages& pages_;
   RunStatistics statistics_;
   QueryProcessors processors_;
 };
@@ -306,6 +307,11 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
+/// What a second stage takes besides the results.
+std::uint64_t bytes_for_second_stage(const QueryArguments& arguments, const Resources& resources) {
+  return arguments.second_stage.wanted() ? resources.memory_bytes / SecondStage::memory_share : 0;
+}
+
 /// What is left for the queries besides an engine's tables, the results, and what is pinned for GPUs. Refuses what
 /// can't work with the memory budget before any query is read.
 std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexReader& index, const Resources& resources,
@@ -316,15 +322,17 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
   // One query that runs, and the results that wait in each thread.
   const std::uint64_t results =
       bytes_for_query(TopK::bytes(k, documents)) + k * sizeof(ScoredDocument) * resources.threads;
+  const std::uint64_t for_second_stage = bytes_for_second_stage(arguments, resources);
   const std::uint64_t needed = tables + results;
-  if (needed > resources.memory_bytes)
+  if (needed > resources.memory_bytes - for_second_stage)
     throw InvalidArgument(fmt::format(
         "{}: queries need {} of memory, {} for tables of its {} documents and {} for the {} best of a query on {}; "
-        "--memory allows {}: raise it, or lower {} or --threads",
+        "--memory allows {}{}: raise it, or lower {} or --threads",
         index.name(), size_text(needed), size_text(tables), documents, size_text(results), k,
         count_text(resources.threads, "thread"), size_text(resources.memory_bytes),
+        for_second_stage > 0 ? fmt::format(", of which {} are for the second stage", size_text(for_second_stage)) : "",
         arguments.second_stage.wanted() ? "--rerank" : "-k"));
-  std::uint64_t left = resources.memory_bytes - needed;
+  std::uint64_t left = resources.memory_bytes - for_second_stage - needed;
   gpu_memory.take_pinned(arguments.device, left);
   return left + bytes_for_query(TopK::bytes(k, documents));
 }
@@ -354,7 +362,10 @@ void run(const QueryArguments& arguments) {
   if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
     say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
                                       arguments.gpu_memory.plan));
+  const std::uint64_t for_second_stage = bytes_for_second_stage(arguments, resources);
   resources.memory_bytes = memory_for_queries(arguments, index, resources, gpu_memory);
+  IndexPages pages(index, resources.memory_bytes / 2, second_stage ? &second_stage->forward() : nullptr);
+  if (second_stage) second_stage->limit_memory(for_second_stage, resources.threads, pages);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
@@ -365,7 +376,8 @@ void run(const QueryArguments& arguments) {
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  QueryRun query_run(arguments, resources, index, engine, gpu_memory, second_stage ? &*second_stage : nullptr, out);
+  QueryRun query_run(arguments, resources, index, engine, gpu_memory, second_stage ? &*second_stage : nullptr, pages,
+                     out);
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();

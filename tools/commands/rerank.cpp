@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/rerank/rerank_topics.hpp"
@@ -21,36 +24,83 @@ struct RerankArguments {
   std::size_t k = 1000;
 };
 
-/// A topic's results as lines of a TREC run.
-std::string lines_of(const IndexReader& index, const TopicResults& topic, const std::string& tag) {
-  std::vector<RunResult> results;
-  results.reserve(topic.documents.size());
-  for (const ScoredDocument& document : topic.documents)
-    results.push_back({index.docno(document.docid), document.score, {}, {}});
-  std::string text;
-  run_format_named("trec").append(text, topic.qid, topic.text, results, tag);
-  return text;
-}
+/// Reranks topics, as many at a time as fit in the memory, and writes them in their order.
+class RerankRun {
+ public:
+  RerankRun(const RerankArguments& arguments, const Resources& resources, const Reranker& reranker,
+            SecondStageMemory& memory, TextOutput& out)
+      : arguments_(arguments), resources_(resources), reranker_(reranker), memory_(memory), out_(out) {}
+
+  void add(TopicResults topic) {
+    const std::uint64_t bytes = topic.bytes();
+    if (bytes_ + bytes > memory_.in_flight_bytes) finish();
+    bytes_ += bytes;
+    topics_.push_back(std::move(topic));
+  }
+
+  /// Of the topics at hand.
+  void finish() {
+    const RerankFigures figures = rerank_topics(reranker_, topics_, arguments_.k, resources_);
+    figures_.documents += figures.documents;
+    figures_.seconds += figures.seconds;
+    for (const TopicResults& topic : topics_) write(topic);
+    topics_.clear();
+    bytes_ = 0;
+  }
+
+  const RerankFigures& figures() const { return figures_; }
+
+ private:
+  /// As lines of a TREC run, of which a piece is in memory at a time.
+  void write(const TopicResults& topic) {
+    constexpr std::size_t at_once = 1024;
+    const std::span<const ScoredDocument> documents(topic.documents);
+    for (std::size_t from = 0; from < documents.size(); from += at_once) {
+      std::vector<RunResult> results;
+      for (const ScoredDocument& document : documents.subspan(from, std::min(at_once, documents.size() - from)))
+        results.push_back({reranker_.index().docno(document.docid), document.score, {}, {}});
+      std::string text;
+      run_format_named("trec").append_piece(text, topic.qid, topic.text,
+                                            {results, from + 1, from == 0, from + results.size() == documents.size()},
+                                            arguments_.tag);
+      out_.write(text);
+      memory_.pages.note_bytes(text.size());
+    }
+  }
+
+  const RerankArguments& arguments_;
+  const Resources& resources_;
+  const Reranker& reranker_;
+  SecondStageMemory& memory_;
+  TextOutput& out_;
+  std::vector<TopicResults> topics_;
+  std::uint64_t bytes_ = 0;  ///< of them
+  RerankFigures figures_;
+};
 
 void run(const RerankArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   const ForwardReader forward = ForwardReader::open(index);
-  const Reranker reranker = make_reranker(arguments.ranker, index, forward);
+  SecondStageMemory memory(index, forward, resources);
+  const Reranker reranker = make_reranker(arguments.ranker, index, forward, memory.features);
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
-  std::vector<TopicResults> topics = read_topic_results(arguments.run, index, arguments.common, resources);
-  resources.progress->start("rerank", topics.size(), "topics");
-  const RerankFigures figures = rerank_topics(reranker, topics, arguments.k, resources);
-  for (const TopicResults& topic : topics) out.write(lines_of(index, topic, arguments.tag));
+  std::uint64_t topics = 0;
+  RunTopics run_topics = read_run_topics(arguments.run, {}, index, memory.pages, arguments.common, resources, topics);
+  resources.progress->start("rerank", topics, "topics");
+  RerankRun rerank_run(arguments, resources, reranker, memory, out);
+  run_topics.for_each([&](TopicResults topic) { rerank_run.add(std::move(topic)); });
+  rerank_run.finish();
   out.finish();
   resources.progress->finish();
+  const RerankFigures& figures = rerank_run.figures();
   const double per_second = static_cast<double>(figures.documents) / std::max(figures.seconds, 1e-9);
   say(arguments.common, fmt::format("quern: reranked {} of {}, {:.0f} documents a second on {}",
-                                    count_text(figures.documents, "document"), count_text(topics.size(), "topic"),
-                                    per_second, count_text(resources.threads, "thread")));
+                                    count_text(figures.documents, "document"), count_text(topics, "topic"), per_second,
+                                    count_text(resources.threads, "thread")));
   if (statistics)
-    statistics.write({{"topics", topics.size()},
+    statistics.write({{"topics", topics},
                       {"documents", figures.documents},
                       {"seconds", figures.seconds},
                       {"documents_per_second", per_second},

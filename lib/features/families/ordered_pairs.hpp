@@ -22,8 +22,24 @@ struct OrderedPairs {
 
  private:
   static constexpr bool follow(const FeatureQueryView& query, std::uint32_t first, std::uint32_t second) {
+    if (query.first_follower != nullptr) return is_follower(query, first, second);
     for (std::uint32_t i = 1; i < query.length; ++i)
       if (query.sequence[i - 1] == first && query.sequence[i] == second) return true;
+    return false;
+  }
+
+  /// Binary search among the followers of a term.
+  static constexpr bool is_follower(const FeatureQueryView& query, std::uint32_t first, std::uint32_t second) {
+    std::uint32_t begin = query.first_follower[first], end = query.first_follower[first + 1];
+    while (begin < end) {
+      const std::uint32_t middle = begin + (end - begin) / 2;
+      if (query.followers[middle] == second) return true;
+      if (query.followers[middle] < second) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
     return false;
   }
 };

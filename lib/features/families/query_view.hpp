@@ -18,6 +18,10 @@ struct FeatureQueryView {
   std::uint32_t num_terms = 0;              ///< Q
   const std::uint32_t* sequence = nullptr;  ///< places in `terms` of all the query's terms, in its order
   std::uint32_t length = 0;                 ///< terms of the query, each as often as it occurs
+  /// The places in `terms` that follow that of term i somewhere in the sequence, rising, each once, are those from
+  /// followers[first_follower[i]] to followers[first_follower[i + 1]]. Null: only the sequence says it.
+  const std::uint32_t* first_follower = nullptr;
+  const std::uint32_t* followers = nullptr;
 };
 
 /// Parameters of features, the same for all indexes.
