@@ -1,11 +1,19 @@
 #include "second_stage.hpp"
 
 #include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/device_info.hpp"
 
 namespace quern::tools {
+namespace {
+
+/// Of a GPU's free memory, the part that the second stage may take where queries are answered there, too.
+constexpr std::uint64_t gpu_memory_share = 4;
+
+}  // namespace
 
 void SecondStageArguments::check(std::size_t k) const {
   if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
+  if (!wanted() && gpu.is_set()) throw usage_error("--ranker-memory, --gpu-from and --fast-math need --ranker");
   if (wanted() && rerank < k)
     throw usage_error(fmt::format("--rerank {} is fewer than the -k {} that are wanted", rerank, k));
 }
@@ -20,6 +28,7 @@ void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments
       ->capture_default_str();
   for (const char* const option : {"--rerank", "--features"})
     command.get_option(option)->each([&arguments](const std::string&) { arguments.is_set = true; });
+  add_gpu_rerank_options(command, arguments.gpu);
 }
 
 SecondStage::SecondStage(const RankerArguments& arguments, const IndexReader& index)
@@ -27,9 +36,25 @@ SecondStage::SecondStage(const RankerArguments& arguments, const IndexReader& in
       reranker_(make_reranker(arguments, index, forward_, memory_)),
       spaces_([&index] { return Reranker::Space(index); }) {}
 
+void SecondStage::use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments,
+                          std::uint64_t pinned_bytes, Progress& progress, const FailoverNotice& notice) {
+  GpuRerankMemory memory;
+  memory.pinned = pinned_bytes;
+  if (device != QueryDevice::cpu && !list_gpus().empty()) {
+    require_gpu(gpu);
+    memory.on_gpu = free_gpu_memory(gpu) / gpu_memory_share;
+  }
+  on_gpu_ = make_gpu_reranker(reranker_, device, gpu, arguments, memory, progress, notice);
+}
+
 double SecondStage::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const {
   const auto begun = WallClock::now();
-  reranker_.rerank(query, documents, k, spaces_.local());
+  if (on_gpu_ != nullptr) {
+    const gpu::RerankJob job = {query, &documents};
+    on_gpu_->rerank({&job, 1}, k, spaces_.local());
+  } else {
+    reranker_.rerank(query, documents, k, spaces_.local());
+  }
   return us_since(begun);
 }
 

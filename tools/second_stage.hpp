@@ -2,6 +2,7 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "quern/query/top_k.hpp"
 #include "quern/rerank/reranker.hpp"
 
+#include "gpu_rerank_options.hpp"
 #include "second_stage_options.hpp"
 
 namespace quern::tools {
@@ -20,6 +22,7 @@ namespace quern::tools {
 /// --ranker, --features and --rerank of a command that answers queries.
 struct SecondStageArguments {
   RankerArguments ranker;
+  GpuRerankArguments gpu;
   std::size_t rerank = 1000;  ///< documents of a query that the model scores
   bool is_set = false;        ///< --rerank or --features is given
 
@@ -41,6 +44,13 @@ class SecondStage {
   void limit_memory(std::uint64_t bytes, unsigned threads, IndexPages& pages) { memory_ = {bytes, threads, pages}; }
   const ForwardReader& forward() const { return forward_; }
 
+  /// Reranks on a GPU from now on, as make_gpu_reranker() says; `pinned_bytes` are of those that limit_memory() has not
+  /// got. To be called before a query engine takes the GPU's memory.
+  void use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments, std::uint64_t pinned_bytes,
+               Progress& progress, const FailoverNotice& notice);
+  /// Null: on the CPU.
+  const gpu::GpuReranker* on_gpu() const { return on_gpu_.get(); }
+
   /// As Reranker::rerank(); returns how long it took, in microseconds.
   double rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const;
 
@@ -48,6 +58,7 @@ class SecondStage {
   ForwardReader forward_;
   FeatureMemory memory_;
   Reranker reranker_;
+  std::unique_ptr<gpu::GpuReranker> on_gpu_;
   mutable tbb::enumerable_thread_specific<Reranker::Space> spaces_;
 };
 

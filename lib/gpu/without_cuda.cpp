@@ -4,6 +4,7 @@
 #include "quern/gpu/intersection/intersect_runner.hpp"
 #include "quern/gpu/ranker/device_ranker.hpp"
 #include "quern/gpu/ranker/ranker_flight.hpp"
+#include "quern/gpu/rerank/rerank_flight.hpp"
 
 // Definitions for a build without CUDA; cmake/cuda.cmake leaves this file out of a build with it.
 namespace quern {
@@ -11,6 +12,8 @@ namespace quern {
 bool built_with_cuda() { return false; }
 
 std::vector<GpuInfo> list_gpus() { return {}; }
+
+std::uint64_t free_gpu_memory(unsigned) { return 0; }
 
 namespace gpu {
 namespace {
@@ -60,6 +63,16 @@ std::uint64_t DocumentWords::bytes_needed(const ForwardReader&) { fail(); }
 DocumentWords::DocumentWords(const ForwardReader&, unsigned, MemoryAccount&, MemoryAccount&, Progress&) { fail(); }
 DocumentWords::~DocumentWords() = default;
 const std::uint32_t* DocumentWords::words() const { fail(); }
+
+struct RerankFlight::State {};
+RerankFlight::RerankFlight(unsigned, const FeatureExtractor& extractor, const DocumentWords* documents, MemoryAccount&,
+                           MemoryAccount&)
+    : batch_(extractor, documents == nullptr) {
+  fail();
+}
+RerankFlight::~RerankFlight() = default;
+bool RerankFlight::score(const DeviceRanker&, std::span<double>) { fail(); }
+bool RerankFlight::features(FeatureMatrix&) { fail(); }
 
 class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }

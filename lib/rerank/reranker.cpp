@@ -13,7 +13,10 @@ namespace quern {
 
 Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
                    const FeatureMemory& memory) try
-    : extractor_(index, forward, model.selection, memory), ranker_(make_ranker(model.model)), name_(std::move(name)) {
+    : extractor_(index, forward, model.selection, memory),
+      model_(std::move(model.model)),
+      ranker_(make_ranker(model_)),
+      name_(std::move(name)) {
 } catch (...) {
   throw_own_error();
 }
@@ -40,15 +43,17 @@ void Reranker::score(const FeatureQuery& query, std::span<ScoredDocument> docume
     space.scores.resize(count);
     extractor_.extract(query, space.candidates, 0, space.matrix, space.features);
     ranker_->score(space.matrix.columns(), space.scores);
-    for (std::size_t i = 0; i < count; ++i) {
-      documents[from + i].score = static_cast<float>(space.scores[i]);
-      if (std::isnan(space.scores[i]))
-        throw InvalidArgument(
-            fmt::format("{}: the model gives docID {} a score that is not a number", name_, documents[from + i].docid));
-    }
+    for (std::size_t i = 0; i < count; ++i) set_score(documents[from + i], space.scores[i]);
   }
 } catch (...) {
   throw_own_error();
+}
+
+void Reranker::set_score(ScoredDocument& document, double score) const {
+  if (std::isnan(score))
+    throw InvalidArgument(
+        fmt::format("{}: the model gives docID {} a score that is not a number", name_, document.docid));
+  document.score = static_cast<float>(score);
 }
 
 void Reranker::keep_best(std::vector<ScoredDocument>& documents, std::size_t k) {

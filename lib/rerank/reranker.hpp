@@ -46,11 +46,18 @@ class Reranker {
   /// of some of the documents, which are the same however they are divided, and the order of all.
   FeatureQuery query_of(std::string_view query, Space& space) const;
   void score(const FeatureQuery& query, std::span<ScoredDocument> documents, Space& space) const;
+  /// Gives a document the model's score. Throws InvalidArgument if that is not a number.
+  void set_score(ScoredDocument& document, double score) const;
   static void keep_best(std::vector<ScoredDocument>& documents, std::size_t k);
+
   const IndexReader& index() const { return extractor_.index(); }
+  const FeatureExtractor& extractor() const { return extractor_; }
+  /// The model, which reads the extractor's columns.
+  const RankerModel& model() const { return model_; }
 
  private:
   FeatureExtractor extractor_;
+  RankerModel model_;
   std::unique_ptr<Ranker> ranker_;
   std::string name_;
 };

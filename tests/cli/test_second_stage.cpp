@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "cli/checked_runs.hpp"
 #include "cli/small_corpus.hpp"
+#include "gpu/skip_without_gpu.hpp"
 
 /// From a corpus to reranked results: --forward, features, rerank, query --ranker.
 namespace quern {
@@ -223,6 +224,51 @@ TEST_CASE("features are those that a plain reference computes", "[cli][second_st
   const std::string command = std::string("python3 '") + QUERN_SOURCE_DIR + "/tests/features/reference_features.py' '" +
                               QUERN_EXECUTABLE + "' '" + sample.index + "' '" + topics + "' '" + run + "'";
   CHECK(std::system(command.c_str()) == 0);
+}
+
+TEST_CASE("results are reranked on the CPU without a GPU, unless a GPU is required", "[cli][second_stage]") {
+  const ForwardSample sample;
+  const CommandLine rerank{"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model},
+      query{"query", sample.index, "-q", sample.topics, "--ranker", sample.model, "--rerank", "60"};
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  for (const CommandLine& command : {rerank, query}) {
+    const std::string on_cpu = run_well(command).out;
+    const auto with = [&](const CommandLine& more) {
+      CommandLine words = command;
+      words.insert(words.end(), more.begin(), more.end());
+      return run_quern(words, no_gpu);
+    };
+    const RunOutcome on_any = with({"--device", "auto", "--ranker-memory", "1M", "--gpu-from", "1"});
+    CHECK(on_any.exit_status == 0);
+    CHECK(on_any.out == on_cpu);
+    CHECK(contains(on_any.err, "results are reranked on the CPU"));
+    const RunOutcome on_gpu = with({"--device", "gpu"});
+    CHECK(on_gpu.exit_status == 1);
+    CHECK(on_gpu.out.empty());
+    CHECK(contains(on_gpu.err, "--device cpu"));
+    CHECK(with({"--device", "gpu", "--ranker-memory", "lots"}).exit_status == 2);
+  }
+  CHECK(run_quern({"query", sample.index, "--query", "mill", "--fast-math"}).exit_status == 2);
+}
+
+TEST_CASE("a GPU reranks as the CPU does", "[cli][second_stage][gpu]") {
+  SKIP_WITHOUT_GPU();
+  const ForwardSample sample;
+  const std::string stats = sample.folder.path("stats");
+  const CommandLine rerank{"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model},
+      query{"query", sample.index, "-q", sample.topics, "--ranker", sample.model, "--rerank", "60"};
+  for (const CommandLine& command : {rerank, query}) {
+    const std::string on_cpu = run_well(command).out;
+    for (const char* const device : {"gpu", "auto"}) {
+      CommandLine words = command;
+      words.insert(words.end(), {"--device", device, "--gpu-from", "1", "--stats", stats, "--force"});
+      CHECK(run_well(words).out == on_cpu);
+      const auto counts = nlohmann::json::parse(read_file(stats))["rerank_on_gpu"];
+      CHECK(counts["documents_on_gpu"] > 0);
+      CHECK(counts["documents_on_cpu"] == 0);
+    }
+  }
 }
 
 }  // namespace quern

@@ -71,14 +71,11 @@ inline std::vector<std::uint32_t> random_selection(RandomBits& random) {
   return selection;
 }
 
-inline gpu::FeatureBatch batch_of(const FeatureExtractor& extractor, const std::vector<FeatureJob>& jobs,
-                                  bool gathers) {
-  gpu::FeatureBatch batch(extractor, gathers);
+inline void add_jobs(gpu::FeatureBatch& batch, const std::vector<FeatureJob>& jobs) {
   for (const FeatureJob& job : jobs) {
     batch.begin_query(job.query);
     for (const FeatureCandidate& candidate : job.candidates) batch.add(candidate);
   }
-  return batch;
 }
 
 /// Compares columns, whose documents are those of all jobs, one after another, with what the CPU computes, bit by bit.

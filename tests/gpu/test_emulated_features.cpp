@@ -31,6 +31,8 @@ class HostFeatures {
     view.sought = batch.sought.data();
     view.texts = batch.texts.data();
     view.sequence = batch.sequence.data();
+    view.first_follower = batch.first_follower.data();
+    view.followers = batch.followers.data();
     view.documents = batch.documents.data();
     streams_.resize(num_document_streams * view.stride, {~0u, ~0u, ~0u, ~0u});
     heads_.resize(view.stride);
@@ -83,7 +85,8 @@ TEST_CASE("an emulated GPU computes the features of the CPU", "[gpu_emulated][fe
       const std::vector<std::uint32_t> selection = random_selection(random);
       const FeatureExtractor extractor(site.index(), site.forward(), selection);
       const std::vector<FeatureJob> jobs = random_jobs(site, random, 1 + random.below(5));
-      const gpu::FeatureBatch batch = batch_of(extractor, jobs, i % 2 == 0);
+      gpu::FeatureBatch batch(extractor, i % 2 == 0);
+      add_jobs(batch, jobs);
       INFO("seed " << seed << ", batch " << i);
       HostFeatures host(site, batch, 200000);
       host.find();
@@ -101,7 +104,8 @@ TEST_CASE("an emulated GPU counts hits for which there is no room", "[gpu_emulat
   RandomBits random(7);
   const FeatureExtractor extractor(site.index(), site.forward(), select_features("all"));
   const std::vector<FeatureJob> jobs = random_jobs(site, random, 4);
-  const gpu::FeatureBatch batch = batch_of(extractor, jobs, false);
+  gpu::FeatureBatch batch(extractor, false);
+  add_jobs(batch, jobs);
   HostFeatures all(site, batch, 200000);
   all.find();
   REQUIRE(all.counters.hits > 100);
@@ -122,7 +126,8 @@ TEST_CASE("an emulated GPU stays within damaged documents", "[gpu_emulated][feat
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     RandomBits random(seed);
     const std::vector<FeatureJob> jobs = random_jobs(site, random, 3);
-    const gpu::FeatureBatch batch = batch_of(extractor, jobs, false);
+    gpu::FeatureBatch batch(extractor, false);
+    add_jobs(batch, jobs);
     HostFeatures host(site, batch, 100000);
     for (unsigned i = 0; i < 200; ++i)
       host.section()[random.below(host.section().size())] = static_cast<std::uint32_t>(random.next());

@@ -196,9 +196,9 @@ class QueryRun {
         out_(out),
         pages_(pages),
         statistics_(resources.tmp_folder),
-        processors_(engine, arguments.device, gpu_options(arguments, gpu_memory), arguments.sharing,
-                    {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads}, *resources.progress,
-                    [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
+        processors_(engine, arguments.device, gpu_options(arguments, gpu_memory, reserved_bytes(second_stage)),
+                    arguments.sharing, {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads},
+                    *resources.progress, [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
     std::string text;
@@ -275,10 +275,15 @@ class QueryRun {
     });
   }
 
-  static GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& memory) {
+  static std::uint64_t reserved_bytes(const SecondStage* second_stage) {
+    return second_stage == nullptr || second_stage->on_gpu() == nullptr ? 0 : second_stage->on_gpu()->bytes_left();
+  }
+  /// `reserved`: of a GPU's memory, what a second stage may still take.
+  static GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& memory, std::uint64_t reserved) {
     GpuOptions options = arguments.gpu;
     options.strategy = &gpu::strategy_named(arguments.strategy);
     options.memory = memory.options();
+    options.memory.reserved_bytes = reserved;
     return options;
   }
 
@@ -294,7 +299,7 @@ class QueryRun {
 };
 
 void write_statistics(StatisticsFile& file, const QueryArguments& arguments, const RunStatistics& statistics,
-                      const QueryEngine& engine, unsigned threads, double seconds) {
+                      const QueryEngine& engine, const gpu::GpuReranker* reranker, unsigned threads, double seconds) {
   Json json = {{"queries", statistics.queries()},
                {"algorithm", arguments.algorithm},
                {"k", arguments.k},
@@ -303,6 +308,7 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
                {"scorer", name_of_value(scorer_names, arguments.scoring.scorer)},
                {"threads", threads}};
   json.update(statistics.json(engine, seconds));
+  if (reranker != nullptr) json["rerank_on_gpu"] = gpu_rerank_json(reranker->counts());
   file.write(json);
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
@@ -365,7 +371,13 @@ void run(const QueryArguments& arguments) {
   const std::uint64_t for_second_stage = bytes_for_second_stage(arguments, resources);
   resources.memory_bytes = memory_for_queries(arguments, index, resources, gpu_memory);
   IndexPages pages(index, resources.memory_bytes / 2, second_stage ? &second_stage->forward() : nullptr);
-  if (second_stage) second_stage->limit_memory(for_second_stage, resources.threads, pages);
+  if (second_stage) {
+    const bool on_gpu = arguments.device != QueryDevice::cpu;
+    const std::uint64_t pinned = on_gpu ? for_second_stage / 2 : 0;
+    second_stage->limit_memory(for_second_stage - pinned, resources.threads, pages);
+    second_stage->use_gpu(arguments.device, arguments.gpu.gpu, arguments.second_stage.gpu, pinned, *resources.progress,
+                          [&](const std::string& text) { say(arguments.common, "quern: " + text); });
+  }
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
@@ -401,7 +413,9 @@ void run(const QueryArguments& arguments) {
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
-  if (statistics) write_statistics(statistics, arguments, query_run.statistics(), engine, resources.threads, seconds);
+  if (statistics)
+    write_statistics(statistics, arguments, query_run.statistics(), engine,
+                     second_stage ? second_stage->on_gpu() : nullptr, resources.threads, seconds);
 }
 
 }  // namespace

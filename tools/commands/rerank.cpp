@@ -6,10 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "quern/core/size_text.hpp"
 #include "quern/formats/queries/run_file.hpp"
+#include "quern/gpu/rerank/gpu_rerank_topics.hpp"
 #include "quern/rerank/rerank_topics.hpp"
 
 #include "command.hpp"
+#include "gpu_options.hpp"
+#include "gpu_rerank_options.hpp"
 #include "query_options.hpp"
 #include "second_stage_options.hpp"
 
@@ -20,6 +24,10 @@ struct RerankArguments {
   CommonOptions common;
   RunArguments run;
   RankerArguments ranker;
+  QueryDevice device = QueryDevice::cpu;
+  unsigned gpu = 0;
+  std::string gpu_memory;
+  GpuRerankArguments on_gpu;
   std::string index, output, stats, tag = "quern";
   std::size_t k = 1000;
 };
@@ -28,8 +36,13 @@ struct RerankArguments {
 class RerankRun {
  public:
   RerankRun(const RerankArguments& arguments, const Resources& resources, const Reranker& reranker,
-            SecondStageMemory& memory, TextOutput& out)
-      : arguments_(arguments), resources_(resources), reranker_(reranker), memory_(memory), out_(out) {}
+            const gpu::GpuReranker* on_gpu, SecondStageMemory& memory, TextOutput& out)
+      : arguments_(arguments),
+        resources_(resources),
+        reranker_(reranker),
+        on_gpu_(on_gpu),
+        memory_(memory),
+        out_(out) {}
 
   void add(TopicResults topic) {
     const std::uint64_t bytes = topic.bytes();
@@ -40,7 +53,8 @@ class RerankRun {
 
   /// Of the topics at hand.
   void finish() {
-    const RerankFigures figures = rerank_topics(reranker_, topics_, arguments_.k, resources_);
+    const RerankFigures figures = on_gpu_ == nullptr ? rerank_topics(reranker_, topics_, arguments_.k, resources_)
+                                                     : gpu::rerank_topics(*on_gpu_, topics_, arguments_.k, resources_);
     figures_.documents += figures.documents;
     figures_.seconds += figures.seconds;
     for (const TopicResults& topic : topics_) write(topic);
@@ -71,6 +85,7 @@ class RerankRun {
   const RerankArguments& arguments_;
   const Resources& resources_;
   const Reranker& reranker_;
+  const gpu::GpuReranker* on_gpu_;  ///< null: the CPU
   SecondStageMemory& memory_;
   TextOutput& out_;
   std::vector<TopicResults> topics_;
@@ -78,18 +93,31 @@ class RerankRun {
   RerankFigures figures_;
 };
 
+/// The GPU's part, if it has one; what copies pin is of the memory for topics in flight.
+std::unique_ptr<gpu::GpuReranker> on_gpu(const RerankArguments& arguments, const Reranker& reranker,
+                                         SecondStageMemory& memory, Progress& progress) {
+  GpuRerankMemory of_gpu;
+  if (!arguments.gpu_memory.empty()) of_gpu.on_gpu = parse_size(arguments.gpu_memory);
+  of_gpu.pinned = memory.in_flight_bytes / 2;
+  auto made = make_gpu_reranker(reranker, arguments.device, arguments.gpu, arguments.on_gpu, of_gpu, progress,
+                                [&](const std::string& text) { say(arguments.common, "quern: " + text); });
+  if (made != nullptr) memory.in_flight_bytes -= of_gpu.pinned;
+  return made;
+}
+
 void run(const RerankArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   const ForwardReader forward = ForwardReader::open(index);
   SecondStageMemory memory(index, forward, resources);
   const Reranker reranker = make_reranker(arguments.ranker, index, forward, memory.features);
+  const auto gpu_reranker = on_gpu(arguments, reranker, memory, *resources.progress);
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
   std::uint64_t topics = 0;
   RunTopics run_topics = read_run_topics(arguments.run, {}, index, memory.pages, arguments.common, resources, topics);
   resources.progress->start("rerank", topics, "topics");
-  RerankRun rerank_run(arguments, resources, reranker, memory, out);
+  RerankRun rerank_run(arguments, resources, reranker, gpu_reranker.get(), memory, out);
   run_topics.for_each([&](TopicResults topic) { rerank_run.add(std::move(topic)); });
   rerank_run.finish();
   out.finish();
@@ -99,12 +127,14 @@ void run(const RerankArguments& arguments) {
   say(arguments.common, fmt::format("quern: reranked {} of {}, {:.0f} documents a second on {}",
                                     count_text(figures.documents, "document"), count_text(topics, "topic"), per_second,
                                     count_text(resources.threads, "thread")));
-  if (statistics)
-    statistics.write({{"topics", topics},
-                      {"documents", figures.documents},
-                      {"seconds", figures.seconds},
-                      {"documents_per_second", per_second},
-                      {"threads", resources.threads}});
+  if (!statistics) return;
+  Json json = {{"topics", topics},
+               {"documents", figures.documents},
+               {"seconds", figures.seconds},
+               {"documents_per_second", per_second},
+               {"threads", resources.threads}};
+  if (gpu_reranker != nullptr) json["rerank_on_gpu"] = gpu_rerank_json(gpu_reranker->counts());
+  statistics.write(json);
 }
 
 }  // namespace
@@ -119,6 +149,14 @@ void add_rerank_command(CLI::App& program) {
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
+  add_device_option(*command, arguments->device, devices_one_at_a_time);
+  add_gpu_option(*command, arguments->gpu);
+  command
+      ->add_option("--gpu-memory", arguments->gpu_memory,
+                   "Of the GPU's memory, what may be taken (default: what is free, less a margin)")
+      ->type_name("SIZE")
+      ->check(size_validator());
+  add_gpu_rerank_options(*command, arguments->on_gpu);
   command->add_option("--tag", arguments->tag, "Name of the new run")->type_name("NAME")->capture_default_str();
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);
@@ -126,7 +164,9 @@ void add_rerank_command(CLI::App& program) {
   set_notes(*command, {},
             {{"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt -o second.run"},
              {"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt --features 'body.*,title.*'",
-              "With a model that was trained with these features"}});
+              "With a model that was trained with these features"},
+             {"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt --device auto -o second.run",
+              "On a GPU, if there is one: the same scores"}});
   command->callback([arguments] {
     require_run(arguments->run);
     run(*arguments);

@@ -6,6 +6,7 @@
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/index_sizes.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
@@ -76,15 +77,12 @@ std::vector<float> max_of_ranges(std::span<const float> of_documents) {
   return maxima;
 }
 
-std::size_t free_bytes_now() {
-  std::size_t free_bytes = 0, all_bytes = 0;
-  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
-  return free_bytes;
-}
-
 /// What the engine may take: what the user allows, else what is free less what others on the GPU may come to need.
-std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, const cudaDeviceProp& gpu) {
-  const std::uint64_t free_bytes = free_bytes_now(), margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
+std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, unsigned number,
+                       const cudaDeviceProp& gpu) {
+  const std::uint64_t all_free = free_gpu_memory(number),
+                      free_bytes = all_free - std::min(all_free, memory.reserved_bytes),
+                      margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
   if (!memory.bytes) return free_bytes - margin;
   if (*memory.bytes > free_bytes)
     throw GpuOutOfMemory(index.name() + ": may take " + size_text(*memory.bytes) + " of GPU memory, but only " +
@@ -143,7 +141,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
         static_cast<unsigned>(properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor / 32);
 
   const IndexSizes sizes = sizes_of(index, scores);
-  const std::uint64_t limit = limit_of(index, memory, properties);
+  const std::uint64_t limit = limit_of(index, memory, gpu_, properties);
   division_ = divide_memory(limit, sizes, memory.list_share, index.name());
   account_->set_limit(limit - batches_in_flight * division_.per_batch);
   division_.staging = std::min(division_.staging, pinned.staging);

@@ -29,4 +29,11 @@ std::vector<GpuInfo> list_gpus() {
   return gpus;
 }
 
+std::uint64_t free_gpu_memory(unsigned gpu) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  std::size_t free_bytes = 0, all_bytes = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+  return free_bytes;
+}
+
 }  // namespace quern

@@ -140,6 +140,18 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
+/// Waits for a stream whatever is thrown: what is under way reads and writes the memory of others.
+class StreamEnd {
+ public:
+  explicit StreamEnd(const Stream& stream) : stream_(stream) {}
+  StreamEnd(const StreamEnd&) = delete;
+  StreamEnd& operator=(const StreamEnd&) = delete;
+  ~StreamEnd() { cudaStreamSynchronize(stream_); }
+
+ private:
+  const Stream& stream_;
+};
+
 /// A CUDA event: a mark in a stream, to wait for or to measure times with.
 class Event {
  public:

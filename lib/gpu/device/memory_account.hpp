@@ -9,7 +9,18 @@
 /// What a GPU's memory, and the host memory that copies pin, is used for, and how much may be. Host code.
 namespace quern::gpu {
 
-enum class MemoryUse : std::uint8_t { tables, rows, lists, staging, entries, batch, working, documents, rankers, pinned };
+enum class MemoryUse : std::uint8_t {
+  tables,
+  rows,
+  lists,
+  staging,
+  entries,
+  batch,
+  working,
+  documents,
+  rankers,
+  pinned
+};
 
 inline constexpr std::array<NamedValue<MemoryUse>, 10> memory_uses = {{
     {"tables", MemoryUse::tables, "numbers per document"},

@@ -8,8 +8,10 @@
 namespace quern::gpu {
 namespace {
 
-/// Bytes that travel in one copy, while the next are put together.
-constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;
+/// Bytes that travel in one copy, while the next are put together: of what may be pinned, a part.
+std::uint64_t piece_bytes_of(const MemoryAccount& pinned) {
+  return std::clamp<std::uint64_t>(pinned.left() / 4, std::uint64_t{64} << 10, std::uint64_t{8} << 20);
+}
 
 }  // namespace
 
@@ -30,6 +32,7 @@ DocumentWords::DocumentWords(const ForwardReader& forward, unsigned gpu, MemoryA
       DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_needed(forward) / sizeof(std::uint32_t));
   auto* const to = reinterpret_cast<std::uint8_t*>(device_->words.data());
   const Stream stream;
+  const std::uint64_t piece_bytes = piece_bytes_of(pinned);
   struct Piece {
     PinnedArray<std::uint8_t> bytes;
     Event copied;

@@ -38,6 +38,8 @@ void FeatureBatch::clear() {
   sought.clear();
   texts.clear();
   sequence.clear();
+  first_follower.clear();
+  followers.clear();
   documents.clear();
   words.clear();
   num_tf = 0;
@@ -46,9 +48,12 @@ void FeatureBatch::clear() {
 
 void FeatureBatch::begin_query(const FeatureQuery& query) {
   queries.push_back({static_cast<std::uint32_t>(terms.size()), static_cast<std::uint32_t>(query.terms.size()),
-                     static_cast<std::uint32_t>(sequence.size()), static_cast<std::uint32_t>(query.sequence.size())});
+                     static_cast<std::uint32_t>(sequence.size()), static_cast<std::uint32_t>(query.sequence.size()),
+                     static_cast<std::uint32_t>(first_follower.size()), static_cast<std::uint32_t>(followers.size())});
   terms.insert(terms.end(), query.terms.begin(), query.terms.end());
   sequence.insert(sequence.end(), query.sequence.begin(), query.sequence.end());
+  first_follower.insert(first_follower.end(), query.first_follower.begin(), query.first_follower.end());
+  followers.insert(followers.end(), query.followers.begin(), query.followers.end());
   for (std::size_t i = 0; i < query.terms.size(); ++i) {
     SoughtTerm& term = sought.emplace_back();
     if (query.numbers[i]) {
@@ -85,6 +90,7 @@ void FeatureBatch::add(const FeatureCandidate& candidate) {
 /// Appends bytes of the forward file; returns where they begin.
 std::uint64_t FeatureBatch::gather(ForwardReader::Range range) {
   const ByteView bytes = extractor_.forward().section_part(range);
+  extractor_.memory().note_read(bytes.size());
   const std::uint64_t begin = gathered_;
   gathered_ += bytes.size();
   // Kernels read two words at a time.
@@ -106,8 +112,6 @@ FeatureBatchView FeatureBatch::view() const {
   return view;
 }
 
-bool FeatureBatch::is_full() const {
-  return documents.size() >= most_batch_documents || gathered_ >= most_batch_bytes;
-}
+bool FeatureBatch::is_full() const { return documents.size() >= most_batch_documents || gathered_ >= most_batch_bytes; }
 
 }  // namespace quern::gpu

@@ -35,7 +35,7 @@ class FeatureBatch {
   std::vector<FeatureTerm> terms;
   std::vector<SoughtTerm> sought;
   std::vector<std::uint8_t> texts;
-  std::vector<std::uint32_t> sequence;
+  std::vector<std::uint32_t> sequence, first_follower, followers;
   std::vector<FeatureBatchDocument> documents;
   std::vector<std::uint32_t> words;  ///< of the documents, if the batch gathers them
   std::uint32_t num_tf = 0;          ///< numbers in FeatureBatchView::tf

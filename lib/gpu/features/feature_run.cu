@@ -48,6 +48,8 @@ void FeatureRun::upload(const FeatureBatch& batch, const std::uint32_t* document
                     sought_at = layout.add<SoughtTerm>(batch.sought.size()),
                     texts_at = layout.add<std::uint8_t>(batch.texts.size()),
                     sequence_at = layout.add<std::uint32_t>(batch.sequence.size()),
+                    bounds_at = layout.add<std::uint32_t>(batch.first_follower.size()),
+                    followers_at = layout.add<std::uint32_t>(batch.followers.size()),
                     documents_at = layout.add<FeatureBatchDocument>(batch.documents.size()),
                     slots_at = layout.add<FeatureSlot>(batch.slots.size()),
                     columns_at = layout.add<std::int32_t>(batch.column_of.size()),
@@ -61,6 +63,8 @@ void FeatureRun::upload(const FeatureBatch& batch, const std::uint32_t* document
   put(host, sought_at, batch.sought);
   put(host, texts_at, batch.texts);
   put(host, sequence_at, batch.sequence);
+  put(host, bounds_at, batch.first_follower);
+  put(host, followers_at, batch.followers);
   put(host, documents_at, batch.documents);
   put(host, slots_at, batch.slots);
   put(host, columns_at, batch.column_of);
@@ -75,6 +79,8 @@ void FeatureRun::upload(const FeatureBatch& batch, const std::uint32_t* document
   view_.sought = at<SoughtTerm>(in, sought_at);
   view_.texts = at<std::uint8_t>(in, texts_at);
   view_.sequence = at<std::uint32_t>(in, sequence_at);
+  view_.first_follower = at<std::uint32_t>(in, bounds_at);
+  view_.followers = at<std::uint32_t>(in, followers_at);
   view_.documents = at<FeatureBatchDocument>(in, documents_at);
   view_.slots = at<FeatureSlot>(in, slots_at);
   view_.column_of = at<std::int32_t>(in, columns_at);

@@ -15,6 +15,8 @@ inline constexpr std::uint32_t max_device_terms = 32;
 struct FeatureBatchQuery {
   std::uint32_t first_term = 0, num_terms = 0;  ///< in the arrays by term
   std::uint32_t first_place = 0, length = 0;    ///< in `sequence`
+  std::uint32_t first_bound = 0;                ///< in `first_follower`: one number more than terms
+  std::uint32_t first_follower = 0;             ///< in `followers`
 };
 
 /// A term of a query as the forward file has it: by its number, or by its text if the index has no list of it.
@@ -70,6 +72,8 @@ struct FeatureBatchView {
   const SoughtTerm* sought = nullptr;
   const std::uint8_t* texts = nullptr;
   const std::uint32_t* sequence = nullptr;
+  const std::uint32_t* first_follower = nullptr;  ///< see FeatureQueryView
+  const std::uint32_t* followers = nullptr;
   const FeatureBatchDocument* documents = nullptr;
   std::uint32_t num_documents = 0, stride = 0;
   // What find_hits() writes.

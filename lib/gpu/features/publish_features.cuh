@@ -27,7 +27,9 @@ __device__ inline StreamView stream_view(const FeatureBatchView& batch, std::uin
   const FeatureBatchQuery& query = batch.queries[document.query];
   const StreamHitsView& hits = batch.streams[stream * batch.stride + number];
   StreamView view;
-  view.query = {batch.terms + query.first_term, query.num_terms, batch.sequence + query.first_place, query.length};
+  view.query = {batch.terms + query.first_term,           query.num_terms,
+                batch.sequence + query.first_place,       query.length,
+                batch.first_follower + query.first_bound, batch.followers + query.first_follower};
   view.average_length = batch.average_lengths[stream];
   view.k1 = batch.k1;
   view.b = batch.b;

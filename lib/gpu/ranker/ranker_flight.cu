@@ -35,18 +35,6 @@ bool is_pinned(const float* values) {
   return attributes.type == cudaMemoryTypeHost;
 }
 
-/// Waits for a stream whatever is thrown: what is under way reads and writes the memory of others.
-class StreamEnd {
- public:
-  explicit StreamEnd(const Stream& stream) : stream_(stream) {}
-  StreamEnd(const StreamEnd&) = delete;
-  StreamEnd& operator=(const StreamEnd&) = delete;
-  ~StreamEnd() { cudaStreamSynchronize(stream_); }
-
- private:
-  const Stream& stream_;
-};
-
 }  // namespace
 
 struct RankerFlight::State {

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <vector>
+
+#include "quern/core/error.hpp"
+#include "quern/gpu/rerank/gpu_rerank_topics.hpp"
+#include "quern/synth/synth_ranker.hpp"
+
+#include "catch.hpp"
+#include "gpu/random_features.hpp"
+#include "gpu/skip_without_gpu.hpp"
+
+/// Features on a GPU, and the second stage there: values, scores and order are the CPU's, bit by bit.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// A model over all of Quern's features.
+BoundModel bound(RankerModel model) {
+  BoundModel made{std::move(model), std::vector<std::uint32_t>(all_features().size())};
+  std::iota(made.selection.begin(), made.selection.end(), 0u);
+  made.model.features.resize(made.selection.size());
+  return made;
+}
+
+/// Models of each kind.
+std::vector<BoundModel> models_of_each_kind() {
+  SynthRankerOptions options;
+  options.features = static_cast<std::uint32_t>(all_features().size());
+  options.leaves = 16;
+  std::vector<BoundModel> models;
+  models.push_back(bound(synth_trees(60, options)));
+  for (const SynthRankerShape& shape : all_synth_rankers) models.push_back(bound(synth_ranker(shape, options)));
+  LinearModel linear;
+  for (std::uint32_t i = 0; i < options.features; ++i) linear.terms.push_back({i, 0.01 * (i % 7) - 0.02});
+  RankerModel model;
+  model.function = linear;
+  models.push_back(bound(std::move(model)));
+  return models;
+}
+
+/// Topics as a run has them: each document once.
+std::vector<TopicResults> random_topics(const FeatureSite& site, RandomBits& random, std::size_t count) {
+  std::vector<TopicResults> topics;
+  for (std::size_t i = 0; i < count; ++i) {
+    TopicResults topic{std::to_string(i), "", {}};
+    for (std::uint64_t n = random.below(random.below(9) == 0 ? 60 : 5); n > 0; --n)
+      topic.text += (random.below(6) == 0 ? "anchoronly" : "w") + std::to_string(random.below(50)) + " ";
+    for (docid_t docid = 0; docid < site.index().num_documents(); ++docid)
+      if (random.below(3) > 0) topic.documents.push_back({docid, static_cast<float>(random.below(100)) / 4});
+    topics.push_back(std::move(topic));
+  }
+  return topics;
+}
+
+void require_same_topics(const std::vector<TopicResults>& found, const std::vector<TopicResults>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    INFO("topic " << found[i].qid << ": " << found[i].text);
+    REQUIRE(found[i].documents.size() == expected[i].documents.size());
+    for (std::size_t d = 0; d < found[i].documents.size(); ++d) {
+      const ScoredDocument &a = found[i].documents[d], &b = expected[i].documents[d];
+      REQUIRE(a.docid == b.docid);
+      REQUIRE(std::bit_cast<std::uint32_t>(a.score) == std::bit_cast<std::uint32_t>(b.score));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a GPU computes the features of the CPU, bit by bit", "[gpu][features][sanitize][property]") {
+  SKIP_WITHOUT_GPU();
+  for (const std::uint64_t seed : {11u, 12u, 13u}) {
+    const FeatureSite site(seed, 60, seed == 12);
+    RandomBits random(seed);
+    gpu::MemoryAccount on_gpu, pinned;
+    NoProgress progress;
+    const gpu::DocumentWords documents(site.forward(), 0, on_gpu, pinned, progress);
+    for (unsigned i = 0; i < 6; ++i) {
+      INFO("seed " << seed << ", batch " << i);
+      const FeatureExtractor extractor(site.index(), site.forward(), random_selection(random));
+      const bool gathers = i % 2 == 0;
+      gpu::RerankFlight flight(0, extractor, gathers ? nullptr : &documents, on_gpu, pinned);
+      // A flight is used again, for smaller and larger batches.
+      for (const std::size_t most : {5u, 300u, 40u}) {
+        const std::vector<FeatureJob> jobs = random_jobs(site, random, 1 + random.below(6), most);
+        flight.batch().clear();
+        add_jobs(flight.batch(), jobs);
+        FeatureMatrix matrix;
+        REQUIRE(flight.features(matrix));
+        require_features(extractor, jobs, matrix.columns());
+      }
+    }
+  }
+}
+
+TEST_CASE("a GPU reranks as the CPU does, with models of all kinds", "[gpu][second_stage][sanitize][property]") {
+  SKIP_WITHOUT_GPU();
+  const FeatureSite site(21, 120);
+  RandomBits random(21);
+  NoProgress progress;
+  Resources resources;
+  resources.threads = 3;
+  for (const BoundModel& model : models_of_each_kind()) {
+    const Reranker on_cpu(site.index(), site.forward(), model, "model");
+    const std::vector<TopicResults> topics = random_topics(site, random, 40);
+    std::vector<TopicResults> expected = topics;
+    quern::rerank_topics(on_cpu, expected, 20, resources);
+    for (const bool resident : {true, false}) {
+      gpu::GpuRerankOptions options;
+      options.fewest_documents = 1;
+      options.cpu_goes_on = false;
+      options.keeps_documents = resident;
+      const gpu::GpuReranker reranker(on_cpu, options, progress);
+      CHECK(reranker.keeps_documents() == resident);
+      std::vector<TopicResults> found = topics;
+      gpu::rerank_topics(reranker, found, 20, resources);
+      require_same_topics(found, expected);
+      CHECK(reranker.counts().documents_on_gpu > 0);
+      CHECK(reranker.counts().without_room == 0);
+    }
+  }
+}
+
+TEST_CASE("the CPU reranks what a GPU has no room for, and few documents", "[gpu][second_stage]") {
+  SKIP_WITHOUT_GPU();
+  const FeatureSite site(22, 80);
+  RandomBits random(22);
+  NoProgress progress;
+  Resources resources;
+  const Reranker on_cpu(site.index(), site.forward(), models_of_each_kind().front(), "model");
+  const std::vector<TopicResults> topics = random_topics(site, random, 12);
+  std::vector<TopicResults> expected = topics;
+  quern::rerank_topics(on_cpu, expected, 10, resources);
+  gpu::GpuRerankOptions small_models, small_batches, many_documents;
+  small_models.ranker_bytes = 100;
+  small_batches.pinned_bytes = 300 << 10;
+  many_documents.fewest_documents = 1 << 20;
+  small_models.fewest_documents = small_batches.fewest_documents = 1;
+  for (const gpu::GpuRerankOptions& options : {small_models, small_batches, many_documents}) {
+    const gpu::GpuReranker reranker(on_cpu, options, progress);
+    std::vector<TopicResults> found = topics;
+    gpu::rerank_topics(reranker, found, 10, resources);
+    require_same_topics(found, expected);
+    CHECK(reranker.counts().documents_on_gpu == 0);
+    CHECK((reranker.counts().without_room == 0) == (options.fewest_documents > 1));
+  }
+}
+
+TEST_CASE("a second stage on a GPU needs one", "[second_stage]") {
+  if (!list_gpus().empty()) return;
+  const FeatureSite site(23, 5);
+  NoProgress progress;
+  const Reranker on_cpu(site.index(), site.forward(), models_of_each_kind().front(), "model");
+  CHECK_THROWS_AS(gpu::GpuReranker(on_cpu, {}, progress), CudaError);
+}
+
+}  // namespace quern
