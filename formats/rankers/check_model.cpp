@@ -126,6 +126,7 @@ class ModelCheck {
     }
     std::uint64_t inputs = network.transformations.size() + network.trees.trees();
     if (inputs == 0 || network.layers.empty()) fail("has no inputs, or no layers");
+    if (inputs > max_layer_size) fail(fmt::format("has {} inputs; {} are the most", inputs, max_layer_size));
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
       check_layer(network.layers[i], inputs, i + 1);
       inputs = network.layers[i].outputs;
@@ -137,6 +138,8 @@ class ModelCheck {
     if (layer.inputs != inputs || layer.outputs == 0 || layer.bias.size() != layer.outputs ||
         layer.weights.size() != std::uint64_t{layer.inputs} * layer.outputs)
       fail(fmt::format("layer {}: its sizes do not fit {} inputs", number, inputs));
+    if (layer.outputs > max_layer_size)
+      fail(fmt::format("layer {}: has {} outputs; {} are the most", number, layer.outputs, max_layer_size));
     for (const auto* numbers : {&layer.weights, &layer.bias})
       for (const float value : *numbers)
         if (!std::isfinite(value)) fail(fmt::format("layer {}: a weight is no finite number", number));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/rankers/lightgbm_parts.hpp"
@@ -171,14 +172,15 @@ class LightgbmReader {
     const std::vector<std::uint64_t>& ends = tree_.boundaries;
     if (at + 1 >= ends.size() || ends[at] > ends[at + 1] || ends[at + 1] > tree_.category_bits.size())
       trees_.fail("a split's categories are not in its cat_boundaries and cat_threshold");
+    for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word)
+      categories_ += static_cast<unsigned>(std::popcount(tree_.category_bits[word]));
+    if (categories_ > most_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
     std::vector<std::uint32_t> found;
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word) {
       for (std::uint32_t bit = 0; bit < 32; ++bit)
         if (tree_.category_bits[word] >> bit & 1)
           found.push_back(static_cast<std::uint32_t>(32 * (word - ends[at])) + bit);
     }
-    categories_ += found.size();
-    if (categories_ > most_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
     return found;
   }
 

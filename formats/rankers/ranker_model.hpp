@@ -104,6 +104,9 @@ struct DenseLayer {
   bool operator==(const DenseLayer&) const = default;
 };
 
+/// Inputs of a network, and outputs of a layer, at most: evaluation keeps the values of 128 documents of each, 32 MiB.
+inline constexpr std::uint64_t max_layer_size = 1 << 16;
+
 /// Transformed features and trees, each of which is an input, and layers over them; the last layer has one output.
 struct NetworkModel {
   std::vector<Transformation> transformations;  ///< inputs 0 to transformations.size() - 1

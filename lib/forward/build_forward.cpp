@@ -21,6 +21,10 @@ namespace {
 /// What is left for sorting and reading, at least.
 constexpr std::uint64_t min_forward_bytes = 16 << 20;
 
+/// What a link takes on disk, as the text and the document that it leads to are sorted, by page and then by docID: some
+/// 25 bytes of numbers each time, and a text of a few words.
+constexpr std::uint64_t sorted_link_bytes = 2 * 48;
+
 /// Of each document its docID, its place in the order, its numbers of links, and up to two scores that the caller
 /// holds.
 std::uint64_t forward_table_bytes(const CollectionReader& collection) {
@@ -62,7 +66,9 @@ class ForwardBuilder {
         in_links_(collection.num_documents()) {}
 
   ForwardReport run() {
-    check_free_space(resources_.tmp_folder, collection_.manifest().tokens * 2, "the forward file");
+    check_free_space(resources_.tmp_folder,
+                     collection_.manifest().tokens * 2 + collection_.manifest().links * sorted_link_bytes,
+                     "the forward file");
     number_documents();
     resources_.progress->start("forward file", collection_.num_documents(), "documents");
     {

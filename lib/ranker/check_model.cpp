@@ -98,6 +98,9 @@ void check_layers(std::span<const DenseLayer> layers, std::uint64_t inputs) {
   if (layers.empty()) throw InvalidArgument("the ranker's network has no layer");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const DenseLayer& layer = layers[i];
+    if (std::max<std::uint64_t>(inputs, layer.outputs) > max_layer_size)
+      throw InvalidArgument(fmt::format("layer {} of the ranker has {} inputs and {} outputs; {} are the most", i,
+                                        inputs, layer.outputs, max_layer_size));
     if (layer.inputs != inputs)
       throw InvalidArgument(
           fmt::format("layer {} of the ranker takes {} inputs, but there are {}", i, layer.inputs, inputs));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -138,6 +139,37 @@ TEST_CASE("rerank and query --ranker give the same run, in the order of the mode
   for (const std::string& line : lines_of(reranked))
     if (met[line.substr(0, line.find(' '))]++ < 3) expected += line + "\n";
   CHECK(best == expected);
+}
+
+TEST_CASE("runs in any order are read, and bytes do not depend on memory and threads", "[cli][second_stage]") {
+  const ForwardSample sample;
+  // By rank instead of topic: the topics' first lines stay in their order.
+  CommandLine lines = lines_of(read_file(sample.run));
+  const auto rank_of = [](const std::string& line) {
+    std::istringstream in(line);
+    std::string qid, ignored, docno;
+    int rank = 0;
+    in >> qid >> ignored >> docno >> rank;
+    return rank;
+  };
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const std::string& a, const std::string& b) { return rank_of(a) < rank_of(b); });
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  const std::string mixed = sample.folder.write("mixed.run", text);
+  CHECK(text != read_file(sample.run));
+  for (const char* command : {"rerank", "features"}) {
+    const auto with = [&](const std::string& run, CommandLine more) {
+      CommandLine words{command, sample.index, "--run", run, "-q", sample.topics};
+      if (words[0] == "rerank") words.insert(words.end(), {"--ranker", sample.model});
+      if (words[0] == "features") words.insert(words.end(), {"--qrels", sample_folder + "/qrels.txt"});
+      words.insert(words.end(), more.begin(), more.end());
+      return run_well(words).out;
+    };
+    const std::string expected = with(sample.run, {});
+    CHECK(with(mixed, {}) == expected);
+    CHECK(with(mixed, {"--memory", "32M", "-j", "7"}) == expected);
+  }
 }
 
 TEST_CASE("models are bound to features by number and by name", "[cli][second_stage]") {

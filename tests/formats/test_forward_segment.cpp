@@ -116,14 +116,30 @@ TEST_CASE("segments give back their places, and the ids of their terms", "[forwa
       if (!place.literal.empty()) literals.insert(place.literal);
     }
     std::uint32_t id = 1;
+    ForwardSegment::NumberSearch search;
     for (const term_t number : numbers) {
       // The neighbours too, which most often are not there.
       for (const std::uint64_t asked : {std::uint64_t{number} - (number > 0), std::uint64_t{number} + 1})
         if (asked < index_terms && !numbers.contains(static_cast<term_t>(asked)))
           CHECK(segment.id_of(static_cast<term_t>(asked)) == 0);
+      // One search for some of the rising numbers, and for greater ones that are not there.
+      if (random.below(2) == 0) CHECK(segment.id_of(number, search) == id);
+      if (number + std::uint64_t{1} < index_terms && !numbers.contains(number + 1) && random.below(4) == 0)
+        CHECK(segment.id_of(number + 1, search) == 0);
       CHECK(segment.id_of(number) == id++);
     }
-    for (const std::string& literal : literals) CHECK(segment.id_of(literal) == id++);
+    std::vector<std::string> asked{"", "literal", "m"};
+    asked.insert(asked.end(), literals.begin(), literals.end());
+    std::sort(asked.begin(), asked.end());
+    std::map<std::string, std::uint32_t> found;
+    segment.find_literals(
+        asked.size(), [&](std::size_t i) -> std::string_view { return asked[i]; },
+        [&](std::size_t i, std::uint32_t of_literal) { found[asked[i]] = of_literal; });
+    CHECK(found.size() == literals.size());
+    for (const std::string& literal : literals) {
+      CHECK(found[literal] == id);
+      CHECK(segment.id_of(literal) == id++);
+    }
     CHECK(segment.id_of("literal") == 0);
     if (index_terms > 0) {
       const auto last = static_cast<term_t>(index_terms - 1);

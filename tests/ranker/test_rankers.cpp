@@ -330,6 +330,13 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
                     Catch::Contains("layer 1 of the ranker has 1 weights"));
   network.layers.pop_back();
   CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)), Catch::Contains("2 outputs instead of one"));
+  NetworkModel wide;
+  wide.transformations.resize(max_layer_size);
+  wide.layers = {{max_layer_size, 1, std::vector<float>(max_layer_size), {0}}};
+  CHECK_NOTHROW(make_ranker(model_of(1, wide)));
+  wide.transformations.resize(max_layer_size + 1);
+  wide.layers = {{max_layer_size + 1, 1, std::vector<float>(max_layer_size + 1), {0}}};
+  CHECK_THROWS_WITH(make_ranker(model_of(1, wide)), Catch::Contains("65537 inputs and 1 outputs; 65536 are the most"));
   LinearModel linear;
   linear.terms = {{1, 1}};
   CHECK_THROWS_WITH(make_ranker(model_of(1, linear)), Catch::Contains("term 0 of the ranker reads feature 1"));
