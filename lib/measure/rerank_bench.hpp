@@ -42,10 +42,14 @@ struct RerankFigures {
   double documents_per_second() const { return static_cast<double>(documents) / seconds; }
 };
 
+/// Throws InvalidArgument without models, documents or repeats, or if a query has more documents than `features`.
+void check_rerank_options(std::span<const RerankSubject> subjects, const FeatureColumns& features,
+                          const RerankBenchOptions& options);
+
 /// Scores documents of `features`, which has the columns of every model and as many documents as the largest query at
 /// least, first by plain evaluation too: throws Error if a score differs in a bit. Then measures all models with all
 /// numbers of documents `repeats` times in turn, forwards and backwards. Different queries have different documents
-/// where there are enough. Throws InvalidArgument without models, documents or repeats.
+/// where there are enough. Throws what check_rerank_options() does.
 std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subjects, const FeatureColumns& features,
                                              const RerankBenchOptions& options, Progress& progress);
 

@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
+#include "gpu/skip_without_gpu.hpp"
 
 /// Benchmarks from the shell: what they print, and what they refuse. Of times, only the presence is checked.
 namespace quern {
@@ -46,7 +47,7 @@ TEST_CASE("bench gpu-decode groups lists by length, with one of the known groupi
 TEST_CASE("bench rerank prints a row for each ranker, number of documents and number of threads", "[cli][measure]") {
   const RunOutcome outcome =
       run_quern({"bench", "rerank", "--ranker", "R-M-BGD,R-S-BLG", "--trees", "30", "--leaves", "8", "--features", "20",
-                 "--docs", "3,70", "--repeats", "1", "-j", "2", "--json"});
+                 "--docs", "3,70", "--repeats", "1", "-j", "2", "--device", "cpu", "--json"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
@@ -64,12 +65,51 @@ TEST_CASE("bench rerank prints a row for each ranker, number of documents and nu
   }
   CHECK(json["results"][0]["ranker"] == "R-S-BLG");
   CHECK(json["results"][3]["documents"] == 70);
-  const RunOutcome table = run_quern({"bench", "rerank", "--trees", "5", "--docs", "40", "--repeats", "1", "-j", "1"});
+  const RunOutcome table =
+      run_quern({"bench", "rerank", "--trees", "5", "--docs", "40", "--repeats", "1", "-j", "1", "--device", "cpu"});
   REQUIRE(table.exit_status == 0);
   CHECK(contains(table.out, "\n5 trees           cpu        1     40"));
   const RunOutcome unknown = run_quern({"bench", "rerank", "--ranker", "R-XL"});
   CHECK(unknown.exit_status == 2);
   CHECK(contains(unknown.err, "R-M-BGD"));
+}
+
+TEST_CASE("bench rerank refuses a GPU that does not exist, and options of GPUs without one", "[cli][measure]") {
+  const RunOutcome missing = run_quern({"bench", "rerank", "--trees", "5", "--device", "gpu", "--gpu", "1000"});
+  CHECK(missing.exit_status == 1);
+  CHECK(missing.out.empty());
+  CHECK(contains(missing.err, "--device cpu"));
+  const RunOutcome fast = run_quern({"bench", "rerank", "--trees", "5", "--device", "cpu", "--fast-math"});
+  CHECK(fast.exit_status == 1);
+  CHECK(contains(fast.err, "--fast-math"));
+  CHECK(run_quern({"bench", "rerank", "--trees", "5", "--device", "tpu"}).exit_status == 2);
+}
+
+TEST_CASE("bench rerank measures a GPU beside the CPU, and models without room on the CPU", "[gpu][cli][measure]") {
+  SKIP_WITHOUT_GPU();
+  const CommandLine words = {"bench", "rerank", "--ranker", "R-M-BGD,R-L-D", "--leaves",
+                             "8",     "--docs", "3,700",    "--repeats",     "1",
+                             "-j",    "2",      "--json"};
+  const RunOutcome outcome = run_quern(words);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  REQUIRE(json["results"].size() == 12);
+  for (std::size_t i = 8; i < 12; ++i) {
+    const auto& row = json["results"][i];
+    CHECK(row["device"] == "gpu");
+    CHECK(row["scored_on"] == "gpu");
+    CHECK(row["stages"]["copy_in_us"] > 0);
+    CHECK(row["stages"]["trees_us"] > 0);
+    CHECK(row["stages"]["layers_us"] > 0);
+  }
+  REQUIRE(json["summaries"].size() == 2);
+  CHECK(json["mean_speedup"] > 0);
+  CommandLine small = words;
+  small.insert(small.end(), {"--ranker-memory", "1000", "--device", "gpu"});
+  const RunOutcome refused = run_quern(small);
+  REQUIRE(refused.exit_status == 0);
+  for (const auto& row : nlohmann::json::parse(refused.out)["results"]) CHECK(row["scored_on"] == "cpu");
 }
 
 TEST_CASE("bench pagerank takes --docs with --links alone", "[cli][measure]") {

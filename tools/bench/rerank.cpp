@@ -5,13 +5,22 @@
 #include <memory>
 #include <optional>
 
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/measure/gpu/gpu_rerank_bench.hpp"
 #include "quern/measure/rerank_bench.hpp"
+#include "quern/measure/rerank_summary.hpp"
 #include "quern/synth/synth_ranker.hpp"
 
 #include "bench/bench.hpp"
+#include "gpu_options.hpp"
 
 namespace quern::tools {
 namespace {
+
+constexpr NamedValue<bool> rerank_devices[] = {{"cpu", false, "one thread, and all threads, of the CPU"},
+                                               {"gpu", true, "a GPU, with features and scores on the host"}};
 
 struct BenchRerankArguments {
   CommonOptions common;
@@ -20,6 +29,15 @@ struct BenchRerankArguments {
   SynthRankerOptions synth;
   std::vector<std::size_t> documents = {1, 10, 50, 100, 500, 1000, 5000, 10000};
   unsigned repeats = 5;
+  std::vector<std::string> devices;
+  unsigned gpu = 0;
+  std::string ranker_memory = "1G";
+  bool fast_math = false;
+
+  bool measures(std::string_view device) const {
+    const bool named = std::find(devices.begin(), devices.end(), device) != devices.end();
+    return named || (devices.empty() && (device == "cpu" || !list_gpus().empty()));
+  }
 };
 
 /// A model with its name and size.
@@ -85,6 +103,41 @@ Json rerank_json(const RerankFigures& figures) {
   return json;
 }
 
+Json gpu_rerank_json(const GpuRerankFigures& figures) {
+  Json json = rerank_json(figures);
+  json["scored_on"] = figures.on_gpu ? "gpu" : "cpu";
+  if (!figures.on_gpu) {
+    json["stages"] = nullptr;
+    return json;
+  }
+  json["stages"]["copy_in_us"] = 1e6 * figures.copy_in;
+  json["stages"]["inputs_us"] = 1e6 * figures.stages.inputs;
+  json["stages"]["trees_us"] = 1e6 * figures.stages.trees;
+  json["stages"]["layers_us"] = 1e6 * figures.stages.layers;
+  json["stages"]["copy_out_us"] = 1e6 * figures.copy_out;
+  return json;
+}
+
+Json load_json(const GpuRankerLoad& load) {
+  Json json = {{"ranker", load.ranker},
+               {"scored_on", load.on_gpu ? "gpu" : "cpu"},
+               {"bytes", load.bytes},
+               {"upload_us", 1e6 * load.seconds}};
+  if (load.difference) json["largest_difference"] = *load.difference;
+  return json;
+}
+
+Json summary_json(const RerankSummary& summary) {
+  Json json = {{"ranker", summary.ranker},
+               {"fewest_documents", nullptr},
+               {"most_documents", summary.most_documents},
+               {"speedup", summary.speedup},
+               {"threads_speedup", nullptr}};
+  if (summary.fewest_documents) json["fewest_documents"] = *summary.fewest_documents;
+  if (summary.threads_speedup) json["threads_speedup"] = *summary.threads_speedup;
+  return json;
+}
+
 void print_rerank_head() {
   print(environment_line());
   print(fmt::format("{:<14}{:>7}{:>9}{:>7}{:>12}{:>9}{:>12}{:>9}{:>9}{:>9}{:>9}\n", "ranker", "device", "threads",
@@ -108,7 +161,81 @@ void print_rerank_row(const Json& row) {
                     figure_text(row["joules_per_million_documents"], "{:.3g}")));
 }
 
+void print_loads(const Json& loads) {
+  for (const Json& load : loads) {
+    const std::string name = load["ranker"];
+    if (load["scored_on"] == "cpu") {
+      print(fmt::format("{}: no room in --ranker-memory; the CPU scores instead\n", name));
+      continue;
+    }
+    print(fmt::format("{}: {:.1f} MB on the GPU, loaded in {:.1f} ms\n", name, load["bytes"].get<double>() / 1e6,
+                      load["upload_us"].get<double>() / 1e3));
+    if (load.contains("largest_difference"))
+      print(fmt::format("{}: scores differ from the CPU's by {:.2g} of the largest at most\n", name,
+                        load["largest_difference"].get<double>()));
+  }
+}
+
+void print_summaries(const Json& json) {
+  for (const Json& summary : json["summaries"]) {
+    const std::string from =
+        summary["fewest_documents"].is_null()
+            ? std::string("never ahead of one core")
+            : fmt::format("ahead of one core from {} documents on", summary["fewest_documents"].get<std::size_t>());
+    print(fmt::format("{}: the GPU is {}; with {} documents {:.1f} times as fast", summary["ranker"].get<std::string>(),
+                      from, summary["most_documents"].get<std::size_t>(), summary["speedup"].get<double>()));
+    if (!summary["threads_speedup"].is_null())
+      print(fmt::format(", {:.1f} times as all threads", summary["threads_speedup"].get<double>()));
+    print("\n");
+  }
+  print(fmt::format("harmonic mean of speedups against one core: {:.2f}\n", json["mean_speedup"].get<double>()));
+}
+
+/// Measures on the GPU, and beside what was measured on the CPU.
+void add_gpu_figures(const BenchRerankArguments& arguments, std::span<const RerankSubject> subjects,
+                     const FeatureColumns& features, const RerankBenchOptions& options,
+                     std::span<const RerankFigures> on_cpu, Progress& progress, Json& json) {
+  GpuRerankOptions on_gpu;
+  on_gpu.gpu = arguments.gpu;
+  on_gpu.ranker_bytes = parse_size(arguments.ranker_memory);
+  on_gpu.fast_math = arguments.fast_math;
+  const GpuRerankResult result = measure_gpu_reranking(subjects, features, options, on_gpu, progress);
+  json["gpu"] = list_gpus().at(arguments.gpu).name;
+  json["fast_math"] = arguments.fast_math;
+  for (const GpuRankerLoad& load : result.loads) json["loads"].push_back(load_json(load));
+  std::vector<RerankFigures> scored_there;
+  for (const GpuRerankFigures& figures : result.figures) {
+    json["results"].push_back(gpu_rerank_json(figures));
+    if (figures.on_gpu) scored_there.push_back(figures);
+  }
+  const std::vector<RerankSummary> summaries = summarize_reranking(on_cpu, scored_there);
+  if (summaries.empty()) return;
+  for (const RerankSummary& summary : summaries) json["summaries"].push_back(summary_json(summary));
+  json["mean_speedup"] = mean_speedup(summaries);
+}
+
+void print_rerank(const Json& json) {
+  print_rerank_head();
+  for (const Json& row : json["results"]) print_rerank_row(row);
+  if (json.contains("loads")) print_loads(json["loads"]);
+  if (json.contains("summaries")) print_summaries(json);
+}
+
+/// Before anything is measured.
+void check_gpu(const BenchRerankArguments& arguments) {
+  if (!arguments.measures("gpu")) {
+    if (arguments.fast_math) throw InvalidArgument("--fast-math is of GPUs; name one with --device gpu");
+    return;
+  }
+  const std::size_t gpus = list_gpus().size();
+  if (arguments.gpu < gpus) return;
+  throw InvalidArgument(
+      built_with_cuda() ? fmt::format("there is no GPU {}; this machine has {}; use --device cpu", arguments.gpu, gpus)
+                        : "this program was built without CUDA; use --device cpu");
+}
+
 void run(const BenchRerankArguments& arguments) {
+  check_gpu(arguments);
   const Resources resources = make_resources(arguments.common);
   Json json = {{"bench", "rerank"}, {"environment", environment_json()}};  // its load is that before the work
   const std::deque<BenchedRanker> models = benched_rankers(arguments);
@@ -125,11 +252,13 @@ void run(const BenchRerankArguments& arguments) {
   const SynthFeatures features(arguments.synth.features, most, arguments.synth.seed);
   json["seed"] = arguments.synth.seed;
   json["repeats"] = arguments.repeats;
-  for (const RerankFigures& figures : measure_reranking(subjects, features.columns(), options, *resources.progress))
-    json["results"].push_back(rerank_json(figures));
+  std::vector<RerankFigures> on_cpu;
+  if (arguments.measures("cpu")) on_cpu = measure_reranking(subjects, features.columns(), options, *resources.progress);
+  for (const RerankFigures& figures : on_cpu) json["results"].push_back(rerank_json(figures));
+  if (arguments.measures("gpu"))
+    add_gpu_figures(arguments, subjects, features.columns(), options, on_cpu, *resources.progress, json);
   if (arguments.common.json) return print(json.dump(1) + "\n");
-  print_rerank_head();
-  for (const Json& row : json["results"]) print_rerank_row(row);
+  print_rerank(json);
 }
 
 void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
@@ -157,6 +286,21 @@ void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
       ->capture_default_str();
 }
 
+void add_device_options(CLI::App& command, BenchRerankArguments& arguments) {
+  add_name_option(command, "--device", arguments.devices, rerank_devices,
+                  with_choices("What scores (default: the CPU, and a GPU where there is one)", rerank_devices))
+      ->delimiter(',');
+  add_gpu_option(command, arguments.gpu);
+  command
+      .add_option("--ranker-memory", arguments.ranker_memory,
+                  "GPU memory for models, such as 512M or 4G. The CPU scores instead of a GPU whose part is too small")
+      ->type_name("SIZE")
+      ->check(size_validator())
+      ->capture_default_str();
+  command.add_flag("--fast-math", arguments.fast_math,
+                   "On the GPU, layers by tensor cores: scores differ, and the largest difference is printed");
+}
+
 }  // namespace
 
 void add_rerank_bench(CLI::App& bench) {
@@ -170,15 +314,22 @@ void add_rerank_bench(CLI::App& bench) {
       ->capture_default_str();
   add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
+  add_device_options(*command, *arguments);
   add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"Models and features are synthetic: they have the sizes of the rankers of Tadros (2015), or those that "
-             "--trees, --leaves and --features say, and learned nothing. Scores must have the bits of plain "
-             "evaluation, or nothing is measured. Each query is measured on one thread (its processor time), and with "
-             "its documents divided among all threads (time by the clock). Inputs, trees and layers are the stages on "
-             "one thread, in ns per document; J/1M is what the processors take for a million documents, where the "
-             "system lets this be read."},
-            {{"quern bench rerank"}, {"quern bench rerank --trees 1000 --leaves 64 --docs 10,100,1000 -j 1"}});
+  set_notes(
+      *command,
+      {"Models and features are synthetic: they have the sizes of the rankers of Tadros (2015), or those that "
+       "--trees, --leaves and --features say, and learned nothing. Scores must have the bits of plain "
+       "evaluation, or nothing is measured. Each query is measured on one thread (its processor time), and with "
+       "its documents divided among all threads (time by the clock). Inputs, trees and layers are the stages on "
+       "one thread, in ns per document; J/1M is what the processors take for a million documents, where the "
+       "system lets this be read. On a GPU, times are by the clock and from the host's features to its scores; "
+       "stages, by the GPU's clock, have copies too in JSON. The GPU must give the CPU's bits as well. At the end "
+       "come, for each ranker, the fewest documents from which on the GPU is ahead of one core, and its speedup "
+       "with the most documents."},
+      {{"quern bench rerank"},
+       {"quern bench rerank --trees 1000 --leaves 64 --docs 10,100,1000 -j 1"},
+       {"quern bench rerank --device gpu --ranker-memory 256M --leaves 512"}});
   command->callback([arguments] { run(*arguments); });
 }
 
