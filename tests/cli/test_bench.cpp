@@ -385,6 +385,45 @@ TEST_CASE("bench codec measures own and third-party codecs by length of lists", 
   CHECK(run_quern({"bench", "codec"}).exit_status == 2);
 }
 
+TEST_CASE("bench rerank is plotted if matplotlib is installed, with a GPU's stages and energy", "[cli][measure]") {
+  if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") != 0) {
+    WARN("skipped: no matplotlib");
+    return;
+  }
+  const TemporaryFolder folder;
+  nlohmann::json bench = run_quern({"bench", "rerank", "--trees", "9", "--docs", "1,50", "--repeats", "1", "-j", "2",
+                                    "--device", "cpu", "--json"})
+                             .json();
+  const auto draw = [&](const std::string& name) {
+    const std::string command = std::string(QUERN_SOURCE_DIR) + "/scripts/plot -o " + folder.path("plots") + " " +
+                                folder.write(name + ".json", bench.dump()) + " > " + folder.path("said");
+    REQUIRE(std::system(command.c_str()) == 0);
+  };
+  const auto drawn = [&](const std::string& name) {
+    return std::filesystem::exists(folder.path("plots/" + name + ".svg"));
+  };
+  draw("cpu");
+  CHECK(contains(read_file(folder.path("plots/cpu_time.svg")), "CPU, 2 threads"));
+  CHECK_FALSE(drawn("cpu_speedup"));
+  CHECK_FALSE(drawn("cpu_stages"));
+  for (const unsigned documents : {1u, 50u})
+    bench["results"].push_back(
+        {{"ranker", "9 trees"},
+         {"device", "gpu"},
+         {"scored_on", "gpu"},
+         {"threads", 1},
+         {"documents", documents},
+         {"us_per_query", 20},
+         {"joules_per_million_documents", 3.5},
+         {"stages", {{"copy_in_us", 5}, {"inputs_us", 1}, {"trees_us", 2}, {"layers_us", 0}, {"copy_out_us", 1}}}});
+  bench["gpu"] = "GPU of a test";
+  draw("gpu");
+  for (const char* name : {"gpu_time", "gpu_speedup", "gpu_stages", "gpu_energy"}) {
+    INFO(name);
+    CHECK(contains(read_file(folder.path(std::string("plots/") + name + ".svg")), "GPU of a test"));
+  }
+}
+
 TEST_CASE("benchmarks are plotted if matplotlib is installed", "[cli][measure]") {
   if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") != 0) {
     WARN("skipped: no matplotlib");

@@ -130,7 +130,7 @@ struct alignas(16) uint4 {
 };
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 struct alignas(16) float4 {
-  float x, y, z, w;
+  float x = 0, y = 0, z = 0, w = 0;
 };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 

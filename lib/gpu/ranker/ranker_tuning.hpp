@@ -18,6 +18,8 @@ inline constexpr std::size_t most_tiles_at_once = 4;
 /// Threads of a thread block that walks trees, and the walks of each at the same time: their loads don't wait for each
 /// other.
 inline constexpr unsigned tree_threads = 512, walks_per_thread = 4;
+/// Such thread blocks on a multiprocessor, which registers must be enough for.
+inline constexpr unsigned tree_blocks = 3;
 /// Threads of thread blocks that make inputs, walk large trees, and sum leaves; trees whose leaves are summed at a
 /// time.
 inline constexpr unsigned input_threads = 256, large_tree_threads = 256, sum_threads = 256, trees_per_sum = 64;

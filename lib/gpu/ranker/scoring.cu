@@ -4,8 +4,16 @@
 namespace quern::gpu {
 namespace {
 
+/// Thread blocks on a multiprocessor, which registers must be enough for.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run_scoring(const __grid_constant__ Kernel kernel) {
+constexpr unsigned least_blocks() {
+  if constexpr (requires { Kernel::least_blocks; }) return Kernel::least_blocks;
+  return 1;
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, least_blocks<Kernel>())
+    run_scoring(const __grid_constant__ Kernel kernel) {
   extern __shared__ __align__(16) unsigned char shared[];
   kernel(reinterpret_cast<std::uint32_t*>(shared));
 }

@@ -11,7 +11,7 @@ namespace quern::gpu {
 /// some trees for the 32 documents of a tile each, until the last document is at its leaf.
 template <class Leaf, bool ranks_shared>
 struct WalkGroups {
-  static constexpr unsigned threads = tree_threads, warps = threads / lanes_per_warp;
+  static constexpr unsigned threads = tree_threads, warps = threads / lanes_per_warp, least_blocks = tree_blocks;
 
   RankerView ranker;
   ChunkView chunk;
