@@ -26,7 +26,9 @@ void add_gpu_rerank_options(CLI::App& command, GpuRerankArguments& arguments);
 /// What a second stage may take.
 struct GpuRerankMemory {
   std::optional<std::uint64_t> on_gpu;  ///< default: what is free
+  std::uint64_t parts = 1;              ///< see GpuRerankOptions
   std::uint64_t pinned = 0;             ///< host memory that copies pin
+  unsigned threads = 1;
 };
 
 /// A second stage on a GPU; null if it is to run on the CPU, with a remark where `device` leaves it open. `on_cpu` must

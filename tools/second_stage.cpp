@@ -1,16 +1,8 @@
 #include "second_stage.hpp"
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/device/device_info.hpp"
 
 namespace quern::tools {
-namespace {
-
-/// Of a GPU's free memory, the part that the second stage may take where queries are answered there, too.
-constexpr std::uint64_t gpu_memory_share = 4;
-
-}  // namespace
-
 void SecondStageArguments::check(std::size_t k) const {
   if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
   if (!wanted() && gpu.is_set()) throw usage_error("--ranker-memory, --gpu-from and --fast-math need --ranker");
@@ -36,14 +28,9 @@ SecondStage::SecondStage(const RankerArguments& arguments, const IndexReader& in
       reranker_(make_reranker(arguments, index, forward_, memory_)),
       spaces_([&index] { return Reranker::Space(index); }) {}
 
-void SecondStage::use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments,
-                          std::uint64_t pinned_bytes, Progress& progress, const FailoverNotice& notice) {
-  GpuRerankMemory memory;
-  memory.pinned = pinned_bytes;
-  if (device != QueryDevice::cpu && !list_gpus().empty()) {
-    require_gpu(gpu);
-    memory.on_gpu = free_gpu_memory(gpu) / gpu_memory_share;
-  }
+void SecondStage::use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments, GpuRerankMemory memory,
+                          Progress& progress, const FailoverNotice& notice) {
+  memory.parts = gpu_memory_parts;
   on_gpu_ = make_gpu_reranker(reranker_, device, gpu, arguments, memory, progress, notice);
 }
 

@@ -44,10 +44,12 @@ class SecondStage {
   void limit_memory(std::uint64_t bytes, unsigned threads, IndexPages& pages) { memory_ = {bytes, threads, pages}; }
   const ForwardReader& forward() const { return forward_; }
 
-  /// Reranks on a GPU from now on, as make_gpu_reranker() says; `pinned_bytes` are of those that limit_memory() has not
-  /// got. To be called before a query engine takes the GPU's memory.
-  void use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments, std::uint64_t pinned_bytes,
+  /// Reranks on a GPU from now on, as make_gpu_reranker() says. `memory`: of the whole command, but for what is pinned,
+  /// which is not of limit_memory()'s bytes. To be called before a query engine takes the GPU's memory.
+  void use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments, GpuRerankMemory memory,
                Progress& progress, const FailoverNotice& notice);
+  /// Of the GPU's memory that a command may take, the second stage takes one part of so many at most.
+  static constexpr std::uint64_t gpu_memory_parts = 4;
   /// Null: on the CPU.
   const gpu::GpuReranker* on_gpu() const { return on_gpu_.get(); }
 

@@ -60,14 +60,14 @@ std::uint32_t* EntryStore::arena() const { fail(); }
 
 struct DocumentWords::Device {};
 std::uint64_t DocumentWords::bytes_needed(const ForwardReader&) { fail(); }
-DocumentWords::DocumentWords(const ForwardReader&, unsigned, MemoryAccount&, MemoryAccount&, Progress&) { fail(); }
+DocumentWords::DocumentWords(const FeatureExtractor&, unsigned, MemoryAccount&, MemoryAccount&, Progress&) { fail(); }
 DocumentWords::~DocumentWords() = default;
 const std::uint32_t* DocumentWords::words() const { fail(); }
 
 struct RerankFlight::State {};
-RerankFlight::RerankFlight(unsigned, const FeatureExtractor& extractor, const DocumentWords* documents, MemoryAccount&,
-                           MemoryAccount&)
-    : batch_(extractor, documents == nullptr) {
+RerankFlight::RerankFlight(unsigned, const FeatureExtractor& extractor, const DocumentWords* documents,
+                           const FeatureBatchLimits& limits, MemoryAccount&, MemoryAccount&)
+    : batch_(extractor, documents == nullptr, limits) {
   fail();
 }
 RerankFlight::~RerankFlight() = default;

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,7 +11,19 @@ namespace quern {
 /// Whether a feature's value, cut to an integer, is one of these categories, which rise.
 constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t count, float x) {
   if (!(x > -1.0f && x < 4294967296.0f)) return false;
-  return std::binary_search(categories, categories + count, static_cast<std::uint32_t>(x));
+  const auto wanted = static_cast<std::uint32_t>(x);
+  // Not by std::binary_search(), which gives wrong results in kernels (CUDA 13).
+  std::size_t begin = 0, end = count;
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (categories[middle] == wanted) return true;
+    if (categories[middle] < wanted) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return false;
 }
 
 /// What a tree reads where a feature has the value x; NaN if that is missing. `categories` are those of in_categories.

@@ -128,7 +128,13 @@ TEST_CASE("an emulated GPU stays within damaged documents", "[gpu_emulated][feat
     const std::vector<FeatureJob> jobs = random_jobs(site, random, 3);
     gpu::FeatureBatch batch(extractor, false);
     add_jobs(batch, jobs);
-    HostFeatures host(site, batch, 100000);
+    gpu::FeatureBatch gathered(extractor, true);
+    add_jobs(gathered, jobs);
+    if (seed % 2 == 0 && !gathered.words.empty()) {
+      for (unsigned i = 0; i < 200; ++i)
+        gathered.words[random.below(gathered.words.size())] = static_cast<std::uint32_t>(random.next());
+    }
+    HostFeatures host(site, seed % 2 == 0 ? gathered : batch, 100000);
     for (unsigned i = 0; i < 200; ++i)
       host.section()[random.below(host.section().size())] = static_cast<std::uint32_t>(random.next());
     host.find();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <numeric>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "quern/synth/synth_ranker.hpp"
 
 #include "catch.hpp"
+#ifdef QUERN_HAS_CUDA
+#include "gpu/lose_gpu.hpp"
+#endif
 #include "gpu/random_features.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
@@ -77,12 +81,13 @@ TEST_CASE("a GPU computes the features of the CPU, bit by bit", "[gpu][features]
     RandomBits random(seed);
     gpu::MemoryAccount on_gpu, pinned;
     NoProgress progress;
-    const gpu::DocumentWords documents(site.forward(), 0, on_gpu, pinned, progress);
+    const FeatureExtractor all(site.index(), site.forward(), select_features("all"));
+    const gpu::DocumentWords documents(all, 0, on_gpu, pinned, progress);
     for (unsigned i = 0; i < 6; ++i) {
       INFO("seed " << seed << ", batch " << i);
       const FeatureExtractor extractor(site.index(), site.forward(), random_selection(random));
       const bool gathers = i % 2 == 0;
-      gpu::RerankFlight flight(0, extractor, gathers ? nullptr : &documents, on_gpu, pinned);
+      gpu::RerankFlight flight(0, extractor, gathers ? nullptr : &documents, {}, on_gpu, pinned);
       // A flight is used again, for smaller and larger batches.
       for (const std::size_t most : {5u, 300u, 40u}) {
         const std::vector<FeatureJob> jobs = random_jobs(site, random, 1 + random.below(6), most);
@@ -113,6 +118,8 @@ TEST_CASE("a GPU reranks as the CPU does, with models of all kinds", "[gpu][seco
       options.fewest_documents = 1;
       options.cpu_goes_on = false;
       options.keeps_documents = resident;
+      // Topics are divided among batches.
+      options.batch_documents = 100;
       const gpu::GpuReranker reranker(on_cpu, options, progress);
       CHECK(reranker.keeps_documents() == resident);
       std::vector<TopicResults> found = topics;
@@ -120,6 +127,7 @@ TEST_CASE("a GPU reranks as the CPU does, with models of all kinds", "[gpu][seco
       require_same_topics(found, expected);
       CHECK(reranker.counts().documents_on_gpu > 0);
       CHECK(reranker.counts().without_room == 0);
+      CHECK(reranker.counts().batches >= reranker.counts().documents_on_gpu / 100);
     }
   }
 }
@@ -136,7 +144,8 @@ TEST_CASE("the CPU reranks what a GPU has no room for, and few documents", "[gpu
   quern::rerank_topics(on_cpu, expected, 10, resources);
   gpu::GpuRerankOptions small_models, small_batches, many_documents;
   small_models.ranker_bytes = 100;
-  small_batches.pinned_bytes = 300 << 10;
+  small_batches.memory_bytes = 600 << 10;
+  small_batches.ranker_bytes = 100 << 10;
   many_documents.fewest_documents = 1 << 20;
   small_models.fewest_documents = small_batches.fewest_documents = 1;
   for (const gpu::GpuRerankOptions& options : {small_models, small_batches, many_documents}) {
@@ -145,9 +154,48 @@ TEST_CASE("the CPU reranks what a GPU has no room for, and few documents", "[gpu
     gpu::rerank_topics(reranker, found, 10, resources);
     require_same_topics(found, expected);
     CHECK(reranker.counts().documents_on_gpu == 0);
+    CHECK(!reranker.has_failed());
     CHECK((reranker.counts().without_room == 0) == (options.fewest_documents > 1));
   }
 }
+
+#ifdef QUERN_HAS_CUDA
+TEST_CASE("a GPU that is lost leaves the second stage to the CPU", "[.gpu_lost][gpu_reranker]") {
+  SKIP_WITHOUT_GPU();
+  const FeatureSite site(24, 80);
+  RandomBits random(24);
+  NoProgress progress;
+  Resources resources;
+  resources.threads = 3;
+  const Reranker on_cpu(site.index(), site.forward(), models_of_each_kind().front(), "model");
+  const std::vector<TopicResults> topics = random_topics(site, random, 12);
+  std::vector<TopicResults> expected = topics, found = topics;
+  quern::rerank_topics(on_cpu, expected, 10, resources);
+  gpu::GpuRerankOptions options;
+  options.fewest_documents = 1;
+  std::atomic<unsigned> notices = 0;
+  options.notice = [&](const std::string& text) {
+    CHECK(text.find("the CPU reranks the remaining results") == 0);
+    ++notices;
+  };
+  const gpu::GpuReranker reranker(on_cpu, options, progress);
+  options.cpu_goes_on = false;
+  const gpu::GpuReranker alone(on_cpu, options, progress);
+  gpu::rerank_topics(reranker, found, 10, resources);
+  require_same_topics(found, expected);
+  CHECK(reranker.counts().documents_on_cpu == 0);
+  lose_gpu();
+  for (unsigned i = 0; i < 2; ++i) {
+    found = topics;
+    gpu::rerank_topics(reranker, found, 10, resources);
+    require_same_topics(found, expected);
+  }
+  CHECK(reranker.has_failed());
+  CHECK(notices == 1);
+  found = topics;
+  CHECK_THROWS_AS(gpu::rerank_topics(alone, found, 10, resources), CudaError);
+}
+#endif
 
 TEST_CASE("a second stage on a GPU needs one", "[second_stage]") {
   if (!list_gpus().empty()) return;

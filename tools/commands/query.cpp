@@ -196,9 +196,9 @@ class QueryRun {
         out_(out),
         pages_(pages),
         statistics_(resources.tmp_folder),
-        processors_(engine, arguments.device, gpu_options(arguments, gpu_memory, reserved_bytes(second_stage)),
-                    arguments.sharing, {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads},
-                    *resources.progress, [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
+        processors_(engine, arguments.device, gpu_options(arguments, gpu_memory, second_stage), arguments.sharing,
+                    {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads}, *resources.progress,
+                    [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
     std::string text;
@@ -275,15 +275,18 @@ class QueryRun {
     });
   }
 
-  static std::uint64_t reserved_bytes(const SecondStage* second_stage) {
-    return second_stage == nullptr || second_stage->on_gpu() == nullptr ? 0 : second_stage->on_gpu()->bytes_left();
-  }
-  /// `reserved`: of a GPU's memory, what a second stage may still take.
-  static GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& memory, std::uint64_t reserved) {
+  /// The second stage may still take memory of the GPU.
+  static GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& memory,
+                                const SecondStage* second_stage) {
     GpuOptions options = arguments.gpu;
     options.strategy = &gpu::strategy_named(arguments.strategy);
     options.memory = memory.options();
-    options.memory.reserved_bytes = reserved;
+    if (second_stage == nullptr || second_stage->on_gpu() == nullptr) return options;
+    if (options.memory.bytes) {
+      *options.memory.bytes -= *options.memory.bytes / SecondStage::gpu_memory_parts;
+    } else {
+      options.memory.reserved = {options.gpu, second_stage->on_gpu()->bytes_left()};
+    }
     return options;
   }
 
@@ -343,6 +346,19 @@ std::uint64_t memory_for_queries(const QueryArguments& arguments, const IndexRea
   return left + bytes_for_query(TopK::bytes(k, documents));
 }
 
+/// Moves the second stage to the GPU, if that is to answer queries; half of `bytes`, which it has of the memory, is
+/// then for copies.
+void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, std::uint64_t bytes,
+             const Resources& resources, IndexPages& pages) {
+  GpuRerankMemory memory;
+  memory.on_gpu = gpu_memory_limit(arguments.gpu_memory.limit).bytes;
+  memory.pinned = bytes / 2;
+  memory.threads = resources.threads;
+  second_stage.use_gpu(arguments.device, arguments.gpu.gpu, arguments.second_stage.gpu, memory, *resources.progress,
+                       [&](const std::string& text) { say(arguments.common, "quern: " + text); });
+  if (second_stage.on_gpu() != nullptr) second_stage.limit_memory(bytes - memory.pinned, resources.threads, pages);
+}
+
 /// With --batch-wait: refuses queries that do not arrive one by one.
 void check_stream(const QuerySource& source) {
   if (source.file.empty())
@@ -371,16 +387,11 @@ void run(const QueryArguments& arguments) {
   const std::uint64_t for_second_stage = bytes_for_second_stage(arguments, resources);
   resources.memory_bytes = memory_for_queries(arguments, index, resources, gpu_memory);
   IndexPages pages(index, resources.memory_bytes / 2, second_stage ? &second_stage->forward() : nullptr);
-  if (second_stage) {
-    const bool on_gpu = arguments.device != QueryDevice::cpu;
-    const std::uint64_t pinned = on_gpu ? for_second_stage / 2 : 0;
-    second_stage->limit_memory(for_second_stage - pinned, resources.threads, pages);
-    second_stage->use_gpu(arguments.device, arguments.gpu.gpu, arguments.second_stage.gpu, pinned, *resources.progress,
-                          [&](const std::string& text) { say(arguments.common, "quern: " + text); });
-  }
+  if (second_stage) second_stage->limit_memory(for_second_stage, resources.threads, pages);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
+  if (second_stage) use_gpu(arguments, *second_stage, for_second_stage, resources, pages);
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 

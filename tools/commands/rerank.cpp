@@ -95,12 +95,14 @@ class RerankRun {
 
 /// The GPU's part, if it has one; what copies pin is of the memory for topics in flight.
 std::unique_ptr<gpu::GpuReranker> on_gpu(const RerankArguments& arguments, const Reranker& reranker,
-                                         SecondStageMemory& memory, Progress& progress) {
+                                         SecondStageMemory& memory, const Resources& resources) {
   GpuRerankMemory of_gpu;
   if (!arguments.gpu_memory.empty()) of_gpu.on_gpu = parse_size(arguments.gpu_memory);
   of_gpu.pinned = memory.in_flight_bytes / 2;
-  auto made = make_gpu_reranker(reranker, arguments.device, arguments.gpu, arguments.on_gpu, of_gpu, progress,
-                                [&](const std::string& text) { say(arguments.common, "quern: " + text); });
+  of_gpu.threads = resources.threads;
+  auto made =
+      make_gpu_reranker(reranker, arguments.device, arguments.gpu, arguments.on_gpu, of_gpu, *resources.progress,
+                        [&](const std::string& text) { say(arguments.common, "quern: " + text); });
   if (made != nullptr) memory.in_flight_bytes -= of_gpu.pinned;
   return made;
 }
@@ -111,9 +113,9 @@ void run(const RerankArguments& arguments) {
   const ForwardReader forward = ForwardReader::open(index);
   SecondStageMemory memory(index, forward, resources);
   const Reranker reranker = make_reranker(arguments.ranker, index, forward, memory.features);
-  const auto gpu_reranker = on_gpu(arguments, reranker, memory, *resources.progress);
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
+  const auto gpu_reranker = on_gpu(arguments, reranker, memory, resources);
   std::uint64_t topics = 0;
   RunTopics run_topics = read_run_topics(arguments.run, {}, index, memory.pages, arguments.common, resources, topics);
   resources.progress->start("rerank", topics, "topics");

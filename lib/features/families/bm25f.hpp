@@ -10,16 +10,14 @@ struct Bm25f {
   struct StreamParameters {
     double weight, b;
   };
-  /// Of title, body, url, anchor.
-  static constexpr StreamParameters parameters[num_document_streams] = {
-      {3.0, 0.5}, {1.0, 0.75}, {1.5, 0.5}, {2.0, 0.5}};
-
   static constexpr std::string_view group = "document";
   static constexpr FeatureInfo features[] = {
       {"bm25f", FeatureKind::dependent, "Σ idf · t / (k1 + t), t = Σ over streams w · tf / (1 - b + b · L / avg)"},
       {"bm25f_share", FeatureKind::dependent, "bm25f / Σ idf; 0 if that is 0"},
   };
   static constexpr void publish(const DocumentView& document, double* values) {
+    // Of title, body, url, anchor; here, since kernels do not see static arrays.
+    constexpr StreamParameters parameters[num_document_streams] = {{3.0, 0.5}, {1.0, 0.75}, {1.5, 0.5}, {2.0, 0.5}};
     double divisors[num_document_streams] = {};
     for (std::size_t s = 0; s < num_document_streams; ++s) {
       const StreamView& stream = document.streams[s];

@@ -18,7 +18,7 @@ struct DocumentMatches {
     double idf_of_matched = 0, idf_of_all = 0;
     for (std::uint32_t i = 0; i < query.num_terms; ++i) {
       bool any = false;
-      for (const StreamView& stream : document.streams) any = any || stream.tf[i] > 0;
+      for (std::size_t s = 0; s < num_document_streams; ++s) any = any || document.streams[s].tf[i] > 0;
       matched += any;
       idf_of_all += query.terms[i].idf;
       if (any) idf_of_matched += query.terms[i].idf;

@@ -81,7 +81,8 @@ std::vector<float> max_of_ranges(std::span<const float> of_documents) {
 std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, unsigned number,
                        const cudaDeviceProp& gpu) {
   const std::uint64_t all_free = free_gpu_memory(number),
-                      free_bytes = all_free - std::min(all_free, memory.reserved_bytes),
+                      reserved = number == memory.reserved.gpu ? memory.reserved.bytes : 0,
+                      free_bytes = all_free - std::min(all_free, reserved),
                       margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
   if (!memory.bytes) return free_bytes - margin;
   if (*memory.bytes > free_bytes)

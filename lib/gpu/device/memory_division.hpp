@@ -51,7 +51,12 @@ inline constexpr NamedValue<ListTransfers> list_transfers[] = {
 /// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
 struct GpuMemoryOptions {
   std::optional<std::uint64_t> bytes;  ///< of all that it allocates; default: what is free, less a margin
-  std::uint64_t reserved_bytes = 0;    ///< of what is free, what others may come to take
+  /// Of what is free on one of the GPUs, what others may come to take.
+  struct Reserved {
+    unsigned gpu = 0;
+    std::uint64_t bytes = 0;
+  };
+  Reserved reserved = {};
   /// Of the coded lists with impacts, the share that may be in the memory; what else is needed comes on top.
   std::optional<double> list_share;
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index

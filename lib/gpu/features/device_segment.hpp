@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <cstdint>
 
 #include "quern/formats/forward_coding.hpp"
@@ -85,10 +84,15 @@ constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_
   return segment;
 }
 
-/// Where the n-th one (from 0) of a word that has so many is.
+/// How many ones a word has; and where the n-th of them is, from 0. Kernels don't have std::popcount() for sure.
+constexpr unsigned ones_of(std::uint32_t word) {
+  word -= word >> 1 & 0x55555555u;
+  word = (word & 0x33333333u) + (word >> 2 & 0x33333333u);
+  return ((word + (word >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
 constexpr unsigned place_of_one(std::uint32_t word, unsigned n) {
   for (; n > 0; --n) word &= word - 1;
-  return static_cast<unsigned>(std::countr_zero(word));
+  return ones_of((word & (~word + 1)) - 1);
 }
 
 /// The id of a term of the index; 0 if the segment doesn't have it.
@@ -100,7 +104,7 @@ constexpr std::uint32_t id_of_term(const BitWords& words, const DeviceSegment& s
     const auto some = static_cast<unsigned>(segment.high_bits - bit < 32 ? segment.high_bits - bit : 32);
     const std::uint32_t found = words.at(segment.highs + bit, some);
     const std::uint32_t zeros = ~found & static_cast<std::uint32_t>((std::uint64_t{1} << some) - 1);
-    const auto count = static_cast<unsigned>(std::popcount(zeros));
+    const unsigned count = ones_of(zeros);
     if (count < zeros_left) {
       zeros_left -= count;
       ones += some - count;

@@ -24,9 +24,10 @@ std::uint64_t DocumentWords::bytes_needed(const ForwardReader& forward) {
   return MemoryAccount::rounded(forward.section_bytes() + sizeof(std::uint32_t));
 }
 
-DocumentWords::DocumentWords(const ForwardReader& forward, unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned,
-                             Progress& progress)
+DocumentWords::DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu,
+                             MemoryAccount& pinned, Progress& progress)
     : device_(std::make_unique<Device>()) {
+  const ForwardReader& forward = extractor.forward();
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
   device_->words =
       DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_needed(forward) / sizeof(std::uint32_t));
@@ -39,6 +40,7 @@ DocumentWords::DocumentWords(const ForwardReader& forward, unsigned gpu, MemoryA
   };
   std::array<Piece, 2> pieces;
   for (Piece& piece : pieces) piece.bytes = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, piece_bytes);
+  const StreamEnd end(stream);
   progress.start("copy documents to the GPU", forward.section_bytes(), "bytes");
   std::size_t next = 0;
   for (std::uint64_t from = 0; from < forward.section_bytes();) {
@@ -49,6 +51,7 @@ DocumentWords::DocumentWords(const ForwardReader& forward, unsigned gpu, MemoryA
     std::memcpy(piece.bytes.data(), bytes.data(), bytes.size());
     copy_to_device(to + from, piece.bytes.data(), bytes.size(), stream);
     piece.copied.record(stream);
+    extractor.memory().note_read(bytes.size());
     progress.add(bytes.size());
     from = range.to;
   }

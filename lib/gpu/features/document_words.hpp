@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/core/resources.hpp"
-#include "quern/formats/forward_file.hpp"
+#include "quern/features/feature_extractor.hpp"
 #include "quern/gpu/device/memory_account.hpp"
 
 namespace quern::gpu {
@@ -13,9 +13,9 @@ class DocumentWords {
  public:
   /// GPU memory that it takes.
   static std::uint64_t bytes_needed(const ForwardReader& forward);
-  /// Copies them; the accounts must outlive the object. Throws GpuOutOfMemory if there is no room, CorruptFile if the
-  /// file is damaged.
-  DocumentWords(const ForwardReader& forward, unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned,
+  /// Copies those that the extractor reads; the accounts must outlive the object. Throws GpuOutOfMemory if there is no
+  /// room, CorruptFile if the file is damaged.
+  DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned,
                 Progress& progress);
   DocumentWords(const DocumentWords&) = delete;
   DocumentWords& operator=(const DocumentWords&) = delete;

@@ -11,18 +11,19 @@
 namespace quern::gpu {
 namespace {
 
-/// Documents of a batch: enough for all warps of a large GPU, and few enough that a thread makes the next batch soon.
-constexpr std::size_t most_batch_documents = 8192;
-/// Bytes of documents that travel with a batch.
-constexpr std::uint64_t most_batch_bytes = std::uint64_t{16} << 20;
+/// Of a document: kernels add its hits up in 32 bits, and a hit takes at least one bit.
+constexpr std::uint64_t most_document_bytes = 0x1fffffff;
+/// What is touched where a document is looked up that the GPU has.
+constexpr std::uint64_t lookup_bytes = 64;
 
 }  // namespace
 
-FeatureBatch::FeatureBatch(const FeatureExtractor& extractor, bool gathers)
+FeatureBatch::FeatureBatch(const FeatureExtractor& extractor, bool gathers, const FeatureBatchLimits& limits)
     : column_of(extractor.column_of().begin(), extractor.column_of().end()),
       num_columns(extractor.num_features()),
       extractor_(extractor),
-      gathers_(gathers) {
+      gathers_(gathers),
+      limits_(limits) {
   for_each_family([&](auto family, const FamilyPlace& place) {
     const auto first = column_of.begin() + static_cast<std::ptrdiff_t>(place.first_feature);
     if (std::all_of(first, first + std::size(decltype(family)::features), [](std::int32_t at) { return at < 0; }))
@@ -72,8 +73,9 @@ void FeatureBatch::add(const FeatureCandidate& candidate) {
   if (docid >= forward.num_documents())
     throw InvalidArgument(fmt::format("{}: there is no docID {}", forward.name(), docid));
   const ForwardReader::Range range = forward.document_range(docid);
-  if (range.to - range.from > 0xffffffffu)
+  if (range.to - range.from > most_document_bytes)
     throw GpuOutOfMemory(fmt::format("{}: docID {} is too large for a GPU", forward.name(), docid));
+  extractor_.memory().note_read(gathers_ ? range.to - range.from : lookup_bytes);
   FeatureBatchDocument& document = documents.emplace_back();
   document.begin = gathers_ ? gather(range) : range.from;
   document.bytes = static_cast<std::uint32_t>(range.to - range.from);
@@ -90,7 +92,6 @@ void FeatureBatch::add(const FeatureCandidate& candidate) {
 /// Appends bytes of the forward file; returns where they begin.
 std::uint64_t FeatureBatch::gather(ForwardReader::Range range) {
   const ByteView bytes = extractor_.forward().section_part(range);
-  extractor_.memory().note_read(bytes.size());
   const std::uint64_t begin = gathered_;
   gathered_ += bytes.size();
   // Kernels read two words at a time.
@@ -112,6 +113,8 @@ FeatureBatchView FeatureBatch::view() const {
   return view;
 }
 
-bool FeatureBatch::is_full() const { return documents.size() >= most_batch_documents || gathered_ >= most_batch_bytes; }
+bool FeatureBatch::is_full() const {
+  return documents.size() >= limits_.documents || gathered_ >= limits_.gathered_bytes;
+}
 
 }  // namespace quern::gpu

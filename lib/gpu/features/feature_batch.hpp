@@ -8,12 +8,19 @@
 
 namespace quern::gpu {
 
+/// When a batch is full.
+struct FeatureBatchLimits {
+  /// Enough for all warps of a large GPU, and few enough that a thread makes the next batch soon.
+  std::size_t documents = 8192;
+  std::uint64_t gathered_bytes = std::uint64_t{16} << 20;  ///< of documents that travel with it
+};
+
 /// Documents of queries whose features a GPU computes together, as arrays that go to it. Host code.
 class FeatureBatch {
  public:
   /// `gathers`: the GPU does not have the forward file, so that the documents' bytes come with the batch. The extractor
   /// must stay.
-  FeatureBatch(const FeatureExtractor& extractor, bool gathers);
+  FeatureBatch(const FeatureExtractor& extractor, bool gathers, const FeatureBatchLimits& limits = {});
 
   /// Whether a GPU computes features for a query: it must not have too many distinct terms.
   static bool takes(const FeatureQuery& query) { return query.terms.size() <= max_device_terms; }
@@ -22,7 +29,7 @@ class FeatureBatch {
   /// Adds a query that takes() allows, whose documents follow.
   void begin_query(const FeatureQuery& query);
   /// Adds a document of the query that was begun last. Throws InvalidArgument if the docID is not below the number of
-  /// documents, CorruptFile if the forward file is damaged.
+  /// documents, CorruptFile if the forward file is damaged, GpuOutOfMemory if the document is too large for kernels.
   void add(const FeatureCandidate& candidate);
   /// Whether a GPU has enough to do: more documents would only take more memory.
   bool is_full() const;
@@ -48,6 +55,7 @@ class FeatureBatch {
 
   const FeatureExtractor& extractor_;
   bool gathers_;
+  FeatureBatchLimits limits_;
   std::uint64_t gathered_ = 0;  ///< bytes in `words`
 };
 

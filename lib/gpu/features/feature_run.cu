@@ -14,6 +14,8 @@ constexpr unsigned feature_threads = 128;
 constexpr std::size_t hits_per_document = 64;
 /// Hits have numbers of 32 bits.
 constexpr std::uint64_t most_hits = 0xffffffffu;
+/// Room for more hits is given back: only unusual documents have so many.
+constexpr std::size_t most_kept_hits = std::size_t{1} << 23;
 
 __global__ void __launch_bounds__(feature_threads) run_find_hits(const __grid_constant__ FeatureBatchView batch) {
   find_hits(batch);
@@ -91,6 +93,9 @@ void FeatureRun::reserve(const FeatureBatch& batch) {
   streams_.reserve(num_document_streams * std::size_t{view_.stride});
   heads_.reserve(view_.stride);
   tf_.reserve(std::max<std::size_t>(1, batch.num_tf));
+  // Not where the same batch comes again, since it needs more.
+  if (!again_ && hits_.size() > most_kept_hits) hits_.release();
+  again_ = false;
   hits_.reserve(hits_per_document * view_.stride);
   columns_.reserve(std::max<std::size_t>(1, batch.num_columns * std::size_t{view_.stride}));
   view_.streams = streams_.data();
@@ -123,6 +128,7 @@ FeatureRun::Outcome FeatureRun::outcome() {
   if (counters.hits <= view_.hits_room) return Outcome::done;
   if (counters.hits > most_hits) throw GpuOutOfMemory("documents have more hits than a GPU can number");
   hits_.reserve(counters.hits);
+  again_ = true;
   return Outcome::again;
 }
 

@@ -41,6 +41,7 @@ class FeatureRun {
   DeviceArray<float> columns_;
   FeatureBatchView view_;
   std::size_t counters_at_ = 0;  ///< in in_
+  bool again_ = false;           ///< the batch at hand lacked room
 };
 
 }  // namespace quern::gpu

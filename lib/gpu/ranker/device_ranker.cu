@@ -19,7 +19,7 @@ DeviceRanker::Device::Device(const RankerArrays& arrays, unsigned on_gpu, Memory
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
   multiprocessors = multiprocessors_of(gpu);
   const std::uint64_t bytes = arrays.bytes();
-  memory = DeviceArray<std::uint8_t>(account, MemoryUse::tables, bytes);
+  memory = DeviceArray<std::uint8_t>(account, MemoryUse::rankers, bytes);
   loaded.view = arrays.view;
   std::vector<std::uint8_t> all(bytes);
   std::uint64_t place = 0;

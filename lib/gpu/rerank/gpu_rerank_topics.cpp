@@ -33,6 +33,8 @@ std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t 
 
 RerankFigures rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
                             const Resources& resources) {
+  // Which divides large topics among threads.
+  if (reranker.has_failed()) return quern::rerank_topics(reranker.on_cpu(), topics, k, resources);
   return run_stage(resources, [&] {
     RerankFigures figures;
     for (const TopicResults& topic : topics) figures.documents += topic.documents.size();

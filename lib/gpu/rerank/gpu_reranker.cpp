@@ -1,10 +1,13 @@
 #include "quern/gpu/rerank/gpu_reranker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/ranker/gpu_ranker.hpp"
 
@@ -19,7 +22,26 @@ constexpr std::size_t fewest_with_features = 64;
 std::uint64_t memory_of(const GpuRerankOptions& options) {
   const std::uint64_t free_bytes = free_gpu_memory(options.gpu);
   const std::uint64_t most = free_bytes - std::min<std::uint64_t>(free_bytes / 16, std::uint64_t{512} << 20);
-  return std::min(options.memory_bytes.value_or(most), most);
+  return std::min(options.memory_bytes.value_or(most), most) / options.memory_parts;
+}
+
+/// A batch's documents are in host memory twice while it travels, and arrays grow by steps.
+FeatureBatchLimits limits_of(const GpuRerankOptions& options) {
+  FeatureBatchLimits limits;
+  limits.documents = options.batch_documents;
+  if (options.pinned_bytes)
+    limits.gathered_bytes = std::min(limits.gathered_bytes, *options.pinned_bytes / options.threads / 4);
+  return limits;
+}
+
+std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t memory) {
+  const std::uint64_t bytes = options.ranker_bytes.value_or(memory / 8);
+  if (bytes >= memory)
+    throw GpuOutOfMemory(
+        fmt::format("models may take {} of GPU memory, but the second stage has {}; lower "
+                    "--ranker-memory, or ask for --device cpu",
+                    size_text(bytes), size_text(memory)));
+  return bytes;
 }
 
 }  // namespace
@@ -29,17 +51,23 @@ GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options
       options_(options),
       fewest_documents_(
           options.fewest_documents.value_or(std::min(fewest_gpu_documents(on_cpu.model()), fewest_with_features))),
+      limits_(limits_of(options)),
       on_gpu_(memory_of(options)),
       pinned_(options.pinned_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
-      ranker_bytes_(std::min(options.ranker_bytes.value_or(on_gpu_.limit() / 8), on_gpu_.limit())),
+      ranker_bytes_(ranker_bytes_of(options, on_gpu_.limit())),
       rankers_(options.gpu, ranker_bytes_, {options.fast_math}),
       flights_([this] {
-        return std::make_unique<RerankFlight>(options_.gpu, on_cpu_.extractor(), documents_.get(), on_gpu_, pinned_);
+        return std::make_unique<RerankFlight>(options_.gpu, on_cpu_.extractor(), documents_.get(), limits_, on_gpu_,
+                                              pinned_);
       }) {
   on_gpu_.set_limit(on_gpu_.limit() - ranker_bytes_);
   const ForwardReader& forward = on_cpu.extractor().forward();
-  if (options.keeps_documents && DocumentWords::bytes_needed(forward) <= on_gpu_.limit() / 2)
-    documents_ = std::make_unique<DocumentWords>(forward, options.gpu, on_gpu_, pinned_, progress);
+  if (!options.keeps_documents || DocumentWords::bytes_needed(forward) > on_gpu_.limit() / 2) return;
+  try {
+    documents_ = std::make_unique<DocumentWords>(on_cpu.extractor(), options.gpu, on_gpu_, pinned_, progress);
+  } catch (const GpuOutOfMemory&) {
+    // Others may have taken the memory: then documents travel.
+  }
 }
 
 /// Scores the documents of some jobs, batch by batch.
@@ -73,7 +101,7 @@ class GpuReranker::Pass {
     FeatureBatch& batch = flight_->batch();
     of_batch_.resize(batch.documents.size());
     if (!of_batch_.empty()) {
-      if (!flight_->score(ranker_, of_batch_)) return false;
+      if (!score_batch()) return false;
       ++owner_.batches_;
     }
     auto next = of_batch_.begin();
@@ -91,9 +119,19 @@ class GpuReranker::Pass {
   std::span<const double> scores(std::size_t job) const { return scores_[job]; }
 
  private:
+  bool score_batch() {
+    try {
+      return flight_->score(ranker_, of_batch_);
+    } catch (...) {
+      // With all its memory, which others may lack.
+      delete flight_.release();
+      throw;
+    }
+  }
+
   const GpuReranker& owner_;
   const DeviceRanker& ranker_;
-  const SparePool<RerankFlight>::Borrowed flight_;
+  SparePool<RerankFlight>::Borrowed flight_;
   std::vector<Part> parts_;  ///< of the batch
   std::vector<double> of_batch_;
   std::vector<std::vector<double>> scores_;  ///< by job

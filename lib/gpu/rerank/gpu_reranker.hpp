@@ -28,9 +28,12 @@ struct RerankJob {
 struct GpuRerankOptions {
   unsigned gpu = 0;
   std::optional<std::uint64_t> memory_bytes;  ///< of the GPU's memory, all; default: what is free less a margin
+  std::uint64_t memory_parts = 1;             ///< of that, one part of so many, since others need the rest
   std::optional<std::uint64_t> ranker_bytes;  ///< of these, for models; default: an eighth
   /// Of host memory, what copies may pin; default: whatever they need.
   std::optional<std::uint64_t> pinned_bytes;
+  unsigned threads = 1;  ///< that rerank at the same time, and share what may be pinned
+  std::size_t batch_documents = FeatureBatchLimits().documents;  ///< most documents of a batch
   /// Calls with fewer documents go to the CPU; default: where the GPU is expected to take less time.
   std::optional<std::size_t> fewest_documents;
   bool keeps_documents = true;  ///< whether the forward file's documents stay on the GPU, if there is room
@@ -66,6 +69,8 @@ class GpuReranker {
   /// What it may still take of the GPU's memory.
   std::uint64_t bytes_left() const { return on_gpu_.left() + ranker_bytes_; }
   std::size_t fewest_documents() const { return fewest_documents_; }
+  /// Whether the GPU has failed, so that the CPU does all.
+  bool has_failed() const { return failed_; }
   GpuRerankCounts counts() const;
 
  private:
@@ -81,6 +86,7 @@ class GpuReranker {
   const Reranker& on_cpu_;
   const GpuRerankOptions options_;
   const std::size_t fewest_documents_;
+  const FeatureBatchLimits limits_;
   mutable MemoryAccount on_gpu_, pinned_;
   const std::uint64_t ranker_bytes_;                ///< of models
   std::unique_ptr<const DocumentWords> documents_;  ///< null: they travel

@@ -18,10 +18,12 @@ struct RerankFlight::State {
         host_scores(pinned, MemoryUse::pinned),
         host_columns(pinned, MemoryUse::pinned) {}
 
+  /// To be called before memory is allocated: other threads may use other GPUs.
+  void choose_gpu() const { CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu))); }
+
   /// Enqueues features of a batch and what `use` does with them, and waits; once more where hits needed more room.
   template <class Use>
   bool compute(const FeatureBatch& batch, const Use& use) {
-    CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
     const StreamEnd end(stream);
     FeatureRun::Outcome outcome = FeatureRun::Outcome::again;
     while (outcome == FeatureRun::Outcome::again) {
@@ -44,13 +46,15 @@ struct RerankFlight::State {
 };
 
 RerankFlight::RerankFlight(unsigned gpu, const FeatureExtractor& extractor, const DocumentWords* documents,
-                           MemoryAccount& on_gpu, MemoryAccount& pinned)
-    : batch_(extractor, documents == nullptr), state_(std::make_unique<State>(gpu, documents, on_gpu, pinned)) {}
+                           const FeatureBatchLimits& limits, MemoryAccount& on_gpu, MemoryAccount& pinned)
+    : batch_(extractor, documents == nullptr, limits),
+      state_(std::make_unique<State>(gpu, documents, on_gpu, pinned)) {}
 RerankFlight::~RerankFlight() = default;
 
 bool RerankFlight::score(const DeviceRanker& ranker, std::span<double> scores) {
   State& state = *state_;
   if (scores.empty()) return true;
+  state.choose_gpu();
   state.scores.reserve(scores.size());
   state.host_scores.reserve(scores.size());
   const bool sound = state.compute(batch_, [&](const FeatureColumns& columns) {
@@ -66,6 +70,7 @@ bool RerankFlight::features(FeatureMatrix& matrix) {
   matrix.resize(batch_.num_columns, batch_.documents.size());
   const std::size_t values = batch_.num_columns * matrix.columns().stride;
   if (values == 0) return true;
+  state.choose_gpu();
   state.host_columns.reserve(values);
   const bool sound = state.compute(batch_, [&](const FeatureColumns& columns) {
     copy_to_host(state.host_columns.data(), columns.values, values, state.stream);

@@ -15,8 +15,8 @@ class RerankFlight {
  public:
   /// `documents`: the forward file on the GPU; null: documents travel with their batch. All of it must stay, the
   /// accounts, too. Throws CudaError.
-  RerankFlight(unsigned gpu, const FeatureExtractor& extractor, const DocumentWords* documents, MemoryAccount& on_gpu,
-               MemoryAccount& pinned);
+  RerankFlight(unsigned gpu, const FeatureExtractor& extractor, const DocumentWords* documents,
+               const FeatureBatchLimits& limits, MemoryAccount& on_gpu, MemoryAccount& pinned);
   RerankFlight(const RerankFlight&) = delete;
   RerankFlight& operator=(const RerankFlight&) = delete;
   ~RerankFlight();
