@@ -60,10 +60,11 @@ void Reranker::keep_best(std::vector<ScoredDocument>& documents, std::size_t k) 
   const auto is_better = [](const ScoredDocument& a, const ScoredDocument& b) {
     return a.score != b.score ? a.score > b.score : a.docid < b.docid;
   };
-  const std::size_t kept = std::min(k, documents.size());
-  std::partial_sort(documents.begin(), documents.begin() + static_cast<std::ptrdiff_t>(kept), documents.end(),
-                    is_better);
-  documents.resize(kept);
+  if (k < documents.size()) {
+    std::nth_element(documents.begin(), documents.begin() + static_cast<std::ptrdiff_t>(k), documents.end(), is_better);
+    documents.resize(k);
+  }
+  std::sort(documents.begin(), documents.end(), is_better);
 }
 
 }  // namespace quern

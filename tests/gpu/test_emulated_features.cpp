@@ -52,7 +52,7 @@ class HostFeatures {
 
   void find() {
     counters = {};
-    emulated::run(2, feature_test_threads, [&] { gpu::find_hits(view); });
+    emulated::run(2, gpu::find_threads, [&] { gpu::find_hits(view); });
   }
   void publish() {
     const unsigned blocks = (view.stride + feature_test_threads - 1) / feature_test_threads * view.num_slots;

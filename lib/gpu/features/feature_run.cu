@@ -9,19 +9,19 @@
 namespace quern::gpu {
 namespace {
 
-constexpr unsigned feature_threads = 128;
+constexpr unsigned publish_threads = 128;
 /// Hits of a document for which there is room at first.
 constexpr std::size_t hits_per_document = 64;
 /// Hits have numbers of 32 bits.
 constexpr std::uint64_t most_hits = 0xffffffffu;
 /// Room for more hits is given back: only unusual documents have so many.
-constexpr std::size_t most_kept_hits = std::size_t{1} << 23;
+constexpr std::size_t most_room_kept = std::size_t{1} << 23;
 
-__global__ void __launch_bounds__(feature_threads) run_find_hits(const __grid_constant__ FeatureBatchView batch) {
+__global__ void __launch_bounds__(find_threads) run_find_hits(const __grid_constant__ FeatureBatchView batch) {
   find_hits(batch);
 }
 
-__global__ void __launch_bounds__(feature_threads)
+__global__ void __launch_bounds__(publish_threads)
     run_publish_features(const __grid_constant__ FeatureBatchView batch) {
   publish_features(batch);
 }
@@ -94,7 +94,7 @@ void FeatureRun::reserve(const FeatureBatch& batch) {
   heads_.reserve(view_.stride);
   tf_.reserve(std::max<std::size_t>(1, batch.num_tf));
   // Not where the same batch comes again, since it needs more.
-  if (!again_ && hits_.size() > most_kept_hits) hits_.release();
+  if (!again_ && hits_.size() > most_room_kept) hits_.release();
   again_ = false;
   hits_.reserve(hits_per_document * view_.stride);
   columns_.reserve(std::max<std::size_t>(1, batch.num_columns * std::size_t{view_.stride}));
@@ -110,11 +110,10 @@ void FeatureRun::enqueue(const FeatureBatch& batch, const std::uint32_t* documen
   upload(batch, documents, stream);
   reserve(batch);
   if (view_.num_documents == 0) return;
-  run_find_hits<<<blocks_for(view_.num_documents, feature_threads / lanes_per_warp), feature_threads, 0, stream>>>(
-      view_);
+  run_find_hits<<<blocks_for(view_.num_documents, find_threads / lanes_per_warp), find_threads, 0, stream>>>(view_);
   CUDA_CHECK(cudaGetLastError());
   if (view_.num_slots != 0) {
-    run_publish_features<<<blocks_for(view_.stride, feature_threads) * view_.num_slots, feature_threads, 0, stream>>>(
+    run_publish_features<<<blocks_for(view_.stride, publish_threads) * view_.num_slots, publish_threads, 0, stream>>>(
         view_);
     CUDA_CHECK(cudaGetLastError());
   }

@@ -19,17 +19,30 @@ struct StreamState {
   }
 };
 
+/// Hits of a document that a warp keeps until it is known where they go. Of more, the document is read again.
+inline constexpr std::uint32_t most_kept_hits = 96;
+
+/// A hit with its number in its stream.
+struct KeptHit {
+  WordHit hit;
+  std::uint32_t stream, place;
+};
+
+/// Groups of 32 places whose ids are loaded together: their loads don't wait for each other.
+inline constexpr unsigned groups_per_load = 4;
+
 /// Reads a document by a whole warp, 32 places at a time, as DocumentHits does. A lane looks for one term of the query.
 class DocumentScan {
  public:
   __device__ DocumentScan(const FeatureBatchView& batch, const FeatureBatchDocument& document)
       : batch_(batch), document_(document), query_(batch.queries[document.query]) {}
 
-  /// Calls found(stream, number of the hit in it, hit) in the lanes of hits, and count(stream, hits of the lane's term)
-  /// in the lanes of terms, as often as a segment has places of the stream. False if the document is damaged.
+  /// Calls found(number of the hit in the document, KeptHit) in the lanes of hits, and count(stream, hits of the lane's
+  /// term) in the lanes of terms, as often as a segment has places of the stream. False if the document is damaged.
   template <class Found, class Count>
   __device__ bool read(Found&& found, Count&& count) {
     state_ = StreamState();
+    all_hits_ = 0;
     SegmentCursor cursor{{batch_.words}, document_.begin, document_.begin + document_.bytes};
     head_.url_bytes = cursor.varint();
     head_.url_depth = cursor.varint();
@@ -64,12 +77,21 @@ class DocumentScan {
       if (places == 0) continue;
       StreamState state = state_.of_lane(stream);
       std::uint32_t tf = 0;
-      for (std::uint32_t done = 0; done < places; done += lanes_per_warp) {
-        const std::uint32_t some = min(places - done, lanes_per_warp);
-        const bool valid = lane_id() < some;
-        const std::uint64_t at = bit + std::uint64_t{done + lane_id()} * segment.id_bits;
-        tf += read_places(valid ? BitWords{batch_.words}.at(at, segment.id_bits) : 0, some, {id, sought}, stream, state,
-                          found);
+      for (std::uint32_t done = 0; done < places; done += groups_per_load * lanes_per_warp) {
+        std::uint32_t ids[groups_per_load];
+#pragma unroll
+        for (unsigned group = 0; group < groups_per_load; ++group) {
+          const std::uint32_t place = done + group * lanes_per_warp + lane_id();
+          ids[group] = place >= places
+                           ? 0
+                           : BitWords{batch_.words}.at(bit + std::uint64_t{place} * segment.id_bits, segment.id_bits);
+        }
+#pragma unroll
+        for (unsigned group = 0; group < groups_per_load; ++group) {
+          const std::uint32_t before = done + group * lanes_per_warp;
+          if (before >= places) break;
+          tf += read_places(ids[group], min(places - before, lanes_per_warp), {id, sought}, stream, state, found);
+        }
       }
       count(stream, tf);
       if (lane_id() == stream) state_ = state;
@@ -101,9 +123,12 @@ class DocumentScan {
       if (lane_id() == term) tf = __popc(same);
     }
     if (const unsigned before = (1u << lane_id()) - 1; (hits >> lane_id() & 1) != 0)
-      found(stream, state.hits + __popc(hits & before),
-            WordHit{word, state.length + __popc(tokens & before), state.phrases + __popc(phrase_ends & before)});
+      found(all_hits_ + __popc(hits & before),
+            KeptHit{{word, state.length + __popc(tokens & before), state.phrases + __popc(phrase_ends & before)},
+                    stream,
+                    state.hits + __popc(hits & before)});
     state.hits += __popc(hits);
+    all_hits_ += __popc(hits);
     state.length += __popc(tokens);
     state.phrases += __popc(phrase_ends);
     state.in_phrase = tokens >> (some - 1) & 1;
@@ -115,20 +140,25 @@ class DocumentScan {
   const FeatureBatchQuery& query_;
   StreamState state_;
   PageHead head_;
+  std::uint32_t all_hits_ = 0;
 };
 
 /// Finds the hits of a document, by a whole warp: first how many there are, then, where there is room, where they are.
-__device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t number) {
+/// `kept`: memory for most_kept_hits.
+__device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t number, KeptHit* kept) {
   const FeatureBatchDocument& document = batch.documents[number];
   const std::uint32_t num_terms = batch.queries[document.query].num_terms;
   std::uint32_t* const tf = batch.tf + document.first_tf + lane_id();  // of this lane's term
   if (lane_id() < num_terms)
     for (unsigned stream = 0; stream < num_document_streams; ++stream) tf[stream * num_terms] = 0;
   DocumentScan scan(batch, document);
-  const bool sound = scan.read([](unsigned, std::uint32_t, const WordHit&) {},
-                               [&](unsigned stream, std::uint32_t hits) {
-                                 if (lane_id() < num_terms) tf[stream * num_terms] += hits;
-                               });
+  const bool sound = scan.read(
+      [&](std::uint32_t place, const KeptHit& hit) {
+        if (place < most_kept_hits) kept[place] = hit;
+      },
+      [&](unsigned stream, std::uint32_t hits) {
+        if (lane_id() < num_terms) tf[stream * num_terms] += hits;
+      });
   StreamState state = scan.state();
   if (!sound) state = StreamState();
   // Lanes behind those of streams have no hits.
@@ -147,19 +177,27 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
                                                         has_room ? state.hits : 0};
   if (!has_room || all == 0) return;
   __syncwarp();  // lanes read what others have written
-  scan.read(
-      [&](unsigned stream, std::uint32_t place, const WordHit& hit) {
-        batch.hits[batch.streams[stream * batch.stride + number].first_hit + place] = hit;
-      },
-      [](unsigned, std::uint32_t) {});
+  const auto put = [&](std::uint32_t, const KeptHit& hit) {
+    batch.hits[batch.streams[hit.stream * batch.stride + number].first_hit + hit.place] = hit.hit;
+  };
+  if (all <= most_kept_hits) {
+    for (std::uint32_t place = lane_id(); place < all; place += lanes_per_warp) put(place, kept[place]);
+  } else {
+    scan.read(put, [](unsigned, std::uint32_t) {});
+  }
+  __syncwarp();  // what is kept is read before the next document's comes
 }
+
+/// Threads of a thread block.
+inline constexpr unsigned find_threads = 128;
 
 /// The kernel: a warp a document. Adds up counters; hits are written only as far as there is room.
 __device__ inline void find_hits(const FeatureBatchView& batch) {
-  const unsigned warps = blockDim.x / lanes_per_warp;
+  __shared__ KeptHit kept[find_threads / lanes_per_warp][most_kept_hits];
+  constexpr unsigned warps = find_threads / lanes_per_warp;
   for (std::uint32_t number = blockIdx.x * warps + threadIdx.x / lanes_per_warp; number < batch.num_documents;
        number += gridDim.x * warps)
-    find_hits_of(batch, number);
+    find_hits_of(batch, number, kept[threadIdx.x / lanes_per_warp]);
 }
 
 }  // namespace quern::gpu

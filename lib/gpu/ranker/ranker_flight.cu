@@ -1,4 +1,5 @@
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,15 +18,6 @@ void gather_rows(const FeatureColumns& features, std::size_t begin, std::size_t 
     std::memcpy(own, features.values + row * features.stride, features.documents * sizeof(float));
     std::fill(own + features.documents, own + stride, 0.0f);
   }
-}
-
-void gather_in_parallel(const FeatureColumns& features, std::size_t begin, std::size_t end, std::size_t stride,
-                        float* to) {
-  const std::size_t rows = (end - begin + parts_of_piece - 1) / parts_of_piece;
-  tbb::parallel_for(std::size_t{0}, (end - begin + rows - 1) / rows, [&](std::size_t part) {
-    const std::size_t own = begin + part * rows;
-    gather_rows(features, own, std::min(end, own + rows), stride, to);
-  });
 }
 
 /// Whether copies from there need no other memory.
@@ -65,8 +57,8 @@ struct RankerFlight::State {
   RankerTimes times;
 };
 
-/// Copies the features to rows of `stride`: as they are if they are pinned. Others are gathered in pinned memory, a
-/// piece after the other; each is copied while the next one is gathered.
+/// Copies the features to rows of `stride`: as they are if they are pinned. Others are gathered in pinned memory, by
+/// several threads if they are many; each thread copies its own.
 void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_features, std::size_t stride) {
   features.reserve(num_features * stride);
   if (num_features == 0) return;
@@ -78,14 +70,20 @@ void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_fe
   }
   host_features.reserve(num_features * stride);
   const std::size_t rows = std::max<std::size_t>(staged_piece_bytes / row_bytes, 1);
-  for (std::size_t first = 0; first < num_features; first += rows) {
-    const std::size_t end = std::min(num_features, first + rows);
-    if (num_features <= rows)
-      gather_rows(from, first, end, stride, host_features.data());
-    else
-      gather_in_parallel(from, first, end, stride, host_features.data());
+  const auto copy_rows = [&](std::size_t piece) {
+    CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+    const std::size_t first = piece * rows, end = std::min(num_features, first + rows);
+    gather_rows(from, first, end, stride, host_features.data());
     copy_to_device(features.data() + first * stride, host_features.data() + first * stride, (end - first) * stride,
                    stream);
+  };
+  const std::size_t pieces = (num_features + rows - 1) / rows;
+  if (pieces == 1) {
+    copy_rows(0);
+  } else {
+    // This thread may not take other work meanwhile, which could want the same flight's memory.
+    tbb::this_task_arena::isolate(
+        [&] { tbb::parallel_for(std::size_t{0}, pieces, copy_rows, tbb::simple_partitioner()); });
   }
 }
 

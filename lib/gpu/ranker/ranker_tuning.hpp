@@ -38,9 +38,9 @@ inline constexpr std::uint32_t blocks_per_multiprocessor = 8;
 
 /// Inputs and leaves of the documents that are scored at a time.
 inline constexpr std::uint64_t scoring_bytes = std::uint64_t{64} << 20;
-/// Features that are copied while the next ones are gathered in pinned memory, and the parts that threads gather. Fewer
-/// are gathered by one thread, since waking others would take longer.
-inline constexpr std::size_t staged_piece_bytes = std::size_t{1} << 20, parts_of_piece = 8;
+/// Features that a thread gathers in pinned memory and copies. Fewer are gathered by one thread, since waking others
+/// would take longer.
+inline constexpr std::size_t staged_piece_bytes = std::size_t{256} << 10;
 /// Scores of so few documents are written to the host's memory by kernels: a copy would take longer.
 inline constexpr std::size_t most_direct_documents = 512;
 
