@@ -3,6 +3,7 @@
 #include "quern/gpu/features/document_words.hpp"
 #include "quern/gpu/intersection/intersect_runner.hpp"
 #include "quern/gpu/ranker/device_ranker.hpp"
+#include "quern/gpu/ranker/pinned_features.hpp"
 #include "quern/gpu/ranker/ranker_flight.hpp"
 #include "quern/gpu/rerank/rerank_flight.hpp"
 
@@ -73,6 +74,10 @@ RerankFlight::RerankFlight(unsigned, const FeatureExtractor& extractor, const Do
 RerankFlight::~RerankFlight() = default;
 bool RerankFlight::score(const DeviceRanker&, std::span<double>) { fail(); }
 bool RerankFlight::features(FeatureMatrix&) { fail(); }
+
+struct PinnedFeatures::Memory {};
+PinnedFeatures::PinnedFeatures(const FeatureColumns&, std::size_t, MemoryAccount&) { fail(); }
+PinnedFeatures::~PinnedFeatures() = default;
 
 class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }

@@ -103,14 +103,14 @@ TEST_CASE("a GPU computes the features of the CPU, bit by bit", "[gpu][features]
 
 TEST_CASE("a GPU reranks as the CPU does, with models of all kinds", "[gpu][second_stage][sanitize][property]") {
   SKIP_WITHOUT_GPU();
-  const FeatureSite site(21, 120);
+  const FeatureSite site(21, 70);
   RandomBits random(21);
   NoProgress progress;
   Resources resources;
   resources.threads = 3;
   for (const BoundModel& model : models_of_each_kind()) {
     const Reranker on_cpu(site.index(), site.forward(), model, "model");
-    const std::vector<TopicResults> topics = random_topics(site, random, 40);
+    const std::vector<TopicResults> topics = random_topics(site, random, 14);
     std::vector<TopicResults> expected = topics;
     quern::rerank_topics(on_cpu, expected, 20, resources);
     for (const bool resident : {true, false}) {

@@ -323,7 +323,8 @@ void add_rerank_bench(CLI::App& bench) {
        "evaluation, or nothing is measured. Each query is measured on one thread (its processor time), and with "
        "its documents divided among all threads (time by the clock). Inputs, trees and layers are the stages on "
        "one thread, in ns per document; J/1M is what the processors take for a million documents, where the "
-       "system lets this be read. On a GPU, times are by the clock and from the host's features to its scores; "
+       "system lets this be read. On a GPU, times are by the clock and from features in the host's pinned memory to "
+       "scores there; "
        "stages, by the GPU's clock, have copies too in JSON. The GPU must give the CPU's bits as well. At the end "
        "come, for each ranker, the fewest documents from which on the GPU is ahead of one core, and its speedup "
        "with the most documents."},

@@ -63,7 +63,7 @@ void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_fe
   features.reserve(num_features * stride);
   if (num_features == 0) return;
   const std::size_t row_bytes = stride * sizeof(float);
-  if (is_pinned(from.values)) {
+  if (row_bytes >= least_direct_row_bytes && is_pinned(from.values)) {
     CUDA_CHECK(cudaMemcpy2DAsync(features.data(), row_bytes, from.values, from.stride * sizeof(float), row_bytes,
                                  num_features, cudaMemcpyHostToDevice, stream));
     return;

@@ -41,13 +41,15 @@ inline constexpr std::uint64_t scoring_bytes = std::uint64_t{64} << 20;
 /// Features that a thread gathers in pinned memory and copies. Fewer are gathered by one thread, since waking others
 /// would take longer.
 inline constexpr std::size_t staged_piece_bytes = std::size_t{256} << 10;
+/// Shorter rows are gathered even if they are pinned: the GPU would take as long for each as for a longer one.
+inline constexpr std::size_t least_direct_row_bytes = 2048;
 /// Scores of so few documents are written to the host's memory by kernels: a copy would take longer.
 inline constexpr std::size_t most_direct_documents = 512;
 
 /// What a batch costs, in nanoseconds, by which GpuRanker chooses the processor (tests/bench/reranking.md): a call of
 /// the GPU, and there each feature that is copied and each tree's walk of a document; on one core the inputs, trees of
 /// 64 leaves and weights of a document. A core takes the time of `least_core_documents` for fewer, too.
-inline constexpr double gpu_call_ns = 30000, gpu_feature_ns = 0.15, gpu_tree_ns = 0.03, gpu_weight_ns = 0.002,
+inline constexpr double gpu_call_ns = 30000, gpu_feature_ns = 0.3, gpu_tree_ns = 0.03, gpu_weight_ns = 0.002,
                         core_input_ns = 3.2, core_tree_ns = 2.7, core_weight_ns = 0.032;
 inline constexpr std::size_t least_core_documents = 16;
 

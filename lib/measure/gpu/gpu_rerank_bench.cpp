@@ -7,6 +7,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/ranker/pinned_features.hpp"
 #include "quern/gpu/ranker/ranker_cache.hpp"
 #include "quern/gpu/ranker/ranker_flight.hpp"
 #include "quern/measure/gpu/energy_meter.hpp"
@@ -150,6 +151,13 @@ class GpuRerankCase {
   std::vector<gpu::RankerTimes> times_;  ///< of each query
 };
 
+/// The columns that any of the models reads.
+std::size_t features_of(std::span<const RerankSubject> subjects) {
+  std::size_t most = 0;
+  for (const RerankSubject& subject : subjects) most = std::max(most, subject.model->features.size());
+  return most;
+}
+
 }  // namespace
 
 GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, const FeatureColumns& features,
@@ -163,13 +171,15 @@ GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, c
   gpu::MemoryAccount working, pinned;
   gpu::RankerCache cache(on_gpu.gpu, on_gpu.ranker_bytes, {on_gpu.fast_math});
   gpu::RankerFlight flight(on_gpu.gpu, working, pinned);
+  const gpu::PinnedFeatures pinned_features(features, features_of(subjects), pinned);
   std::deque<GpuSubject> models;
   std::deque<GpuRerankCase> cases;
   progress.start("measure on the GPU", std::uint64_t{options.repeats} + 2, "repeats");
   for (const RerankSubject& subject : subjects) {
     models.emplace_back(subject, cache, flight);
     models.back().compare(features, options, on_gpu.fast_math);
-    for (const std::size_t documents : options.documents) cases.emplace_back(models.back(), features, documents);
+    for (const std::size_t documents : options.documents)
+      cases.emplace_back(models.back(), pinned_features.columns(), documents);
   }
   progress.add(1);
   for (unsigned i = 0; i < options.repeats; ++i) {

@@ -27,7 +27,7 @@ struct GpuRankerLoad {
   std::optional<double> difference;  ///< the largest one of two scores, in relation to the largest score; of fast math
 };
 
-/// Times of a query by the clock: features and scores are on the host.
+/// Times of a query by the clock: features, in pinned memory, and scores are on the host.
 struct GpuRerankFigures : RerankFigures {
   bool on_gpu = false;
   double copy_in = 0, copy_out = 0;  ///< seconds of a query, beside those in `stages`, by the GPU's clock
