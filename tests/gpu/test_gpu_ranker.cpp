@@ -161,15 +161,16 @@ TEST_CASE("tensor cores give nearly the same scores", "[gpu][gpu_ranker]") {
   shape.special_values = false;
   RankerCase one = network_case(random, "network", shape, 0, {100, 48, 1});
   for (DenseLayer& layer : std::get<NetworkModel>(one.model.function).layers) layer.activation = Activation::none;
-  const RandomDocuments documents(random, shape.features, 1000);
+  constexpr std::size_t count = 8000;  // enough for all multiprocessors
+  const RandomDocuments documents(random, shape.features, count);
   gpu::MemoryAccount on_gpu, pinned;
   gpu::RankerFlight flight(0, on_gpu, pinned);
   const gpu::DeviceRanker ranker(one.model, 0, on_gpu, {true});
-  std::vector<double> expected(1000), found(1000);
+  std::vector<double> expected(count), found(count);
   make_ranker(one.model)->score(documents.columns, expected);
   flight.score(ranker, documents.columns, found);
   double difference = 0, size = 0;
-  for (std::size_t d = 0; d < 1000; ++d) {
+  for (std::size_t d = 0; d < count; ++d) {
     difference = std::max(difference, std::abs(found[d] - expected[d]));
     size = std::max(size, std::abs(expected[d]));
   }

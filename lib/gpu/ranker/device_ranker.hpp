@@ -10,7 +10,7 @@ namespace quern::gpu {
 struct RankerArrays;
 
 struct DeviceRankerOptions {
-  /// Layers of at least 16 neurons by tensor cores: faster, but their scores differ from the CPU's.
+  /// Layers of at least 16 neurons by tensor cores, where documents are many: their scores differ from the CPU's.
   bool fast_math = false;
 };
 

@@ -161,11 +161,13 @@ class ChunkScoring {
       return chunk_.tiles() * ((layer.size.outputs + outputs - 1) / outputs);
     };
     if (layer.size.outputs == 0) return;
+    // Few of the thread blocks that take more outputs each would leave the GPU idle, tensor cores or not.
+    const bool is_filled = blocks(wide_outputs) >= launcher_.multiprocessors() / 2;
 #ifdef __CUDACC__
-    if (ranker_.fast_math && layer.size.outputs >= least_fast_outputs)
+    if (ranker_.fast_math && is_filled && layer.size.outputs >= least_fast_outputs)
       return launch(FastLayer{layer}, blocks(wide_outputs));
 #endif
-    if (layer.size.outputs >= least_wide_outputs && blocks(wide_outputs) >= launcher_.multiprocessors() / 2)
+    if (is_filled && layer.size.outputs >= least_wide_outputs)
       launch(WideLayer{layer}, blocks(wide_outputs));
     else
       launch(NarrowLayer{layer}, blocks(narrow_outputs));
