@@ -161,10 +161,11 @@ class EntryPoints {
 
   void write_forward() {
     const DocumentOrder order = OrderReader::open("order").load();
-    const std::string hash = index_hash();
-    write_file(forward_member, [&](File& out) {
-      build_forward(collection(), {order.documents, hash}, resources_, out);
-    });
+    const auto target = [&] {
+      const OwnWork own;
+      return ForwardTarget{order.documents, index_hash()};
+    }();
+    write_file(forward_member, [&](File& out) { build_forward(collection(), target, resources_, out); });
   }
 
   void rerank() {
@@ -236,9 +237,13 @@ class EntryPoints {
     read_links(*source("http://a.example/first\thttp://a.example/second\n"), [](std::string_view, std::string_view) {});
     read_scores(*source("http://a.example/first 0.5\n"), [](const ScoreLine&) {});
     parse_measured_points("c,1,2\nt,1,2\ndq,1,2\n", long_name_);
-    parse_ranker({long_name_, "0:[a<1] yes=1,no=2\n1:leaf=1\n2:leaf=2\n"});
+    const auto model = [this](const char* text) {
+      const OwnWork own;
+      return ModelFile{long_name_, text};
+    };
+    parse_ranker(model("0:[a<1] yes=1,no=2\n1:leaf=1\n2:leaf=2\n"));
     parse_ranker(
-        {long_name_, "[ranker]\nversion = 1\n[inputs]\nlinear = a\ntree = b <= 1 ? 1 : 2\n[layer.1]\nweights = 1 2\n"});
+        model("[ranker]\nversion = 1\n[inputs]\nlinear = a\ntree = b <= 1 ? 1 : 2\n[layer.1]\nweights = 1 2\n"));
     parse_query_times(
         "#index\t0123456789abcdef\n"
         "query\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing\n"
