@@ -84,7 +84,7 @@ constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_
   return segment;
 }
 
-/// How many ones a word has; and where the n-th of them is, from 0. Kernels don't have std::popcount() for sure.
+/// How many ones a word has; and where the n-th of them is, from 0. Not by <bit>, which kernels can't rely on.
 constexpr unsigned ones_of(std::uint32_t word) {
   word -= word >> 1 & 0x55555555u;
   word = (word & 0x33333333u) + (word >> 2 & 0x33333333u);

@@ -1,0 +1,18 @@
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+
+namespace quern::testing {
+
+/// What every benchmark says about the machine and the build; `command` is part of its command line.
+inline void check_environment(const nlohmann::json& environment, const char* command = "bench") {
+  for (const char* key : {"processor", "system", "compiler", "build", "simd_level", "version", "date", "command_line"})
+    CHECK(environment[key].is_string());
+  CHECK(contains(environment["command_line"], command));
+  CHECK(environment["cores"] > 0);
+  CHECK(environment["load_average"].size() == 3);
+}
+
+}  // namespace quern::testing
