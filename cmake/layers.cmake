@@ -65,7 +65,8 @@ set_target_properties(quern_library PROPERTIES EXPORT_NAME quern)
 target_link_libraries(quern_library INTERFACE quern_gpu quern_build)
 
 # The same kernels for each SIMD level.
-file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/ranker/kernels_*.cpp)
+file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/query/kernels_*.cpp
+     lib/ranker/kernels_*.cpp)
 set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 # Functions of features, many documents at once: without this flag, which changes no result, GCC computes one by one.
 set_source_files_properties(lib/ranker/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
