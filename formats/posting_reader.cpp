@@ -33,7 +33,8 @@ void BlockReader::load_short_list() {
   size_ = static_cast<unsigned>(list_.df);
   get_short_list(list_.short_list, index_->num_documents(), std::span(docids_).first(size_),
                  std::span(freqs_).first(size_));
-  freqs_decoded_ = true;
+  pad_docids();
+  freqs_block_ = 0;
   if (blocks_decoded_) ++*blocks_decoded_;
 }
 
@@ -48,6 +49,11 @@ WordView BlockReader::block_words(std::size_t block) const {
   return list_.words.subspan(from, to - from);
 }
 
+unsigned BlockReader::size_of(std::size_t block) const {
+  const std::uint64_t block_size = list_.is_short() ? list_.df : index_->block_size();
+  return static_cast<unsigned>(std::min(block_size, list_.df - block * block_size));
+}
+
 bool BlockReader::rises(std::size_t block) const {
   // Sums of gaps can only fall by passing 2^32. Whole words and no early exit, so that compilers vectorize the loop.
   std::uint32_t falls = block > 0 && docids_[0] <= list_.block_last[block - 1];
@@ -60,12 +66,10 @@ bool BlockReader::rises(std::size_t block) const {
 
 void BlockReader::load(std::size_t block) {
   if (holds(block)) return;
-  const unsigned block_size = index_->block_size();
   if (blocks_decoded_) ++*blocks_decoded_;
   block_ = block;
-  size_ = static_cast<unsigned>(std::min<std::uint64_t>(block_size, list_.df - block * block_size));
+  size_ = size_of(block);
   words_ = block_words(block);
-  freqs_decoded_ = false;
   freqs_read_ = 0;
   naming_place(block, [&] {
     decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
@@ -73,6 +77,7 @@ void BlockReader::load(std::size_t block) {
   const docid_t last_docid = docids_[size_ - 1];
   if (!rises(block) || last_docid >= index_->num_documents()) fail(block, "docIDs do not ascend");
   if (num_blocks_ > 1 && last_docid != list_.block_last[block]) fail(block, "its last docID differs from its row");
+  pad_docids();
 }
 
 std::span<const std::uint32_t> BlockReader::quantized_impacts() {
@@ -81,17 +86,32 @@ std::span<const std::uint32_t> BlockReader::quantized_impacts() {
   return {impacts_.data(), size_};
 }
 
-std::uint32_t BlockReader::quantized_impact(unsigned place) const {
+std::uint32_t BlockReader::quantized_impact(std::size_t block, unsigned place) const {
   const unsigned width = list_.impact_width;
-  return impact_at(impact_block(list_.impacts, width, index_->block_size(), block_), width, place);
+  return impact_at(impact_block(list_.impacts, width, index_->block_size(), block), width, place);
 }
 
-std::span<const freq_t> BlockReader::freqs() {
-  if (!freqs_decoded_) {
-    naming_place(block_, [&] { decoder_->decode_freqs(words_, size_, freqs_.data()); });
-    freqs_decoded_ = true;
+std::span<const freq_t> BlockReader::freqs_of(std::size_t block) {
+  const unsigned size = size_of(block);
+  if (block != freqs_block_) {
+    freqs_block_ = SIZE_MAX;  // if decoding throws
+    const WordView words = holds(block) ? words_ : block_words(block);
+    naming_place(block, [&] { decoder_->decode_freqs(words, size, freqs_.data()); });
+    freqs_block_ = block;
   }
-  return {freqs_.data(), size_};
+  return {freqs_.data(), size};
+}
+
+void BlockReader::read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out) {
+  if (block != freqs_block_ && places.size() <= single_freqs) {
+    const WordView words = block_words(block);
+    const unsigned size = size_of(block);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      out[i] = naming_place(block, [&] { return decoder_->freq_at(words, size, places[i]); });
+    return;
+  }
+  const auto freqs = freqs_of(block);
+  for (std::size_t i = 0; i < places.size(); ++i) out[i] = freqs[places[i]];
 }
 
 void PostingCursor::enter(std::size_t block) {

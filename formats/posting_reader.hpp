@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -60,23 +61,27 @@ class BlockReader {
   std::size_t block() const { return block_; }
   unsigned size() const { return size_; }
   std::span<const docid_t> docids() const { return {docids_.data(), size_}; }
+  /// After them, for searches in wide registers, come this many times end_docid.
+  static constexpr std::size_t docid_padding = 16;
   /// All frequencies.
-  std::span<const freq_t> freqs();
+  std::span<const freq_t> freqs() { return freqs_of(block_); }
+  /// All frequencies of any block; the docIDs stay those of the current one.
+  std::span<const freq_t> freqs_of(std::size_t block);
   /// One frequency. The first few of a block are read without decoding the others if the codec can do that.
   freq_t freq(unsigned place) {
-    if (freqs_decoded_) return freqs_[place];
+    if (block_ == freqs_block_) return freqs_[place];
     if (freqs_read_++ >= single_freqs) return freqs()[place];
     return naming_place(block_, [&] { return decoder_->freq_at(words_, size_, place); });
   }
-  /// Announces that `count` single frequencies of the block will be read: if they are many, all are decoded at once.
-  void expect_freqs(std::size_t count) {
-    if (count > single_freqs) freqs_read_ = single_freqs;
-  }
+  /// The frequencies at some places of any block. A few are read without decoding the others.
+  void read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out);
   /// Throws CorruptFile, which names the file, the list and the block.
   [[noreturn]] void fail(std::size_t block, const char* why) const;
   /// All quantized impacts, or one, if the index has them. Not for short lists.
   std::span<const std::uint32_t> quantized_impacts();
-  std::uint32_t quantized_impact(unsigned place) const;
+  std::uint32_t quantized_impact(unsigned place) const { return quantized_impact(block_, place); }
+  /// The same of any block.
+  std::uint32_t quantized_impact(std::size_t block, unsigned place) const;
 
  private:
   static constexpr unsigned single_freqs = 2;
@@ -91,7 +96,9 @@ class BlockReader {
     }
   }
   void load_short_list();
+  void pad_docids() { std::fill_n(docids_.begin() + size_, docid_padding, end_docid); }
   WordView block_words(std::size_t block) const;
+  unsigned size_of(std::size_t block) const;
   /// Whether the decoded docIDs ascend and come after those of the block before.
   bool rises(std::size_t block) const;
 
@@ -104,7 +111,7 @@ class BlockReader {
   std::size_t block_ = 0;
   unsigned size_ = 0;
   WordView words_;
-  bool freqs_decoded_ = false;
+  std::size_t freqs_block_ = SIZE_MAX;  ///< the block whose frequencies are decoded
   unsigned freqs_read_ = 0;  ///< frequencies of the block that were read one by one
   std::array<docid_t, max_block_size + over_write_values> docids_;
   std::array<freq_t, max_block_size + over_write_values> freqs_;

@@ -1,7 +1,10 @@
 #include "quern/query/algorithm.hpp"
 
+#include <algorithm>
+
 #include "quern/core/named.hpp"
 #include "quern/query/list_window.hpp"
+#include "quern/query/scored_intersection.hpp"
 #include "quern/query/window_union.hpp"
 
 namespace quern {
@@ -10,24 +13,8 @@ namespace {
 /// `or` prunes nothing, so its windows only need to stay in the first-level cache.
 constexpr docid_t min_or_window = 4096;
 
-/// Adds the term scores of all lists to the documents of a block of the first, and keeps those that are in all lists.
-static_assert(sizeof(WeightedList) + sizeof(ListWindow) + 1024 <= query_list_bytes, "a decoder takes less than 1 KiB");
-
-void intersect_block(const ScoringContext& context, std::vector<ListWindow>& lists,
-                     std::vector<ScoredDocument>& documents) {
-  context.visit(0, documents);
-  if (lists.size() > 1) {
-    lists[1].intersect(documents);
-    context.visit(1, documents);
-  }
-  // The first list's term scores come second, when fewer documents are left: the order of two numbers makes no
-  // difference to their sum. They include the static scores.
-  lists[0].intersect(documents);
-  for (std::size_t i = 2; i < lists.size() && !documents.empty(); ++i) {
-    lists[i].intersect(documents);
-    context.visit(i, documents);
-  }
-}
+static_assert(sizeof(WeightedList) + std::max(sizeof(ListWindow), sizeof(IntersectedList)) + 1024 <= query_list_bytes,
+              "a decoder takes less than 1 KiB");
 
 }  // namespace
 
@@ -60,15 +47,15 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
   };
   const Windows cut(context.index->num_documents(), min_or_window);
   WindowScores scores(cut, context.nothing());
-  std::vector<ScoredDocument> found;
-  found.reserve(cut.size());
+  Candidates found(cut.size());
+  const Threshold threshold(primed_threshold(context, lists, top.k()), top);
   for (docid_t next = next_docid(); next != end_docid; next = next_docid()) {
-    if (top.full() && context.none_above(next, top.worst().score)) return context.stop_early(next);
+    if (context.none_above(next, threshold.value(next))) return context.stop_early(next);
     const docid_t begin = cut.begin(cut.of(next)), end = cut.end(cut.of(next));
     for (ListWindow& list : windows) list.add_to(begin, end, scores.data());
-    // Later documents lose ties, so those that don't pass the threshold need not be added.
-    scores.take_above(top.full() ? top.worst().score : context.nothing(), begin, end, found);
-    for (const ScoredDocument& document : found) top.add(document.docid, document.score);
+    // Of every document of the window; those that don't pass the threshold need not be added.
+    scores.take_above(static_cast<float>(threshold.value(begin)), begin, end, found);
+    add_all(found, top);
   }
 }
 
@@ -79,27 +66,11 @@ void run_maxscore(const ScoringContext& context, std::span<const WeightedList> l
 }
 
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
-  docid_t next = context.first;
   // Before any list is decoded; without earlier documents, `top` is not full.
-  if (top.full() && context.none_above(next, top.worst().score)) return context.stop_early(next);
-  std::vector<ListWindow> windows;
-  windows.reserve(lists.size());
-  for (std::size_t i = 0; i < lists.size(); ++i) windows.emplace_back(context, lists[i], i == 0);
-  std::vector<ScoredDocument> documents;
-  documents.reserve(max_block_size);
-  while (windows[0].take_block(next, documents)) {
-    if (context.may_stop(windows[0].postings_before()) && top.full() &&
-        context.none_above(documents.front().docid, top.worst().score))
-      return context.stop_early(next);
-    next = documents.back().docid + 1;
-    intersect_block(context, windows, documents);
-    for (const ScoredDocument& document : documents) top.add(document.docid, document.score);
-    if (context.visits) continue;
-    // The next common document is not before the next posting of any list.
-    for (const ListWindow& list : windows) next = std::max(next, list.next_docid());
-    if (next == end_docid) return;
-    if (top.full() && context.none_above(next, top.worst().score)) return context.stop_early(next);
-  }
+  if (top.full() && context.none_above(context.first, top.worst().score)) return context.stop_early(context.first);
+  // Of a single list, the stored k-th best term score is known before it is read.
+  if (lists.size() == 1 && context.first == 0 && !context.visits) return run_maxscore(context, lists, top);
+  ScoredIntersection(context, lists, top).run();
 }
 
 void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {

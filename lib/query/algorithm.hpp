@@ -94,9 +94,9 @@ struct ScoringContext {
   bool none_above(docid_t docid, float score) const {
     return docid < upper_bounds.size() && upper_bounds[docid] <= score;
   }
-  /// Notes that the ascending `documents` are in all lists up to list i.
-  void visit(std::size_t i, std::span<const ScoredDocument> documents) const {
-    if (visits && !documents.empty()) visits->lists[i].end = documents.back().docid + 1;
+  /// Notes that `count` ascending documents are in all lists up to list i.
+  void visit(std::size_t i, const docid_t* docids, std::size_t count) const {
+    if (visits && count > 0) visits->lists[i].end = docids[count - 1] + 1;
   }
   /// Whether a query that has read `postings` postings of its first list may terminate early.
   bool may_stop(std::uint64_t postings) const { return !visits || postings % visits->round == 0; }

@@ -3,39 +3,23 @@
 #include <algorithm>
 
 namespace quern {
-namespace {
 
-/// Moves those of documents[from] to documents[to - 1] with scores above `min` to documents[kept] and after; returns
-/// their end.
-std::size_t keep_above(std::span<ScoredDocument> documents, std::size_t from, std::size_t to, std::size_t kept,
-                       float min) {
-  for (std::size_t i = from; i < to; ++i) {
-    documents[kept] = documents[i];
-    kept += documents[i].score > min;
-  }
-  return kept;
-}
-
-}  // namespace
-
-ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, bool first)
-    : reader_(*context.index, list.list, &context.statistics->blocks_decoded),
-      scorer_(context, list, first ? context.static_scores : std::span<const float>()),
+ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list)
+    : blocks_(context, list.list),
+      scorer_(context, list),
+      kernels_(query_kernels()),
       static_scores_(context.static_scores),
-      block_size_(context.index->block_size()),
       statistics_(context.statistics),
-      bounds_(list.list, scorer_, scorer_.list_bound(reader_)) {
+      bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())) {
   restart(0);
 }
 
-float ListWindow::bound(docid_t begin, docid_t end) { return next_ >= end ? 0 : bounds_.in(begin, end); }
-
 void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) const {
-  const auto last = reader_.list().block_last;
+  const auto last = reader().list().block_last;
   if (last.empty()) {
     // A single block, which is decoded already: only the windows of its postings.
     std::size_t added = sums.size();
-    for (const docid_t docid : reader_.docids()) {
+    for (const docid_t docid : reader().docids()) {
       if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_term_score();
     }
     return;
@@ -47,8 +31,8 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
   std::size_t window = 0;
   float max = 0;
   for (std::size_t block = 0; block < last.size(); ++block) {
-    if (last[block] >= windows.num_documents()) reader_.fail(block, "its row's docID is not one of the documents");
-    const float bound = scorer_.block_bound(reader_.list(), block);
+    if (last[block] >= windows.num_documents()) reader().fail(block, "its row's docID is not one of the documents");
+    const float bound = scorer_.block_bound(reader().list(), block);
     for (const std::size_t end = windows.of(last[block]); window < end; ++window) {
       sums[window] += std::max(max, bound);
       max = 0;
@@ -59,188 +43,128 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
 }
 
 void ListWindow::restart(docid_t docid) {
-  const auto last = reader_.list().block_last;
-  block_ = search_rows(last, 0, docid);
+  blocks_.restart(docid);
   bounds_.restart(docid);
   place_ = 0;
-  entered_ = reader_.holds(block_);
-  if (entered_) {
-    next_ = reader_.docids().front();
-  } else if (block_ == reader_.num_blocks()) {
-    next_ = end_docid;
-  } else {
-    next_ = block_ == 0 ? 0 : last[block_ - 1] + 1;
-  }
+  entered_ = reader().holds(blocks_.block());
 }
 
 void ListWindow::compute_term_scores() {
-  scorer_.term_scores(reader_, term_scores_.data());
+  scorer_.term_scores(blocks_.reader(), term_scores_.data());
   has_term_scores_ = true;
-  statistics_->postings_scored += reader_.size();
+  statistics_->postings_scored += reader().size();
 }
 
 void ListWindow::enter_block() {
   if (entered_) return;
-  if (!reader_.holds(block_)) {
-    reader_.load(block_);
-    has_term_scores_ = false;
-  }
+  if (blocks_.enter()) has_term_scores_ = false;
   entered_ = true;
   place_ = 0;
 }
 
-void ListWindow::leave_block() {
-  const bool more = block_ + 1 < reader_.num_blocks();
-  next_ = more ? reader_.last(block_) + 1 : end_docid;
-  ++block_;
-  entered_ = false;
-}
-
 bool ListWindow::move_to_block(docid_t docid) {
-  if (reader_.last(block_) >= docid) return true;
-  block_ = reader_.num_blocks() == 1 ? 1 : search_rows(reader_.list().block_last, block_ + 1, docid);
-  entered_ = false;
-  if (block_ == reader_.num_blocks()) {
-    next_ = end_docid;
-    return false;
-  }
-  next_ = reader_.last(block_ - 1) + 1;
-  return true;
+  const std::size_t before = blocks_.block();
+  const bool found = blocks_.move_to(docid);
+  entered_ &= blocks_.block() == before;
+  return found;
 }
 
 bool ListWindow::seek(docid_t docid) {
-  if (next_ == end_docid || !move_to_block(docid)) return false;
+  if (!move_to_block(docid)) return false;
   enter_block();
-  place_ = static_cast<unsigned>(search_block(reader_.docids(), place_, docid));
-  next_ = reader_.docids()[place_];
+  place_ = static_cast<unsigned>(search_block(reader().docids(), place_, docid));
+  blocks_.set_next(reader().docids()[place_]);
   return true;
 }
 
-void ListWindow::add_places(docid_t begin, unsigned stop, float* scores) {
-  const auto docids = reader_.docids();
-  if (static_scores_.empty()) {
-    for (unsigned i = place_; i < stop; ++i) scores[docids[i] - begin] += term_scores_[i];
-    return;
+template <class Take>
+void ListWindow::walk(docid_t begin, docid_t end, Take&& take) {
+  if (next_docid() < begin || !entered_) {
+    if (next_docid() >= end || !seek(std::max(begin, next_docid()))) return;
   }
-  for (unsigned i = place_; i < stop; ++i) {
-    float& score = scores[docids[i] - begin];
-    const float before = score;
-    score = (before < 0 ? static_scores_[docids[i]] : before) + term_scores_[i];
+  while (next_docid() < end) {
+    if (!has_term_scores_) compute_term_scores();
+    const auto docids = reader().docids();
+    const unsigned size = reader().size();
+    // A block that ends within the window needs no search.
+    const unsigned stop = docids[size - 1] < end ? size : static_cast<unsigned>(search_block(docids, place_, end));
+    take(docids.data() + place_, term_scores_.data() + place_, stop - place_);
+    if (stop < size) {
+      place_ = stop;
+      blocks_.set_next(docids[stop]);
+      return;
+    }
+    blocks_.leave();
+    entered_ = false;
+    if (next_docid() >= end) return;
+    enter_block();
+    blocks_.set_next(reader().docids().front());
   }
 }
 
 void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
-  if (next_ < begin || !entered_) {
-    if (next_ >= end || !seek(std::max(begin, next_))) return;
-  }
-  while (next_ < end) {
-    if (!has_term_scores_) compute_term_scores();
-    const auto docids = reader_.docids();
-    const unsigned size = reader_.size();
-    // A block that ends within the window needs no comparison per posting.
-    const unsigned stop = docids[size - 1] < end ? size : static_cast<unsigned>(search_block(docids, place_, end));
-    add_places(begin, stop, scores);
-    if (stop < size) {
-      place_ = stop;
-      next_ = docids[stop];
-      return;
-    }
-    leave_block();
-    if (next_ >= end) return;
-    if (!seek(next_)) return;
-  }
-}
-
-template <class Take>
-void ListWindow::look_up(std::span<ScoredDocument> documents, Take&& take) {
-  enter_block();
-  const auto docids = reader_.docids();
-  // Neither this loop nor those of add_term_scores() branch on what is found, and no look-up depends on the one before.
-  constexpr std::size_t at_once = 256;
-  std::array<std::uint16_t, at_once> found, places;
-  for (; !documents.empty(); documents = documents.subspan(std::min(at_once, documents.size()))) {
-    std::size_t hits = 0;
-    for (std::size_t i = 0; i < std::min(at_once, documents.size()); ++i) {
-      const std::size_t place = search_block(docids, 0, documents[i].docid);
-      found[hits] = static_cast<std::uint16_t>(i);
-      places[hits] = static_cast<std::uint16_t>(place);
-      place_ = static_cast<unsigned>(place);
-      hits += docids[place] == documents[i].docid;
-    }
-    take(documents, std::span<const std::uint16_t>(found.data(), hits),
-         std::span<const std::uint16_t>(places.data(), hits));
-  }
-  next_ = docids[place_];
-}
-
-void ListWindow::add_in_block(std::span<ScoredDocument> documents) {
-  look_up(documents, [this](auto some, auto found, auto places) { add_term_scores(some, found, places); });
-}
-
-std::size_t ListWindow::keep_in_block(std::span<ScoredDocument> documents) {
-  std::size_t kept = 0;
-  look_up(documents, [&](auto some, auto found, auto places) {
-    add_term_scores(some, found, places);
-    for (const std::uint16_t i : found) documents[kept++] = some[i];
-  });
-  return kept;
-}
-
-void ListWindow::intersect(std::vector<ScoredDocument>& documents) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < documents.size() && next_ != end_docid && move_to_block(documents[i].docid);) {
-    const docid_t last = reader_.last(block_);
-    const std::size_t from = i;
-    while (i < documents.size() && documents[i].docid <= last) ++i;
-    const std::size_t hits = keep_in_block(std::span(documents).subspan(from, i - from));
-    std::copy_n(documents.begin() + static_cast<std::ptrdiff_t>(from), hits,
-                documents.begin() + static_cast<std::ptrdiff_t>(kept));
-    kept += hits;
-  }
-  documents.resize(kept);
-}
-
-bool ListWindow::take_block(docid_t docid, std::vector<ScoredDocument>& documents) {
-  documents.clear();
-  if (next_ == end_docid || !move_to_block(docid)) return false;
-  enter_block();
-  for (const docid_t of_block : reader_.docids()) {
-    if (of_block >= docid) documents.push_back({of_block, 0});
-  }
-  return true;
-}
-
-void ListWindow::add_term_scores(std::span<ScoredDocument> documents, std::span<const std::uint16_t> found,
-                                 std::span<const std::uint16_t> places) {
-  if (has_term_scores_) {
-    for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += term_scores_[places[i]];
+  if (static_scores_.empty()) {
+    walk(begin, end,
+         [&](const docid_t* docids, const float* terms, unsigned n) { kernels_.add(docids, terms, n, begin, scores); });
     return;
   }
-  reader_.expect_freqs(found.size());
-  for (std::size_t i = 0; i < found.size(); ++i) documents[found[i]].score += scorer_.term_score(reader_, places[i]);
-  statistics_->postings_scored += found.size();
+  walk(begin, end, [&](const docid_t* docids, const float* terms, unsigned n) {
+    for (unsigned i = 0; i < n; ++i) {
+      float& score = scores[docids[i] - begin];
+      score = (score < 0 ? static_scores_[docids[i]] : score) + terms[i];
+    }
+  });
 }
 
-void ListWindow::complete(std::vector<ScoredDocument>& documents, double rest, const ScoreCut& cut) {
-  const float min_after = cut.min_score(rest);
-  std::size_t kept = 0;
-  std::size_t i = 0;
-  while (i < documents.size() && next_ != end_docid && move_to_block(documents[i].docid)) {
-    // All documents up to the end of the block whose range contains the next one, except those that it cannot help.
-    const docid_t last = reader_.last(block_);
-    const float min_before = cut.min_score(rest + block_bound());
-    std::size_t open = kept;
-    for (; i < documents.size() && documents[i].docid <= last; ++i) {
-      documents[open] = documents[i];
-      open += documents[i].score > min_before;
+void ListWindow::take_above(docid_t begin, docid_t end, float min, Candidates& taken) {
+  taken.resize(0);
+  walk(begin, end, [&](const docid_t* docids, const float* terms, unsigned n) {
+    taken.grow(kernels_.keep_above(docids, terms, n, min, taken.from(taken.size())));
+  });
+}
+
+void ListWindow::add_in_block(const docid_t* docids, std::size_t count, float* scores) {
+  enter_block();
+  std::array<FoundPosting, max_wanted> found;
+  std::array<std::uint16_t, max_wanted> places;
+  std::array<docid_t, max_wanted> at;
+  std::array<float, max_wanted + kernel_slack> terms;
+  for (std::size_t from = 0; from < count; from += max_wanted) {
+    const std::size_t some = std::min(max_wanted, count - from);
+    const std::size_t hits = kernels_.find(docids + from, some, blocks_.docids(), found.data());
+    if (has_term_scores_) {
+      for (std::size_t i = 0; i < hits; ++i) scores[from + found[i].document] += term_scores_[found[i].place];
+      continue;
     }
-    if (open == kept) continue;
-    const std::size_t from = kept;
-    add_in_block(std::span(documents).subspan(from, open - from));
-    kept = keep_above(documents, from, open, kept, min_after);
+    for (std::size_t i = 0; i < hits; ++i) {
+      at[i] = docids[from + found[i].document];
+      places[i] = found[i].place;
+    }
+    scorer_.term_scores_at(blocks_.reader(), blocks_.block(), at.data(), {places.data(), hits}, terms.data());
+    for (std::size_t i = 0; i < hits; ++i) scores[from + found[i].document] += terms[i];
+    statistics_->postings_scored += hits;
   }
-  kept = keep_above(documents, i, documents.size(), kept, min_after);
-  documents.resize(kept);
+}
+
+void ListWindow::complete(Candidates& documents, double rest, const ScoreCut& cut) {
+  const std::size_t size = documents.size();
+  docid_t* const docids = documents.docids();
+  float* const scores = documents.scores();
+  std::size_t kept = 0, i = 0;
+  while (i < size && move_to_block(docids[i])) {
+    // All documents up to the end of the block whose range contains the next one, except those that it cannot help.
+    const std::size_t in_block = kernels_.count_up_to(docids + i, size - i, blocks_.last());
+    const float min_before = cut.min_score(rest + block_bound());
+    const std::size_t open = kernels_.keep_above(docids + i, scores + i, in_block, min_before, documents.from(kept));
+    i += in_block;
+    if (open == 0) continue;
+    add_in_block(docids + kept, open, scores + kept);
+    kept += open;
+  }
+  std::copy(docids + i, docids + size, docids + kept);
+  std::copy(scores + i, scores + size, scores + kept);
+  kept += size - i;
+  documents.resize(kernels_.keep_above(docids, scores, kept, cut.min_score(rest), documents.from(0)));
 }
 
 }  // namespace quern

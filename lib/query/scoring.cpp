@@ -19,9 +19,27 @@ void ListScorer::term_scores(BlockReader& reader, float* out) const {
     for (std::size_t i = 0; i < docids.size(); ++i) out[i] = term_score_of(impact(freqs[i], constants_[docids[i]]));
     return;
   }
-  for (std::size_t i = 0; i < docids.size(); ++i) out[i] = weight_ * impact(freqs[i], constants_[docids[i]]);
+  kernels_.term_scores(freqs.data(), docids.data(), docids.size(), {constants_.data(), weight_}, out);
   if (static_scores_.empty()) return;
   for (std::size_t i = 0; i < docids.size(); ++i) out[i] += static_scores_[docids[i]];
+}
+
+void ListScorer::term_scores_at(BlockReader& reader, std::size_t block, const docid_t* docids,
+                                std::span<const std::uint16_t> places, float* out) const {
+  if (quantizer_ && !reader.list().is_short()) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      out[i] = weight_ * static_cast<float>(reader.quantized_impact(block, places[i]));
+    return;
+  }
+  std::array<freq_t, max_wanted + kernel_slack> freqs;
+  reader.read_freqs(block, places, freqs.data());
+  if (quantizer_) {
+    for (std::size_t i = 0; i < places.size(); ++i) out[i] = term_score_of(impact(freqs[i], constants_[docids[i]]));
+    return;
+  }
+  kernels_.term_scores(freqs.data(), docids, places.size(), {constants_.data(), weight_}, out);
+  if (static_scores_.empty()) return;
+  for (std::size_t i = 0; i < places.size(); ++i) out[i] += static_scores_[docids[i]];
 }
 
 float ListScorer::term_score(BlockReader& reader, unsigned place) const {

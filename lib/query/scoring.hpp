@@ -5,6 +5,7 @@
 #include "quern/core/bm25.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/query/algorithm.hpp"
+#include "quern/query/kernels.hpp"
 
 /// Term scores of the postings of one list, and upper bounds of them.
 namespace quern {
@@ -21,7 +22,8 @@ class ListScorer {
         constants_(context.constants),
         weight_(list.weight),
         unit_weight_(quantizer_ ? context.index->quantized_weight(list.list) : 0),
-        bounds_hold_(context.bounds_hold) {}
+        bounds_hold_(context.bounds_hold),
+        kernels_(query_kernels()) {}
 
   /// Whether block rows and list maxima were made with this query's k1 and b.
   bool bounds_hold() const { return bounds_hold_; }
@@ -40,6 +42,10 @@ class ListScorer {
 
   /// Writes the term scores of the current block to `out`, which has space for over_write_values more.
   void term_scores(BlockReader& reader, float* out) const;
+  /// The term scores of postings of any block: docids[i] is at places[i] there. Up to max_wanted; `out` has space for
+  /// kernel_slack more.
+  void term_scores_at(BlockReader& reader, std::size_t block, const docid_t* docids,
+                      std::span<const std::uint16_t> places, float* out) const;
   /// The term score of one posting of the current block. The first few frequencies of a block are read one by one;
   /// after that, all are decoded.
   float term_score(BlockReader& reader, unsigned place) const;
@@ -50,6 +56,7 @@ class ListScorer {
   std::span<const float> constants_;
   float weight_, unit_weight_;
   bool bounds_hold_;
+  const QueryKernels& kernels_;
 };
 
 /// The k-th best term score that the list stores, for k = stored_ranks[rank], rounded down; 0 if it stores none.

@@ -20,12 +20,12 @@ WindowUnion::WindowUnion(const ScoringContext& context, std::span<const Weighted
       rests_(lists.size() + 1),
       windows_(context.index->num_documents()),
       bounds_(windows_.count()),
-      scores_(windows_, context.nothing()) {
+      scores_(windows_, context.nothing()),
+      candidates_(windows_.size()) {
   lists_.reserve(lists.size());
   for (const WeightedList& list : lists) lists_.emplace_back(context, list);
   for (const ListWindow& list : lists_) list.add_bounds(windows_, bounds_);
   if (!context.static_scores.empty()) bound_by_documents(lists.front().weight > 0);
-  candidates_.reserve(windows_.size());
 }
 
 void WindowUnion::bound_by_documents(bool weighted) {
@@ -75,11 +75,16 @@ void WindowUnion::score(std::size_t window) {
   if (!cut.can_pass(static_score + rests_[0])) return;
   std::size_t essential = n;
   while (!cut.can_pass(static_score + rests_[essential - 1])) --essential;
-  for (std::size_t i = 0; i < essential; ++i) lists_[i].add_to(begin, end, scores_.data());
-  scores_.take_above(cut.min_score(rests_[essential]), begin, end, candidates_);
+  const float min = cut.min_score(rests_[essential]);
+  if (essential == 1 && context_.static_scores.empty()) {
+    lists_[0].take_above(begin, end, min, candidates_);
+  } else {
+    for (std::size_t i = 0; i < essential; ++i) lists_[i].add_to(begin, end, scores_.data());
+    scores_.take_above(min, begin, end, candidates_);
+  }
   for (std::size_t i = essential; i < n && !candidates_.empty(); ++i)
     lists_[i].complete(candidates_, rests_[i + 1], cut);
-  for (const ScoredDocument& candidate : candidates_) top_.add(candidate.docid, candidate.score);
+  add_all(candidates_, top_);
 }
 
 }  // namespace quern

@@ -42,7 +42,7 @@ class WindowUnion {
   Windows windows_;
   std::vector<double> bounds_;
   WindowScores scores_;
-  std::vector<ScoredDocument> candidates_;
+  Candidates candidates_;
 };
 
 }  // namespace quern

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/query/top_k.hpp"
+#include "quern/query/candidates.hpp"
 
 /// Windows of documents that are processed together, and the scores of the documents in one of them.
 namespace quern {
@@ -46,7 +46,9 @@ class WindowScores {
   float* data() { return scores_.data(); }
   /// Replaces `found` by the documents of the window [begin, end) with scores above `min` (which is at least the mark),
   /// in docID order, and sets all scores to the mark.
-  void take_above(float min, docid_t begin, docid_t end, std::vector<ScoredDocument>& found);
+  void take_above(float min, docid_t begin, docid_t end, Candidates& found) {
+    found.resize(query_kernels().take_above(scores_.data(), end - begin, begin, min, nothing_, found.from(0)));
+  }
 
  private:
   float nothing_;

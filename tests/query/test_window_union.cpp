@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <map>
 
 #include "quern/core/random.hpp"
 #include "quern/query/window_union.hpp"
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
+#include "query/small_blocks.hpp"
 
 /// Lists walked in windows, and their unions, against a model of the index; blocks of 2 to 8 postings, so that windows
 /// and blocks overlap in every way.
@@ -14,57 +12,6 @@ namespace quern {
 namespace {
 
 using namespace testing;
-
-/// What a posting of one list adds to its document's score.
-using TermScores = std::map<docid_t, float>;
-
-/// One index for each block size, with a model of all of them.
-class SmallBlocks {
- public:
-  SmallBlocks()
-      : documents_(random_corpus(89, {2600, 400, 14, false})),
-        collection_(pipeline_.parse(as_jsonl(documents_))),
-        order_(pipeline_.order(collection_)),
-        model(documents_, order_.documents) {}
-
-  template <class Visit>
-  void for_each_index(Visit&& visit) {
-    for (const unsigned block_size : {2u, 4u, 8u}) {
-      BuildOptions options;
-      options.codec_options.block_size = block_size;
-      INFO(coding_text(options));
-      const IndexReader index = Pipeline::open_index(pipeline_.build(collection_, order_, options));
-      const QueryEngine engine(index, {});
-      QueryStatistics statistics;
-      ScoringContext context = engine.scoring_context();
-      context.statistics = &statistics;
-      visit(engine, context);
-    }
-  }
-
-  /// The term's list in the index, and what its postings add to scores by the model.
-  WeightedList list(const QueryEngine& engine, const std::string& term, TermScores& scores) const {
-    bool all_found = false;
-    const auto lists = engine.lists_of({term}, all_found);
-    REQUIRE(all_found);
-    const auto& postings = model.lists().at(term);
-    const float weight = model.weight(postings.size(), 1);
-    scores.clear();
-    for (const ModelPosting& posting : postings) scores[posting.docid] = weight * model.term_score(posting);
-    return lists.front();
-  }
-
- private:
-  Pipeline pipeline_;
-  std::vector<ModelDocument> documents_;
-  CollectionReader collection_;
-  DocumentOrder order_;
-
- public:
-  const ModelIndex model;
-};
-
-const std::vector<std::string> terms = {"everywhere", "often", "w0", "w1", "w7", "w30", "w300"};
 
 /// Block maxima are rounded up to 16 bits, so bounds of blocks may exceed that of their list by this.
 constexpr float rounding = 1e-3f;
@@ -75,6 +22,23 @@ std::vector<ScoredDocument> random_candidates(RandomBits& random, docid_t num_do
   for (docid_t docid = 0; docid < num_documents; docid += 1 + static_cast<docid_t>(random.below(2 * mean_gap)))
     candidates.push_back({docid, static_cast<float>(1 + random.below(1000)) / 500});
   return candidates;
+}
+
+Candidates as_candidates(const std::vector<ScoredDocument>& documents) {
+  Candidates candidates(documents.size());
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    candidates.docids()[i] = documents[i].docid;
+    candidates.scores()[i] = documents[i].score;
+  }
+  candidates.resize(documents.size());
+  return candidates;
+}
+
+std::vector<ScoredDocument> documents_of(Candidates& candidates) {
+  std::vector<ScoredDocument> documents;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    documents.push_back({candidates.docids()[i], candidates.scores()[i]});
+  return documents;
 }
 
 float score_in(const TermScores& scores, docid_t docid) {
@@ -89,7 +53,7 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
   RandomBits random(97);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
     const docid_t num_documents = engine.index().num_documents();
-    for (const std::string& term : terms) {
+    for (const std::string& term : small_terms) {
       INFO(term);
       TermScores expected;
       const WeightedList list = small.list(engine, term, expected);
@@ -103,7 +67,16 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
           const float bound = window.bound(begin, end);
           REQUIRE(bound <= window.max_term_score() + rounding);
           // Some windows are left out.
-          if (random.below(4) != 0) {
+          const std::uint64_t drawn = random.below(8);
+          if (drawn > 5) {
+            const float min = bound * static_cast<float>(random.below(10)) / 10;
+            Candidates taken(end - begin);
+            window.take_above(begin, end, min, taken);
+            std::vector<ScoredDocument> wanted;
+            for (auto at = expected.lower_bound(begin); at != expected.end() && at->first < end; ++at)
+              if (at->second > min) wanted.push_back({at->first, at->second});
+            REQUIRE(documents_of(taken) == wanted);
+          } else if (drawn > 1) {
             std::vector<float> scores(end - begin, 0.0f);
             window.add_to(begin, end, scores.data());
             for (docid_t docid = begin; docid < end; ++docid) {
@@ -123,7 +96,7 @@ TEST_CASE("upper bounds of all windows are those of each", "[query][window][prop
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
     const Windows windows(engine.index().num_documents());
     REQUIRE(windows.count() > 3);
-    for (const std::string& term : terms) {
+    for (const std::string& term : small_terms) {
       INFO(term);
       TermScores expected;
       ListWindow list(context, small.list(engine, term, expected));
@@ -144,7 +117,7 @@ TEST_CASE("a list completes candidates and drops those that cannot become result
   SmallBlocks small;
   RandomBits random(101);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
-    for (const std::string& term : terms) {
+    for (const std::string& term : small_terms) {
       INFO(term);
       TermScores expected;
       const WeightedList list = small.list(engine, term, expected);
@@ -155,8 +128,9 @@ TEST_CASE("a list completes candidates and drops those that cannot become result
         const ScoreCut cut(1 + static_cast<double>(random.below(300)) / 100, 3, 0);
         const float least = cut.min_score(rest);
         window.restart(0);
-        auto kept = candidates;
-        window.complete(kept, rest, cut);
+        Candidates completed = as_candidates(candidates);
+        window.complete(completed, rest, cut);
+        const auto kept = documents_of(completed);
         auto next = kept.begin();
         for (const ScoredDocument& candidate : candidates) {
           const float score = candidate.score + score_in(expected, candidate.docid);
@@ -169,56 +143,6 @@ TEST_CASE("a list completes candidates and drops those that cannot become result
           }
         }
         REQUIRE(next == kept.end());
-      }
-    }
-  });
-}
-
-TEST_CASE("a list keeps the candidates that it contains, with their term scores", "[query][window][property]") {
-  SmallBlocks small;
-  RandomBits random(103);
-  small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
-    for (const std::string& term : terms) {
-      INFO(term);
-      TermScores expected;
-      ListWindow window(context, small.list(engine, term, expected));
-      for (const std::uint64_t mean_gap : {1, 9, 200}) {
-        auto kept = random_candidates(random, engine.index().num_documents(), mean_gap);
-        std::vector<ScoredDocument> wanted;
-        for (const ScoredDocument& candidate : kept)
-          if (expected.count(candidate.docid) != 0)
-            wanted.push_back({candidate.docid, candidate.score + expected.at(candidate.docid)});
-        window.restart(0);
-        window.intersect(kept);
-        REQUIRE(kept == wanted);
-      }
-    }
-  });
-}
-
-TEST_CASE("blocks come one after another, from any docID on", "[query][window][property]") {
-  SmallBlocks small;
-  RandomBits random(107);
-  small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
-    for (const std::string& term : terms) {
-      INFO(term);
-      TermScores expected;
-      const WeightedList list = small.list(engine, term, expected);
-      for (int walk = 0; walk < 3; ++walk) {
-        docid_t from = walk == 0 ? 0 : static_cast<docid_t>(random.below(engine.index().num_documents()));
-        ListWindow window(context, list);
-        auto next = expected.lower_bound(from);
-        std::vector<ScoredDocument> documents;
-        while (window.take_block(from, documents)) {
-          REQUIRE(!documents.empty());
-          for (const ScoredDocument& document : documents) {
-            REQUIRE(next != expected.end());
-            REQUIRE(document == ScoredDocument{next->first, 0});
-            ++next;
-          }
-          from = documents.back().docid + 1;
-        }
-        REQUIRE(next == expected.end());
       }
     }
   });

@@ -1,0 +1,37 @@
+#pragma once
+#include <vector>
+
+#include "quern/query/kernels.hpp"
+#include "quern/query/top_k.hpp"
+
+namespace quern {
+
+/// Documents that may become results, in docID order, with the term scores that were added up so far.
+class Candidates {
+ public:
+  /// `room`: the most documents.
+  explicit Candidates(std::size_t room) : docids_(room + kernel_slack), scores_(room + kernel_slack) {}
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  docid_t* docids() { return docids_.data(); }
+  float* scores() { return scores_.data(); }
+  /// The arrays from document i on.
+  ScoredArrays from(std::size_t i) { return {docids_.data() + i, scores_.data() + i}; }
+  /// After documents were written, `size` in all.
+  void resize(std::size_t size) { size_ = size; }
+  /// After documents were written behind those that were there.
+  void grow(std::size_t written) { size_ += written; }
+
+ private:
+  std::vector<docid_t> docids_;
+  std::vector<float> scores_;
+  std::size_t size_ = 0;
+};
+
+/// Adds them to the results.
+inline void add_all(Candidates& documents, TopK& top) {
+  for (std::size_t i = 0; i < documents.size(); ++i) top.add(documents.docids()[i], documents.scores()[i]);
+}
+
+}  // namespace quern

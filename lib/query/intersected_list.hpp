@@ -1,0 +1,61 @@
+#pragma once
+#include <array>
+#include <span>
+
+#include "quern/query/list_blocks.hpp"
+#include "quern/query/scoring.hpp"
+
+namespace quern {
+
+/// Documents that are looked up together: those of a block of the shortest list.
+inline constexpr std::size_t max_looked_up = max_block_size;
+
+/// One list of an intersection. It finds documents first; their scores are computed later, of those documents alone
+/// that are in all lists: frequencies are decoded only of blocks that have some.
+class IntersectedList {
+ public:
+  /// With `first`, the list's term scores include static scores: sums begin with them.
+  IntersectedList(const ScoringContext& context, const WeightedList& list, bool first);
+
+  ListBlocks& blocks() { return blocks_; }
+  const PostingList& list() const { return blocks_.reader().list(); }
+  std::size_t num_blocks() const { return blocks_.reader().num_blocks(); }
+  unsigned block_size() const { return block_size_; }
+  docid_t last(std::size_t block) const { return blocks_.reader().last(block); }
+  /// Lower bound of the docIDs of the remaining postings; end_docid at the end.
+  docid_t next_docid() const { return blocks_.next_docid(); }
+  [[noreturn]] void fail(std::size_t block, const char* why) const { blocks_.reader().fail(block, why); }
+  /// Moves to the first posting whose docID is at least `docid`, forwards or back.
+  void restart(docid_t docid);
+  /// Upper bound of all term scores.
+  float max_term_score() const { return bounds_.max_term_score(); }
+  /// Upper bound of the term scores in [begin, end); `begin` ascends from one restart() to the next.
+  float bound(docid_t begin, docid_t end) { return bounds_.in(begin, end); }
+
+  /// Decodes the current block; returns its first docID that is not below `docid`.
+  docid_t enter_block(docid_t docid);
+  /// Takes the current block's documents from `docid` on, which are written to `docids`; returns their number.
+  std::size_t take_block(docid_t docid, docid_t* docids);
+  /// The same, of the documents with term scores above `min`, which are written to `scores`.
+  std::size_t take_block_above(docid_t docid, float min, ScoredArrays taken);
+  /// Keeps those of `count` ascending documents that the list contains; returns their number. Leaves out blocks whose
+  /// term scores are at most `min`: none of their documents can be a result.
+  std::size_t keep_found(docid_t* docids, std::size_t count, float min);
+  /// Of the documents that take_block() or keep_found() kept, those with these numbers will be scored. Replaces the
+  /// numbers by those that the documents had before keep_found().
+  void choose(std::span<std::uint16_t> numbers);
+  /// Adds the term scores of the chosen documents.
+  void add_term_scores(const docid_t* docids, std::size_t count, float* scores);
+
+ private:
+  ListBlocks blocks_;
+  ListScorer scorer_;
+  const QueryKernels& kernels_;
+  QueryStatistics* statistics_;
+  ListBounds bounds_;
+  unsigned block_size_;
+  std::array<std::uint32_t, max_looked_up> postings_;  ///< of the documents that were kept, then of the chosen ones
+  std::array<std::uint16_t, max_looked_up> origins_;   ///< their numbers before
+};
+
+}  // namespace quern

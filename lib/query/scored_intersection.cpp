@@ -1,0 +1,163 @@
+#include "quern/query/scored_intersection.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "quern/query/windows.hpp"
+
+namespace quern {
+namespace {
+
+/// More units would make better bounds, and cost more.
+constexpr std::size_t max_units = 1024;
+/// Units that are scored first, at most, and the number of units for each.
+constexpr std::size_t probed_units = 4, units_per_probe = 8;
+
+}  // namespace
+
+ScoredIntersection::ScoredIntersection(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
+    : context_(context),
+      top_(top),
+      threshold_(context.nothing(), top),
+      prunes_(!context.visits),
+      bounds_(lists.size() + 1),
+      found_(max_looked_up) {
+  lists_.reserve(lists.size());
+  for (std::size_t i = 0; i < lists.size(); ++i) lists_.emplace_back(context, lists[i], i == 0);
+  const std::size_t blocks = lists_[0].num_blocks();
+  blocks_per_unit_ = (blocks + max_units - 1) / max_units;
+  unit_bounds_.resize((blocks + blocks_per_unit_ - 1) / blocks_per_unit_);
+}
+
+docid_t ScoredIntersection::first_docid(std::size_t block) const {
+  return block == 0 ? 0 : lists_[0].list().block_last[block - 1] + 1;
+}
+
+double ScoredIntersection::static_bound(docid_t begin, docid_t end) const {
+  if (context_.static_scores.empty()) return 0;
+  const Windows windows(context_.index->num_documents());
+  float bound = 0;
+  for (std::size_t window = windows.of(begin); window <= windows.of(end - 1); ++window)
+    bound = std::max(bound, context_.static_score_bound(window));
+  return bound;
+}
+
+double ScoredIntersection::bound_lists(docid_t begin, docid_t end) {
+  double sum = bounds_.back() = static_bound(begin, end);
+  for (std::size_t i = 0; i < lists_.size(); ++i) sum += bounds_[i] = lists_[i].bound(begin, end);
+  return sum;
+}
+
+void ScoredIntersection::restart(docid_t docid) {
+  for (IntersectedList& list : lists_) list.restart(docid);
+}
+
+void ScoredIntersection::bound_units() {
+  for (std::size_t unit = 0; unit < unit_bounds_.size(); ++unit) {
+    const std::size_t block = unit * blocks_per_unit_;
+    const docid_t begin = first_docid(block);
+    const docid_t last = lists_[0].last(std::min(block + blocks_per_unit_, lists_[0].num_blocks()) - 1);
+    if (last < begin || last >= context_.index->num_documents())
+      lists_[0].fail(block, "its row's docID is not one of the documents, or not above the one before");
+    unit_bounds_[unit] = bound_lists(begin, last + 1);
+    if (!context_.upper_bounds.empty())
+      unit_bounds_[unit] = std::min<double>(unit_bounds_[unit], context_.upper_bounds[begin]);
+  }
+}
+
+void ScoredIntersection::probe() {
+  const std::size_t count = std::min(probed_units, unit_bounds_.size() / units_per_probe);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto best = std::max_element(unit_bounds_.begin(), unit_bounds_.end());
+    if (*best <= context_.nothing()) return;
+    const auto unit = static_cast<std::size_t>(best - unit_bounds_.begin());
+    restart(first_docid(unit * blocks_per_unit_));
+    score_unit(unit);
+    *best = context_.nothing();
+  }
+}
+
+void ScoredIntersection::finish() {
+  restart(context_.first);
+  for (std::size_t unit = lists_[0].blocks().block() / blocks_per_unit_; unit < unit_bounds_.size(); ++unit)
+    if (!score_unit(unit)) return;
+}
+
+void ScoredIntersection::run() {
+  if (prunes_) {
+    bound_units();
+    probe();
+  }
+  finish();
+}
+
+bool ScoredIntersection::score_unit(std::size_t unit) {
+  const std::size_t first = unit * blocks_per_unit_, end = std::min(first + blocks_per_unit_, lists_[0].num_blocks());
+  if (prunes_) {
+    const docid_t begin = first_docid(first);
+    if (context_.none_above(begin, threshold_.value(begin))) {
+      context_.stop_early(begin);
+      return false;
+    }
+    if (unit_bounds_[unit] <= context_.nothing() || !cut_from(begin).can_pass(unit_bounds_[unit])) return true;
+  }
+  for (std::size_t block = first; block < end; ++block)
+    if (!score_block(block)) return false;
+  return true;
+}
+
+bool ScoredIntersection::score_block(std::size_t block) {
+  const docid_t begin = std::max(first_docid(block), context_.first), last = lists_[0].last(block);
+  docid_t from = begin;
+  for (const IntersectedList& list : lists_) from = std::max(from, list.next_docid());
+  if (from == end_docid) return false;
+  if (from > last) return true;
+  if (prunes_ && !cut_from(from).can_pass(bound_lists(from, last + 1))) return true;
+  lists_[0].blocks().move_to(from);
+  const docid_t first = lists_[0].enter_block(from);
+  if (context_.may_stop(block * lists_[0].block_size()) && context_.none_above(first, threshold_.value(first))) {
+    context_.stop_early(begin);
+    return false;
+  }
+  intersect(from);
+  score_found();
+  return true;
+}
+
+void ScoredIntersection::intersect(docid_t from) {
+  const ScoreCut cut = cut_from(from);
+  docid_t* const docids = found_.docids();
+  // Where the threshold can drop documents, their first term scores decide before they are looked up.
+  const double rest = std::accumulate(bounds_.begin() + 1, bounds_.end(), 0.0);
+  const float min = prunes_ ? cut.min_score(rest) : context_.nothing();
+  has_scores_ = min > context_.nothing();
+  std::size_t count = has_scores_ ? lists_[0].take_block_above(from, min, {docids, first_scores_.data()})
+                                  : lists_[0].take_block(from, docids);
+  context_.visit(0, docids, count);
+  for (std::size_t i = 1; i < lists_.size() && count > 0; ++i) {
+    count = lists_[i].keep_found(docids, count,
+                                 prunes_ ? cut.min_score(rest + bounds_[0] - bounds_[i]) : context_.nothing());
+    context_.visit(i, docids, count);
+  }
+  found_.resize(count);
+}
+
+void ScoredIntersection::score_found() {
+  const std::size_t count = found_.size();
+  if (count == 0) return;
+  std::iota(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(count), 0);
+  for (std::size_t i = lists_.size(); i-- > 1;) lists_[i].choose({numbers_.data(), count});
+  const docid_t* const docids = found_.docids();
+  float* const scores = found_.scores();
+  if (has_scores_) {
+    for (std::size_t i = 0; i < count; ++i) scores[i] = first_scores_[numbers_[i]];
+  } else {
+    lists_[0].choose({numbers_.data(), count});
+    std::fill_n(scores, count, 0.0f);
+    lists_[0].add_term_scores(docids, count, scores);
+  }
+  for (std::size_t i = 1; i < lists_.size(); ++i) lists_[i].add_term_scores(docids, count, scores);
+  add_all(found_, top_);
+}
+
+}  // namespace quern
