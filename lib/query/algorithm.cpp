@@ -10,8 +10,8 @@
 namespace quern {
 namespace {
 
-/// `or` prunes nothing, so its windows only need to stay in the first-level cache.
-constexpr docid_t min_or_window = 4096;
+/// `or` prunes nothing: its windows are large, but stay in the first or second level of the caches.
+constexpr docid_t min_or_window = 4096, or_windows = 256;
 
 static_assert(sizeof(WeightedList) + std::max(sizeof(ListWindow), sizeof(IntersectedList)) + 1024 <= query_list_bytes,
               "a decoder takes less than 1 KiB");
@@ -45,7 +45,8 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
     for (const ListWindow& list : windows) next = std::min(next, list.next_docid());
     return next;
   };
-  const Windows cut(context.index->num_documents(), min_or_window);
+  const docid_t documents = context.index->num_documents();
+  const Windows cut(documents, std::max(min_or_window, documents / or_windows));
   WindowScores scores(cut, context.nothing());
   Candidates found(cut.size());
   const Threshold threshold(primed_threshold(context, lists, top.k()), top);

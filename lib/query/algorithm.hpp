@@ -67,6 +67,9 @@ struct VisitCount {
   std::vector<ListVisit> lists;
 };
 
+/// Documents that share an upper bound of their static scores.
+inline constexpr docid_t static_bound_documents = 512;
+
 /// What an algorithm reads besides the lists.
 struct ScoringContext {
   const IndexReader* index = nullptr;
@@ -76,7 +79,7 @@ struct ScoringContext {
   bool bounds_hold = true;                     ///< the index's block and list maxima were made with this k1 and b
   const ImpactQuantizer* quantizer = nullptr;  ///< if scores are sums of the index's quantized impacts
   std::span<const float> static_scores;        ///< of each docID: what its score's sum begins with; empty: 0
-  std::span<const float> static_score_bounds;  ///< the highest static score in each of Windows(number of documents)
+  std::span<const float> static_score_bounds;  ///< the highest static score of each static_bound_documents documents
   VisitCount* visits = nullptr;                ///< the visits of `and`, if they are counted
   std::span<const float> upper_bounds;         ///< of each docID, for the scores from there on; empty: unknown
   docid_t first = 0;                           ///< `and` adds documents from here on to those that `top` has already
@@ -85,9 +88,12 @@ struct ScoringContext {
   float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }
   /// How many numbers a score of n terms is the sum of.
   std::size_t addends(std::size_t n) const { return n + (static_scores.empty() ? 0 : 1); }
-  /// Upper bound of the static scores in one of the Windows.
-  float static_score_bound(std::size_t window) const {
-    return static_scores.empty() ? 0.0f : static_score_bounds[window];
+  /// Upper bound of the static scores of the documents in [begin, end), which are some.
+  float static_score_bound(docid_t begin, docid_t end) const {
+    if (static_scores.empty()) return 0;
+    const auto bounds = static_score_bounds.subspan(begin / static_bound_documents);
+    return *std::max_element(bounds.begin(),
+                             bounds.begin() + (end - 1) / static_bound_documents - begin / static_bound_documents + 1);
   }
   /// Whether no document from `docid` on scores more than `score`. If an algorithm processes documents in docID order
   /// and k of them score at least that, there are no more results (Wang et al. 3.2).

@@ -31,7 +31,7 @@ class Candidates {
 
 /// Adds them to the results.
 inline void add_all(Candidates& documents, TopK& top) {
-  for (std::size_t i = 0; i < documents.size(); ++i) top.add(documents.docids()[i], documents.scores()[i]);
+  top.add(documents.docids(), documents.scores(), documents.size());
 }
 
 }  // namespace quern

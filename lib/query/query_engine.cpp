@@ -12,7 +12,6 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/query/windows.hpp"
 
 namespace quern {
 namespace {
@@ -77,12 +76,11 @@ void QueryEngine::use_pagerank() {
         index_.name()));
   index_.check_document_scores();
   const auto alpha = static_cast<float>(options_.alpha);
-  const Windows windows(index_.num_documents());
   static_scores_.resize(pagerank.size());
-  static_score_bounds_.resize(windows.count());
+  static_score_bounds_.resize((pagerank.size() + static_bound_documents - 1) / static_bound_documents);
   for (std::size_t docid = 0; docid < pagerank.size(); ++docid) {
     static_scores_[docid] = alpha * pagerank[docid];
-    float& bound = static_score_bounds_[windows.of(static_cast<docid_t>(docid))];
+    float& bound = static_score_bounds_[docid / static_bound_documents];
     bound = std::max(bound, static_scores_[docid]);
   }
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "quern/query/windows.hpp"
-
 namespace quern {
 namespace {
 
@@ -33,17 +31,8 @@ docid_t ScoredIntersection::first_docid(std::size_t block) const {
   return block == 0 ? 0 : lists_[0].list().block_last[block - 1] + 1;
 }
 
-double ScoredIntersection::static_bound(docid_t begin, docid_t end) const {
-  if (context_.static_scores.empty()) return 0;
-  const Windows windows(context_.index->num_documents());
-  float bound = 0;
-  for (std::size_t window = windows.of(begin); window <= windows.of(end - 1); ++window)
-    bound = std::max(bound, context_.static_score_bound(window));
-  return bound;
-}
-
 double ScoredIntersection::bound_lists(docid_t begin, docid_t end) {
-  double sum = bounds_.back() = static_bound(begin, end);
+  double sum = bounds_.back() = context_.static_score_bound(begin, end);
   for (std::size_t i = 0; i < lists_.size(); ++i) sum += bounds_[i] = lists_[i].bound(begin, end);
   return sum;
 }

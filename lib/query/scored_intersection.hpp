@@ -36,7 +36,6 @@ class ScoredIntersection {
   double bound_lists(docid_t begin, docid_t end);
   void restart(docid_t docid);
   docid_t first_docid(std::size_t block) const;
-  double static_bound(docid_t begin, docid_t end) const;
   ScoreCut cut_from(docid_t docid) const {
     return ScoreCut(threshold_.value(docid), context_.addends(lists_.size()), context_.nothing());
   }

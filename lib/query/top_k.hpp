@@ -41,6 +41,27 @@ class TopK {
     }
   }
 
+  /// The same for n documents: with fewer branches where there is no heap.
+  void add(const docid_t* docids, const float* scores, std::size_t n) {
+    if (k_ <= max_in_heap) {
+      for (std::size_t i = 0; i < n; ++i) add(docids[i], scores[i]);
+      return;
+    }
+    for (std::size_t i = 0; i < n;) {
+      const std::size_t before = kept_.size(), limit = full_ ? capacity_ : k_;
+      const std::size_t end = std::min(n, i + limit - before);
+      kept_.resize(before + end - i);
+      Key* kept = kept_.data() + before;
+      const Key worst = full_ ? worst_ : ~Key{0};
+      for (; i < end; ++i) {
+        *kept = key_of(docids[i], scores[i]);
+        kept += *kept <= worst;
+      }
+      kept_.resize(static_cast<std::size_t>(kept - kept_.data()));
+      if (kept_.size() == limit) cut();
+    }
+  }
+
   void clear() {
     kept_.clear();
     full_ = false;

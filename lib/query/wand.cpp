@@ -122,7 +122,7 @@ class Wand {
       min_ = threshold_.value(begin);
       if (context_.none_above(begin, static_cast<float>(min_))) return context_.stop_early(begin);
       if (bounds[window] <= context_.nothing() || !can_pass(bounds[window])) continue;
-      static_score_bound_ = context_.static_score_bound(window);
+      static_score_bound_ = context_.static_score_bound(begin, end);
       advance_to(begin);
       set_bounds(begin, end);
       run_range(end);

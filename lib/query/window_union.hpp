@@ -12,8 +12,9 @@ namespace quern {
 /// a result, and in the other windows lists and documents that cannot matter. The lists stay in the order of summation,
 /// from the rarest term on, so that scores have the same bits as exhaustive ones: in each window it adds up the first
 /// lists, until the remaining ones cannot make a result by themselves; it looks up only the remaining candidates in
-/// those. This is MaxScore (Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995) over windows with
-/// block maxima (Ding, Suel, SIGIR 2011).
+/// those. If candidates are so many that looking them up in a list would cost more, that list is added up, too. This is
+/// MaxScore (Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995) over windows with block maxima (Ding,
+/// Suel, SIGIR 2011).
 class WindowUnion {
  public:
   WindowUnion(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
@@ -33,11 +34,15 @@ class WindowUnion {
   /// whose bound is 0 has no postings, unless the lists have no weight (`weighted` is false).
   void bound_by_documents(bool weighted);
   void score(std::size_t window);
+  /// Whether adding up all postings of a list in a window is cheaper than looking so many candidates up.
+  bool adds_up(std::size_t list, std::size_t candidates) const;
 
   const ScoringContext& context_;
   TopK& top_;
   Threshold threshold_;
   std::vector<ListWindow> lists_;
+  std::vector<double> window_postings_;  ///< of each list in a window, on average
+  std::size_t added_ = 0;                ///< lists that are added up at least: more than necessary, if they are cheaper
   std::vector<double> rests_;
   Windows windows_;
   std::vector<double> bounds_;

@@ -11,16 +11,16 @@ namespace quern {
 
 /// The documents of a collection, cut into windows of equal size that are processed together: their scores gather in an
 /// array that stays in the caches. Upper bounds from block maxima are tighter in small windows, but each window has a
-/// fixed cost; some 300 windows were best for collections of 46,000 and of 2.5 million documents.
+/// fixed cost.
 class Windows {
  public:
   static constexpr docid_t min_size = 512, max_size = 16384;
 
-  /// `min` is a power of two of at most max_size.
-  explicit Windows(docid_t num_documents, docid_t min = min_size)
+  /// `size`: rounded down to a power of two, at least min_size and at most max_size.
+  Windows(docid_t num_documents, std::uint64_t size)
       : num_documents_(num_documents),
         shift_(static_cast<unsigned>(
-            std::countr_zero(std::clamp(std::bit_floor(num_documents / 256 + 1), min, max_size)))) {}
+            std::countr_zero(std::bit_floor(std::clamp<std::uint64_t>(size, min_size, max_size))))) {}
 
   docid_t num_documents() const { return num_documents_; }
   docid_t size() const { return docid_t{1} << shift_; }

@@ -94,7 +94,7 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
 TEST_CASE("upper bounds of all windows are those of each", "[query][window][property]") {
   SmallBlocks small;
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
-    const Windows windows(engine.index().num_documents());
+    const Windows windows(engine.index().num_documents(), Windows::min_size);
     REQUIRE(windows.count() > 3);
     for (const std::string& term : small_terms) {
       INFO(term);
