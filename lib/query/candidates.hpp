@@ -1,5 +1,5 @@
 #pragma once
-#include <vector>
+#include <memory>
 
 #include "quern/query/kernels.hpp"
 #include "quern/query/top_k.hpp"
@@ -10,22 +10,24 @@ namespace quern {
 class Candidates {
  public:
   /// `room`: the most documents.
-  explicit Candidates(std::size_t room) : docids_(room + kernel_slack), scores_(room + kernel_slack) {}
+  explicit Candidates(std::size_t room)
+      : docids_(std::make_unique_for_overwrite<docid_t[]>(room + kernel_slack)),
+        scores_(std::make_unique_for_overwrite<float[]>(room + kernel_slack)) {}
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  docid_t* docids() { return docids_.data(); }
-  float* scores() { return scores_.data(); }
+  docid_t* docids() { return docids_.get(); }
+  float* scores() { return scores_.get(); }
   /// The arrays from document i on.
-  ScoredArrays from(std::size_t i) { return {docids_.data() + i, scores_.data() + i}; }
+  ScoredArrays from(std::size_t i) { return {docids_.get() + i, scores_.get() + i}; }
   /// After documents were written, `size` in all.
   void resize(std::size_t size) { size_ = size; }
   /// After documents were written behind those that were there.
   void grow(std::size_t written) { size_ += written; }
 
  private:
-  std::vector<docid_t> docids_;
-  std::vector<float> scores_;
+  std::unique_ptr<docid_t[]> docids_;
+  std::unique_ptr<float[]> scores_;
   std::size_t size_ = 0;
 };
 
