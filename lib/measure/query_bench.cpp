@@ -118,10 +118,10 @@ class QuerySubject {
     figures.queries = texts_.size();
     figures.counts = counts_;
     std::vector<double> all;
-    std::array<std::vector<double>, longest_query + 1> by_length;
+    std::array<std::vector<double>, first_long_length + 1> by_length;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       all.push_back(median(times_us_[i]));
-      by_length[std::min<std::uint64_t>(lists_[i].terms, longest_query)].push_back(all.back());
+      by_length[length_row(lists_[i].terms)].push_back(all.back());
       figures.postings += lists_[i].postings;
       figures.blocks += lists_[i].blocks;
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,12 +30,16 @@ struct QueryBenchOptions {
   bool each_query = false;  ///< whether figures have the times of single queries
 };
 
-/// Queries of this length or more share one row of figures.
-inline constexpr std::size_t longest_query = 6;
+/// Queries of 6 to 9 terms, and longer ones, share a row of figures: the least number of terms in the row.
+inline constexpr std::size_t first_shared_length = 6, first_long_length = 10;
+constexpr std::size_t length_row(std::size_t terms) {
+  return terms >= first_long_length ? first_long_length : std::min(terms, first_shared_length);
+}
 
 /// Queries of the same length: the number of their distinct terms that are in the index.
 struct QueryLengthFigures {
-  std::size_t terms = 0, queries = 0;
+  std::size_t terms = 0;  ///< of the shortest of them, as length_row() says
+  std::size_t queries = 0;
   LatencySummary times;
 };
 

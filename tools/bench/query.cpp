@@ -203,11 +203,16 @@ void print_row(const QueryFigures& figures, const QueryFigures& yardstick) {
   print("\n");
 }
 
+std::string length_label(std::size_t terms) {
+  if (terms == first_shared_length) return fmt::format("{}-{}", terms, first_long_length - 1);
+  return terms == first_long_length ? fmt::format("{}+", terms) : std::to_string(terms);
+}
+
 /// Mean times by the number of terms found.
 void print_lengths(std::span<const QueryFigures> table) {
   print(fmt::format("{:<10}", "terms"));
   for (const QueryLengthFigures& length : table.front().by_length)
-    print(fmt::format("{:>9}", fmt::format("{}{}", length.terms, length.terms == longest_query ? "+" : "")));
+    print(fmt::format("{:>9}", length_label(length.terms)));
   print(fmt::format("\n{:<10}", "queries"));
   for (const QueryLengthFigures& length : table.front().by_length) print(fmt::format("{:>9}", length.queries));
   for (const QueryFigures& figures : table) {
