@@ -20,7 +20,6 @@ class IntersectedList {
   ListBlocks& blocks() { return blocks_; }
   const PostingList& list() const { return blocks_.reader().list(); }
   std::size_t num_blocks() const { return blocks_.reader().num_blocks(); }
-  unsigned block_size() const { return block_size_; }
   docid_t last(std::size_t block) const { return blocks_.reader().last(block); }
   /// Lower bound of the docIDs of the remaining postings; end_docid at the end.
   docid_t next_docid() const { return blocks_.next_docid(); }
@@ -48,14 +47,20 @@ class IntersectedList {
   void add_term_scores(const docid_t* docids, std::size_t count, float* scores);
 
  private:
+  /// Notes that the documents up to `end` that were kept, and are in no run, are in the block.
+  void end_run(std::size_t end, std::size_t block);
+
   ListBlocks blocks_;
   ListScorer scorer_;
   const QueryKernels& kernels_;
   QueryStatistics* statistics_;
   ListBounds bounds_;
-  unsigned block_size_;
-  std::array<std::uint32_t, max_looked_up> postings_;  ///< of the documents that were kept, then of the chosen ones
-  std::array<std::uint16_t, max_looked_up> origins_;   ///< their numbers before
+  /// Of the documents that were kept, then of the chosen ones: their numbers before they were kept, and their places.
+  std::array<FoundPosting, max_looked_up + 1> found_;
+  /// Run i of these documents ends before run_ends_[i] and is in the block run_blocks_[i].
+  std::size_t runs_ = 0;
+  std::array<std::uint16_t, max_looked_up> run_ends_;
+  std::array<std::uint32_t, max_looked_up> run_blocks_;
 };
 
 }  // namespace quern

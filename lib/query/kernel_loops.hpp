@@ -17,9 +17,10 @@ inline unsigned search(BlockDocids block, docid_t target) {
   return static_cast<unsigned>(first - block.docids) + (*first < target);
 }
 
-inline std::size_t find(const docid_t* wanted, std::size_t count, BlockDocids block, FoundPosting* found) {
+inline std::size_t find(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                        FoundPosting* found) {
   std::size_t hits = 0;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = first_wanted; i < end; ++i) {
     const unsigned place = search(block, wanted[i]);
     found[hits] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(place)};
     hits += block.docids[place] == wanted[i];

@@ -38,9 +38,11 @@ struct ImpactScale {
 };
 
 struct QueryKernels {
-  /// Looks for `count` (up to max_wanted) ascending documents in a block whose last one is not below them. Writes those
-  /// that it contains, in order, and returns their number.
-  std::size_t (*find)(const docid_t* wanted, std::size_t count, BlockDocids block, FoundPosting* found);
+  /// Looks for the documents with the numbers `first` to end - 1, at most max_wanted, of ascending ones in a block
+  /// whose last one is not below them. Writes those that it contains, in order, and returns how many they are; up to
+  /// one more may be overwritten.
+  std::size_t (*find)(const docid_t* wanted, std::size_t first, std::size_t end, BlockDocids block,
+                      FoundPosting* found);
   /// out[i] = term score of the posting (docids[i], freqs[i]), for n postings.
   void (*term_scores)(const freq_t* freqs, const docid_t* docids, std::size_t n, ImpactScale scale, float* out);
   /// Adds terms[i] to sums[docids[i] - begin] for n different documents from `begin` on.

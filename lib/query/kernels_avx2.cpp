@@ -41,11 +41,12 @@ struct GroupMaxima {
   }
 };
 
-std::size_t find(const docid_t* wanted, std::size_t count, BlockDocids block, FoundPosting* found) {
-  if (count <= few_wanted) return query_loops::find(wanted, count, block, found);
+std::size_t find(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                 FoundPosting* found) {
+  if (end - first_wanted <= few_wanted) return query_loops::find(wanted, first_wanted, end, block, found);
   const GroupMaxima maxima(block);
   std::size_t hits = 0;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = first_wanted; i < end; ++i) {
     const unsigned first = group * maxima.of(wanted[i]);
     const __m256i docid = _mm256_set1_epi32(static_cast<int>(wanted[i]));
     const unsigned equal = lanes_of(_mm256_cmpeq_epi32(docid, load(block.docids + first))) |

@@ -73,10 +73,11 @@ class Maxima16 {
 };
 
 template <class Maxima>
-QUERN_AVX512 std::size_t find_among(const docid_t* wanted, std::size_t count, BlockDocids block, FoundPosting* found) {
+QUERN_AVX512 std::size_t find_among(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                                    FoundPosting* found) {
   const Maxima maxima(block);
   std::size_t hits = 0;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = first_wanted; i < end; ++i) {
     const unsigned first = group * maxima.of(wanted[i]);
     const unsigned equal =
         _mm512_cmpeq_epi32_mask(_mm512_set1_epi32(static_cast<int>(wanted[i])), load(block.docids + first));
@@ -87,11 +88,12 @@ QUERN_AVX512 std::size_t find_among(const docid_t* wanted, std::size_t count, Bl
   return hits;
 }
 
-QUERN_AVX512 std::size_t find(const docid_t* wanted, std::size_t count, BlockDocids block, FoundPosting* found) {
-  if (count <= few_wanted) return query_loops::find(wanted, count, block, found);
-  if (block.size <= 8 * group) return find_among<Maxima8>(wanted, count, block, found);
-  if (block.size <= 16 * group) return find_among<Maxima16<1>>(wanted, count, block, found);
-  return find_among<Maxima16<2>>(wanted, count, block, found);
+QUERN_AVX512 std::size_t find(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                              FoundPosting* found) {
+  if (end - first_wanted <= few_wanted) return query_loops::find(wanted, first_wanted, end, block, found);
+  if (block.size <= 8 * group) return find_among<Maxima8>(wanted, first_wanted, end, block, found);
+  if (block.size <= 16 * group) return find_among<Maxima16<1>>(wanted, first_wanted, end, block, found);
+  return find_among<Maxima16<2>>(wanted, first_wanted, end, block, found);
 }
 
 /// Loads of constants one by one bind, and gathers of wider registers cost more.

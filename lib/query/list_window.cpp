@@ -131,17 +131,17 @@ void ListWindow::add_in_block(const docid_t* docids, std::size_t count, float* s
   std::array<float, max_wanted + kernel_slack> terms;
   for (std::size_t from = 0; from < count; from += max_wanted) {
     const std::size_t some = std::min(max_wanted, count - from);
-    const std::size_t hits = kernels_.find(docids + from, some, blocks_.docids(), found.data());
+    const std::size_t hits = kernels_.find(docids, from, from + some, blocks_.docids(), found.data());
     if (has_term_scores_) {
-      for (std::size_t i = 0; i < hits; ++i) scores[from + found[i].document] += term_scores_[found[i].place];
+      for (std::size_t i = 0; i < hits; ++i) scores[found[i].document] += term_scores_[found[i].place];
       continue;
     }
     for (std::size_t i = 0; i < hits; ++i) {
-      at[i] = docids[from + found[i].document];
+      at[i] = docids[found[i].document];
       places[i] = found[i].place;
     }
     scorer_.term_scores_at(blocks_.reader(), blocks_.block(), at.data(), {places.data(), hits}, terms.data());
-    for (std::size_t i = 0; i < hits; ++i) scores[from + found[i].document] += terms[i];
+    for (std::size_t i = 0; i < hits; ++i) scores[found[i].document] += terms[i];
     statistics_->postings_scored += hits;
   }
 }

@@ -104,7 +104,7 @@ bool ScoredIntersection::score_block(std::size_t block) {
   if (prunes_ && !cut_from(from).can_pass(bound_lists(from, last + 1))) return true;
   lists_[0].blocks().move_to(from);
   const docid_t first = lists_[0].enter_block(from);
-  if (context_.may_stop(block * lists_[0].block_size()) && context_.none_above(first, threshold_.value(first))) {
+  if (context_.may_stop(block * context_.index->block_size()) && context_.none_above(first, threshold_.value(first))) {
     context_.stop_early(begin);
     return false;
   }

@@ -80,8 +80,11 @@ TEST_CASE("all levels find documents in blocks of any size", "[query][kernels][p
     padded.resize(block.size() + kernel_slack, end_docid);
     padded.resize(padded.size() + kernel_slack, block.back());  // not to be read for the block's
     for_each_level([&](const QueryKernels& kernels) {
-      std::vector<FoundPosting> found(wanted.size());
-      found.resize(kernels.find(wanted.data(), wanted.size(), {padded.data(), size}, found.data()));
+      std::vector<FoundPosting> found(wanted.size() + 1);
+      const std::size_t half = wanted.size() / 2;
+      std::size_t hits = kernels.find(wanted.data(), 0, half, {padded.data(), size}, found.data());
+      hits += kernels.find(wanted.data(), half, wanted.size(), {padded.data(), size}, found.data() + hits);
+      found.resize(hits);
       REQUIRE(
           std::equal(found.begin(), found.end(), expected.begin(), expected.end(),
                      [](FoundPosting a, FoundPosting b) { return a.document == b.document && a.place == b.place; }));
