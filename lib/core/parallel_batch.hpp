@@ -6,74 +6,179 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <optional>
+#include <thread>
 
 #include "quern/core/run_stage.hpp"
 
 namespace quern {
 
-/// Answers that are held at once before they are handed over.
+/// Answers that wait to be handed over, at most.
 inline constexpr std::size_t max_held_answers = 2048;
 
-/// What answers that wait to be handed over take in memory. Threads may share one.
-class HeldAnswers {
+/// What all answers that wait to be handed over take in memory.
+class HeldTotal {
  public:
-  explicit HeldAnswers(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit HeldTotal(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
   void add(std::uint64_t bytes) { bytes_ += bytes; }
+  void remove(std::uint64_t bytes) { bytes_ -= bytes; }
   /// Whether no other answer should be begun. A first one always may.
-  bool is_full() const { return bytes_ != 0 && bytes_ >= max_bytes_; }
+  bool is_full() const {
+    const std::uint64_t bytes = bytes_;
+    return bytes != 0 && bytes >= max_bytes_;
+  }
 
  private:
   std::uint64_t max_bytes_;
   std::atomic<std::uint64_t> bytes_ = 0;
 };
 
-/// Calls answer(i, Answer&, HeldAnswers&) for 0 <= i < count in `threads` threads, which share nothing but the next i,
-/// and hands the answers to take(i, const Answer&) in the order of i, in this thread. What is called adds the answer's
-/// bytes to those that are held; no answer is begun while they are `held_bytes` or more. An answer that turns out to be
-/// large may find them full by then, and put itself off by returning false: it is made in this thread when those before
-/// it have been handed over.
+/// An answer's part of it.
+class HeldAnswer {
+ public:
+  explicit HeldAnswer(HeldTotal& total) : total_(&total) {}
+  ~HeldAnswer() { release(); }
+  HeldAnswer(const HeldAnswer&) = delete;
+  HeldAnswer& operator=(const HeldAnswer&) = delete;
+  void add(std::uint64_t bytes) {
+    total_->add(bytes);
+    bytes_ += bytes;
+  }
+  /// Of the total.
+  bool is_full() const { return total_->is_full(); }
+  /// The answer was handed over.
+  void release() {
+    total_->remove(bytes_);
+    bytes_ = 0;
+  }
+
+ private:
+  HeldTotal* total_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Answers that several threads make, and one hands over in their order while the others go on.
+template <class Answer, class Make, class Take>
+class ParallelAnswers {
+ public:
+  ParallelAnswers(std::size_t count, std::uint64_t held_bytes, Make& make, Take& take)
+      : count_(count),
+        make_(make),
+        take_(take),
+        max_held_(held_bytes),
+        total_(held_bytes),
+        room_(std::min(max_held_answers, count)),
+        slots_(std::make_unique<std::optional<Slot>[]>(room_)) {
+    for (std::size_t i = 0; i < room_; ++i) slots_[i].emplace(total_);
+  }
+
+  void run(unsigned threads) {
+    while (handed_over_ < count_) {
+      left_ = false;
+      const auto useful = static_cast<unsigned>(std::min<std::size_t>(threads, count_ - handed_over_));
+      // Calling other threads takes longer than a short answer.
+      if (useful == 1)
+        work();
+      else
+        on_threads(useful, [&] {
+          tbb::parallel_for(
+              0u, useful, [&](unsigned) { work(); }, tbb::simple_partitioner());
+        });
+      // Whoever took a number also answered it, or put it off.
+      hand_over(true);
+    }
+  }
+
+ private:
+  enum class State : std::uint8_t { empty, made, put_off };
+  struct Slot {
+    explicit Slot(HeldTotal& total) : held(total) {}
+    Answer answer{};
+    HeldAnswer held;
+    std::atomic<State> state = State::empty;
+  };
+
+  Slot& slot(std::size_t i) { return *slots_[i % room_]; }
+
+  /// Makes answers until there are no more numbers, no room for answers, or others found none.
+  void work() {
+    const bool hands_over = std::this_thread::get_id() == caller_;
+    for (std::size_t i; take_number(i);) {
+      Slot& of = slot(i);
+      of.state.store(make_(i, of.answer, of.held) ? State::made : State::put_off, std::memory_order_release);
+      if (hands_over) hand_over(false);
+    }
+  }
+
+  bool take_number(std::size_t& i) {
+    i = next_;
+    do {
+      if (i >= count_ || left_) return false;
+      if (i >= handed_over_ + room_ || total_.is_full()) {
+        left_ = true;
+        return false;
+      }
+    } while (!next_.compare_exchange_weak(i, i + 1));
+    return true;
+  }
+
+  /// In the calling thread. One that was put off is made only while no other thread works: `alone`.
+  void hand_over(bool alone) {
+    if (handing_over_) return;  // what takes an answer may wait in this thread, and begin others
+    handing_over_ = true;
+    for (std::size_t i = handed_over_; i < count_; ++i) {
+      Slot& of = slot(i);
+      const State state = of.state.load(std::memory_order_acquire);
+      if (state == State::empty) break;
+      if (state == State::put_off && !alone) {
+        left_ = true;
+        break;
+      }
+      if (state == State::put_off) {
+        // Later answers that wait don't put it off again.
+        HeldTotal none(max_held_);
+        HeldAnswer held(none);
+        make_(i, of.answer, held);
+      }
+      take_(i, of.answer);
+      of.answer = {};
+      of.held.release();
+      of.state.store(State::empty, std::memory_order_relaxed);
+      handed_over_.store(i + 1, std::memory_order_release);
+    }
+    handing_over_ = false;
+  }
+
+  std::size_t count_;
+  Make& make_;
+  Take& take_;
+  std::uint64_t max_held_;
+  HeldTotal total_;
+  std::size_t room_;
+  std::unique_ptr<std::optional<Slot>[]> slots_;
+  std::thread::id caller_ = std::this_thread::get_id();
+  bool handing_over_ = false;
+  std::atomic<bool> left_ = false;  ///< a thread has stopped, so all do
+  std::atomic<std::size_t> next_ = 0, handed_over_ = 0;
+};
+
+/// Calls answer(i, Answer&, HeldAnswer&) for 0 <= i < count in `threads` threads, which share nothing but the next i,
+/// and hands the answers to take(i, const Answer&) in the order of i, in this thread, while the others go on. What is
+/// called adds the answer's bytes to those that are held; no answer is begun while they are `held_bytes` or more. An
+/// answer that turns out to be large may find them full by then, and put itself off by returning false: it is made in
+/// this thread, alone, when those before it have been handed over.
 template <class Answer, class Make, class Take>
 void answer_or_put_off_in_batches(std::size_t count, unsigned threads, std::uint64_t held_bytes, Make&& answer,
                                   Take&& take) {
-  std::vector<Answer> answers;
-  std::vector<std::uint8_t> put_off;
-  for (std::size_t from = 0, done = 0; from < count; from += done) {
-    const std::size_t some = std::min(max_held_answers, count - from);
-    answers.clear();
-    answers.resize(some);
-    put_off.assign(some, false);
-    std::atomic<std::size_t> next = 0;
-    HeldAnswers held(held_bytes);
-    const auto work = [&](unsigned) {
-      while (!held.is_full()) {
-        const std::size_t i = next++;
-        if (i >= some) break;
-        put_off[i] = !answer(from + i, answers[i], held);
-      }
-    };
-    const auto useful = static_cast<unsigned>(std::min<std::size_t>(threads, some));
-    // Calling other threads takes longer than a short answer.
-    if (useful == 1)
-      work(0);
-    else
-      on_threads(useful, [&] { tbb::parallel_for(0u, useful, work, tbb::simple_partitioner()); });
-    // Whoever took a number also answered it, or put it off.
-    done = std::min<std::size_t>(next, some);
-    for (std::size_t i = 0; i < done; ++i) {
-      HeldAnswers none(held_bytes);
-      if (put_off[i]) answer(from + i, answers[i], none);
-      take(from + i, answers[i]);
-      answers[i] = {};
-    }
-  }
+  ParallelAnswers<Answer, Make, Take>(count, held_bytes, answer, take).run(threads);
 }
 
 /// The same for answers that never put themselves off: answer(i, Answer&). bytes_of(const Answer&) is what one takes.
 template <class Answer, class Make, class BytesOf, class Take>
 void answer_in_batches(std::size_t count, unsigned threads, std::uint64_t held_bytes, Make&& answer, BytesOf&& bytes_of,
                        Take&& take) {
-  const auto make = [&](std::size_t i, Answer& made, HeldAnswers& held) {
+  const auto make = [&](std::size_t i, Answer& made, HeldAnswer& held) {
     answer(i, made);
     held.add(bytes_of(made));
     return true;

@@ -47,12 +47,13 @@ void Intersection::decode(const PostingList& list, QueryStatistics& statistics, 
 }
 
 void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const {
-  HeldAnswers alone(default_held_bytes);
+  HeldTotal total(default_held_bytes);
+  HeldAnswer alone(total);
   answer_unless_full(text, space, answer, alone);
 }
 
 bool Intersection::answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer,
-                                      HeldAnswers& held) const {
+                                      HeldAnswer& held) const {
   return with_own_errors([&] {
     answer.documents.clear();
     IntersectionStatistics& statistics = answer.statistics = {};
@@ -107,7 +108,7 @@ void intersect_batch(const Intersection& intersection, std::span<const std::stri
         [&] { return Intersection::WorkSpace(intersection); });
     answer_or_put_off_in_batches<IntersectionAnswer>(
         texts.size(), threads, held_bytes,
-        [&](std::size_t i, IntersectionAnswer& answer, HeldAnswers& held) {
+        [&](std::size_t i, IntersectionAnswer& answer, HeldAnswer& held) {
           return intersection.answer_unless_full(texts[i], spaces.local(), answer, held);
         },
         take);

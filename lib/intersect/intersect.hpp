@@ -66,7 +66,7 @@ class Intersection {
 
   /// The same, and adds its bytes to those that are held; false, without an answer, if it is too large to run beside
   /// others and they are full.
-  bool answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer, HeldAnswers& held) const;
+  bool answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer, HeldAnswer& held) const;
   void decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const;
 
   const IndexReader& index_;

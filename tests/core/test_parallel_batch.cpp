@@ -19,7 +19,7 @@ Handed answer_all(std::size_t count, unsigned threads, std::uint64_t held_bytes)
   std::atomic<std::uint64_t> waiting = 0, most = 0;
   std::mutex large;
   const auto size_of = [](std::size_t i) { return i % 7 + 1; };
-  const auto make = [&](std::size_t i, std::size_t& answer, HeldAnswers& held) {
+  const auto make = [&](std::size_t i, std::size_t& answer, HeldAnswer& held) {
     std::unique_lock alone(large, std::defer_lock);
     if (size_of(i) >= 5) {
       alone.lock();
