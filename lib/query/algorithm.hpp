@@ -141,7 +141,7 @@ const QueryAlgorithm& algorithm_named(std::string_view name);
 void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// MaxScore over windows of documents with block maxima: doesn't score what cannot be a result.
 void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// WAND: document at a time; skips documents whose lists' upper bounds sum up to too little.
+/// WAND: skips documents whose lists' upper bounds sum up to too little, from pivot to pivot.
 void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Block-max WAND: the same with the upper bounds of blocks.
 void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);

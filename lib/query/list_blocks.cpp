@@ -1,9 +1,11 @@
 #include "quern/query/list_blocks.hpp"
 
+#include <algorithm>
+
 namespace quern {
 
 ListBlocks::ListBlocks(const ScoringContext& context, const PostingList& list)
-    : reader_(*context.index, list, &context.statistics->blocks_decoded) {
+    : reader_(*context.index, list, &context.statistics->blocks_decoded), block_size_(context.index->block_size()) {
   restart(0);
 }
 
@@ -27,6 +29,19 @@ bool ListBlocks::search(docid_t docid) {
   }
   next_ = reader_.last(block_ - 1) + 1;
   return true;
+}
+
+docid_t ListBlocks::end_of_postings(docid_t docid, std::size_t postings) const {
+  if (at_end()) return end_docid;
+  if (reader_.num_blocks() == 1) return reader_.size() <= postings ? end_docid : docid;
+  const std::size_t blocks = postings / block_size_;
+  if (blocks == 0) return docid;
+  // The block that move_to() finds, so that no damaged row makes the range longer.
+  const docid_t next = std::max(docid, next_);
+  const auto last_docids = reader_.list().block_last;
+  const std::size_t first = last() >= next ? block_ : search_rows(last_docids, block_ + 1, next);
+  if (last_docids.size() - first < blocks) return end_docid;
+  return std::max(docid, last_docids[first + blocks - 1] + 1);
 }
 
 void ListBlocks::leave() {

@@ -30,6 +30,9 @@ class ListBlocks {
     if (at_end()) return false;
     return last() >= docid || search(docid);
   }
+  /// Where a range of documents from `docid` on ends that has `postings` of the remaining ones at most, and ends with a
+  /// block: `docid` if one block has more, end_docid if there are no more. Decodes nothing.
+  docid_t end_of_postings(docid_t docid, std::size_t postings) const;
   /// Moves to the next block.
   void leave();
   /// Decodes the current block; returns whether it was not decoded before.
@@ -42,6 +45,7 @@ class ListBlocks {
   BlockReader reader_;
   docid_t next_ = 0;
   std::size_t block_ = 0;
+  unsigned block_size_;
 };
 
 }  // namespace quern

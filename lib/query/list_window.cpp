@@ -4,13 +4,14 @@
 
 namespace quern {
 
-ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list)
+ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, bool by_block)
     : blocks_(context, list.list),
       scorer_(context, list),
       kernels_(query_kernels()),
       static_scores_(context.static_scores),
       statistics_(context.statistics),
-      bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())) {
+      bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())),
+      by_block_(by_block) {
   restart(0);
 }
 

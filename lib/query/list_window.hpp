@@ -14,10 +14,15 @@ namespace quern {
 /// block are computed together when the block is first added to a window.
 class ListWindow {
  public:
-  ListWindow(const ScoringContext& context, const WeightedList& list);
+  /// With `by_block` false, complete() knows no upper bounds but that of the whole list.
+  ListWindow(const ScoringContext& context, const WeightedList& list, bool by_block = true);
 
   /// Lower bound of the docIDs of the remaining postings; end_docid at the end.
   docid_t next_docid() const { return blocks_.next_docid(); }
+  /// Where a range of documents from `begin` on ends that has so many postings at most; `begin` if that is unknown.
+  docid_t end_of_postings(docid_t begin, std::size_t postings) const {
+    return blocks_.end_of_postings(begin, postings);
+  }
   /// Upper bound of all term scores of the list.
   float max_term_score() const { return bounds_.max_term_score(); }
   /// Upper bound of the term scores in [begin, end), from the block rows; decodes nothing. `begin` ascends from call to
@@ -52,7 +57,8 @@ class ListWindow {
   /// Adds the term scores of documents within the range of the current block.
   void add_in_block(const docid_t* docids, std::size_t count, float* scores);
   float block_bound() const {
-    return reader().num_blocks() > 1 ? scorer_.block_bound(reader().list(), blocks_.block()) : max_term_score();
+    return by_block_ && reader().num_blocks() > 1 ? scorer_.block_bound(reader().list(), blocks_.block())
+                                                  : max_term_score();
   }
   const BlockReader& reader() const { return blocks_.reader(); }
 
@@ -62,6 +68,7 @@ class ListWindow {
   std::span<const float> static_scores_;
   QueryStatistics* statistics_;
   ListBounds bounds_;
+  bool by_block_;
   unsigned place_ = 0;  ///< in the current block, if `entered_`
   bool entered_ = false;
   bool has_term_scores_ = false;

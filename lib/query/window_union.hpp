@@ -19,6 +19,7 @@ class WindowUnion {
  public:
   WindowUnion(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 
+  std::span<ListWindow> lists() { return lists_; }
   const Windows& windows() const { return windows_; }
   /// Upper bound of the scores in each window; ScoringContext::nothing() for windows that are done or have no postings.
   std::span<const double> bounds() const { return bounds_; }

@@ -1,0 +1,112 @@
+#include "quern/query/range_union.hpp"
+
+#include <algorithm>
+
+namespace quern {
+namespace {
+
+/// Lists have few postings if these are in a range of documents that is at least so many times as long as usual.
+constexpr docid_t min_stretch = 2;
+
+}  // namespace
+
+docid_t end_of_results(const ScoringContext& context, docid_t begin, docid_t end, float score) {
+  if (end > context.upper_bounds.size()) return end;
+  const auto bounds = context.upper_bounds.subspan(begin, end - begin);
+  const auto stop = std::partition_point(bounds.begin(), bounds.end(), [&](float bound) { return bound > score; });
+  return begin + static_cast<docid_t>(stop - bounds.begin());
+}
+
+RangeUnion::RangeUnion(const ScoringContext& context, std::span<ListWindow> lists, const Windows& windows,
+                       docid_t first_size, TopK& top)
+    : context_(context),
+      lists_(lists),
+      top_(top),
+      size_(first_size),
+      max_size_(windows.size()),
+      in_range_(lists.size()),
+      rests_(lists.size() + 1),
+      scores_(windows, context.nothing()),
+      candidates_(std::max<std::size_t>(windows.size(), few_postings)),
+      list_(few_postings) {}
+
+bool RangeUnion::find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut) {
+  // From the last list on, so that each one's rest is known.
+  first_ = lists_.size();
+  rests_.back() = 0;
+  for (std::size_t i = lists_.size(); i-- > 0;) {
+    if (lists_[i].next_docid() >= end) continue;
+    --first_;
+    in_range_[first_] = &lists_[i];
+    rests_[first_] = rests_[first_ + 1] + bounds.term_scores[i];
+  }
+  if (first_ == lists_.size() || !cut.can_pass(bounds.static_score + rests_[first_])) return false;
+  essential_ = lists_.size();
+  while (!cut.can_pass(bounds.static_score + rests_[essential_ - 1])) --essential_;
+  return true;
+}
+
+docid_t RangeUnion::end_of_few(docid_t begin) const {
+  const auto lists = essential_lists();
+  docid_t end = end_docid;
+  for (const ListWindow* list : lists) end = std::min(end, list->end_of_postings(begin, few_postings / lists.size()));
+  return end;
+}
+
+void RangeUnion::add_up(docid_t begin, docid_t end, float min) {
+  for (ListWindow* list : essential_lists()) list->add_to(begin, end, scores_.data());
+  scores_.take_above(min, begin, end, candidates_);
+}
+
+void RangeUnion::merge(docid_t begin, docid_t end, float min) {
+  merged_[0].size = 0;
+  std::size_t in = 0;
+  for (ListWindow* list : essential_lists()) {
+    list->take_above(begin, end, -1.0f, list_);
+    merge_list(merged_[in], merged_[1 - in]);
+    in = 1 - in;
+  }
+  const Merged& all = merged_[in];
+  candidates_.resize(
+      query_kernels().keep_above(all.docids.data(), all.scores.data(), all.size, min, candidates_.from(0)));
+}
+
+void RangeUnion::merge_list(Merged& merged, Merged& both) {
+  const std::span<const float> static_scores = context_.static_scores;
+  const docid_t* const docids = list_.docids();
+  merged.docids[merged.size] = list_.docids()[list_.size()] = end_docid;
+  std::size_t i = 0, j = 0, n = 0;
+  for (docid_t docid; (docid = std::min(merged.docids[i], docids[j])) != end_docid; ++n) {
+    const bool in_merged = merged.docids[i] == docid, in_list = docids[j] == docid;
+    const float before = in_merged ? merged.scores[i] : static_scores.empty() ? 0.0f : static_scores[docid];
+    both.docids[n] = docid;
+    both.scores[n] = in_list ? before + list_.scores()[j] : before;
+    i += in_merged;
+    j += in_list;
+  }
+  both.size = n;
+}
+
+docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds, const ScoreCut& cut) {
+  if (!find_lists(end, bounds, cut)) return end;
+  const docid_t end_of_few_postings = end_of_few(begin);
+  const bool few = end_of_few_postings - begin >= min_stretch * max_size_;
+  const docid_t stop = few ? std::min(end, end_of_few_postings) : begin + std::min(size_, end - begin);
+  if (!few) size_ = std::min(2 * size_, max_size_);
+  // Some lists may begin later.
+  if (stop < end && !find_lists(stop, bounds, cut)) return stop;
+  const float min = cut.min_score(rests_[essential_]);
+  if (essential_lists().size() == 1 && context_.static_scores.empty()) {
+    essential_lists()[0]->take_above(begin, stop, min, candidates_);
+  } else if (few) {
+    merge(begin, stop, min);
+  } else {
+    add_up(begin, stop, min);
+  }
+  for (std::size_t i = essential_; i < lists_.size() && !candidates_.empty(); ++i)
+    in_range_[i]->complete(candidates_, rests_[i + 1], cut);
+  add_all(candidates_, top_);
+  return stop;
+}
+
+}  // namespace quern

@@ -1,0 +1,74 @@
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "quern/query/list_window.hpp"
+#include "quern/query/threshold.hpp"
+#include "quern/query/windows.hpp"
+
+namespace quern {
+
+/// The first of the documents [begin, end) from which on none scores more than `score`; `end` if there is none.
+docid_t end_of_results(const ScoringContext& context, docid_t begin, docid_t end, float score);
+
+/// Upper bounds of what documents in a range add up.
+struct RangeBounds {
+  std::span<const float> term_scores;  ///< of each of the query's lists
+  float static_score = 0;
+};
+
+/// Scores the documents of a range together that could become results by the upper bounds of the lists there: what WAND
+/// does from pivot to pivot, with one threshold for the whole range. The ranges of a query ascend.
+class RangeUnion {
+ public:
+  /// `lists` are in the order of summation. Of lists with many postings, `windows.size()` documents at most are scored
+  /// together, and in the first range `first_size`.
+  RangeUnion(const ScoringContext& context, std::span<ListWindow> lists, const Windows& windows, docid_t first_size,
+             TopK& top);
+
+  /// Adds to the results those of the documents from `begin` on that pass `cut`, the threshold there, up to `end` or a
+  /// document before it, which it returns.
+  docid_t score(docid_t begin, docid_t end, const RangeBounds& bounds, const ScoreCut& cut);
+
+ private:
+  /// Notes the lists that may have postings before `end`; returns whether documents there can pass `cut`.
+  bool find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut);
+  /// The lists of which one at least contains each document that can pass.
+  std::span<ListWindow* const> essential_lists() const {
+    return std::span(in_range_).subspan(first_, essential_ - first_);
+  }
+  /// Where a range of essential lists ends that has few postings.
+  docid_t end_of_few(docid_t begin) const;
+  /// Takes the documents for which the term scores of the essential lists sum up to more than `min`, by an array of the
+  /// range's documents.
+  void add_up(docid_t begin, docid_t end, float min);
+  /// The same, by merging lists with few postings.
+  void merge(docid_t begin, docid_t end, float min);
+
+  /// As many postings of lists are scored together by merging these if an array of all documents of the range would
+  /// cost more.
+  static constexpr std::size_t few_postings = 1024;
+  /// Documents and sums of the lists that were merged so far.
+  struct Merged {
+    std::size_t size;
+    std::array<docid_t, few_postings + kernel_slack> docids;
+    std::array<float, few_postings + kernel_slack> scores;
+  };
+  /// Writes the documents of `merged` and those of list_ to `both`.
+  void merge_list(Merged& merged, Merged& both);
+
+  const ScoringContext& context_;
+  std::span<ListWindow> lists_;
+  TopK& top_;
+  docid_t size_, max_size_;
+  std::vector<ListWindow*> in_range_;      ///< from first_ on, the lists that may have postings in the range
+  std::vector<double> rests_;              ///< upper bound of what one of these and those after it can add there
+  std::size_t first_ = 0, essential_ = 0;  ///< of in_range_: the essential lists
+  WindowScores scores_;
+  Candidates candidates_;
+  Candidates list_;  ///< merge()'s, like the next
+  std::array<Merged, 2> merged_;
+};
+
+}  // namespace quern
