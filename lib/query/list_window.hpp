@@ -17,6 +17,8 @@ class ListWindow {
   /// With `by_block` false, complete() knows no upper bounds but that of the whole list.
   ListWindow(const ScoringContext& context, const WeightedList& list, bool by_block = true);
 
+  /// Of the whole list.
+  std::uint64_t postings() const { return reader().list().df; }
   /// Lower bound of the docIDs of the remaining postings; end_docid at the end.
   docid_t next_docid() const { return blocks_.next_docid(); }
   /// Where a range of documents from `begin` on ends that has so many postings at most; `begin` if that is unknown.

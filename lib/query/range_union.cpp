@@ -7,6 +7,8 @@ namespace {
 
 /// Lists have few postings if these are in a range of documents that is at least so many times as long as usual.
 constexpr docid_t min_stretch = 2;
+/// Adding a posting up costs this part of looking a document up (1 and 3.5 ns, Zen 4).
+constexpr double postings_per_look_up = 3;
 
 }  // namespace
 
@@ -28,7 +30,10 @@ RangeUnion::RangeUnion(const ScoringContext& context, std::span<ListWindow> list
       rests_(lists.size() + 1),
       scores_(windows, context.nothing()),
       candidates_(std::max<std::size_t>(windows.size(), few_postings)),
-      list_(few_postings) {}
+      list_(few_postings) {
+  for (const ListWindow& list : lists)
+    densities_.push_back(static_cast<double>(list.postings()) / context.index->num_documents());
+}
 
 bool RangeUnion::find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut) {
   // From the last list on, so that each one's rest is known.
@@ -43,25 +48,27 @@ bool RangeUnion::find_lists(docid_t end, const RangeBounds& bounds, const ScoreC
   if (first_ == lists_.size() || !cut.can_pass(bounds.static_score + rests_[first_])) return false;
   essential_ = lists_.size();
   while (!cut.can_pass(bounds.static_score + rests_[essential_ - 1])) --essential_;
+  summed_ = essential_;
+  while (summed_ < lists_.size() && in_range_[summed_] < lists_.data() + added_) ++summed_;
   return true;
 }
 
 docid_t RangeUnion::end_of_few(docid_t begin) const {
-  const auto lists = essential_lists();
+  const auto lists = summed_lists();
   docid_t end = end_docid;
   for (const ListWindow* list : lists) end = std::min(end, list->end_of_postings(begin, few_postings / lists.size()));
   return end;
 }
 
 void RangeUnion::add_up(docid_t begin, docid_t end, float min) {
-  for (ListWindow* list : essential_lists()) list->add_to(begin, end, scores_.data());
+  for (ListWindow* list : summed_lists()) list->add_to(begin, end, scores_.data());
   scores_.take_above(min, begin, end, candidates_);
 }
 
 void RangeUnion::merge(docid_t begin, docid_t end, float min) {
   merged_[0].size = 0;
   std::size_t in = 0;
-  for (ListWindow* list : essential_lists()) {
+  for (ListWindow* list : summed_lists()) {
     list->take_above(begin, end, -1.0f, list_);
     merge_list(merged_[in], merged_[1 - in]);
     in = 1 - in;
@@ -95,18 +102,33 @@ docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds,
   if (!few) size_ = std::min(2 * size_, max_size_);
   // Some lists may begin later.
   if (stop < end && !find_lists(stop, bounds, cut)) return stop;
-  const float min = cut.min_score(rests_[essential_]);
-  if (essential_lists().size() == 1 && context_.static_scores.empty()) {
-    essential_lists()[0]->take_above(begin, stop, min, candidates_);
+  const float min = cut.min_score(rests_[summed_]);
+  if (summed_lists().size() == 1 && context_.static_scores.empty()) {
+    summed_lists()[0]->take_above(begin, stop, min, candidates_);
   } else if (few) {
     merge(begin, stop, min);
   } else {
     add_up(begin, stop, min);
   }
-  for (std::size_t i = essential_; i < lists_.size() && !candidates_.empty(); ++i)
-    in_range_[i]->complete(candidates_, rests_[i + 1], cut);
+  complete(stop - begin, cut);
   add_all(candidates_, top_);
   return stop;
+}
+
+void RangeUnion::complete(docid_t size, const ScoreCut& cut) {
+  // The next range adds up what would have cost less to add up in this one, and one list less if it was not worth it.
+  std::size_t worth = summed_;
+  if (summed_ > essential_ && !adds_up(summed_ - 1, size, 2 * candidates_.size())) --worth;
+  for (std::size_t i = summed_; i < lists_.size() && !candidates_.empty(); ++i) {
+    if (worth == i && adds_up(i, size, candidates_.size())) ++worth;
+    in_range_[i]->complete(candidates_, rests_[i + 1], cut);
+  }
+  added_ = worth == first_ ? 0 : static_cast<std::size_t>(in_range_[worth - 1] - lists_.data()) + 1;
+}
+
+bool RangeUnion::adds_up(std::size_t i, docid_t size, std::size_t candidates) const {
+  const double density = densities_[static_cast<std::size_t>(in_range_[i] - lists_.data())];
+  return density * size < postings_per_look_up * static_cast<double>(candidates);
 }
 
 }  // namespace quern

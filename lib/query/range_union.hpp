@@ -34,13 +34,17 @@ class RangeUnion {
  private:
   /// Notes the lists that may have postings before `end`; returns whether documents there can pass `cut`.
   bool find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut);
-  /// The lists of which one at least contains each document that can pass.
-  std::span<ListWindow* const> essential_lists() const {
-    return std::span(in_range_).subspan(first_, essential_ - first_);
-  }
-  /// Where a range of essential lists ends that has few postings.
+  /// The first lists, of which one at least contains each document that can pass, and those that are added up since
+  /// that costs less than looking candidates up.
+  std::span<ListWindow* const> summed_lists() const { return std::span(in_range_).subspan(first_, summed_ - first_); }
+  /// Adds the term scores of the other lists to the candidates, and drops those that cannot be results.
+  void complete(docid_t size, const ScoreCut& cut);
+  /// Whether adding up all postings of the list at in_range_[i] in a range of `size` documents costs less than looking
+  /// so many candidates up.
+  bool adds_up(std::size_t i, docid_t size, std::size_t candidates) const;
+  /// Where a range ends in which summed_lists() have few postings.
   docid_t end_of_few(docid_t begin) const;
-  /// Takes the documents for which the term scores of the essential lists sum up to more than `min`, by an array of the
+  /// Takes the documents for which the term scores of summed_lists() sum up to more than `min`, by an array of the
   /// range's documents.
   void add_up(docid_t begin, docid_t end, float min);
   /// The same, by merging lists with few postings.
@@ -62,9 +66,11 @@ class RangeUnion {
   std::span<ListWindow> lists_;
   TopK& top_;
   docid_t size_, max_size_;
-  std::vector<ListWindow*> in_range_;      ///< from first_ on, the lists that may have postings in the range
-  std::vector<double> rests_;              ///< upper bound of what one of these and those after it can add there
-  std::size_t first_ = 0, essential_ = 0;  ///< of in_range_: the essential lists
+  std::vector<ListWindow*> in_range_;  ///< from first_ on, the lists that may have postings in the range
+  std::vector<double> rests_;          ///< upper bound of what one of these and those after it can add there
+  std::size_t first_ = 0, essential_ = 0, summed_ = 0;  ///< in_range_[first_] to [summed_ - 1] are summed_lists()
+  std::size_t added_ = 0;                               ///< the first so many of lists_ are, if they are in the range
+  std::vector<double> densities_;                       ///< of each of lists_: postings per document
   WindowScores scores_;
   Candidates candidates_;
   Candidates list_;  ///< merge()'s, like the next

@@ -8,8 +8,6 @@ namespace {
 /// Five raise the threshold to nine tenths of its final value, for lists of at least 50,000 documents (learn-docs,
 /// k = 10); more cost more than they save.
 constexpr std::size_t probed_windows = 5;
-/// Adding a posting up costs this part of looking a document up (1 and 3.5 ns, Zen 4).
-constexpr double postings_per_look_up = 3;
 /// In a small collection only a part of the windows is probed.
 constexpr std::size_t windows_per_probe = 8;
 
@@ -29,22 +27,23 @@ Windows cut(const ScoringContext& context, std::span<const WeightedList> lists) 
                                          static_cast<std::uint64_t>(std::min<double>(size, Windows::max_size))));
 }
 
+std::vector<ListWindow> open_lists(const ScoringContext& context, std::span<const WeightedList> lists) {
+  std::vector<ListWindow> opened;
+  opened.reserve(lists.size());
+  for (const WeightedList& list : lists) opened.emplace_back(context, list);
+  return opened;
+}
+
 }  // namespace
 
 WindowUnion::WindowUnion(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
     : context_(context),
-      top_(top),
       threshold_(primed_threshold(context, lists, top.k()), top),
-      rests_(lists.size() + 1),
+      lists_(open_lists(context, lists)),
+      list_bounds_(lists.size()),
       windows_(cut(context, lists)),
       bounds_(windows_.count()),
-      scores_(windows_, context.nothing()),
-      candidates_(windows_.size()) {
-  lists_.reserve(lists.size());
-  for (const WeightedList& list : lists) {
-    lists_.emplace_back(context, list);
-    window_postings_.push_back(static_cast<double>(list.list.df) * windows_.size() / windows_.num_documents());
-  }
+      ranges_(context, lists_, windows_, windows_.size(), top) {
   for (const ListWindow& list : lists_) list.add_bounds(windows_, bounds_);
   if (!context.static_scores.empty()) bound_by_documents(lists.front().weight > 0);
 }
@@ -86,35 +85,11 @@ void WindowUnion::finish() {
 
 void WindowUnion::score(std::size_t window) {
   const docid_t begin = windows_.begin(window), end = windows_.end(window);
-  const std::size_t n = lists_.size();
-  const ScoreCut cut(threshold_.value(begin), context_.addends(n), context_.nothing());
+  const ScoreCut cut(threshold_.value(begin), context_.addends(lists_.size()), context_.nothing());
   if (!cut.can_pass(bounds_[window])) return;
-  // rests_[i]: upper bound of what lists i and later can add in this window.
-  rests_[n] = 0;
-  for (std::size_t i = n; i-- > 0;) rests_[i] = rests_[i + 1] + lists_[i].bound(begin, end);
-  const float static_score = context_.static_score_bound(begin, end);
-  if (!cut.can_pass(static_score + rests_[0])) return;
-  std::size_t essential = n;
-  while (!cut.can_pass(static_score + rests_[essential - 1])) --essential;
-  const std::size_t added = std::max(essential, added_);
-  const float min = cut.min_score(rests_[added]);
-  if (added == 1 && context_.static_scores.empty()) {
-    lists_[0].take_above(begin, end, min, candidates_);
-  } else {
-    for (std::size_t i = 0; i < added; ++i) lists_[i].add_to(begin, end, scores_.data());
-    scores_.take_above(min, begin, end, candidates_);
-  }
-  added_ = added;
-  if (added > essential && !adds_up(added - 1, candidates_.size() * 2)) --added_;
-  for (std::size_t i = added; i < n && !candidates_.empty(); ++i) {
-    if (added_ == i && adds_up(i, candidates_.size())) ++added_;
-    lists_[i].complete(candidates_, rests_[i + 1], cut);
-  }
-  add_all(candidates_, top_);
-}
-
-bool WindowUnion::adds_up(std::size_t list, std::size_t candidates) const {
-  return window_postings_[list] < postings_per_look_up * static_cast<double>(candidates);
+  for (std::size_t i = 0; i < lists_.size(); ++i) list_bounds_[i] = lists_[i].bound(begin, end);
+  const RangeBounds bounds{list_bounds_, context_.static_score_bound(begin, end)};
+  for (docid_t docid = begin; docid < end;) docid = ranges_.score(docid, end, bounds, cut);
 }
 
 }  // namespace quern

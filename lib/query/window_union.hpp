@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/query/list_window.hpp"
+#include "quern/query/range_union.hpp"
 #include "quern/query/threshold.hpp"
 #include "quern/query/windows.hpp"
 
@@ -35,20 +35,14 @@ class WindowUnion {
   /// whose bound is 0 has no postings, unless the lists have no weight (`weighted` is false).
   void bound_by_documents(bool weighted);
   void score(std::size_t window);
-  /// Whether adding up all postings of a list in a window is cheaper than looking so many candidates up.
-  bool adds_up(std::size_t list, std::size_t candidates) const;
 
   const ScoringContext& context_;
-  TopK& top_;
   Threshold threshold_;
   std::vector<ListWindow> lists_;
-  std::vector<double> window_postings_;  ///< of each list in a window, on average
-  std::size_t added_ = 0;                ///< lists that are added up at least: more than necessary, if they are cheaper
-  std::vector<double> rests_;
+  std::vector<float> list_bounds_;  ///< in the window
   Windows windows_;
   std::vector<double> bounds_;
-  WindowScores scores_;
-  Candidates candidates_;
+  RangeUnion ranges_;
 };
 
 }  // namespace quern
