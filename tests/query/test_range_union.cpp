@@ -4,6 +4,7 @@
 #include "quern/query/range_union.hpp"
 
 #include "catch.hpp"
+#include "pipeline/modelled_corpus.hpp"
 #include "query/small_blocks.hpp"
 
 /// Ranges of documents scored together, with few and with many postings, and what `wand` and `bmw` make of them.
@@ -116,6 +117,8 @@ TEST_CASE("a range of few postings ends with blocks that have no more", "[query]
       TermScores expected;
       ListWindow window(context, small.list(engine, term, expected));
       for (docid_t begin = 0; begin < num_documents; begin += 1 + static_cast<docid_t>(random.below(200))) {
+        if (expected.size() > 16 && window.next_docid() != end_docid)
+          REQUIRE(window.end_of_postings(begin, 1) == begin);
         const std::size_t postings = random.below(100);
         const docid_t end = window.end_of_postings(begin, postings);
         REQUIRE(end >= begin);
@@ -155,7 +158,28 @@ TEST_CASE("wand and bmw find the results, whatever k and the size of blocks", "[
   });
 }
 
-TEST_CASE("wand knows whole lists' upper bounds alone, and goes from pivot to pivot", "[query][range]") {
+TEST_CASE("wand and bmw find the results of a collection of many windows", "[query][range][property]") {
+  Pipeline pipeline;
+  // Enough of them that bmw scores some in advance.
+  const ModelledCorpus corpus(pipeline, random_corpus(149, {9000, 300, 8, false}));
+  const auto queries = draw_queries(37, corpus.model, 40);
+  for (const unsigned block_size : {4u, 64u}) {
+    BuildOptions options;
+    options.codec_options.block_size = block_size;
+    const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
+    const QueryEngine engine(index, {});
+    Analyzer analyzer = engine.make_analyzer();
+    for (const auto& query : queries) {
+      INFO("query " << text_of(query) << ", blocks of " << block_size);
+      for (const std::size_t k : {1, 10, 1000})
+        for (const std::string_view algorithm : {"wand", "bmw"})
+          require_same(engine.search(text_of(query), algorithm_named(algorithm), k, analyzer),
+                       corpus.model.search(query, false, k));
+    }
+  }
+}
+
+TEST_CASE("wand goes from pivot to pivot", "[query][range]") {
   SmallBlocks small;
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext&) {
     QueryStatistics one, both;
