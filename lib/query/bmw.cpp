@@ -68,8 +68,8 @@ class BlockMaxWand {
     const Windows& windows = windows_.windows();
     for (std::size_t window = 0; window < windows.count(); ++window) {
       const double bound = windows_.bounds()[window];
-      // Before a window that is done, and wherever the last threshold may end the query.
-      if (bound <= context_.nothing() || !context_.upper_bounds.empty()) finish_range();
+      // The last threshold may end the query.
+      if (!context_.upper_bounds.empty()) finish_range();
       const docid_t begin = windows.begin(window);
       const docid_t end = end_of_results(context_, begin, windows.end(window), threshold_.value(begin));
       if (bound > context_.nothing() && cut_.can_pass(bound))

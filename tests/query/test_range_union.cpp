@@ -160,8 +160,13 @@ TEST_CASE("wand and bmw find the results, whatever k and the size of blocks", "[
 
 TEST_CASE("wand and bmw find the results of a collection of many windows", "[query][range][property]") {
   Pipeline pipeline;
-  // Enough of them that bmw scores some in advance.
-  const ModelledCorpus corpus(pipeline, random_corpus(149, {9000, 300, 8, false}));
+  // Enough of them that bmw scores some in advance, and twins whose scores are equal.
+  auto documents = random_corpus(149, {4500, 300, 8, false});
+  for (std::size_t i = 0, size = documents.size(); i < size; ++i) {
+    documents.push_back(documents[i]);
+    documents.back().docno += "-twin";
+  }
+  const ModelledCorpus corpus(pipeline, std::move(documents));
   const auto queries = draw_queries(37, corpus.model, 40);
   for (const unsigned block_size : {4u, 64u}) {
     BuildOptions options;
