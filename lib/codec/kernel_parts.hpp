@@ -9,11 +9,6 @@
 /// What the kernels of all SIMD levels share.
 namespace quern {
 
-/// What an exception adds to the low part in its slot. `high` is its high part less one.
-constexpr std::uint32_t patch_of(std::uint32_t high, unsigned width) {
-  return static_cast<std::uint32_t>((std::uint64_t{high} + 1) << width);
-}
-
 // Unary numbers in a bit string, low bits first: q ones, then a zero, the number's terminator.
 
 /// Positions after the n asked for that Kernels::find_terminators may write.
@@ -65,8 +60,22 @@ constexpr Cuts make_cuts() {
 
 inline constexpr Cuts cuts = make_cuts();
 
+/// The first word whose value isn't narrow: only the last way, of one value a word, has such.
+inline constexpr std::uint32_t first_wide_word = 0xf0000000 + narrow_values;
+
 /// Words that decoders take at a time, whether or not all are needed: a branch for each would cost more.
 inline constexpr unsigned words_at_a_time = 4;
+
+/// How many values those of the `taken` words hold that stand behind the `size` of the stream, less than
+/// words_at_a_time. Without branches, since it is as good as random how many these are.
+inline std::uint64_t held_behind(const std::uint32_t* words, std::size_t size, std::size_t taken) {
+  std::uint64_t held = 0;
+  for (unsigned back = 1; back < words_at_a_time; ++back) {
+    const std::uint64_t is_behind = taken >= size + back ? 1 : 0;
+    held += counts[words[taken - back] >> 28] & (0 - is_behind);
+  }
+  return held;
+}
 
 }  // namespace simple16
 

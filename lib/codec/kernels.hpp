@@ -10,27 +10,45 @@ namespace quern {
 /// Values past the n of a run that unpacking may write. (over_write_values allows decoders more.)
 inline constexpr unsigned unpack_slack = 15;
 
+/// Narrow values are below this. So they are positive in 16 bits with sign, even if 1 is added.
+inline constexpr std::uint32_t narrow_values = 0x7fff;
+
+/// What a stream of Simple16 came out as.
+enum class Simple16Values {
+  narrow,  ///< narrow values
+  wide,    ///< there may be a greater value: what was decoded is useless
+  cut,     ///< the words end before the values
+};
+
 /// One level's loops. Runs of n values of `width` bits (0 to 32) begin at `bit_offset`, packed as bit_packing.hpp
 /// says; unpacking reads up to 64 bytes from the last value's first byte on, and writes up to unpack_slack values past
-/// the n. The *_patched ones add to each value what is in `out` at its place.
+/// the n. The *_patched ones add patch_of(highs[i], width) to value i; n is at most max_block_size, `highs` is readable
+/// up to the next multiple of 32 past n, and those of 16 bits are narrow or no_high.
 struct Kernels {
   using Unpack = void (*)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                           std::uint32_t* out);
   using UnpackDocids = void (*)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                                 std::uint32_t before, std::uint32_t* out);
+  template <class High>
+  using UnpackPatched = void (*)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
+                                 const High* highs, std::uint32_t* out);
+  template <class High>
+  using UnpackDocidsPatched = void (*)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
+                                       std::uint32_t before, const High* highs, std::uint32_t* out);
 
   Unpack unpack;
   /// Adds 1 to each.
-  Unpack unpack_freqs, unpack_freqs_patched;
+  Unpack unpack_freqs;
+  UnpackPatched<std::uint16_t> unpack_freqs_narrow;
+  UnpackPatched<std::uint32_t> unpack_freqs_wide;
   /// Takes the values for gaps: out[i] = out[i-1] + value + 1 (modulo 2^32), where `before` precedes the first.
-  UnpackDocids unpack_docids, unpack_docids_patched;
+  UnpackDocids unpack_docids;
+  UnpackDocidsPatched<std::uint16_t> unpack_docids_narrow;
+  UnpackDocidsPatched<std::uint32_t> unpack_docids_wide;
 
-  /// Fills out[0] to out[n-1] with what `count` (at most n) exceptions add, as patch_of() says, and zeros between.
-  /// Returns false if an exception's position, from the gaps between them, isn't below n. Reads up to 15 gaps and
-  /// high parts past the count, and writes up to unpack_slack values past the n.
-  bool (*place_patches)(const std::uint32_t* gaps, const std::uint32_t* highs, unsigned count, unsigned width,
-                        unsigned n, std::uint32_t* out);
-
+  /// Writes `count` values of Simple16's words and up to simple16_decode_slack more, if all are narrow.
+  /// Reads up to 16 bytes past the `size` words.
+  Simple16Values (*simple16_narrow)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out);
   /// Writes `count` values of Simple16's words and up to simple16_decode_slack more; returns how many of the `size`
   /// words they take, and more than `size` where they don't end before. Reads up to 12 bytes past the words.
   std::size_t (*simple16)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint32_t* out);
@@ -40,6 +58,12 @@ struct Kernels {
   bool (*find_terminators)(const std::uint32_t* words, std::uint64_t bit_offset, std::uint64_t bits, unsigned n,
                            std::uint32_t* positions);
 };
+
+/// A level's patched kernel for either type of high parts.
+inline auto unpack_freqs_patched(const Kernels& kernels, const std::uint16_t*) { return kernels.unpack_freqs_narrow; }
+inline auto unpack_freqs_patched(const Kernels& kernels, const std::uint32_t*) { return kernels.unpack_freqs_wide; }
+inline auto unpack_docids_patched(const Kernels& kernels, const std::uint16_t*) { return kernels.unpack_docids_narrow; }
+inline auto unpack_docids_patched(const Kernels& kernels, const std::uint32_t*) { return kernels.unpack_docids_wide; }
 
 /// Of simd_level().
 const Kernels& kernels();

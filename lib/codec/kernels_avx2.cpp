@@ -4,59 +4,74 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernel_parts.hpp"
 
 namespace quern {
 namespace {
 
-/// How to cut eight values of one width out of two 16-byte loads, for each bit at which the first may begin.
+__m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+void store(__m256i values, std::uint32_t* to) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), values); }
+
+/// Two 16-byte loads.
+__m256i load_halves(const char* low, const char* high) {
+  const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(first), _mm_loadu_si128(reinterpret_cast<const __m128i*>(high)),
+                                 1);
+}
+
+/// How to cut values of one width out of two 16-byte loads, for each bit at which the first may begin: first to lanes,
+/// then by a shift to the right of 32 bits, or by a factor, for a shift to the left of 16.
+template <class Lane>
 struct Cut {
   alignas(32) std::array<std::uint8_t, 32> bytes;
-  alignas(32) std::array<std::uint32_t, 8> shifts;
+  alignas(32) std::array<Lane, 32 / sizeof(Lane)> shifts;
 };
 
-/// A value and the bits before it in its first byte must fit in 32 bits.
+/// Widths of values cut to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
 constexpr unsigned max_cut_width = 25;
+/// Widths of values cut to 16 bits.
+constexpr unsigned max_short_width = 9;
 
+template <class Lane, unsigned max_width>
 constexpr auto make_cuts() {
-  std::array<std::array<Cut, 8>, max_cut_width + 1> cuts{};
-  for (unsigned width = 0; width <= max_cut_width; ++width)
+  constexpr unsigned in_half = 16 / sizeof(Lane);
+  std::array<std::array<Cut<Lane>, 8>, max_width + 1> cuts{};
+  for (unsigned width = 0; width <= max_width; ++width)
     for (unsigned phase = 0; phase < 8; ++phase)
-      for (unsigned i = 0; i < 8; ++i) {
-        const unsigned half_bit = i < 4 ? phase : (phase + 4 * width) % 8;
-        const unsigned bit = half_bit + (i % 4) * width;
-        for (unsigned byte = 0; byte < 4; ++byte)
-          cuts[width][phase].bytes[4 * i + byte] = static_cast<std::uint8_t>(bit / 8 + byte);
-        cuts[width][phase].shifts[i] = bit % 8;
+      for (unsigned i = 0; i < 2 * in_half; ++i) {
+        const unsigned half_bit = i < in_half ? phase : (phase + in_half * width) % 8;
+        const unsigned bit = half_bit + i % in_half * width;
+        Cut<Lane>& cut = cuts[width][phase];
+        for (unsigned byte = 0; byte < sizeof(Lane); ++byte)
+          cut.bytes[sizeof(Lane) * i + byte] = static_cast<std::uint8_t>(bit / 8 + byte);
+        cut.shifts[i] = static_cast<Lane>(sizeof(Lane) == 4 ? bit % 8 : 1u << (16 - width - bit % 8));
       }
   return cuts;
 }
 
-constexpr auto all_cuts = make_cuts();
-
-__m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
-void store(__m256i values, std::uint32_t* to) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), values); }
+constexpr auto all_cuts = make_cuts<std::uint32_t, max_cut_width>();
+constexpr auto short_cuts = make_cuts<std::uint16_t, max_short_width>();
 
 /// Takes eight values after eight out of a run.
 class Cutter {
  public:
   Cutter(const std::uint32_t* words, std::uint64_t bit, unsigned width)
       : from_(reinterpret_cast<const char*>(words) + bit / 8), step_(width), half_((bit % 8 + 4 * width) / 8) {
-    const Cut& cut = all_cuts[width][bit % 8];
+    const auto& cut = all_cuts[width][bit % 8];
     bytes_ = load(cut.bytes.data());
     shifts_ = load(cut.shifts.data());
     mask_ = _mm256_set1_epi32(static_cast<int>(low_mask(width)));
   }
 
   __m256i next() {
-    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from_));
-    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from_ + half_));
+    const __m256i raw = load_halves(from_, from_ + half_);
     from_ += step_;
-    const __m256i raw = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
     return _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(raw, bytes_), shifts_), mask_);
   }
 
@@ -64,6 +79,31 @@ class Cutter {
   const char* from_;
   std::size_t step_, half_;
   __m256i bytes_, shifts_, mask_;
+};
+
+/// Takes 16 values after 16 out of a run, to 16 bits each.
+class ShortCutter {
+ public:
+  ShortCutter(const std::uint32_t* words, std::uint64_t bit, unsigned width)
+      : from_(reinterpret_cast<const char*>(words) + bit / 8), step_(2 * width), half_((bit % 8 + 8 * width) / 8) {
+    const auto& cut = short_cuts[width][bit % 8];
+    bytes_ = load(cut.bytes.data());
+    factors_ = load(cut.shifts.data());
+    free_bits_ = _mm_cvtsi32_si128(static_cast<int>(16 - width));
+  }
+
+  __m256i next() {
+    const __m256i raw = load_halves(from_, from_ + half_);
+    from_ += step_;
+    // The bits after a value leave its lane to the left, those before to the right.
+    return _mm256_srl_epi16(_mm256_mullo_epi16(_mm256_shuffle_epi8(raw, bytes_), factors_), free_bits_);
+  }
+
+ private:
+  const char* from_;
+  std::size_t step_, half_;
+  __m256i bytes_, factors_;
+  __m128i free_bits_;
 };
 
 /// Sums values up from lane to lane.
@@ -76,66 +116,153 @@ __m256i sum_lanes(__m256i values) {
   return _mm256_add_epi32(sum, _mm256_blend_epi32(_mm256_setzero_si256(), lower, 0xf0));
 }
 
-template <bool patched, bool add_one>
+/// The high parts less one of 8 values from i on, in 32 bits.
+__m256i highs_at(const std::uint16_t* highs, unsigned i) {
+  return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(highs + i)));
+}
+__m256i highs_at(const std::uint32_t* highs, unsigned i) { return load(highs + i); }
+
+/// Makes patches of them. no_high gives 0.
+__m256i patches_of(__m256i highs, __m128i width) {
+  return _mm256_sll_epi32(_mm256_add_epi32(highs, _mm256_set1_epi32(1)), width);
+}
+
+/// Adds 1 and the patches of narrow high parts less one to 16 values of 16 bits, modulo 2^16.
+__m256i patch_short(__m256i values, __m256i highs, __m128i width) {
+  const __m256i one = _mm256_set1_epi16(1), patches = _mm256_sll_epi16(_mm256_add_epi16(highs, one), width);
+  return _mm256_add_epi16(_mm256_add_epi16(values, patches), one);
+}
+
+/// Whether one of 16 high parts less one is above the limit.
+bool is_above(__m256i highs, std::uint32_t limit) {
+  return _mm256_movemask_epi8(_mm256_cmpgt_epi16(highs, _mm256_set1_epi16(static_cast<short>(limit)))) != 0;
+}
+
+template <int addend>
 void unpack(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, std::uint32_t* out) {
   if (width > max_cut_width) {
     const Kernels& wide = portable_kernels;
-    return (patched ? wide.unpack_freqs_patched : add_one ? wide.unpack_freqs : wide.unpack)(words, bit, width, n, out);
+    return (addend == 0 ? wide.unpack : wide.unpack_freqs)(words, bit, width, n, out);
   }
-  const __m256i one = _mm256_set1_epi32(1);
+  Cutter cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 8) store(_mm256_add_epi32(cutter.next(), _mm256_set1_epi32(addend)), out + i);
+}
+
+template <class High>
+void unpack_freqs_patched(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, const High* highs,
+                          std::uint32_t* out) {
+  if (width > max_cut_width)
+    return quern::unpack_freqs_patched(portable_kernels, highs)(words, bit, width, n, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
   Cutter cutter(words, bit, width);
   for (unsigned i = 0; i < n; i += 8) {
-    __m256i values = cutter.next();
-    if (patched) values = _mm256_add_epi32(values, load(out + i));
-    if (add_one) values = _mm256_add_epi32(values, one);
-    store(values, out + i);
+    const __m256i values = _mm256_add_epi32(cutter.next(), patches_of(highs_at(highs, i), shift));
+    store(_mm256_add_epi32(values, _mm256_set1_epi32(1)), out + i);
   }
 }
 
-template <bool patched>
+/// unpack_freqs_patched() of narrow high parts. Values of 15 bits and more are rare: only when all is done, it looks
+/// whether there were any, and does it again then.
+void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                         const std::uint16_t* highs, std::uint32_t* out) {
+  if (width > max_short_width) return unpack_freqs_patched(words, bit, width, n, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m256i greatest = _mm256_set1_epi16(-1);
+  ShortCutter cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 16) {
+    const __m256i high = load(highs + i), freqs = patch_short(cutter.next(), high, shift);
+    greatest = _mm256_max_epi16(greatest, high);
+    store(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(freqs)), out + i);
+    store(_mm256_cvtepu16_epi32(_mm256_extracti128_si256(freqs, 1)), out + i + 8);
+  }
+  if (is_above(greatest, greatest_short_high(width))) unpack_freqs_patched(words, bit, width, n, highs, out);
+}
+
+/// Writes docIDs in turn, 8 or 16 at a time.
+class Summer {
+ public:
+  Summer(std::uint32_t before, std::uint32_t* out) : carry_(_mm256_set1_epi32(static_cast<int>(before))), out_(out) {}
+
+  /// 8 docIDs from their gaps.
+  void add(__m256i gaps) {
+    const __m256i sums = sum_lanes(gaps);
+    put(_mm256_add_epi32(sums, carry_));
+    carry_ = _mm256_add_epi32(carry_, last_lane(sums));
+  }
+
+  /// 16 docIDs from gaps of 16 bits, below 2^15. Sums up pairs, so that the lanes are half as many.
+  void add_pairs(__m256i gaps) {
+    const __m256i pairs = sum_lanes(_mm256_madd_epi16(gaps, _mm256_set1_epi16(1)));
+    const __m256i odd = _mm256_add_epi32(pairs, carry_), even = _mm256_sub_epi32(odd, _mm256_srli_epi32(gaps, 16));
+    carry_ = _mm256_add_epi32(carry_, last_lane(pairs));
+    const __m256i low = _mm256_unpacklo_epi32(even, odd), high = _mm256_unpackhi_epi32(even, odd);
+    put(_mm256_permute2x128_si256(low, high, 0x20));
+    put(_mm256_permute2x128_si256(low, high, 0x31));
+  }
+
+ private:
+  static __m256i last_lane(__m256i values) { return _mm256_permutevar8x32_epi32(values, _mm256_set1_epi32(7)); }
+  void put(__m256i docids) {
+    store(docids, out_);
+    out_ += 8;
+  }
+
+  __m256i carry_;
+  std::uint32_t* out_;
+};
+
+/// unpack_docids() of gaps of 0 bits.
+void count_docids(unsigned n, std::uint32_t before, std::uint32_t* out) {
+  const __m256i first = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
+  __m256i docids = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(before)), first);
+  for (unsigned i = 0; i < n; i += 8) {
+    store(docids, out + i);
+    docids = _mm256_add_epi32(docids, _mm256_set1_epi32(8));
+  }
+}
+
 void unpack_docids(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, std::uint32_t before,
                    std::uint32_t* out) {
-  if (width > max_cut_width) {
-    const Kernels& wide = portable_kernels;
-    return (patched ? wide.unpack_docids_patched : wide.unpack_docids)(words, bit, width, n, before, out);
-  }
-  const __m256i one = _mm256_set1_epi32(1), last_lane = _mm256_set1_epi32(7);
-  __m256i carry = _mm256_set1_epi32(static_cast<int>(before));
-  Cutter cutter(words, bit, width);
-  for (unsigned i = 0; i < n; i += 8) {
-    __m256i gaps = _mm256_add_epi32(cutter.next(), one);
-    if (patched) gaps = _mm256_add_epi32(gaps, load(out + i));
-    const __m256i sums = sum_lanes(gaps);
-    store(_mm256_add_epi32(sums, carry), out + i);
-    carry = _mm256_add_epi32(carry, _mm256_permutevar8x32_epi32(sums, last_lane));
+  if (width == 0) return count_docids(n, before, out);
+  if (width > max_cut_width) return portable_kernels.unpack_docids(words, bit, width, n, before, out);
+  Summer summer(before, out);
+  if (width <= max_short_width) {
+    ShortCutter cutter(words, bit, width);
+    for (unsigned i = 0; i < n; i += 16) summer.add_pairs(_mm256_add_epi16(cutter.next(), _mm256_set1_epi16(1)));
+  } else {
+    Cutter cutter(words, bit, width);
+    for (unsigned i = 0; i < n; i += 8) summer.add(_mm256_add_epi32(cutter.next(), _mm256_set1_epi32(1)));
   }
 }
 
-bool place_patches(const std::uint32_t* gaps, const std::uint32_t* highs, unsigned count, unsigned width, unsigned n,
-                   std::uint32_t* out) {
-  for (unsigned i = 0; i < n; i += 8) store(_mm256_setzero_si256(), out + i);
-  const __m256i one = _mm256_set1_epi32(1), last_lane = _mm256_set1_epi32(7);
-  // Places past the count go to out[n], which is nobody's.
-  const __m256i nowhere = _mm256_set1_epi32(static_cast<int>(n));
-  __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i end = _mm256_set1_epi32(static_cast<int>(count));
-  __m256i before = _mm256_set1_epi32(-1), greatest = _mm256_setzero_si256();
-  alignas(32) std::array<std::uint32_t, 8> to, patches;
-  for (unsigned i = 0; i < count; i += 8) {
-    const __m256i used = _mm256_cmpgt_epi32(end, places);
-    const __m256i gap = _mm256_and_si256(load(gaps + i), used);
-    const __m256i sums = _mm256_add_epi32(sum_lanes(_mm256_add_epi32(gap, one)), before);
-    before = _mm256_permutevar8x32_epi32(sums, last_lane);
-    // Sums can't overflow unless a gap reaches n itself.
-    greatest = _mm256_max_epu32(greatest, _mm256_max_epu32(gap, _mm256_and_si256(sums, used)));
-    store(_mm256_min_epu32(_mm256_blendv_epi8(nowhere, sums, used), nowhere), to.data());
-    store(_mm256_sll_epi32(_mm256_add_epi32(load(highs + i), one), _mm_cvtsi32_si128(static_cast<int>(width))),
-          patches.data());
-    for (unsigned j = 0; j < 8; ++j) out[to[j]] = patches[j];
-    places = _mm256_add_epi32(places, _mm256_set1_epi32(8));
+template <class High>
+void unpack_docids_patched(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                           std::uint32_t before, const High* highs, std::uint32_t* out) {
+  if (width > max_cut_width)
+    return quern::unpack_docids_patched(portable_kernels, highs)(words, bit, width, n, before, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  Summer summer(before, out);
+  Cutter cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 8) {
+    const __m256i gaps = _mm256_add_epi32(cutter.next(), patches_of(highs_at(highs, i), shift));
+    summer.add(_mm256_add_epi32(gaps, _mm256_set1_epi32(1)));
   }
-  const __m256i within = _mm256_cmpeq_epi32(_mm256_min_epu32(greatest, _mm256_sub_epi32(nowhere, one)), greatest);
-  return _mm256_movemask_epi8(within) == -1;
+}
+
+/// unpack_docids_patched() of narrow high parts, as unpack_freqs_narrow() does it.
+void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                          std::uint32_t before, const std::uint16_t* highs, std::uint32_t* out) {
+  if (width > max_short_width) return unpack_docids_patched(words, bit, width, n, before, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m256i greatest = _mm256_set1_epi16(-1);
+  Summer summer(before, out);
+  ShortCutter cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 16) {
+    const __m256i high = load(highs + i);
+    greatest = _mm256_max_epi16(greatest, high);
+    summer.add_pairs(patch_short(cutter.next(), high, shift));
+  }
+  if (is_above(greatest, greatest_short_high(width))) unpack_docids_patched(words, bit, width, n, before, highs, out);
 }
 
 /// Cuts 32 values out of a word, even if it holds fewer, to avoid a branch on their number.
@@ -159,6 +286,37 @@ std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigne
     }
   }
   return used;
+}
+
+/// Cuts 32 values of the word to 16 bits each, as cut_word() does.
+void cut_word_narrow(std::uint32_t word, unsigned way, std::uint16_t* out) {
+  const __m256i all = _mm256_set1_epi32(static_cast<int>(word));
+  const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();
+  const auto cut = [&](unsigned i) {
+    return _mm256_and_si256(_mm256_srlv_epi32(all, load(shifts + i)), load(masks + i));
+  };
+  for (unsigned i = 0; i < 32; i += 16) {
+    const __m256i packed = _mm256_packus_epi32(cut(i), cut(i + 8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_permute4x64_epi64(packed, 0xd8));
+  }
+}
+
+Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
+  constexpr unsigned step = simple16::words_at_a_time;
+  std::uint64_t i = 0;
+  std::uint32_t greatest = 0;
+  std::size_t taken = 0;
+  for (; i < count; taken += step) {
+    if (taken >= size) return Simple16Values::cut;
+    for (unsigned j = 0; j < step; ++j) {
+      const std::uint32_t word = words[taken + j];
+      greatest = std::max(greatest, word);
+      cut_word_narrow(word, word >> 28, out + i);
+      i += simple16::counts[word >> 28];
+    }
+  }
+  if (i - simple16::held_behind(words, size, taken) < count) return Simple16Values::cut;
+  return greatest >= simple16::first_wide_word ? Simple16Values::wide : Simple16Values::narrow;
 }
 
 /// For each byte: where its ones stand.
@@ -187,9 +345,16 @@ unsigned list_ones(std::uint64_t word, std::uint32_t base, std::uint32_t* positi
 
 }  // namespace
 
-const Kernels avx2_kernels = {unpack<false, false>, unpack<false, true>,          unpack<true, true>,
-                              unpack_docids<false>, unpack_docids<true>,          place_patches,
-                              simple16_words,       search_terminators<list_ones>};
+const Kernels avx2_kernels = {unpack<0>,
+                              unpack<1>,
+                              unpack_freqs_narrow,
+                              unpack_freqs_patched<std::uint32_t>,
+                              unpack_docids,
+                              unpack_docids_narrow,
+                              unpack_docids_patched<std::uint32_t>,
+                              simple16_narrow,
+                              simple16_words,
+                              search_terminators<list_ones>};
 
 }  // namespace quern
 

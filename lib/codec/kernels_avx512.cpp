@@ -5,8 +5,10 @@
 #include <immintrin.h>
 
 #include <array>
+#include <cstring>
 
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernel_parts.hpp"
 
 /// The kernels of kernels_avx2.cpp with registers twice as wide. They repeat its structure on purpose: the instructions
@@ -17,17 +19,34 @@
 namespace quern {
 namespace {
 
-/// How to cut 16 values of one width out of a 64-byte load, for each bit at which the first may begin.
+QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
+
+/// In all of 16 lanes.
+QUERN_AVX512 __m512i every(std::uint32_t value) { return _mm512_set1_epi32(static_cast<int>(value)); }
+
+/// In all of 32 lanes.
+QUERN_AVX512 __m512i every_16(std::uint32_t value) { return _mm512_set1_epi16(static_cast<short>(value)); }
+
+/// How to cut values of one width out of a 64-byte load, for each bit at which the first may begin: first to bytes,
+/// then by shifts of 32 bits, or to the bytes that begin at some bits of 64.
+template <class Shift>
 struct Cut {
-  alignas(64) std::array<std::uint8_t, 64> bytes;
-  alignas(64) std::array<std::uint32_t, 16> shifts;
+  alignas(64) std::array<std::uint8_t, 64> bytes{};
+  alignas(64) std::array<Shift, 64 / sizeof(Shift)> shifts{};
 };
 
-/// A value and the bits before it in its first byte must fit in 32 bits.
+template <class Shift, unsigned max_width>
+using Cuts = std::array<std::array<Cut<Shift>, 8>, max_width + 1>;
+
+/// Widths of values cut to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
 constexpr unsigned max_cut_width = 25;
+/// Widths of values cut to 16 bits, four out of 64.
+constexpr unsigned max_short_width = 14;
+/// Widths of values cut to bytes: the sums of 16 must fit in a byte.
+constexpr unsigned max_byte_width = 4;
 
 constexpr auto make_cuts() {
-  std::array<std::array<Cut, 8>, max_cut_width + 1> cuts{};
+  Cuts<std::uint32_t, max_cut_width> cuts{};
   for (unsigned width = 0; width <= max_cut_width; ++width)
     for (unsigned phase = 0; phase < 8; ++phase)
       for (unsigned i = 0; i < 16; ++i) {
@@ -39,19 +58,34 @@ constexpr auto make_cuts() {
   return cuts;
 }
 
+/// Each 64 bits get those of the values that go there: `size` bytes for each.
+template <unsigned max_width, unsigned size>
+constexpr auto make_cuts_of_64() {
+  Cuts<std::uint8_t, max_width> cuts{};
+  for (unsigned width = 0; width <= max_width; ++width)
+    for (unsigned phase = 0; phase < 8; ++phase)
+      for (unsigned byte = 0; byte < 64; ++byte) {
+        const unsigned first_bit = phase + byte / 8 * (8 / size) * width;
+        Cut<std::uint8_t>& cut = cuts[width][phase];
+        cut.bytes[byte] = static_cast<std::uint8_t>(first_bit / 8 + byte % 8);
+        cut.shifts[byte] = static_cast<std::uint8_t>(first_bit % 8 + byte % 8 / size * width + byte % size * 8);
+      }
+  return cuts;
+}
+
 constexpr auto all_cuts = make_cuts();
+constexpr auto short_cuts = make_cuts_of_64<max_short_width, 2>();
+constexpr auto byte_cuts = make_cuts_of_64<max_byte_width, 1>();
 
-QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
-
-/// Takes 16 values after 16 out of a run.
+/// Takes 16 values after 16 out of a run, to 32 bits each.
 class Cutter {
  public:
   QUERN_AVX512 Cutter(const std::uint32_t* words, std::uint64_t bit, unsigned width)
       : from_(reinterpret_cast<const char*>(words) + bit / 8), step_(2 * width) {
-    const Cut& cut = all_cuts[width][bit % 8];
+    const auto& cut = all_cuts[width][bit % 8];
     bytes_ = load(cut.bytes.data());
     shifts_ = load(cut.shifts.data());
-    mask_ = _mm512_set1_epi32(static_cast<int>(low_mask(width)));
+    mask_ = every(low_mask(width));
   }
 
   QUERN_AVX512 __m512i next() {
@@ -66,6 +100,37 @@ class Cutter {
   __m512i bytes_, shifts_, mask_;
 };
 
+/// Takes 32 values after 32 out of a run, to 16 bits each, or 64 after 64, to 8.
+class FineCutter {
+ public:
+  QUERN_AVX512 FineCutter(const std::uint32_t* words, std::uint64_t bit, const Cut<std::uint8_t>& cut, __m512i mask,
+                          unsigned step)
+      : from_(reinterpret_cast<const char*>(words) + bit / 8), step_(step), mask_(mask) {
+    bytes_ = load(cut.bytes.data());
+    shifts_ = load(cut.shifts.data());
+  }
+
+  QUERN_AVX512 __m512i next() {
+    const __m512i raw = _mm512_maskz_permutexvar_epi8(~__mmask64{0}, bytes_, load(from_));
+    from_ += step_;
+    return _mm512_and_si512(_mm512_maskz_multishift_epi64_epi8(~__mmask64{0}, shifts_, raw), mask_);
+  }
+
+ private:
+  const char* from_;
+  std::size_t step_;
+  __m512i bytes_, shifts_, mask_;
+};
+
+QUERN_AVX512 FineCutter short_cutter(const std::uint32_t* words, std::uint64_t bit, unsigned width) {
+  return {words, bit, short_cuts[width][bit % 8], every_16(low_mask(width)), 4 * width};
+}
+
+QUERN_AVX512 FineCutter byte_cutter(const std::uint32_t* words, std::uint64_t bit, unsigned width) {
+  const __m512i mask = _mm512_set1_epi8(static_cast<char>(low_mask(width)));
+  return {words, bit, byte_cuts[width][bit % 8], mask, 8 * width};
+}
+
 /// Adds to each lane the one `distance` lanes before it.
 template <int distance>
 QUERN_AVX512 __m512i add_lane_before(__m512i values) {
@@ -79,45 +144,220 @@ QUERN_AVX512 __m512i sum_lanes(__m512i values) {
   return add_lane_before<8>(values);
 }
 
-template <bool patched, bool add_one>
+QUERN_AVX512 __m512i last_lane(__m512i values) { return _mm512_maskz_permutexvar_epi32(0xffff, every(15), values); }
+
+/// The high parts less one of 16 values from i on, in 32 bits.
+QUERN_AVX512 __m512i highs_at(const std::uint16_t* highs, unsigned i) {
+  return _mm512_maskz_cvtepi16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(highs + i)));
+}
+QUERN_AVX512 __m512i highs_at(const std::uint32_t* highs, unsigned i) { return load(highs + i); }
+
+/// Makes patches of them. no_high gives 0.
+QUERN_AVX512 __m512i patches_of(__m512i highs, __m128i width) {
+  return _mm512_maskz_sll_epi32(0xffff, _mm512_add_epi32(highs, every(1)), width);
+}
+
+/// Adds 1 and the patches of narrow high parts less one to 32 values of 16 bits, modulo 2^16.
+QUERN_AVX512 __m512i patch_short(__m512i values, __m512i highs, __m128i width) {
+  const __m512i patches = _mm512_maskz_sll_epi16(~__mmask32{0}, _mm512_add_epi16(highs, every_16(1)), width);
+  return _mm512_add_epi16(_mm512_add_epi16(values, patches), every_16(1));
+}
+
+/// Whether one of 32 high parts less one is above the limit.
+QUERN_AVX512 bool is_above(__m512i highs, std::uint32_t limit) {
+  return _mm512_cmpgt_epi16_mask(highs, every_16(limit)) != 0;
+}
+
+template <std::uint32_t addend>
 QUERN_AVX512 void unpack(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                          std::uint32_t* out) {
   if (width > max_cut_width) {
     const Kernels& wide = portable_kernels;
-    return (patched ? wide.unpack_freqs_patched : add_one ? wide.unpack_freqs : wide.unpack)(words, bit, width, n, out);
+    return (addend == 0 ? wide.unpack : wide.unpack_freqs)(words, bit, width, n, out);
   }
-  const __m512i one = _mm512_set1_epi32(1);
+  Cutter cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 16) _mm512_storeu_si512(out + i, _mm512_add_epi32(cutter.next(), every(addend)));
+}
+
+template <class High>
+QUERN_AVX512 void unpack_freqs_patched(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                       const High* highs, std::uint32_t* out) {
+  if (width > max_cut_width)
+    return quern::unpack_freqs_patched(portable_kernels, highs)(words, bit, width, n, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
   Cutter cutter(words, bit, width);
   for (unsigned i = 0; i < n; i += 16) {
-    __m512i values = cutter.next();
-    if (patched) values = _mm512_add_epi32(values, load(out + i));
-    if (add_one) values = _mm512_add_epi32(values, one);
-    _mm512_storeu_si512(out + i, values);
+    const __m512i values = _mm512_add_epi32(cutter.next(), patches_of(highs_at(highs, i), shift));
+    _mm512_storeu_si512(out + i, _mm512_add_epi32(values, every(1)));
   }
 }
 
-template <bool patched>
+/// unpack_freqs_patched() of narrow high parts. Values of 15 bits and more are rare: only when all is done, it looks
+/// whether there were any, and does it again then.
+QUERN_AVX512 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                      const std::uint16_t* highs, std::uint32_t* out) {
+  if (width >= max_short_width) return unpack_freqs_patched(words, bit, width, n, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m512i greatest = every_16(no_high<std::uint16_t>);
+  FineCutter cutter = short_cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 32) {
+    const __m512i high = load(highs + i), freqs = patch_short(cutter.next(), high, shift);
+    greatest = _mm512_max_epi16(greatest, high);
+    _mm512_storeu_si512(out + i, _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, freqs, 0)));
+    if (i + 16 >= n) break;
+    _mm512_storeu_si512(out + i + 16,
+                        _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, freqs, 1)));
+  }
+  if (is_above(greatest, greatest_short_high(width))) unpack_freqs_patched(words, bit, width, n, highs, out);
+}
+
+/// Takes lanes of two registers in turn.
+constexpr auto make_zip() {
+  std::array<std::uint32_t, 32> from{};
+  for (unsigned i = 0; i < 32; ++i) from[i] = i / 2 + i % 2 * 16;
+  return from;
+}
+
+alignas(64) constexpr auto zip = make_zip();
+
+/// Writes docIDs in turn, 16 or 32 at a time.
+class Summer {
+ public:
+  QUERN_AVX512 Summer(std::uint32_t before, std::uint32_t* out) : carry_(every(before)), out_(out) {}
+
+  /// 16 docIDs from their gaps.
+  QUERN_AVX512 void add(__m512i gaps) {
+    const __m512i sums = sum_lanes(gaps);
+    put(_mm512_add_epi32(sums, carry_));
+    carry_ = _mm512_add_epi32(carry_, last_lane(sums));
+  }
+
+  /// 32 docIDs, or their first 16, from gaps of 16 bits, below 2^15. Sums up pairs, so that the lanes are half as many.
+  QUERN_AVX512 void add_pairs(__m512i gaps, bool second_half) {
+    const __m512i pairs = sum_lanes(_mm512_maskz_madd_epi16(0xffff, gaps, every_16(1)));
+    const __m512i odd = _mm512_add_epi32(pairs, carry_);
+    const __m512i even = _mm512_sub_epi32(odd, _mm512_maskz_srli_epi32(0xffff, gaps, 16));
+    carry_ = _mm512_add_epi32(carry_, last_lane(pairs));
+    put(_mm512_permutex2var_epi32(even, load(zip.data()), odd));
+    if (second_half) put(_mm512_permutex2var_epi32(even, load(zip.data() + 16), odd));
+  }
+
+ private:
+  QUERN_AVX512 void put(__m512i docids) {
+    _mm512_storeu_si512(out_, docids);
+    out_ += 16;
+  }
+
+  __m512i carry_;
+  std::uint32_t* out_;
+};
+
+/// For 16 of 64 bytes at a time: which lanes of 32 bits they go to, and the last of them, to all lanes.
+struct Spread {
+  std::array<std::array<std::uint32_t, 16>, 4> all{}, last{};
+};
+
+constexpr Spread make_spread() {
+  Spread made;
+  for (unsigned part = 0; part < 4; ++part)
+    for (unsigned i = 0; i < 16; ++i) {
+      made.all[part][i] = 16 * part + i;
+      made.last[part][i] = 16 * part + 15;
+    }
+  return made;
+}
+
+alignas(64) constexpr Spread spread = make_spread();
+
+/// The bytes at the lowest bytes of `places`, in 32 bits each.
+QUERN_AVX512 __m512i bytes_at(const std::array<std::uint32_t, 16>& places, __m512i bytes) {
+  return _mm512_maskz_permutexvar_epi8(0x1111111111111111, load(places.data()), bytes);
+}
+
+/// Sums bytes up from lane to lane within each 16.
+QUERN_AVX512 __m512i sum_bytes(__m512i bytes) {
+  bytes = _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 1));
+  bytes = _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 2));
+  bytes = _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 4));
+  return _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 8));
+}
+
+/// docID i without the gaps before it.
+QUERN_AVX512 __m512i first_docids(std::uint32_t before) {
+  return _mm512_add_epi32(every(before), _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
+}
+
+/// unpack_docids() for widths up to max_byte_width: sums of 16 gaps fit in bytes.
+QUERN_AVX512 void unpack_byte_docids(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                     std::uint32_t before, std::uint32_t* out) {
+  __m512i carry = first_docids(before);
+  FineCutter cutter = byte_cutter(words, bit, width);
+  for (unsigned i = 0; i < n;) {
+    const __m512i sums = sum_bytes(cutter.next());
+    for (unsigned part = 0; part < 4 && i < n; ++part, i += 16) {
+      _mm512_storeu_si512(out + i, _mm512_add_epi32(carry, bytes_at(spread.all[part], sums)));
+      carry = _mm512_add_epi32(_mm512_add_epi32(carry, every(16)), bytes_at(spread.last[part], sums));
+    }
+  }
+}
+
+/// unpack_docids() of gaps of 0 bits.
+QUERN_AVX512 void count_docids(unsigned n, std::uint32_t before, std::uint32_t* out) {
+  __m512i docids = first_docids(before);
+  for (unsigned i = 0; i < n; i += 16) {
+    _mm512_storeu_si512(out + i, docids);
+    docids = _mm512_add_epi32(docids, every(16));
+  }
+}
+
 QUERN_AVX512 void unpack_docids(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                                 std::uint32_t before, std::uint32_t* out) {
-  if (width > max_cut_width) {
-    const Kernels& wide = portable_kernels;
-    return (patched ? wide.unpack_docids_patched : wide.unpack_docids)(words, bit, width, n, before, out);
+  if (width == 0) return count_docids(n, before, out);
+  if (width <= max_byte_width) return unpack_byte_docids(words, bit, width, n, before, out);
+  if (width > max_cut_width) return portable_kernels.unpack_docids(words, bit, width, n, before, out);
+  Summer summer(before, out);
+  if (width <= max_short_width) {
+    FineCutter cutter = short_cutter(words, bit, width);
+    for (unsigned i = 0; i < n; i += 32) summer.add_pairs(_mm512_add_epi16(cutter.next(), every_16(1)), i + 16 < n);
+  } else {
+    Cutter cutter(words, bit, width);
+    for (unsigned i = 0; i < n; i += 16) summer.add(_mm512_add_epi32(cutter.next(), every(1)));
   }
-  const __m512i one = _mm512_set1_epi32(1), last_lane = _mm512_set1_epi32(15);
-  __m512i carry = _mm512_set1_epi32(static_cast<int>(before));
+}
+
+template <class High>
+QUERN_AVX512 void unpack_docids_patched(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                        std::uint32_t before, const High* highs, std::uint32_t* out) {
+  if (width > max_cut_width)
+    return quern::unpack_docids_patched(portable_kernels, highs)(words, bit, width, n, before, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  Summer summer(before, out);
   Cutter cutter(words, bit, width);
   for (unsigned i = 0; i < n; i += 16) {
-    __m512i sums = _mm512_add_epi32(cutter.next(), one);
-    if (patched) sums = _mm512_add_epi32(sums, load(out + i));
-    sums = sum_lanes(sums);
-    _mm512_storeu_si512(out + i, _mm512_add_epi32(sums, carry));
-    carry = _mm512_add_epi32(carry, _mm512_maskz_permutexvar_epi32(0xffff, last_lane, sums));
+    const __m512i gaps = _mm512_add_epi32(cutter.next(), patches_of(highs_at(highs, i), shift));
+    summer.add(_mm512_add_epi32(gaps, every(1)));
   }
+}
+
+/// unpack_docids_patched() of narrow high parts, as unpack_freqs_narrow() does it.
+QUERN_AVX512 void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                       std::uint32_t before, const std::uint16_t* highs, std::uint32_t* out) {
+  if (width >= max_short_width) return unpack_docids_patched(words, bit, width, n, before, highs, out);
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m512i greatest = every_16(no_high<std::uint16_t>);
+  Summer summer(before, out);
+  FineCutter cutter = short_cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 32) {
+    const __m512i high = load(highs + i), gaps = patch_short(cutter.next(), high, shift);
+    greatest = _mm512_max_epi16(greatest, high);
+    summer.add_pairs(gaps, i + 16 < n);
+  }
+  if (is_above(greatest, greatest_short_high(width))) unpack_docids_patched(words, bit, width, n, before, highs, out);
 }
 
 /// Cuts 32 values out of a word, even if it holds fewer, to avoid a branch on their number.
 QUERN_AVX512 void cut_word(std::uint32_t word, unsigned way, std::uint32_t* out) {
-  const __m512i all = _mm512_set1_epi32(static_cast<int>(word));
+  const __m512i all = every(word);
   const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();
   for (unsigned i = 0; i < 32; i += 16)
     _mm512_storeu_si512(out + i,
@@ -140,12 +380,63 @@ QUERN_AVX512 std::size_t simple16_words(const std::uint32_t* words, std::size_t 
   return used;
 }
 
-/// Exceptions are few, and terminators come in bytes: wider registers don't help.
-bool place_patches(const std::uint32_t* gaps, const std::uint32_t* highs, unsigned count, unsigned width, unsigned n,
-                   std::uint32_t* out) {
-  return avx2_kernels.place_patches(gaps, highs, count, width, n, out);
+/// How to cut a word of Simple16 to 16 bits a value, and how many values it holds. The size is a power of two.
+struct Way {
+  alignas(128) std::array<std::uint8_t, 56> shifts{};
+  std::uint64_t count = 0;
+  std::array<std::uint16_t, 32> masks{};
+};
+
+constexpr auto make_ways() {
+  std::array<Way, 16> made{};
+  for (unsigned way = 0; way < 16; ++way) {
+    made[way].count = simple16::counts[way];
+    for (unsigned i = 0; i < simple16::counts[way]; ++i) {
+      made[way].shifts[2 * i] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i]);
+      made[way].shifts[2 * i + 1] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i] + 8);
+      made[way].masks[i] = static_cast<std::uint16_t>(simple16::cuts.masks[way][i]);
+    }
+  }
+  return made;
 }
 
+constexpr auto ways = make_ways();
+
+/// Cuts the values of the word, and some more zeros, to 16 bits each; returns how many it holds. Reads 8 bytes.
+QUERN_AVX512 std::uint64_t cut_word(const std::uint32_t* word, std::uint16_t* out) {
+  const Way& way = ways[*word >> 28];
+  std::uint64_t bits;
+  std::memcpy(&bits, word, sizeof bits);
+  const __m512i all = _mm512_set1_epi64(static_cast<long long>(bits));
+  const __m512i values = _mm512_maskz_multishift_epi64_epi8(~__mmask64{0}, load(way.shifts.data()), all);
+  _mm512_storeu_si512(out, _mm512_and_si512(values, load(way.masks.data())));
+  return way.count;
+}
+
+/// Whether one of these words holds a value that isn't narrow.
+QUERN_AVX512 bool has_wide_word(const std::uint32_t* words, std::size_t size) {
+  std::uint32_t wide = 0;
+  for (std::size_t i = 0; i < size; i += 16) {
+    const std::uint32_t used = size - i < 16 ? (1u << (size - i)) - 1 : 0xffff;
+    wide |= used & _mm512_cmpge_epu32_mask(load(words + i), every(simple16::first_wide_word));
+  }
+  return wide != 0;
+}
+
+QUERN_AVX512 Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count,
+                                            std::uint16_t* out) {
+  constexpr unsigned step = simple16::words_at_a_time;
+  std::uint64_t i = 0;
+  std::size_t taken = 0;
+  for (; i < count; taken += step) {
+    if (taken >= size) return Simple16Values::cut;
+    for (unsigned j = 0; j < step; ++j) i += cut_word(words + taken + j, out + i);
+  }
+  if (i - simple16::held_behind(words, size, taken) < count) return Simple16Values::cut;
+  return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
+}
+
+/// Terminators come in bytes: wider registers don't help.
 bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint64_t bits, unsigned n,
                       std::uint32_t* positions) {
   return avx2_kernels.find_terminators(words, bit, bits, n, positions);
@@ -153,8 +444,16 @@ bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint64
 
 }  // namespace
 
-const Kernels avx512_kernels = {unpack<false, false>, unpack<false, true>, unpack<true, true>, unpack_docids<false>,
-                                unpack_docids<true>,  place_patches,       simple16_words,     find_terminators};
+const Kernels avx512_kernels = {unpack<0>,
+                                unpack<1>,
+                                unpack_freqs_narrow,
+                                unpack_freqs_patched<std::uint32_t>,
+                                unpack_docids,
+                                unpack_docids_narrow,
+                                unpack_docids_patched<std::uint32_t>,
+                                simple16_narrow,
+                                simple16_words,
+                                find_terminators};
 
 }  // namespace quern
 

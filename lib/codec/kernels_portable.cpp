@@ -1,37 +1,42 @@
-#include <algorithm>
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
 
 namespace quern {
 namespace {
 
-template <bool patched, std::uint32_t addend>
+template <std::uint32_t addend>
 void unpack(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, std::uint32_t* out) {
-  for (unsigned i = 0; i < n; ++i, bit += width)
-    out[i] = (patched ? out[i] : 0) + (width == 0 ? 0 : unpack_one(words, bit, width)) + addend;
+  for (unsigned i = 0; i < n; ++i, bit += width) out[i] = (width == 0 ? 0 : unpack_one(words, bit, width)) + addend;
 }
 
-template <bool patched>
-void unpack_docids(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, std::uint32_t before,
-                   std::uint32_t* out) {
-  unpack<patched, 1>(words, bit, width, n, out);
+/// Each value becomes the sum of `before` and the values up to it.
+void sum_up(std::uint32_t before, unsigned n, std::uint32_t* out) {
   for (unsigned i = 0; i < n; ++i) out[i] = before += out[i];
 }
 
-bool place_patches(const std::uint32_t* gaps, const std::uint32_t* highs, unsigned count, unsigned width, unsigned n,
+template <class High>
+void unpack_freqs_patched(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, const High* highs,
+                          std::uint32_t* out) {
+  unpack<1>(words, bit, width, n, out);
+  for (unsigned i = 0; i < n; ++i)
+    if (highs[i] != no_high<High>) out[i] += patch_of(highs[i], width);
+}
+
+void unpack_docids(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n, std::uint32_t before,
                    std::uint32_t* out) {
-  std::fill_n(out, n, 0);
-  std::uint64_t next = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    const std::uint64_t position = next + gaps[i];
-    if (position >= n) return false;
-    out[position] = patch_of(highs[i], width);
-    next = position + 1;
-  }
-  return true;
+  unpack<1>(words, bit, width, n, out);
+  sum_up(before, n, out);
+}
+
+template <class High>
+void unpack_docids_patched(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                           std::uint32_t before, const High* highs, std::uint32_t* out) {
+  unpack_freqs_patched(words, bit, width, n, highs, out);
+  sum_up(before, n, out);
 }
 
 std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigned count, std::uint32_t* out) {
@@ -46,6 +51,20 @@ std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigne
   return used;
 }
 
+Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
+  std::size_t used = 0;
+  for (unsigned i = 0; i < count; ++used) {
+    if (used == size) return Simple16Values::cut;
+    const unsigned way = words[used] >> 28, held = simple16::counts[way];
+    if (words[used] >= simple16::first_wide_word) return Simple16Values::wide;
+    for (unsigned j = 0; j < held; ++j)
+      out[i + j] =
+          static_cast<std::uint16_t>(words[used] >> simple16::cuts.shifts[way][j] & simple16::cuts.masks[way][j]);
+    i += held;
+  }
+  return Simple16Values::narrow;
+}
+
 unsigned list_ones(std::uint64_t word, std::uint32_t base, std::uint32_t* positions) {
   unsigned count = 0;
   for (; word != 0; word &= word - 1) positions[count++] = base + static_cast<std::uint32_t>(std::countr_zero(word));
@@ -54,8 +73,15 @@ unsigned list_ones(std::uint64_t word, std::uint32_t base, std::uint32_t* positi
 
 }  // namespace
 
-const Kernels portable_kernels = {
-    unpack<false, 0>,    unpack<false, 1>, unpack<true, 1>, unpack_docids<false>,
-    unpack_docids<true>, place_patches,    simple16_words,  search_terminators<list_ones>};
+const Kernels portable_kernels = {unpack<0>,
+                                  unpack<1>,
+                                  unpack_freqs_patched<std::uint16_t>,
+                                  unpack_freqs_patched<std::uint32_t>,
+                                  unpack_docids,
+                                  unpack_docids_patched<std::uint16_t>,
+                                  unpack_docids_patched<std::uint32_t>,
+                                  simple16_narrow,
+                                  simple16_words,
+                                  search_terminators<list_ones>};
 
 }  // namespace quern

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 
 #include "quern/codec/codecs.hpp"
-#include "quern/codec/kernel_parts.hpp"
+#include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/error.hpp"
@@ -67,14 +66,21 @@ class Block {
   std::size_t words() const { return layout_.words; }
 
   void decode_docids(docid_t before, docid_t* out) const {
-    const auto unpack =
-        place(layout_.docids, list_.docids, out) ? kernels_.unpack_docids_patched : kernels_.unpack_docids;
-    unpack(words_.data(), layout_.docids.slots_bit[0], list_.docids[0], layout_.docids.values[0], before, out);
+    const Stream& stream = layout_.docids;
+    const std::uint32_t bit = stream.slots_bit[0], width = list_.docids[0], n = stream.values[0];
+    if (stream.exceptions[0] == 0) return kernels_.unpack_docids(words_.data(), bit, width, n, before, out);
+    PlacedHighs<std::uint32_t> highs;
+    place(stream, list_.docids, highs);
+    kernels_.unpack_docids_wide(words_.data(), bit, width, n, before, highs.data(), out);
   }
 
   void decode_freqs(freq_t* out) const {
-    const auto unpack = place(layout_.freqs, list_.freqs, out) ? kernels_.unpack_freqs_patched : kernels_.unpack_freqs;
-    unpack(words_.data(), layout_.freqs.slots_bit[0], list_.freqs[0], layout_.freqs.values[0], out);
+    const Stream& stream = layout_.freqs;
+    const std::uint32_t bit = stream.slots_bit[0], width = list_.freqs[0], n = stream.values[0];
+    if (stream.exceptions[0] == 0) return kernels_.unpack_freqs(words_.data(), bit, width, n, out);
+    PlacedHighs<std::uint32_t> highs;
+    place(stream, list_.freqs, highs);
+    kernels_.unpack_freqs_wide(words_.data(), bit, width, n, highs.data(), out);
   }
 
   freq_t freq_at(unsigned i) const {
@@ -86,10 +92,10 @@ class Block {
     decode_positions(stream, list_.freqs, 0, gaps);
     std::uint64_t position = 0;
     for (unsigned e = 0; e < count && position <= i; ++e, ++position) {
-      position += gaps[e];
+      position += gaps.data()[e];
       if (position != i) continue;
       decode_highs(stream, list_.freqs, 0, highs);
-      return freq + patch_of(highs[e], width);
+      return freq + patch_of(highs.data()[e], width);
     }
     return freq;
   }
@@ -97,17 +103,14 @@ class Block {
  private:
   static constexpr const Shape& shape = shapes[recursion];
   /// Space for unpacking to write over.
-  using Values = std::array<std::uint32_t, max_block_size + over_write_values>;
+  using Values = ExceptionValues<std::uint32_t, max_block_size + over_write_values>;
 
-  /// Puts a stream's exceptions where they belong in `out`, with zeros between; false if there are none.
-  bool place(const Stream& stream, const Widths& widths, std::uint32_t* out) const {
-    const unsigned count = stream.exceptions[0];
-    if (count == 0) return false;
+  /// Puts the high parts of a stream's exceptions, which are some, at the places of their values.
+  void place(const Stream& stream, const Widths& widths, PlacedHighs<std::uint32_t>& to) const {
     Values highs, gaps;
     decode_highs(stream, widths, 0, highs);
     decode_positions(stream, widths, 0, gaps);
-    if (!kernels_.place_patches(gaps.data(), highs.data(), count, widths[0], stream.values[0], out)) throw_behind();
-    return true;
+    if (!to.place(gaps.data(), highs.data(), stream.exceptions[0], stream.values[0])) throw_behind();
   }
 
   [[noreturn]] static void throw_behind() { throw_corrupt("block has an exception after its last value"); }
@@ -124,9 +127,9 @@ class Block {
     decode_positions(stream, widths, array, gaps);
     std::uint64_t position = 0;
     for (unsigned e = 0; e < stream.exceptions[array]; ++e, ++position) {
-      position += gaps[e];
+      position += gaps.data()[e];
       if (position >= stream.values[array]) throw_behind();
-      out[position] += patch_of(highs[e], widths[array]);
+      out[position] += patch_of(highs.data()[e], widths[array]);
     }
   }
 
@@ -134,14 +137,14 @@ class Block {
     const unsigned child = shape.arrays[array].highs;
     if (child != 0) return decode(stream, widths, child, out.data());
     const WordView raw = words_.subspan(stream.raw_word[array], stream.exceptions[array]);
-    std::copy(raw.begin(), raw.end(), out.begin());
+    std::copy(raw.begin(), raw.end(), out.data());
   }
 
   void decode_positions(const Stream& stream, const Widths& widths, unsigned array, Values& out) const {
     const unsigned child = shape.arrays[array].positions, count = stream.exceptions[array];
     if (child != 0) return decode(stream, widths, child, out.data());
     const WordView raw = words_.subspan(stream.raw_word[array] + count, count);
-    std::copy(raw.begin(), raw.end(), out.begin());
+    std::copy(raw.begin(), raw.end(), out.data());
   }
 
   const Kernels& kernels_;

@@ -57,6 +57,12 @@ std::size_t simple16_skip(WordView from, unsigned count) {
   return words;
 }
 
+bool simple16_decode_narrow(const Kernels& kernels, WordView from, unsigned count, std::uint16_t* out) {
+  const Simple16Values values = kernels.simple16_narrow(from.data(), from.size(), count, out);
+  if (values == Simple16Values::cut) throw_truncated();
+  return values == Simple16Values::narrow;
+}
+
 std::size_t simple16_decode(const Kernels& kernels, WordView from, unsigned count, std::uint32_t* out) {
   const std::size_t words = kernels.simple16(from.data(), from.size(), count, out);
   if (words > from.size()) throw_truncated();

@@ -63,6 +63,10 @@ void simple16_encode(const std::uint32_t* values, unsigned count, const std::uin
 /// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile if `from` ends before.
 std::size_t simple16_skip(WordView from, unsigned count);
 
+/// Writes `count` values and up to simple16_decode_slack more, all below 2^14. Returns false if a word may hold a
+/// greater value. Throws CorruptFile where `from` ends before the values. Reads up to 16 bytes past its end.
+bool simple16_decode_narrow(const Kernels& kernels, WordView from, unsigned count, std::uint16_t* out);
+
 /// Writes `count` values and up to simple16_decode_slack more; returns the words that they take. Throws CorruptFile
 /// where `from` ends before them. Reads up to 12 bytes past its end.
 std::size_t simple16_decode(const Kernels& kernels, WordView from, unsigned count, std::uint32_t* out);

@@ -1,5 +1,7 @@
+#include <algorithm>
+
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/kernel_parts.hpp"
+#include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 
@@ -15,32 +17,58 @@ using Values = std::vector<std::uint32_t>;
 
 /// Values packed from a bit on, with room behind, and what else a kernel takes.
 struct Run {
-  Values values, patches;
+  Values values;
+  std::vector<std::uint16_t> narrow_highs;  ///< up to the next multiple of 32
+  Values wide_highs;
   std::uint64_t bit;
   unsigned width;
   Words words;
 
   Run(Random& random, unsigned n, unsigned width_)
       : values(test::random_values(random, n, width_)),
-        patches(test::random_values(random, n, 0, 32, 200)),
+        narrow_highs((n + 31) / 32 * 32, no_high<std::uint16_t>),
+        wide_highs(narrow_highs.size(), no_high<std::uint32_t>),
         bit(random() % 64),
         width(width_),
         words(words_of_bits(bit + std::uint64_t{n} * width) + over_read_bytes / 4) {
     pack(values.data(), n, width, words.data(), bit);
+    const unsigned bits = 1 + random() % 15, wide_bits = 1 + random() % 32;
+    for (unsigned i = 0; i < n; ++i) {
+      if (random() % 4 == 0) narrow_highs[i] = static_cast<std::uint16_t>(random() % std::min(1u << bits, 0x7fffu));
+      if (random() % 4 == 0) wide_highs[i] = static_cast<std::uint32_t>(random()) >> (32 - wide_bits);
+    }
   }
 
   unsigned n() const { return static_cast<unsigned>(values.size()); }
 
-  /// What a kernel makes of it, over the patches or over garbage.
-  template <class Kernel, class... Before>
-  Values unpacked(Kernel kernel, bool patched, Before... before) const {
-    Values out = patched ? patches : Values(values.size(), 0x55555555);
-    out.resize(values.size() + unpack_slack);
-    kernel(words.data(), bit, width, n(), before..., out.data());
+  /// What a kernel makes of it, over garbage. `more` are its arguments between n and the output.
+  template <class Kernel, class... More>
+  Values unpacked(Kernel kernel, More... more) const {
+    Values out(values.size() + unpack_slack + 1, 0x55555555);
+    kernel(words.data(), bit, width, n(), more..., out.data());
+    REQUIRE(out.back() == 0x55555555);
     out.resize(values.size());
     return out;
   }
+
+  template <class High>
+  Values with_patches(const std::vector<High>& highs) const {
+    Values patched = values;
+    for (unsigned i = 0; i < n(); ++i)
+      if (highs[i] != no_high<High>) patched[i] += patch_of(highs[i], width);
+    return patched;
+  }
 };
+
+Values freqs_of(Values values) {
+  for (std::uint32_t& value : values) ++value;
+  return values;
+}
+
+Values docids_of(Values gaps, std::uint32_t before) {
+  for (std::uint32_t& gap : gaps) gap = before += gap + 1;
+  return gaps;
+}
 
 }  // namespace
 
@@ -48,12 +76,15 @@ TEST_CASE("all levels unpack frequencies, patched or not", "[codec][property]") 
   Random random(1);
   for (unsigned trial = 0; trial < 33 * 40; ++trial) {
     const Run run(random, static_cast<unsigned>(random() % 150), trial % 33);
-    Values freqs = run.values, patched = run.values;
-    for (unsigned i = 0; i < run.n(); ++i) patched[i] += run.patches[i] + 1, freqs[i] += 1;
+    const Values narrow = freqs_of(run.with_patches(run.narrow_highs)),
+                 wide = freqs_of(run.with_patches(run.wide_highs));
     for (const SimdLevel level : simd_levels()) {
       INFO(name_of(level) << ", " << run.n() << " values of " << run.width << " bits from bit " << run.bit);
-      REQUIRE(run.unpacked(kernels_of(level).unpack_freqs, false) == freqs);
-      REQUIRE(run.unpacked(kernels_of(level).unpack_freqs_patched, true) == patched);
+      const Kernels& kernels = kernels_of(level);
+      REQUIRE(run.unpacked(kernels.unpack) == run.values);
+      REQUIRE(run.unpacked(kernels.unpack_freqs) == freqs_of(run.values));
+      REQUIRE(run.unpacked(kernels.unpack_freqs_narrow, run.narrow_highs.data()) == narrow);
+      REQUIRE(run.unpacked(kernels.unpack_freqs_wide, run.wide_highs.data()) == wide);
     }
   }
 }
@@ -63,54 +94,41 @@ TEST_CASE("all levels sum gaps up modulo 2^32, patched or not", "[codec][propert
   for (unsigned trial = 0; trial < 33 * 40; ++trial) {
     const Run run(random, static_cast<unsigned>(random() % 150), trial % 33);
     for (const std::uint32_t before : {0xffffffffu, 0u, 7u, 0xfffffff0u}) {
-      Values docids, patched;
-      std::uint32_t sum = before, patched_sum = before;
-      for (unsigned i = 0; i < run.n(); ++i) {
-        docids.push_back(sum += run.values[i] + 1);
-        patched.push_back(patched_sum += run.values[i] + run.patches[i] + 1);
-      }
+      const Values narrow = docids_of(run.with_patches(run.narrow_highs), before);
+      const Values wide = docids_of(run.with_patches(run.wide_highs), before);
       for (const SimdLevel level : simd_levels()) {
         INFO(name_of(level) << ", " << run.n() << " gaps of " << run.width << " bits from bit " << run.bit);
-        REQUIRE(run.unpacked(kernels_of(level).unpack_docids, false, before) == docids);
-        REQUIRE(run.unpacked(kernels_of(level).unpack_docids_patched, true, before) == patched);
+        const Kernels& kernels = kernels_of(level);
+        REQUIRE(run.unpacked(kernels.unpack_docids, before) == docids_of(run.values, before));
+        REQUIRE(run.unpacked(kernels.unpack_docids_narrow, before, run.narrow_highs.data()) == narrow);
+        REQUIRE(run.unpacked(kernels.unpack_docids_wide, before, run.wide_highs.data()) == wide);
       }
     }
   }
 }
 
-TEST_CASE("all levels put patches in place, and refuse those after the last value", "[codec][property]") {
-  Random random(3);
-  for (unsigned trial = 0; trial < 3000; ++trial) {
-    const auto n = static_cast<unsigned>(1 + random() % 512), width = static_cast<unsigned>(random() % 32);
-    Values expected(n), gaps, highs;
-    unsigned next = 0;
-    for (unsigned i = 0; i < n; ++i) {
-      if (random() % (1 + trial % 20) != 0) continue;
-      gaps.push_back(i - next);
-      highs.push_back(static_cast<std::uint32_t>(random()));
-      expected[i] = patch_of(highs.back(), width);
-      next = i + 1;
-    }
-    const auto count = static_cast<unsigned>(gaps.size());
-    gaps.resize(count + 15, 1);
-    highs.resize(count + 15, 1);
-    for (const SimdLevel level : simd_levels()) {
-      INFO(name_of(level) << ", " << count << " exceptions of " << n << " values");
-      const auto place = kernels_of(level).place_patches;
-      Values out(n + unpack_slack, 7);
-      REQUIRE(place(gaps.data(), highs.data(), count, width, n, out.data()));
-      out.resize(n);
-      REQUIRE(out == expected);
-      if (count == 0) continue;
-      for (const std::uint32_t excess : {n - next, 0xffffffffu - gaps[count / 2], 0x7fffffffu}) {
-        // One place further than the last value, or around the end of 32 bits.
-        Values wrong = gaps;
-        wrong[count / 2] += excess + (excess == n - next ? 1 : 0);
-        out.assign(n + unpack_slack, 7);
-        CHECK_FALSE(place(wrong.data(), highs.data(), count, width, n, out.data()));
+TEST_CASE("all levels sum up gaps on either side of the largest in 15 bits", "[codec]") {
+  // Slots of zeros and one exception, in each lane.
+  for (unsigned width = 0; width <= 16; ++width)
+    for (unsigned i = 0; i < 64; ++i)
+      for (std::uint32_t high = (0x7fffu >> width) - std::min(0x7fffu >> width, 4u); high < (0x7fffu >> width) + 3;
+           ++high) {
+        if (high >= narrow_values) continue;
+        const Words words(words_of_bits(64 * width) + over_read_bytes / 4, 0xffffffff);
+        std::vector<std::uint16_t> highs(64, no_high<std::uint16_t>);
+        highs[i] = static_cast<std::uint16_t>(high);
+        Values values(64, low_mask(width));
+        values[i] += patch_of(high, width);
+        for (const SimdLevel level : simd_levels()) {
+          INFO(name_of(level) << ", value " << i << " of " << width << " bits, high part " << high);
+          Values out(64 + unpack_slack);
+          kernels_of(level).unpack_docids_narrow(words.data(), 0, width, 64, 7, highs.data(), out.data());
+          out.resize(64);
+          REQUIRE(out == docids_of(values, 7));
+          kernels_of(level).unpack_freqs_narrow(words.data(), 0, width, 64, highs.data(), out.data());
+          REQUIRE(out == freqs_of(values));
+        }
       }
-    }
-  }
 }
 
 TEST_CASE("the level of decoders can be set to what the processor has", "[codec]") {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "quern/codec/simple16.hpp"
@@ -33,6 +34,11 @@ std::vector<std::uint32_t> decoded(Words words, unsigned count) {
     values.resize(count);
     if (first.empty()) first = values;
     REQUIRE(values == first);
+    std::vector<std::uint16_t> narrow(count + simple16_decode_slack);
+    const bool are_narrow = std::all_of(first.begin(), first.end(), [](auto value) { return value < narrow_values; });
+    REQUIRE(simple16_decode_narrow(kernels_of(level), view, count, narrow.data()) == are_narrow);
+    narrow.resize(count);
+    if (are_narrow) REQUIRE(std::vector<std::uint32_t>(narrow.begin(), narrow.end()) == first);
   }
   return first;
 }
@@ -64,6 +70,15 @@ TEST_CASE("each way of Simple16 fills 28 bits and is used", "[codec]") {
   }
 }
 
+TEST_CASE("Simple16 tells values that fit in 15 bits from greater ones", "[codec]") {
+  for (const std::uint32_t value : {0x3fffu, 0x4000u, 0x7ffeu, 0x7fffu, 0x8000u, 0xffffu, 0x10000u, 0xffffffu})
+    for (unsigned before = 0; before < 20; ++before) {
+      std::vector<std::uint32_t> values(before + 1, 77);
+      values[before] = value;
+      CHECK(decoded(simple16_of(values), before + 1) == values);
+    }
+}
+
 TEST_CASE("Simple16 packs 28 ones into a word, and a zero takes as much space as a one", "[codec]") {
   CHECK(simple16_of(std::vector<std::uint32_t>(28, 1)).size() == 1);
   CHECK(simple16_of(std::vector<std::uint32_t>(29, 0)).size() == 2);
@@ -78,9 +93,13 @@ TEST_CASE("a Simple16 stream that is cut is refused", "[codec]") {
   const std::size_t size = words.size();
   words.resize(size + over_read_bytes / 4);
   std::vector<std::uint32_t> out(200 + simple16_decode_slack);
+  std::vector<std::uint16_t> narrow(200 + simple16_decode_slack);
   for (std::size_t cut = 0; cut < size; ++cut) {
     for (const SimdLevel level : simd_levels())
       CHECK_THROWS_AS(simple16_decode(kernels_of(level), WordView(words).first(cut), 200, out.data()), CorruptFile);
+    for (const SimdLevel level : simd_levels())
+      CHECK_THROWS_AS(simple16_decode_narrow(kernels_of(level), WordView(words).first(cut), 200, narrow.data()),
+                      CorruptFile);
     CHECK_THROWS_AS(simple16_skip(WordView(words).first(cut), 200), CorruptFile);
   }
 }
