@@ -20,6 +20,9 @@ enum class Simple16Values {
   cut,     ///< the words end before the values
 };
 
+/// Positions up to here, and those of some bits that kernels look at behind, take 16 bits.
+inline constexpr std::uint32_t max_near_bits = 0xff00;
+
 /// One level's loops. Runs of n values of `width` bits (0 to 32) begin at `bit_offset`, packed as bit_packing.hpp
 /// says; unpacking reads up to 64 bytes from the last value's first byte on, and writes up to unpack_slack values past
 /// the n. The *_patched ones add patch_of(highs[i], width) to value i; n is at most max_block_size, `highs` is readable
@@ -35,6 +38,8 @@ struct Kernels {
   template <class High>
   using UnpackDocidsPatched = void (*)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                                        std::uint32_t before, const High* highs, std::uint32_t* out);
+
+  using AddQuotients = void (*)(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out);
 
   Unpack unpack;
   /// Adds 1 to each.
@@ -53,10 +58,16 @@ struct Kernels {
   /// words they take, and more than `size` where they don't end before. Reads up to 12 bytes past the words.
   std::size_t (*simple16)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint32_t* out);
 
-  /// Writes where the first n zeros of `bits` bits from `bit_offset` on stand, counted from there, to `positions`,
-  /// which has space for n + unary_slack; returns whether there are this many. Reads at most 7 bytes past the bits.
-  bool (*find_terminators)(const std::uint32_t* words, std::uint64_t bit_offset, std::uint64_t bits, unsigned n,
-                           std::uint32_t* positions);
+  /// Writes where the first n zeros of `bits` bits (at most max_near_bits) from `bit_offset` on stand, counted from
+  /// there, to `positions`, which has space for n + unary_slack; returns whether there are this many. Reads at most 11
+  /// bytes past the bits.
+  bool (*find_terminators)(const std::uint32_t* words, std::uint64_t bit_offset, std::uint32_t bits, unsigned n,
+                           std::uint16_t* positions);
+  /// Adds to each of n values the quotient that ends at its terminator, times 2^width; positions[-1] is -1. Reads and
+  /// writes up to unpack_slack values past the n.
+  AddQuotients add_quotients;
+  /// Adds to each value all quotients that end up to there.
+  AddQuotients add_summed_quotients;
 };
 
 /// A level's patched kernel for either type of high parts.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
@@ -319,28 +318,63 @@ Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, uns
   return greatest >= simple16::first_wide_word ? Simple16Values::wide : Simple16Values::narrow;
 }
 
-/// For each byte: where its ones stand.
-constexpr auto make_places() {
+/// For each byte: where its zeros stand, and how many there are.
+struct Zeros {
   std::array<std::array<std::uint8_t, 8>, 256> places{};
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    unsigned count = 0;
+  std::array<std::uint8_t, 256> counts{};
+};
+
+constexpr Zeros make_zeros() {
+  Zeros zeros;
+  for (unsigned byte = 0; byte < 256; ++byte)
     for (std::uint8_t bit = 0; bit < 8; ++bit)
-      if (byte >> bit & 1) places[byte][count++] = bit;
-  }
-  return places;
+      if ((byte >> bit & 1) == 0) zeros.places[byte][zeros.counts[byte]++] = bit;
+  return zeros;
 }
 
-constexpr auto places_of_ones = make_places();
+constexpr Zeros zeros = make_zeros();
 
-unsigned list_ones(std::uint64_t word, std::uint32_t base, std::uint32_t* positions) {
-  unsigned count = 0;
-  for (unsigned i = 0; i < 8; ++i, word >>= 8, base += 8) {
-    const unsigned byte = word & 0xff;
-    const __m128i places = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(places_of_ones[byte].data()));
-    store(_mm256_add_epi32(_mm256_cvtepu8_epi32(places), _mm256_set1_epi32(static_cast<int>(base))), positions + count);
-    count += static_cast<unsigned>(std::popcount(byte));
+bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
+                      std::uint16_t* positions) {
+  constexpr unsigned step = 32;
+  const __m128i eight = _mm_set1_epi16(8);
+  __m128i base = _mm_setzero_si128();
+  std::uint64_t found = 0;
+  for (std::uint32_t at = 0; at < bits && found < n; at += step) {
+    std::uint64_t window = bits_from(words, bit + at);
+    for (unsigned i = 0; i < step; i += 8, window >>= 8) {
+      const unsigned byte = window & 0xff;
+      const __m128i places = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(zeros.places[byte].data()));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(positions + found), _mm_add_epi16(_mm_cvtepu8_epi16(places), base));
+      base = _mm_add_epi16(base, eight);
+      found += zeros.counts[byte];
+    }
   }
-  return count;
+  return found >= n && positions[n - 1] < bits;
+}
+
+/// Adds eight quotients, times 2^width, to values.
+void add_to(std::uint32_t* out, __m128i quotients, __m128i width) {
+  store(_mm256_add_epi32(load(out), _mm256_sll_epi32(_mm256_cvtepu16_epi32(quotients), width)), out);
+}
+
+void add_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width)), one = _mm_set1_epi16(1);
+  for (unsigned i = 0; i < n; i += 8) {
+    const __m128i ends = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions + i));
+    const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions + i - 1));
+    add_to(out + i, _mm_sub_epi16(_mm_sub_epi16(ends, before), one), shift);
+  }
+}
+
+void add_summed_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m128i others = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+  for (unsigned i = 0; i < n; i += 8) {
+    const __m128i ends = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions + i));
+    add_to(out + i, _mm_sub_epi16(ends, others), shift);
+    others = _mm_add_epi16(others, _mm_set1_epi16(8));
+  }
 }
 
 }  // namespace
@@ -354,7 +388,9 @@ const Kernels avx2_kernels = {unpack<0>,
                               unpack_docids_patched<std::uint32_t>,
                               simple16_narrow,
                               simple16_words,
-                              search_terminators<list_ones>};
+                              find_terminators,
+                              add_quotients,
+                              add_summed_quotients};
 
 }  // namespace quern
 

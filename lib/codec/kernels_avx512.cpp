@@ -5,19 +5,23 @@
 #include <immintrin.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
+#include "quern/codec/avx512_tables.hpp"
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernel_parts.hpp"
 
 /// The kernels of kernels_avx2.cpp with registers twice as wide. They repeat its structure on purpose: the instructions
 /// differ, and code shared by template would be compiled for one level only.
-/// All functions except those that make tables are compiled for processors that may not be the one this runs on.
-#define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+/// All functions are compiled for processors that may not be the one this runs on.
+#define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")))
 
 namespace quern {
 namespace {
+
+using namespace avx512;
 
 QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 
@@ -26,56 +30,6 @@ QUERN_AVX512 __m512i every(std::uint32_t value) { return _mm512_set1_epi32(stati
 
 /// In all of 32 lanes.
 QUERN_AVX512 __m512i every_16(std::uint32_t value) { return _mm512_set1_epi16(static_cast<short>(value)); }
-
-/// How to cut values of one width out of a 64-byte load, for each bit at which the first may begin: first to bytes,
-/// then by shifts of 32 bits, or to the bytes that begin at some bits of 64.
-template <class Shift>
-struct Cut {
-  alignas(64) std::array<std::uint8_t, 64> bytes{};
-  alignas(64) std::array<Shift, 64 / sizeof(Shift)> shifts{};
-};
-
-template <class Shift, unsigned max_width>
-using Cuts = std::array<std::array<Cut<Shift>, 8>, max_width + 1>;
-
-/// Widths of values cut to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
-constexpr unsigned max_cut_width = 25;
-/// Widths of values cut to 16 bits, four out of 64.
-constexpr unsigned max_short_width = 14;
-/// Widths of values cut to bytes: the sums of 16 must fit in a byte.
-constexpr unsigned max_byte_width = 4;
-
-constexpr auto make_cuts() {
-  Cuts<std::uint32_t, max_cut_width> cuts{};
-  for (unsigned width = 0; width <= max_cut_width; ++width)
-    for (unsigned phase = 0; phase < 8; ++phase)
-      for (unsigned i = 0; i < 16; ++i) {
-        const unsigned bit = phase + i * width;
-        for (unsigned byte = 0; byte < 4; ++byte)
-          cuts[width][phase].bytes[4 * i + byte] = static_cast<std::uint8_t>(bit / 8 + byte);
-        cuts[width][phase].shifts[i] = bit % 8;
-      }
-  return cuts;
-}
-
-/// Each 64 bits get those of the values that go there: `size` bytes for each.
-template <unsigned max_width, unsigned size>
-constexpr auto make_cuts_of_64() {
-  Cuts<std::uint8_t, max_width> cuts{};
-  for (unsigned width = 0; width <= max_width; ++width)
-    for (unsigned phase = 0; phase < 8; ++phase)
-      for (unsigned byte = 0; byte < 64; ++byte) {
-        const unsigned first_bit = phase + byte / 8 * (8 / size) * width;
-        Cut<std::uint8_t>& cut = cuts[width][phase];
-        cut.bytes[byte] = static_cast<std::uint8_t>(first_bit / 8 + byte % 8);
-        cut.shifts[byte] = static_cast<std::uint8_t>(first_bit % 8 + byte % 8 / size * width + byte % size * 8);
-      }
-  return cuts;
-}
-
-constexpr auto all_cuts = make_cuts();
-constexpr auto short_cuts = make_cuts_of_64<max_short_width, 2>();
-constexpr auto byte_cuts = make_cuts_of_64<max_byte_width, 1>();
 
 /// Takes 16 values after 16 out of a run, to 32 bits each.
 class Cutter {
@@ -211,15 +165,6 @@ QUERN_AVX512 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t 
   if (is_above(greatest, greatest_short_high(width))) unpack_freqs_patched(words, bit, width, n, highs, out);
 }
 
-/// Takes lanes of two registers in turn.
-constexpr auto make_zip() {
-  std::array<std::uint32_t, 32> from{};
-  for (unsigned i = 0; i < 32; ++i) from[i] = i / 2 + i % 2 * 16;
-  return from;
-}
-
-alignas(64) constexpr auto zip = make_zip();
-
 /// Writes docIDs in turn, 16 or 32 at a time.
 class Summer {
  public:
@@ -251,23 +196,6 @@ class Summer {
   __m512i carry_;
   std::uint32_t* out_;
 };
-
-/// For 16 of 64 bytes at a time: which lanes of 32 bits they go to, and the last of them, to all lanes.
-struct Spread {
-  std::array<std::array<std::uint32_t, 16>, 4> all{}, last{};
-};
-
-constexpr Spread make_spread() {
-  Spread made;
-  for (unsigned part = 0; part < 4; ++part)
-    for (unsigned i = 0; i < 16; ++i) {
-      made.all[part][i] = 16 * part + i;
-      made.last[part][i] = 16 * part + 15;
-    }
-  return made;
-}
-
-alignas(64) constexpr Spread spread = make_spread();
 
 /// The bytes at the lowest bytes of `places`, in 32 bits each.
 QUERN_AVX512 __m512i bytes_at(const std::array<std::uint32_t, 16>& places, __m512i bytes) {
@@ -380,28 +308,6 @@ QUERN_AVX512 std::size_t simple16_words(const std::uint32_t* words, std::size_t 
   return used;
 }
 
-/// How to cut a word of Simple16 to 16 bits a value, and how many values it holds. The size is a power of two.
-struct Way {
-  alignas(128) std::array<std::uint8_t, 56> shifts{};
-  std::uint64_t count = 0;
-  std::array<std::uint16_t, 32> masks{};
-};
-
-constexpr auto make_ways() {
-  std::array<Way, 16> made{};
-  for (unsigned way = 0; way < 16; ++way) {
-    made[way].count = simple16::counts[way];
-    for (unsigned i = 0; i < simple16::counts[way]; ++i) {
-      made[way].shifts[2 * i] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i]);
-      made[way].shifts[2 * i + 1] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i] + 8);
-      made[way].masks[i] = static_cast<std::uint16_t>(simple16::cuts.masks[way][i]);
-    }
-  }
-  return made;
-}
-
-constexpr auto ways = make_ways();
-
 /// Cuts the values of the word, and some more zeros, to 16 bits each; returns how many it holds. Reads 8 bytes.
 QUERN_AVX512 std::uint64_t cut_word(const std::uint32_t* word, std::uint16_t* out) {
   const Way& way = ways[*word >> 28];
@@ -436,10 +342,46 @@ QUERN_AVX512 Simple16Values simple16_narrow(const std::uint32_t* words, std::siz
   return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
 }
 
-/// Terminators come in bytes: wider registers don't help.
-bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint64_t bits, unsigned n,
-                      std::uint32_t* positions) {
-  return avx2_kernels.find_terminators(words, bit, bits, n, positions);
+QUERN_AVX512 bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
+                                   std::uint16_t* positions) {
+  constexpr unsigned step = 32;
+  __m512i places = load(counting.data());
+  std::uint64_t found = 0;
+  for (std::uint32_t at = 0; at < bits && found < n; at += 2 * step)
+    for (unsigned i = 0; i < 2; ++i) {
+      const auto terminators = static_cast<std::uint32_t>(~bits_from(words, bit + at + i * step));
+      _mm512_storeu_si512(positions + found, _mm512_maskz_compress_epi16(terminators, places));
+      places = _mm512_add_epi16(places, every_16(step));
+      found += static_cast<unsigned>(std::popcount(terminators));
+    }
+  return found >= n && positions[n - 1] < bits;
+}
+
+QUERN_AVX512 __m256i load_half(const std::uint16_t* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+
+/// Adds 16 quotients, times 2^width, to values.
+QUERN_AVX512 void add_to(std::uint32_t* out, __m256i quotients, __m128i width) {
+  const __m512i wide = _mm512_maskz_cvtepu16_epi32(0xffff, quotients);
+  _mm512_storeu_si512(out, _mm512_add_epi32(load(out), _mm512_maskz_sll_epi32(0xffff, wide, width)));
+}
+
+QUERN_AVX512 void add_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  for (unsigned i = 0; i < n; i += 16) {
+    const __m256i distances = _mm256_sub_epi16(load_half(positions + i), load_half(positions + i - 1));
+    add_to(out + i, _mm256_sub_epi16(distances, _mm256_set1_epi16(1)), shift);
+  }
+}
+
+QUERN_AVX512 void add_summed_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m256i others = load_half(counting.data());
+  for (unsigned i = 0; i < n; i += 16) {
+    add_to(out + i, _mm256_sub_epi16(load_half(positions + i), others), shift);
+    others = _mm256_add_epi16(others, _mm256_set1_epi16(16));
+  }
 }
 
 }  // namespace
@@ -453,7 +395,9 @@ const Kernels avx512_kernels = {unpack<0>,
                                 unpack_docids_patched<std::uint32_t>,
                                 simple16_narrow,
                                 simple16_words,
-                                find_terminators};
+                                find_terminators,
+                                add_quotients,
+                                add_summed_quotients};
 
 }  // namespace quern
 

@@ -1,9 +1,8 @@
-#include <bit>
-
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
+#include "quern/codec/unary.hpp"
 
 namespace quern {
 namespace {
@@ -65,10 +64,9 @@ Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, uns
   return Simple16Values::narrow;
 }
 
-unsigned list_ones(std::uint64_t word, std::uint32_t base, std::uint32_t* positions) {
-  unsigned count = 0;
-  for (; word != 0; word &= word - 1) positions[count++] = base + static_cast<std::uint32_t>(std::countr_zero(word));
-  return count;
+bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
+                      std::uint16_t* positions) {
+  return find_each_terminator(words, bit, bits, n, positions);
 }
 
 }  // namespace
@@ -82,6 +80,8 @@ const Kernels portable_kernels = {unpack<0>,
                                   unpack_docids_patched<std::uint32_t>,
                                   simple16_narrow,
                                   simple16_words,
-                                  search_terminators<list_ones>};
+                                  find_terminators,
+                                  add_each_quotient<std::uint16_t>,
+                                  add_each_summed_quotient<std::uint16_t>};
 
 }  // namespace quern

@@ -2,9 +2,9 @@
 #include <string>
 
 #include "quern/codec/codecs.hpp"
-#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/rice_layout.hpp"
+#include "quern/codec/unary.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern::rice {
@@ -12,7 +12,28 @@ namespace {
 
 [[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a Rice-coded ") + what); }
 
-using Positions = std::array<std::uint32_t, max_block_size + unary_slack>;
+constexpr const char* other_number = "block has a unary part of another number of values";
+
+/// Where terminators stand in a unary part.
+template <class Position>
+class Terminators {
+ public:
+  /// Before the first.
+  Terminators() { all_[lead - 1] = static_cast<Position>(-1); }
+
+  /// Finds the first n. Returns false if there are fewer.
+  bool find(const Kernels& kernels, const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n) {
+    Position* const to = all_.data() + lead;
+    if constexpr (sizeof(Position) == 2) return kernels.find_terminators(words, bit, bits, n, to);
+    return find_each_terminator(words, bit, bits, n, to);
+  }
+
+  const Position* data() const { return all_.data() + lead; }
+
+ private:
+  static constexpr unsigned lead = 64 / sizeof(Position);
+  alignas(64) std::array<Position, lead + max_block_size + unary_slack> all_;
+};
 
 /// The lengths in a block's header. Throws CorruptBlock if they are not all there, or can't hold n terminators.
 UnaryBits read_lengths(WordView block, unsigned n) {
@@ -40,11 +61,16 @@ struct Block {
   }
 
   /// Finds the terminators of all n values, which must fill the unary part to its end.
-  void find_all(const Kernels& kernels, std::uint64_t bit, std::uint32_t bits, unsigned n, Positions& positions) const {
-    if (!kernels.find_terminators(words.data(), bit, bits, n, positions.data()) || positions[n - 1] != bits - 1)
-      throw_corrupt("block has a unary part of another number of values");
+  template <class Position>
+  void find_all(const Kernels& kernels, std::uint64_t bit, std::uint32_t bits, unsigned n,
+                Terminators<Position>& terminators) const {
+    if (!terminators.find(kernels, words.data(), bit, bits, n) || terminators.data()[n - 1] != bits - 1)
+      throw_corrupt(other_number);
   }
 };
+
+/// Whether positions in a unary part take more than 16 bits.
+constexpr bool is_far(std::uint32_t bits) { return bits > max_near_bits; }
 
 class RiceDecoder final : public ListDecoder {
  public:
@@ -52,36 +78,52 @@ class RiceDecoder final : public ListDecoder {
 
   void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n, widths_);
-    Positions positions;
-    block.find_all(kernels_, block.layout.docid_unary_bit, block.unary.docid, n, positions);
     kernels_.unpack_docids(words.data(), block.layout.docid_remainders_bit, widths_.docid, n, before, out);
-    // Before terminator i stand i others; all else are ones, the quotients' sum so far.
-    for (unsigned i = 0; i < n; ++i) out[i] += (positions[i] - i) << widths_.docid;
+    if (is_far(block.unary.docid)) return add_far_docid_quotients(block, n, out);
+    Terminators<std::uint16_t> terminators;
+    block.find_all(kernels_, block.layout.docid_unary_bit, block.unary.docid, n, terminators);
+    kernels_.add_summed_quotients(terminators.data(), widths_.docid, n, out);
   }
 
   std::size_t block_words(WordView words, unsigned n) const override { return Block(words, n, widths_).layout.words(); }
 
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
     const Block block(words, n, widths_);
-    Positions positions;
-    block.find_all(kernels_, block.layout.freq_unary_bit, block.unary.freq, n, positions);
     kernels_.unpack_freqs(words.data(), block.layout.freq_remainders_bit, widths_.freq, n, out);
-    out[0] += positions[0] << widths_.freq;
-    for (unsigned i = 1; i < n; ++i) out[i] += (positions[i] - positions[i - 1] - 1) << widths_.freq;
+    if (is_far(block.unary.freq)) return add_far_freq_quotients(block, n, out);
+    Terminators<std::uint16_t> terminators;
+    block.find_all(kernels_, block.layout.freq_unary_bit, block.unary.freq, n, terminators);
+    kernels_.add_quotients(terminators.data(), widths_.freq, n, out);
   }
 
   freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
     const Block block(words, n, widths_);
-    Positions positions;
-    if (!kernels_.find_terminators(words.data(), block.layout.freq_unary_bit, block.unary.freq, i + 1,
-                                   positions.data()))
-      throw_corrupt("block has a unary part of another number of values");
-    const std::uint32_t quotient = i == 0 ? positions[0] : positions[i] - positions[i - 1] - 1;
+    const std::uint32_t quotient =
+        is_far(block.unary.freq) ? freq_quotient<std::uint32_t>(block, i) : freq_quotient<std::uint16_t>(block, i);
     const std::uint64_t bit = block.layout.freq_remainders_bit + std::uint64_t{i} * widths_.freq;
     return unpack_one(words.data(), bit, widths_.freq) + (quotient << widths_.freq) + 1;
   }
 
  private:
+  template <class Position>
+  std::uint32_t freq_quotient(const Block& block, unsigned i) const {
+    Terminators<Position> terminators;
+    if (!terminators.find(kernels_, block.words.data(), block.layout.freq_unary_bit, block.unary.freq, i + 1))
+      throw_corrupt(other_number);
+    return quotient_at(terminators.data(), i);
+  }
+
+  void add_far_docid_quotients(const Block& block, unsigned n, docid_t* out) const {
+    Terminators<std::uint32_t> terminators;
+    block.find_all(kernels_, block.layout.docid_unary_bit, block.unary.docid, n, terminators);
+    add_each_summed_quotient(terminators.data(), widths_.docid, n, out);
+  }
+  void add_far_freq_quotients(const Block& block, unsigned n, freq_t* out) const {
+    Terminators<std::uint32_t> terminators;
+    block.find_all(kernels_, block.layout.freq_unary_bit, block.unary.freq, n, terminators);
+    add_each_quotient(terminators.data(), widths_.freq, n, out);
+  }
+
   Widths widths_;
   const Kernels& kernels_ = kernels();
 };

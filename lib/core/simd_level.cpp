@@ -14,7 +14,7 @@ std::vector<SimdLevel> find_levels() {
 #if defined(__AVX2__)
   levels.push_back(SimdLevel::avx2);
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512vbmi"))
+      __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
     levels.push_back(SimdLevel::avx512);
 #endif
   return levels;

@@ -10,7 +10,7 @@ namespace quern {
 enum class SimdLevel {
   portable,  ///< plain C++
   avx2,
-  avx512,  ///< with byte permutations (VBMI): Ice Lake, Zen 4 and later
+  avx512,  ///< with permutations of bytes (VBMI, VBMI2): Ice Lake, Zen 4 and later
 };
 
 std::string_view name_of(SimdLevel level);

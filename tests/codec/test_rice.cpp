@@ -1,7 +1,7 @@
 #include "quern/codec/codecs.hpp"
-#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/rice_layout.hpp"
+#include "quern/codec/unary.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"
@@ -36,21 +36,81 @@ TEST_CASE("terminators of unary numbers are found wherever they begin", "[codec]
     const std::uint64_t begin = random() % 100;
     std::uint64_t end;
     const Words words = unary_words(numbers, begin, end);
-    const auto n = static_cast<unsigned>(numbers.size());
-    std::vector<std::uint32_t> expected;
-    for (const unsigned number : numbers) expected.push_back((expected.empty() ? 0 : expected.back() + 1) + number);
+    const auto n = static_cast<unsigned>(numbers.size()), bits = static_cast<unsigned>(end - begin);
+    std::vector<std::uint16_t> expected;
+    for (const unsigned number : numbers)
+      expected.push_back(static_cast<std::uint16_t>((expected.empty() ? 0 : expected.back() + 1) + number));
     for (const SimdLevel level : simd_levels()) {
       const auto find = kernels_of(level).find_terminators;
-      std::vector<std::uint32_t> positions(n + unary_slack);
-      REQUIRE(find(words.data(), begin, end - begin, n, positions.data()));
+      std::vector<std::uint16_t> positions(n + unary_slack);
+      REQUIRE(find(words.data(), begin, bits, n, positions.data()));
       positions.resize(n);
       REQUIRE(positions == expected);
       positions.resize(n + 1 + unary_slack);
       // One more than there are, and one bit fewer than they take.
-      CHECK_FALSE(find(words.data(), begin, end - begin, n + 1, positions.data()));
-      CHECK_FALSE(find(words.data(), begin, end - begin - 1, n, positions.data()));
+      CHECK_FALSE(find(words.data(), begin, bits, n + 1, positions.data()));
+      CHECK_FALSE(find(words.data(), begin, bits - 1, n, positions.data()));
     }
   }
+}
+
+TEST_CASE("all levels add the quotients before terminators, or their sums", "[codec][property]") {
+  Random random(7);
+  for (unsigned trial = 0; trial < 2000; ++trial) {
+    const auto n = static_cast<unsigned>(1 + random() % 200), width = static_cast<unsigned>(random() % 32);
+    std::vector<std::uint16_t> positions(1 + n + unpack_slack, 0xffff);
+    std::vector<std::uint32_t> values(n + unpack_slack), single, summed;
+    std::uint32_t sum = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      const auto quotient = static_cast<std::uint32_t>(random() % (random() % 20 == 0 ? 300 : 3));
+      values[i] = static_cast<std::uint32_t>(random());
+      sum += quotient;
+      positions[1 + i] = static_cast<std::uint16_t>(sum + i);
+      single.push_back(values[i] + (quotient << width));
+      summed.push_back(values[i] + (sum << width));
+    }
+    for (const SimdLevel level : simd_levels()) {
+      INFO(name_of(level) << ", " << n << " quotients times 2^" << width);
+      std::vector<std::uint32_t> out = values;
+      kernels_of(level).add_quotients(positions.data() + 1, width, n, out.data());
+      out.resize(n);
+      REQUIRE(out == single);
+      out = values;
+      kernels_of(level).add_summed_quotients(positions.data() + 1, width, n, out.data());
+      out.resize(n);
+      REQUIRE(out == summed);
+    }
+  }
+}
+
+TEST_CASE("Rice unary parts on either side of 16 bits a position are decoded alike", "[codec]") {
+  const SimdLevel best = simd_level();
+  // One gap far above all others, in a list so long that the width is 0.
+  for (const std::uint32_t bits :
+       {max_near_bits - 1, max_near_bits, max_near_bits + 1, 0xfffeu, 0xffffu, 0x10000u, 0x1003fu, 0x10040u, 0x20000u})
+    for (const unsigned at : {0u, 5u, 126u, 127u}) {
+      INFO("a unary part of " << bits << " bits, the long number at " << at);
+      test::List list{std::vector<std::uint32_t>(128 * 2000), std::vector<std::uint32_t>(128 * 2000)};
+      list.gaps[at] = list.freqs[at] = bits - 128;
+      const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
+      REQUIRE((coded.words[0] & 0x3ff) == 0);
+      Words padded = coded.words;
+      padded.resize(padded.size() + over_read_bytes / 4);
+      const WordView block(padded.data() + coded.starts[0], coded.starts[1] - coded.starts[0]);
+      std::vector<std::uint32_t> docids(128 + over_write_values), freqs(128 + over_write_values);
+      for (const SimdLevel level : simd_levels()) {
+        set_simd_level(level);
+        const auto decoder = rice_codec().make_decoder({}, WordView(padded.data(), coded.words.size()));
+        decoder->decode_docids(block, 128, end_docid, docids.data());
+        decoder->decode_freqs(block, 128, freqs.data());
+        for (unsigned i = 0; i < 128; ++i) {
+          REQUIRE(docids[i] == i + (i >= at ? bits - 128 : 0));
+          REQUIRE(freqs[i] == 1 + (i == at ? bits - 128 : 0));
+          REQUIRE(decoder->freq_at(block, 128, i) == freqs[i]);
+        }
+      }
+    }
+  set_simd_level(best);
 }
 
 TEST_CASE("Rice coding picks the width with the smallest size", "[codec][property]") {

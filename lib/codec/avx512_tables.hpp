@@ -1,0 +1,117 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "quern/codec/kernel_parts.hpp"
+
+/// Tables of the AVX-512 kernels: what goes to which lane.
+namespace quern::avx512 {
+
+/// How to cut values of one width out of a 64-byte load, for each bit at which the first may begin: first to bytes,
+/// then by shifts of 32 bits, or to the bytes that begin at some bits of 64.
+template <class Shift>
+struct Cut {
+  alignas(64) std::array<std::uint8_t, 64> bytes{};
+  alignas(64) std::array<Shift, 64 / sizeof(Shift)> shifts{};
+};
+
+template <class Shift, unsigned max_width>
+using Cuts = std::array<std::array<Cut<Shift>, 8>, max_width + 1>;
+
+/// Widths of values cut to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
+inline constexpr unsigned max_cut_width = 25;
+/// Widths of values cut to 16 bits, four out of 64.
+inline constexpr unsigned max_short_width = 14;
+/// Widths of values cut to bytes: the sums of 16 must fit in a byte.
+inline constexpr unsigned max_byte_width = 4;
+
+constexpr auto make_cuts() {
+  Cuts<std::uint32_t, max_cut_width> cuts{};
+  for (unsigned width = 0; width <= max_cut_width; ++width)
+    for (unsigned phase = 0; phase < 8; ++phase)
+      for (unsigned i = 0; i < 16; ++i) {
+        const unsigned bit = phase + i * width;
+        for (unsigned byte = 0; byte < 4; ++byte)
+          cuts[width][phase].bytes[4 * i + byte] = static_cast<std::uint8_t>(bit / 8 + byte);
+        cuts[width][phase].shifts[i] = bit % 8;
+      }
+  return cuts;
+}
+
+/// Each 64 bits get those of the values that go there: `size` bytes for each.
+template <unsigned max_width, unsigned size>
+constexpr auto make_cuts_of_64() {
+  Cuts<std::uint8_t, max_width> cuts{};
+  for (unsigned width = 0; width <= max_width; ++width)
+    for (unsigned phase = 0; phase < 8; ++phase)
+      for (unsigned byte = 0; byte < 64; ++byte) {
+        const unsigned first_bit = phase + byte / 8 * (8 / size) * width;
+        Cut<std::uint8_t>& cut = cuts[width][phase];
+        cut.bytes[byte] = static_cast<std::uint8_t>(first_bit / 8 + byte % 8);
+        cut.shifts[byte] = static_cast<std::uint8_t>(first_bit % 8 + byte % 8 / size * width + byte % size * 8);
+      }
+  return cuts;
+}
+
+inline constexpr auto all_cuts = make_cuts();
+inline constexpr auto short_cuts = make_cuts_of_64<max_short_width, 2>();
+inline constexpr auto byte_cuts = make_cuts_of_64<max_byte_width, 1>();
+
+/// Takes lanes of two registers in turn.
+constexpr auto make_zip() {
+  std::array<std::uint32_t, 32> from{};
+  for (unsigned i = 0; i < 32; ++i) from[i] = i / 2 + i % 2 * 16;
+  return from;
+}
+
+alignas(64) inline constexpr auto zip = make_zip();
+
+/// For 16 of 64 bytes at a time: which lanes of 32 bits they go to, and the last of them, to all lanes.
+struct Spread {
+  std::array<std::array<std::uint32_t, 16>, 4> all{}, last{};
+};
+
+constexpr Spread make_spread() {
+  Spread made;
+  for (unsigned part = 0; part < 4; ++part)
+    for (unsigned i = 0; i < 16; ++i) {
+      made.all[part][i] = 16 * part + i;
+      made.last[part][i] = 16 * part + 15;
+    }
+  return made;
+}
+
+alignas(64) inline constexpr Spread spread = make_spread();
+
+/// How to cut a word of Simple16 to 16 bits a value, and how many values it holds. The size is a power of two.
+struct Way {
+  alignas(128) std::array<std::uint8_t, 56> shifts{};
+  std::uint64_t count = 0;
+  std::array<std::uint16_t, 32> masks{};
+};
+
+constexpr auto make_ways() {
+  std::array<Way, 16> made{};
+  for (unsigned way = 0; way < 16; ++way) {
+    made[way].count = simple16::counts[way];
+    for (unsigned i = 0; i < simple16::counts[way]; ++i) {
+      made[way].shifts[2 * i] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i]);
+      made[way].shifts[2 * i + 1] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i] + 8);
+      made[way].masks[i] = static_cast<std::uint16_t>(simple16::cuts.masks[way][i]);
+    }
+  }
+  return made;
+}
+
+inline constexpr auto ways = make_ways();
+
+/// Numbers from 0.
+constexpr auto make_counting() {
+  std::array<std::uint16_t, 32> numbers{};
+  for (std::uint16_t i = 0; i < 32; ++i) numbers[i] = i;
+  return numbers;
+}
+
+alignas(64) inline constexpr auto counting = make_counting();
+
+}  // namespace quern::avx512
