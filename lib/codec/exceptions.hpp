@@ -25,7 +25,7 @@ inline constexpr High no_high = static_cast<High>(~High{0});
 constexpr std::uint32_t greatest_short_high(unsigned width) { return (0x7fffu >> width) - 2; }
 
 /// Exceptions taken at a time, whether or not there are so many: a branch for each would cost more.
-inline constexpr unsigned exceptions_at_a_time = 4;
+inline constexpr unsigned exceptions_at_a_time = 8;
 
 /// Room for `size` values of a stream of exceptions, with what place_exceptions() reads before them.
 template <class Value, std::size_t size>

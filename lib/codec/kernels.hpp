@@ -52,7 +52,7 @@ struct Kernels {
   UnpackDocidsPatched<std::uint32_t> unpack_docids_wide;
 
   /// Writes `count` values of Simple16's words and up to simple16_decode_slack more, if all are narrow.
-  /// Reads up to 16 bytes past the `size` words.
+  /// Reads up to 60 bytes past the `size` words.
   Simple16Values (*simple16_narrow)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out);
   /// Writes `count` values of Simple16's words and up to simple16_decode_slack more; returns how many of the `size`
   /// words they take, and more than `size` where they don't end before. Reads up to 12 bytes past the words.

@@ -287,35 +287,62 @@ std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigne
   return used;
 }
 
+/// How to cut a word to 32 values of 16 bits: as simple16::cuts, but in the order in which packing puts them right.
+struct PackedCut {
+  alignas(32) std::array<std::uint32_t, 32> shifts, masks;
+};
+
+constexpr auto make_packed_cuts() {
+  constexpr std::array<std::uint8_t, 4> quarters = {0, 2, 1, 3};
+  std::array<PackedCut, 16> made{};
+  for (unsigned way = 0; way < 16; ++way)
+    for (unsigned i = 0; i < 32; ++i) {
+      const unsigned value = i / 16 * 16 + quarters[i % 16 / 4] * 4u + i % 4;
+      made[way].shifts[i] = simple16::cuts.shifts[way][value];
+      made[way].masks[i] = simple16::cuts.masks[way][value];
+    }
+  return made;
+}
+
+constexpr auto packed_cuts = make_packed_cuts();
+
 /// Cuts 32 values of the word to 16 bits each, as cut_word() does.
 void cut_word_narrow(std::uint32_t word, unsigned way, std::uint16_t* out) {
   const __m256i all = _mm256_set1_epi32(static_cast<int>(word));
-  const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();
+  const std::uint32_t *shifts = packed_cuts[way].shifts.data(), *masks = packed_cuts[way].masks.data();
   const auto cut = [&](unsigned i) {
     return _mm256_and_si256(_mm256_srlv_epi32(all, load(shifts + i)), load(masks + i));
   };
-  for (unsigned i = 0; i < 32; i += 16) {
-    const __m256i packed = _mm256_packus_epi32(cut(i), cut(i + 8));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_permute4x64_epi64(packed, 0xd8));
+  for (unsigned i = 0; i < 32; i += 16)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_packus_epi32(cut(i), cut(i + 8)));
+}
+
+/// Whether one of these words holds a value that isn't narrow.
+bool has_wide_word(const std::uint32_t* words, std::size_t size) {
+  const __m256i first_wide = _mm256_set1_epi32(static_cast<int>(simple16::first_wide_word));
+  std::uint32_t wide = 0;
+  for (std::size_t i = 0; i < size; i += 8) {
+    const __m256i some = load(words + i), are_wide = _mm256_cmpeq_epi32(_mm256_max_epu32(some, first_wide), some);
+    const std::uint32_t used = size - i < 8 ? (1u << (size - i)) - 1 : 0xff;
+    wide |= used & static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(are_wide)));
   }
+  return wide != 0;
 }
 
 Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
   constexpr unsigned step = simple16::words_at_a_time;
   std::uint64_t i = 0;
-  std::uint32_t greatest = 0;
   std::size_t taken = 0;
   for (; i < count; taken += step) {
     if (taken >= size) return Simple16Values::cut;
     for (unsigned j = 0; j < step; ++j) {
       const std::uint32_t word = words[taken + j];
-      greatest = std::max(greatest, word);
       cut_word_narrow(word, word >> 28, out + i);
       i += simple16::counts[word >> 28];
     }
   }
   if (i - simple16::held_behind(words, size, taken) < count) return Simple16Values::cut;
-  return greatest >= simple16::first_wide_word ? Simple16Values::wide : Simple16Values::narrow;
+  return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
 }
 
 /// For each byte: where its zeros stand, and how many there are.

@@ -64,7 +64,7 @@ void simple16_encode(const std::uint32_t* values, unsigned count, const std::uin
 std::size_t simple16_skip(WordView from, unsigned count);
 
 /// Writes `count` values and up to simple16_decode_slack more, all below 2^14. Returns false if a word may hold a
-/// greater value. Throws CorruptFile where `from` ends before the values. Reads up to 16 bytes past its end.
+/// greater value. Throws CorruptFile where `from` ends before the values. Reads up to 60 bytes past its end.
 bool simple16_decode_narrow(const Kernels& kernels, WordView from, unsigned count, std::uint16_t* out);
 
 /// Writes `count` values and up to simple16_decode_slack more; returns the words that they take. Throws CorruptFile
