@@ -3,7 +3,7 @@
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
-#include "quern/gpu/range/range_lookup.cuh"
+#include "quern/gpu/range/range_intersection.cuh"
 #include "quern/gpu/range/union.cuh"
 
 namespace quern::testing {
@@ -83,7 +83,6 @@ void run_coding(HostIndex& index, HostBatch& batch, const Way& way) {
 
 void run_way(HostIndex& index, HostBatch& host, const Way& way) {
   const bool quantized = index.engine().quantizer() != nullptr;
-  host.view.intersect_parts = way.intersect_parts;
   if (index.view.block_size <= 4 * gpu::lanes_per_warp)
     quantized ? run_coding<4, true>(index, host, way) : run_coding<4, false>(index, host, way);
   else

@@ -50,6 +50,7 @@ class HostBatch {
     view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
     view.tasks = batch.tasks;
     view.block_size = index.view.block_size;
+    view.num_documents = index.view.num_documents;
     view.ranges = (index.view.num_documents + gpu::range_documents - 1) / gpu::range_documents;
     set_static_scores(index);
     view.entries_of = batch.entries_of.lists.empty() ? nullptr : batch.entries_of.lists.data();
@@ -64,12 +65,24 @@ class HostBatch {
     view.max_candidates = static_cast<std::uint32_t>(gpu::max_candidates(k));
     candidates_.assign(queries * view.max_candidates, ~gpu::Candidate{5});
     view.candidates = candidates_.data();
-    num_candidates_.assign(queries, 0);
+    num_candidates_.assign(queries + 1, 0);
     view.num_candidates = num_candidates_.data();
+    spare_.assign(gpu::max_spare(queries), {~gpu::Candidate{5}, 0xdeadbeef});
+    view.spare = spare_.data();
+    view.max_spare = static_cast<std::uint32_t>(spare_.size());
+    if (batch.queries.empty()) return;
+    items_ = gpu::IntersectionItems(batch);
+    set_items();
   }
 
   std::vector<ScoredDocument> results(std::size_t query) const { return shared_.results(query); }
   std::optional<std::uint32_t> min_units_again(std::size_t query) const { return shared_.min_units_again(query); }
+
+  /// Cuts an intersection's queries into items of about so many documents.
+  void cut_items(const gpu::QueryBatch& batch, std::uint64_t documents) {
+    items_ = gpu::IntersectionItems(batch, documents);
+    set_items();
+  }
 
   /// Gives the batch the memory for decoded lists.
   void use(HostEntries& entries) { view.entries = entries.data(); }
@@ -79,6 +92,7 @@ class HostBatch {
     view.lists = lists.lists.data();
     view.first_range = lists.window.first_range;
     view.ranges = lists.window.ranges;
+    set_items();
     view.entries_of = lists.entries_of.lists.data();
     view.blocks = lists.entries_of.blocks;
     view.writes_max = view.reads_max;
@@ -91,6 +105,10 @@ class HostBatch {
   gpu::RangeView view;
 
  private:
+  void set_items() {
+    view.items = items_.view(view.ranges);
+    view.items.queries = items_.queries().data();
+  }
   static std::vector<float> max_of_ranges(std::span<const float> of_documents) {
     std::vector<float> greatest;
     for (std::size_t i = 0; i < of_documents.size(); ++i) {
@@ -114,6 +132,8 @@ class HostBatch {
   std::vector<float> range_static_score_, range_upper_bounds_;
   std::vector<gpu::ThresholdKey> thresholds_;
   std::vector<gpu::Candidate> candidates_;
+  std::vector<gpu::SpareCandidate> spare_;
+  gpu::IntersectionItems items_;
 };
 
 /// The ways through the kernels among which RangeRun chooses.
@@ -121,8 +141,8 @@ struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
   const HostWindows* windows = nullptr;
-  HostEntries* entries = nullptr;  ///< of windows
-  std::uint32_t intersect_parts = 1;
+  HostEntries* entries = nullptr;    ///< of windows
+  std::uint64_t item_documents = 0;  ///< of intersections from entries; 0: as on a GPU
 };
 
 /// Runs the kernels for a batch.

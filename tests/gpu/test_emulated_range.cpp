@@ -23,6 +23,7 @@ void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& qu
   entries.place(batch);
   HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
   host.use(entries);
+  if (way.item_documents > 0) host.cut_items(batch, way.item_documents);
   run_way(index, host, way);
   REQUIRE(index.damaged() == 0);
   Analyzer analyzer = engine.make_analyzer();
@@ -85,9 +86,9 @@ void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std
   check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
   check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
   check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
-  for (const std::uint32_t parts : {2, 3, 50})
-    check_way(index, queries, algorithm_named("and"), {true, false, true, gpu::Pruning::none, nullptr, nullptr, parts},
-              10);
+  for (const std::uint64_t documents : {1, 70, 1000})
+    check_way(index, queries, algorithm_named("and"),
+              {true, false, true, gpu::Pruning::none, nullptr, nullptr, documents}, 10);
   check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
 }
 

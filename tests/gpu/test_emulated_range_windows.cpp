@@ -20,7 +20,6 @@ class DecodedWindows {
   Way way(Way of) {
     of.entries = &entries_;
     of.windows = &windows_;
-    of.intersect_parts = 2;
     return of;
   }
 

@@ -15,6 +15,15 @@ inline constexpr std::uint32_t range_documents = 16384;
 inline constexpr unsigned union_threads = 256;
 /// Maximum documents of a range that are noted when they reach the threshold; if there are more, all sums are read.
 inline constexpr std::uint32_t range_candidates = 256;
+/// Documents of a range that become candidates as soon as they are counted. Of more, those that the threshold then
+/// rules out do not, but all threads wait for it.
+inline constexpr std::uint32_t uncounted_candidates = 16;
+/// Candidates that a batch stores for queries with more than have room in the query's own, besides so many for each of
+/// its queries.
+inline constexpr std::size_t spare_candidates = 16384, spare_candidates_per_query = 64;
+/// Whether the sums of neighbouring documents are spread over the banks of shared memory: two instructions more for
+/// each entry, and fewer conflicts where documents follow each other.
+inline constexpr bool swizzled_sums = true;
 /// The cost of looking up a document in a list, in additions of an entry.
 inline constexpr std::uint32_t lookup_cost = 2;
 /// The fixed cost of answering a query by sums in a range, in additions of an entry.
@@ -37,9 +46,11 @@ inline constexpr std::uint64_t lookups_per_batch = std::uint64_t{1} << 21, looku
 inline constexpr std::size_t max_direct_queries = 16;
 /// Maximum queries of a batch whose candidates are scored by all warps together, not by a thread block per query.
 inline constexpr std::size_t max_spread_queries = 256;
-/// Minimum tiles of a query's shortest list in a range that a warp takes where several share them. With fewer, more
-/// documents are found before the threshold rises.
-inline constexpr std::uint32_t tiles_per_intersect_part = 4;
+/// Documents of a query's shortest list that a warp looks up in decoded lists before it takes other work: at least the
+/// first, at most the second, and between them as many as make so many items of a batch. With fewer, warps end closer
+/// together; with more, less time is lost in the beginning of an item.
+inline constexpr std::uint32_t min_item_documents = 32, max_item_documents = 256;
+inline constexpr std::uint64_t items_per_intersection = 16384;
 /// Approximate batches per GPU, if there are several. With more, GPUs finish closer together; with fewer, lists are
 /// decoded less often.
 inline constexpr std::size_t batches_per_gpu = 2;
@@ -50,9 +61,8 @@ inline constexpr std::size_t first_portion_queries = 2048;
 inline constexpr std::size_t overlapping_batch_queries = 8192;
 /// The fixed cost of a query: a posting per this many documents of the index.
 inline constexpr std::size_t documents_per_posting = 16;
-/// Minimum pieces of work per batch, if it can be cut into as many: several per thread block, or per warp, of a large
-/// GPU.
-inline constexpr std::size_t many_blocks = 4096, many_warps = 32768;
+/// Minimum pieces of work per batch, if it can be cut into as many: several per thread block of a large GPU.
+inline constexpr std::size_t many_blocks = 4096;
 /// Threads that move words to their places, and how many words each of them moves at a time; thread blocks that do if
 /// the words are the host's: fewer do not keep the link busy, more take the place of other kernels.
 inline constexpr unsigned moving_threads = 256, words_per_mover = 16, blocks_of_movers = 12;

@@ -82,20 +82,32 @@ class IntersectionWarp {
   }
 
   __device__ void add_candidates(std::uint32_t number, const BatchQuery& query) {
+    count(number, query);
+    if (!scored_.documents.any()) return;
+    __threadfence();
+    const Threshold threshold = raise_threshold(batch_, query, number);
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      if (!scored_.documents.alive(i)) continue;
+      const std::uint32_t docid = scored_.documents.docid(i);
+      if (upper_units(query, scored_.scores[i]) >= min_units(threshold, docid))
+        store_candidate(batch_, number, rank_key(scored_.scores[i], docid));
+    }
+  }
+
+  /// Counts the documents that may be results, and drops the others.
+  __device__ void count(std::uint32_t number, const BatchQuery& query) {
     const Threshold threshold = load_threshold(batch_, number);
-    bool any = false;
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (!scored_.documents.alive(i)) continue;
       const std::uint32_t docid = scored_.documents.docid(i);
       const float score = scored_.scores[i];
-      if (upper_units(query, score) < min_units(threshold, docid)) continue;
-      const auto units = static_cast<std::uint32_t>(score * query.scale);
-      add_candidate(batch_, query, number, docid, min(units, max_units), rank_key(score, docid));
-      any = true;
+      if (upper_units(query, score) >= min_units(threshold, docid))
+        count_document(batch_, query, number, docid, min(static_cast<std::uint32_t>(score * query.scale), max_units));
+      else
+        scored_.documents.drop(i);
     }
-    __threadfence();
-    if (__any_sync(all_lanes, any)) raise_threshold(batch_, query, number);
   }
 
   const IndexView& index_;

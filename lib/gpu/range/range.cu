@@ -5,8 +5,8 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/range/entries.cuh"
+#include "quern/gpu/range/range_intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
-#include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/range/union.cuh"
 
 namespace quern::gpu {
@@ -34,12 +34,11 @@ void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const St
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// Finds candidates among the documents with all terms of a query, from the entries; queries have at most 32 terms.
-void intersect_ranges(RangeView batch, unsigned left_free, const Stream& stream) {
-  const unsigned blocks = resident_blocks(run_range_intersection, plain_threads, 0, left_free);
-  // A few queries of an index of a few ranges would leave most warps idle.
-  const unsigned warps = blocks * (plain_threads / lanes_per_warp);
-  batch.intersect_parts = std::max(1u, warps / std::max(1u, batch.ranges * batch.num_chunks));
+/// Finds candidates among the documents with all terms of a query, from the entries.
+void intersect_ranges(const RangeView& batch, unsigned left_free, const Stream& stream) {
+  constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
+  const unsigned useful = std::max(1u, (batch.items.all + warps_per_block - 1) / warps_per_block);
+  const unsigned blocks = std::min(resident_blocks(run_range_intersection, plain_threads, 0, left_free), useful);
   run_range_intersection<<<blocks, plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
 }
@@ -60,34 +59,42 @@ void decode_missing(const IndexView& index, const RangeView& batch, bool quantiz
 class RangeRun final : public StrategyRun {
  public:
   RangeRun(const DeviceIndex& index, MemoryAccount& account)
-      : device_(index.device()), candidates_(account, MemoryUse::working) {}
+      : device_(index.device()), candidates_(account, MemoryUse::working), spare_(account, MemoryUse::working) {}
 
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override {
     decodes_ = !batch.entries_of.lists.empty();
     count(batch, work);
-    chunks_ = cut_chunks_for_gpu(batch, work.intersect);
+    chunks_.clear();
+    items_ = {};
+    if (!work.intersect)
+      chunks_ = cut_chunks_for_gpu(batch);
+    else
+      items_ = IntersectionItems(batch);
     primed_.clear();
     for (const BatchQuery& query : batch.queries)
       primed_.push_back(ThresholdKey{query.min_units} << 32);  // docid: none
     const std::size_t queries = batch.queries.size();
     Layout filled, zeroed;
     chunks_at_ = filled.add<BatchChunk>(chunks_.size());
+    items_at_ = filled.add<std::uint32_t>(items_.queries().size());
     thresholds_at_ = filled.add<ThresholdKey>(queries);
     steps_at_ = zeroed.add<std::uint32_t>(queries * threshold_steps);
     max_docid_at_ = zeroed.add<std::uint32_t>(queries);
-    num_candidates_at_ = zeroed.add<std::uint32_t>(queries);
-    num_scored_at_ = zeroed.add<std::uint32_t>(queries);
+    num_candidates_at_ = zeroed.add<std::uint32_t>(queries + 1);
+    num_scored_at_ = zeroed.add<std::uint32_t>(queries + 1);
     return {filled.bytes(), zeroed.bytes()};
   }
 
   void fill(std::uint8_t* memory) const override {
     put(memory, chunks_at_, chunks_);
+    put(memory, items_at_, items_.queries());
     put(memory, thresholds_at_, primed_);
   }
 
   void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
     prepare_queries(arrays, batch, work);
     view_.ranges = num_ranges(device_.view.num_documents);
+    set_items();
   }
 
   void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
@@ -104,14 +111,16 @@ class RangeRun final : public StrategyRun {
     static_cast<BatchView&>(view_) = shared;
     view_.first_range = lists.window.first_range;
     view_.ranges = lists.window.ranges;
+    set_items();
     with_coding(device_.coding, [&]<Coding coding>() {
       decode_missing<coding>(index, view_, device_.quantized, stream);
       find_candidates(work, index.left_free, stream);
       if (!scores_windows_) return;
       // While the window's blocks are there.
       RangeKernels<coding>::score(index, view_, device_.quantized, stream);
-      CUDA_CHECK(cudaMemcpyAsync(view_.num_scored, view_.num_candidates, view_.num_queries * sizeof(std::uint32_t),
-                                 cudaMemcpyDeviceToDevice, stream));
+      CUDA_CHECK(cudaMemcpyAsync(view_.num_scored, view_.num_candidates,
+                                 (std::size_t{view_.num_queries} + 1) * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice,
+                                 stream));
     });
   }
 
@@ -140,7 +149,10 @@ class RangeRun final : public StrategyRun {
     });
   }
 
-  void free_memory() override { candidates_.release(); }
+  void free_memory() override {
+    candidates_.release();
+    spare_.release();
+  }
 
   void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
     times.decode_us = decodes_ ? decoded_.us_since(started) : 0;
@@ -160,7 +172,9 @@ class RangeRun final : public StrategyRun {
     view_.max_docid = at<std::uint32_t>(arrays.zeroed, max_docid_at_);
     view_.num_candidates = at<std::uint32_t>(arrays.zeroed, num_candidates_at_);
     view_.tasks = batch.tasks;
+    item_queries_ = at<std::uint32_t>(arrays.filled, items_at_);
     view_.block_size = device_.view.block_size;
+    view_.num_documents = device_.view.num_documents;
     view_.static_scores = device_.static_scores.data();
     view_.range_static_score = device_.range_static_score.data();
     view_.range_upper_bounds = device_.range_upper_bounds.data();
@@ -168,6 +182,15 @@ class RangeRun final : public StrategyRun {
     view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
     candidates_.reserve(batch.queries.size() * view_.max_candidates);
     view_.candidates = candidates_.data();
+    view_.max_spare = static_cast<std::uint32_t>(max_spare(batch.queries.size()));
+    spare_.reserve(view_.max_spare);
+    view_.spare = spare_.data();
+  }
+
+  /// Sets the items of the view's ranges.
+  void set_items() {
+    view_.items = items_.view(view_.ranges);
+    view_.items.queries = item_queries_;
   }
 
   /// Finds candidates in the entries.
@@ -197,12 +220,15 @@ class RangeRun final : public StrategyRun {
   bool decodes_ = false;         ///< lists to entries
   bool scores_windows_ = false;  ///< candidates are scored window by window
   BatchCounts counts_;
-  std::vector<BatchChunk> chunks_;
+  std::vector<BatchChunk> chunks_;    ///< of unions
+  IntersectionItems items_;           ///< of intersections from entries
   std::vector<ThresholdKey> primed_;  ///< initial thresholds
-  std::size_t chunks_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0, num_candidates_at_ = 0,
-              num_scored_at_ = 0;
+  const std::uint32_t* item_queries_ = nullptr;
+  std::size_t chunks_at_ = 0, items_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0,
+              num_candidates_at_ = 0, num_scored_at_ = 0;
   RangeView view_;
   DeviceArray<Candidate> candidates_;
+  DeviceArray<SpareCandidate> spare_;
   Event decoded_, united_;
 };
 

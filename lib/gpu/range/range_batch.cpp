@@ -8,13 +8,6 @@
 namespace quern::gpu {
 namespace {
 
-/// Whether an intersection's queries can be answered from entries.
-bool can_decode_lists(const QueryBatch& batch) {
-  constexpr std::uint32_t warp_terms = 32;
-  return std::all_of(batch.queries.begin(), batch.queries.end(),
-                     [](const BatchQuery& query) { return query.terms <= warp_terms; });
-}
-
 /// Documents of the queries' shortest lists that may have to be looked up in each of the others. Those of a list alone
 /// are read.
 std::uint64_t lookups(const QueryBatch& batch) {
@@ -47,27 +40,26 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
   return chunks;
 }
 
-std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool intersect) {
+std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch) {
   const std::size_t pieces = batch.queries.size() * num_ranges(batch.engine().index().num_documents());
-  return cut_chunks(batch, std::max<std::size_t>(1, pieces / (intersect ? many_warps : many_blocks)));
+  return cut_chunks(batch, std::max<std::size_t>(1, pieces / many_blocks));
 }
 
 bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options) {
-  if (!work.intersect) return true;
-  if (!can_decode_lists(batch)) return false;
-  return options.decodes_always || lookups(batch) > lookups_per_batch + lookups_per_query * batch.queries.size();
+  if (!work.intersect || options.decodes_always) return true;
+  return lookups(batch) > lookups_per_batch + lookups_per_query * batch.queries.size();
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
   // The lists' views and places: of the batch, and of two windows.
   return batch.queries.size() *
              (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
+         sizeof(SpareCandidate) * max_spare(batch.queries.size()) +
          3 * (sizeof(ListView) + sizeof(EntryPlace)) * batch.lists.size() + sizeof(BatchTerm) * batch.terms.size() +
          2 * sizeof(std::uint32_t) * batch.raw_docids.size();
 }
 
-std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork& work, std::uint64_t words) {
-  if (work.intersect && !can_decode_lists(batch)) return std::nullopt;
+std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork&, std::uint64_t words) {
   // A quarter is for the ranges' starts and maxima.
   const std::uint64_t per_range = std::max<std::uint64_t>(2 * batch.lists.size(), 1);
   const std::uint64_t others = start_words(0) * batch.lists.size();

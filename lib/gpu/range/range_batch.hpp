@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/store/document_windows.hpp"
@@ -21,15 +22,23 @@ inline constexpr std::uint32_t chunk_queries = 32, chunk_terms = 160;
 inline constexpr std::size_t few_candidates = 4096, many_candidates = 8192;
 inline constexpr std::size_t max_candidates(std::size_t k) { return k <= 256 ? few_candidates : many_candidates; }
 
+/// A candidate for which its query's own candidates have no room. See RangeView.
+struct SpareCandidate {
+  std::uint64_t candidate = 0;
+  std::uint32_t query = 0, unused = 0;
+};
+/// How many of them a GPU stores for a batch.
+inline constexpr std::size_t max_spare(std::size_t queries) {
+  return spare_candidates + spare_candidates_per_query * queries;
+}
+
 /// Cuts a batch's queries into chunks of at most `max_queries`.
 std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_queries = chunk_queries);
 
-/// Cuts a batch's queries into chunks that are small enough for several pieces of work per thread block of a large GPU,
-/// or per warp for an intersection.
-std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch, bool intersect);
+/// Cuts a batch's queries into chunks that are small enough for several pieces of work per thread block of a large GPU.
+std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch);
 
-/// See Strategy::decodes_lists. Intersections that look few documents up read only the blocks that they need, as do
-/// those in which a query has more terms than a warp has lanes.
+/// See Strategy::decodes_lists. Intersections that look few documents up read only the blocks that they need.
 bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options);
 
 /// Approximate GPU memory of a batch with k results per query, without the index and decoded lists.

@@ -2,8 +2,9 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/threshold.cuh"
 
-/// Answers a query in a range by lookups instead of sums: the entries of a few lists, the drivers, give documents, and
-/// each of these is looked up in the other lists as long as it may still reach the threshold. By a warp.
+/// Answers a query for documents with any term in a range by lookups instead of sums: the entries of a few lists, the
+/// drivers, give documents, and each of these is looked up in the other lists as long as it may still reach the
+/// threshold. By a warp.
 namespace quern::gpu {
 
 /// The entries of a list in a range. Each lane of a warp has that of one term.
@@ -81,26 +82,22 @@ class RangeLookup {
     required_ = requirement_of(batch, number, begin_);
   }
 
-  /// Whether no document of the range is a result.
-  __device__ bool ended() const { return required_.ended; }
-  /// Minimum sum of a result's term scores in the range, in units.
-  __device__ std::uint32_t min_term_units() const { return required_.min_term_units; }
-
-  /// Finds documents with all terms; the driver is the list with the fewest entries. Reads one of so many equal parts
-  /// of its tiles.
-  __device__ void intersect(std::uint32_t part, std::uint32_t parts) {
-    const std::uint32_t key = lists_ >> lane_id() & 1 ? slice_.count : 0xffffffffu;
-    order(key);
-    const unsigned driver = lane_at(0);
-    const std::uint32_t tiles = lookup_tiles_of({nullptr, __shfl_sync(all_lanes, slice_.count, driver)});
-    const std::uint32_t own = max((tiles + parts - 1) / parts, tiles_per_intersect_part);
-    if (part * own < tiles) run<true>(1u << driver, part * own, own);
-  }
   /// Finds documents with any term, given that each result is in one of the lists `drivers` (a bit per lane). Reads
   /// `tiles` of the drivers' tiles, from number `tile` on.
   __device__ void unite(unsigned drivers, std::uint32_t tile, std::uint32_t tiles) {
     order(lists_ >> lane_id() & 1 ? ~slice_.max_units : 0xffffffffu);
-    run<false>(drivers, tile, tiles);
+    const unsigned count = __popc(lists_);
+    const std::uint32_t sum = warp_sum(lists_ >> lane_id() & 1 ? slice_.max_units : 0);
+    for (unsigned place = 0; place < count; ++place) {
+      const unsigned driver = lane_at(place);
+      if (!(drivers >> driver & 1)) continue;
+      const ListSlice front = slice_.of(driver);
+      const std::uint32_t front_tiles = lookup_tiles_of(front);
+      for (; tile < front_tiles && tiles > 0; ++tile, --tiles)
+        look_up(front, tile * lanes_per_warp, place, count, drivers, sum - front.max_units);
+      if (tiles == 0) return;
+      tile -= front_tiles;
+    }
   }
 
  private:
@@ -117,58 +114,40 @@ class RangeLookup {
     return __ffs(__ballot_sync(all_lanes, (lists_ >> lane_id() & 1) && place_ == place)) - 1;
   }
 
-  template <bool all_terms>
-  __device__ void run(unsigned drivers, std::uint32_t tile, std::uint32_t tiles) {
-    const unsigned count = __popc(lists_);
-    const std::uint32_t sum = warp_sum(lists_ >> lane_id() & 1 ? slice_.max_units : 0);
-    bool any = false;
-    for (unsigned place = 0; place < count; ++place) {
-      const unsigned driver = lane_at(place);
-      if (!(drivers >> driver & 1)) continue;
-      const ListSlice front = slice_.of(driver);
-      const std::uint32_t front_tiles = lookup_tiles_of(front);
-      for (; tile < front_tiles && tiles > 0; ++tile, --tiles)
-        any |= look_up<all_terms>(front, tile * lanes_per_warp, place, count, drivers, sum - front.max_units);
-      if (tiles == 0) break;
-      tile -= front_tiles;
-    }
-    if (!__any_sync(all_lanes, any)) return;
-    __threadfence();
-    raise_threshold(batch_, batch_.queries[number_], number_);
-  }
-
-  /// Looks up 32 entries of a driver, one per lane. Returns whether this lane's document became a candidate.
-  template <bool all_terms>
-  __device__ bool look_up(const ListSlice& front, std::uint32_t first, unsigned own_place, unsigned count,
-                          unsigned drivers, std::uint32_t rest) const {
+  /// Looks up 32 entries of a driver, one per lane.
+  __device__ void look_up(const ListSlice& front, std::uint32_t first, unsigned own_place, unsigned count,
+                          unsigned drivers, std::uint32_t rest) {
     bool alive = first + lane_id() < front.count;
     const std::uint32_t entry = alive ? front.entries[first + lane_id()] : 0;
     const std::uint32_t document = entry >> 16;
     std::uint32_t units = units_of(entry, front.unit_weight, front.unit_offset);
     for (unsigned place = 0; place < count; ++place) {
       alive &= units + rest >= required_.min_term_units;
-      if (!__any_sync(all_lanes, alive)) return false;
+      if (!__any_sync(all_lanes, alive)) return;
       if (place == own_place) continue;
       const unsigned lane = lane_at(place);
       const ListSlice other = slice_.of(lane);
       rest -= other.max_units;
       const std::uint32_t found = entry_of(other.entries, other.count, document, alive);
-      if (!alive) continue;
-      if (found >> 16 == document) {
-        units += units_of(found, other.unit_weight, other.unit_offset);
-        // An earlier driver has the document too, and finds it.
-        if (!all_terms && place < own_place && (drivers >> lane & 1)) alive = false;
-      } else if (all_terms) {
-        alive = false;
-      }
+      if (!alive || found >> 16 != document) continue;
+      units += units_of(found, other.unit_weight, other.unit_offset);
+      // An earlier driver has the document too, and finds it.
+      if (place < own_place && (drivers >> lane & 1)) alive = false;
     }
-    const std::uint32_t docid = begin_ + document;
-    if (!alive) return false;
+    add_found(alive, begin_ + document, units);
+  }
+
+  /// Makes candidates of this tile's documents whose terms have so many units, if they reach the threshold.
+  __device__ void add_found(bool alive, std::uint32_t docid, std::uint32_t units) {
     const BatchQuery& query = batch_.queries[number_];
-    units += static_score_units(batch_, query, docid);
-    if (units < max(1u, min_units(required_.threshold, docid))) return false;
-    add_candidate(batch_, query, number_, docid, units, Candidate{units} << 32 | docid);
-    return true;
+    if (alive) units += static_score_units(batch_, query, docid);
+    alive = alive && units >= max(1u, min_units(required_.threshold, docid));
+    if (alive) count_document(batch_, query, number_, docid, units);
+    if (!__any_sync(all_lanes, alive)) return;
+    __threadfence();
+    required_ = requirement_of(batch_, number_, begin_, raise_threshold(batch_, query, number_));
+    if (alive && units >= min_units(required_.threshold, docid))
+      store_candidate(batch_, number_, Candidate{units} << 32 | docid);
   }
 
   const RangeView& batch_;
@@ -176,40 +155,6 @@ class RangeLookup {
   ListSlice slice_;
   unsigned lists_, place_ = 0;
   RangeRequirement required_;
-};
-
-/// Intersection from entries, for queries of at most 32 terms each. A warp answers a chunk's queries in a range, or
-/// several warps share them.
-class RangeIntersection {
- public:
-  explicit __device__ RangeIntersection(const RangeView& batch) : batch_(batch) {}
-
-  __device__ void run() {
-    const std::uint32_t pieces = batch_.ranges * batch_.num_chunks, all = pieces * batch_.intersect_parts;
-    for (;;) {
-      std::uint32_t work = 0;
-      if (lane_id() == 0) work = atomicAdd(batch_.next_work, 1u);
-      work = __shfl_sync(all_lanes, work, 0);
-      if (work >= all) return;
-      const std::uint32_t piece = work % pieces, part = work / pieces;
-      const BatchChunk& chunk = batch_.chunks[piece % batch_.num_chunks];
-      for (std::uint32_t i = 0; i < chunk.queries; ++i) answer(chunk.first_query + i, piece / batch_.num_chunks, part);
-    }
-  }
-
- private:
-  __device__ void answer(std::uint32_t number, std::uint32_t range, std::uint32_t part) {
-    const BatchQuery& query = batch_.queries[number];
-    ListSlice slice;
-    if (lane_id() < query.terms) slice = slice_of(batch_, batch_.terms[query.first_term + lane_id()], range);
-    const unsigned terms = 0xffffffffu >> (lanes_per_warp - query.terms);
-    if (__ballot_sync(all_lanes, slice.count > 0) != terms) return;
-    RangeLookup lookup(batch_, number, range, slice, terms);
-    if (!lookup.ended() && warp_sum(slice.max_units) >= lookup.min_term_units())
-      lookup.intersect(part, batch_.intersect_parts);
-  }
-
-  const RangeView& batch_;
 };
 
 }  // namespace quern::gpu

@@ -1,5 +1,6 @@
 #pragma once
 #include "quern/gpu/engine/batch_view.cuh"
+#include "quern/gpu/range/intersection_items.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {
@@ -16,9 +17,9 @@ using ThresholdKey = std::uint64_t;
 struct RangeView : BatchView {
   const BatchChunk* chunks = nullptr;
   std::uint32_t num_chunks = 0;
-  std::uint32_t intersect_parts = 1;  ///< of a query's shortest list in a range, for as many warps
-  std::uint32_t tasks = 0;            ///< of `and`: blocks of the queries' shortest lists
-  std::uint32_t block_size = 0;
+  ItemsView items;          ///< of intersections from entries
+  std::uint32_t tasks = 0;  ///< of `and`: blocks of the queries' shortest lists
+  std::uint32_t block_size = 0, num_documents = 0;
 
   std::uint32_t first_range = 0, ranges = 0;  ///< of the window, or all; of range_documents docIDs each
   bool writes_max = true;                     ///< decoding a list sets the maximum value in each range
@@ -32,9 +33,16 @@ struct RangeView : BatchView {
   std::uint32_t* steps = nullptr;           ///< [query][threshold_steps]: documents found, by lower bound of units
   std::uint32_t* max_docid = nullptr;       ///< per query, of the counted documents
   Candidate* candidates = nullptr;          ///< [query][max_candidates]
-  std::uint32_t* num_candidates = nullptr;  ///< per query; above max_candidates, those beyond it are lost
-  std::uint32_t* num_scored = nullptr;      ///< per query, candidates that are rank keys already; null: none
-  std::uint32_t max_candidates = 0;
+  SpareCandidate* spare = nullptr;          ///< of any query, beyond its max_candidates; in any order
+  std::uint32_t* num_candidates = nullptr;  ///< per query, with its spare ones; and, last, all spare candidates
+  std::uint32_t* num_scored = nullptr;      ///< as many of these are rank keys already; null: none
+  std::uint32_t max_candidates = 0, max_spare = 0;
+
+  __device__ std::uint32_t* num_spare() const { return num_candidates + num_queries; }
+  /// Whether all candidates of a query are there, once no more are found.
+  __device__ bool has_all_candidates(std::uint32_t query) const {
+    return num_candidates[query] <= max_candidates || *num_spare() <= max_spare;
+  }
 
   // Of a list in the arena BatchView::entries. An entry is a posting: its docID within its range in the upper 16 bits,
   // its value in the lower ones.

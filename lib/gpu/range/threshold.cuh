@@ -32,11 +32,11 @@ __device__ inline std::uint32_t upper_units(const BatchQuery& query, float score
   return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
 }
 
-/// Stores a document that may be a result and counts it. Call raise_threshold() afterwards.
-__device__ inline void add_candidate(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
-                                     std::uint32_t docid, std::uint32_t units, Candidate candidate) {
-  const std::uint32_t place = atomicAdd(batch.num_candidates + number, 1u);
-  if (place < batch.max_candidates) batch.candidates[std::uint64_t{number} * batch.max_candidates + place] = candidate;
+/// Counts a document that may be a result, so that raise_threshold() can raise the threshold. Each document is counted
+/// once, and stored afterwards unless the threshold has risen above it: so there are few candidates, however many
+/// documents reach the first threshold.
+__device__ inline void count_document(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
+                                      std::uint32_t docid, std::uint32_t units) {
   std::uint32_t lower_units = units;  // lower bound of the score in units
   if (!query.exact_units) {
     const auto lower = static_cast<std::uint32_t>(static_cast<float>(units) * query.lower_factor);
@@ -50,8 +50,23 @@ __device__ inline void add_candidate(const RangeView& batch, const BatchQuery& q
   atomicAdd(batch.steps + std::uint64_t{number} * threshold_steps + step, 1u);
 }
 
-/// Raises the threshold to the highest step that k documents have reached. By a whole warp.
-__device__ inline void raise_threshold(const RangeView& batch, const BatchQuery& query, std::uint32_t number) {
+/// Stores a counted document that may be a result: among its query's own candidates or, if these have no room, among
+/// the spare ones.
+__device__ inline void store_candidate(const RangeView& batch, std::uint32_t number, Candidate candidate) {
+  const std::uint32_t place = atomicAdd(batch.num_candidates + number, 1u);
+  if (place < batch.max_candidates) {
+    batch.candidates[std::uint64_t{number} * batch.max_candidates + place] = candidate;
+    return;
+  }
+  // So that the counter can't start again from 0.
+  if (__ldcg(batch.num_spare()) > batch.max_spare) return;
+  const std::uint32_t spare = atomicAdd(batch.num_spare(), 1u);
+  if (spare < batch.max_spare) batch.spare[spare] = {candidate, number};
+}
+
+/// Raises the threshold to the highest step that k documents have reached, and returns what it is then. By a whole
+/// warp.
+__device__ inline Threshold raise_threshold(const RangeView& batch, const BatchQuery& query, std::uint32_t number) {
   constexpr unsigned own_steps = threshold_steps / lanes_per_warp;
   const std::uint32_t* steps = batch.steps + std::uint64_t{number} * threshold_steps;
   // The highest steps first: lane 0 reads the last ones.
@@ -61,24 +76,30 @@ __device__ inline void raise_threshold(const RangeView& batch, const BatchQuery&
   for (unsigned i = 0; i < own_steps; ++i) sum += counts[i] = __ldcg(steps + first - i);
   std::uint32_t above = inclusive_sum(sum) - sum;
   const unsigned full = __ballot_sync(all_lanes, above + sum >= batch.k);
-  if (full == 0) return;
+  if (full == 0) return load_threshold(batch, number);
   __threadfence();
-  if (lane_id() != __ffs(full) - 1u) return;
-  unsigned step = first;
+  const unsigned lane = __ffs(full) - 1u;
+  ThresholdKey key = 0;
+  if (lane_id() == lane) {
+    unsigned step = first;
 #pragma unroll
-  for (unsigned i = 0; i < own_steps; ++i) {
-    above += counts[i];
-    if (above >= batch.k) {
-      step = first - i;
-      break;
+    for (unsigned i = 0; i < own_steps; ++i) {
+      above += counts[i];
+      if (above >= batch.k) {
+        step = first - i;
+        break;
+      }
     }
+    Threshold threshold{query.min_units + (step << query.step_shift), 0xffffffffu};
+    if (query.exact_units) {
+      const std::uint32_t docid = __ldcg(batch.max_docid + number);
+      if (docid != 0xffffffffu) threshold.docid = docid + 1;
+    }
+    key = key_of(threshold);
+    const ThresholdKey before = atomicMax(reinterpret_cast<unsigned long long*>(batch.thresholds + number), key);
+    key = max(key, before);
   }
-  Threshold threshold{query.min_units + (step << query.step_shift), 0xffffffffu};
-  if (query.exact_units) {
-    const std::uint32_t docid = __ldcg(batch.max_docid + number);
-    if (docid != 0xffffffffu) threshold.docid = docid + 1;
-  }
-  atomicMax(reinterpret_cast<unsigned long long*>(batch.thresholds + number), key_of(threshold));
+  return threshold_of(__shfl_sync(all_lanes, key, lane));
 }
 
 /// A document's static score (alpha times its PageRank) in units.
@@ -97,8 +118,9 @@ struct RangeRequirement {
 /// The requirement in the range that begins with docID `begin`. If documents are ordered by global score, a query ends
 /// with the first range whose upper bound is below the threshold, as it ends with a round in Wang et al. (Efficient
 /// GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.2).
-__device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin) {
-  RangeRequirement required{load_threshold(batch, number)};
+__device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin,
+                                                  const Threshold& threshold) {
+  RangeRequirement required{threshold};
   required.min_term_units = max(1u, min_units(required.threshold, begin));
   if (batch.static_scores == nullptr) return required;
   const BatchQuery& query = batch.queries[number];
@@ -108,6 +130,11 @@ __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::u
   const std::uint32_t static_score = units_of_score(query.scale, batch.range_static_score[range]);
   required.min_term_units = required.min_term_units > static_score ? required.min_term_units - static_score : 1;
   return required;
+}
+
+/// The same by the current threshold.
+__device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin) {
+  return requirement_of(batch, number, begin, load_threshold(batch, number));
 }
 
 }  // namespace quern::gpu

@@ -41,12 +41,31 @@ struct RangeQuery {
 
 /// A thread block's shared memory.
 struct UnionShared {
-  alignas(
-      16) std::uint32_t sums[range_documents / 2];  ///< two documents per word, from the range's lower and upper half
+  alignas(16) std::uint32_t sums[range_documents / 2];  ///< two documents per word: see SumPlace
   Piece pieces[chunk_terms];
   RangeQuery queries[chunk_queries];  ///< those answered by sums; from the end backwards, those answered by lookups
   std::uint16_t candidates[range_candidates];  ///< docIDs within the range whose sums reach the threshold
   std::uint32_t num_queries, num_lookups, num_pieces, num_candidates, next_query, next_lookup_task, work;
+};
+
+/// Where the sum of a document is among a thread block's sums: a word has a document of the range's lower half and one
+/// of its upper half.
+struct SumPlace {
+  static constexpr std::uint32_t words = range_documents / 2;
+  static_assert(words % lanes_per_warp == 0 && (words & (words - 1)) == 0);
+
+  std::uint32_t word, shift;
+
+  __device__ explicit SumPlace(std::uint32_t document)
+      : word(word_of(document % words)), shift(document < words ? 0 : 16) {}
+  __device__ static std::uint32_t sum_in(std::uint32_t word, std::uint32_t shift) { return word >> shift & 0xffff; }
+
+  /// The word of a document of the lower half; it is its own inverse. A lane adds four neighbouring entries one after
+  /// the other, so that with documents that follow each other the lanes' words would lie in 8 of the 32 banks of shared
+  /// memory; so words trade places within every 32 of them, in another way from one 32 to the next.
+  __device__ static std::uint32_t word_of(std::uint32_t document) {
+    return swizzled_sums ? document ^ (document / lanes_per_warp % lanes_per_warp) : document;
+  }
 };
 
 /// A warp's share of a query's tiles: consecutive ones, the first of them fetched already.
@@ -94,7 +113,6 @@ class UnionBlock {
 
  private:
   static constexpr unsigned warps = union_threads / lanes_per_warp;
-  static constexpr std::uint32_t half_range = range_documents / 2;
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   __device__ void clear_sums() {
@@ -102,9 +120,9 @@ class UnionBlock {
 #pragma unroll 4
     for (unsigned i = threadIdx.x; i < range_documents / 8; i += union_threads) sums[i] = make_uint4(0, 0, 0, 0);
   }
-  __device__ static unsigned shift_of(std::uint32_t place) { return place < half_range ? 0 : 16; }
-  __device__ std::uint32_t sum_of(std::uint32_t place) const {
-    return shared_.sums[place % half_range] >> shift_of(place) & 0xffff;
+  __device__ std::uint32_t sum_of(std::uint32_t document) const {
+    const SumPlace place(document);
+    return SumPlace::sum_in(shared_.sums[place.word], place.shift);
   }
 
   // Chooses the queries of a chunk that may have results in the range, and whether by sums or lookups: a warp per
@@ -278,8 +296,6 @@ class UnionBlock {
       const std::uint32_t found = shared_.num_candidates;
       if (found > 0) {
         collect(query, found);
-        __syncthreads();
-        if (warp() == 0) raise_threshold(batch_, batch_.queries[query.number], query.number);
         if (threadIdx.x == 0) shared_.num_candidates = 0;
       }
       clear_sums();
@@ -323,32 +339,67 @@ class UnionBlock {
   }
 
   __device__ void add(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset, std::uint32_t min_term_units) {
-    const std::uint32_t place = entry >> 16, units = units_of(entry, weight, offset), shift = shift_of(place);
-    const std::uint32_t before = atomicAdd(&shared_.sums[place % half_range], units << shift) >> shift & 0xffff;
+    const std::uint32_t document = entry >> 16, units = units_of(entry, weight, offset);
+    const SumPlace place(document);
+    const std::uint32_t before =
+        SumPlace::sum_in(atomicAdd(&shared_.sums[place.word], units << place.shift), place.shift);
     // before < min_term_units <= before + units
-    if (min_term_units - 1 - before < units) note(place);
+    if (min_term_units - 1 - before < units) note(document);
   }
 
-  __device__ void note(std::uint32_t place) {
+  __device__ void note(std::uint32_t document) {
     const std::uint32_t slot = atomicAdd(&shared_.num_candidates, 1u);
-    if (slot < range_candidates) shared_.candidates[slot] = static_cast<std::uint16_t>(place);
+    if (slot < range_candidates) shared_.candidates[slot] = static_cast<std::uint16_t>(document);
   }
 
-  /// Makes candidates of the noted documents that are still above the threshold.
-  __device__ void collect(const RangeQuery& query, std::uint32_t found) {
+  // Collecting, by all warps: documents whose sums reach the threshold become candidates.
+
+  /// Counts the noted documents, raises the threshold, and makes candidates of those that are still above it. Few
+  /// become candidates at once, so that no thread waits for the threshold. Not inlined, for the sake of the additions.
+  __noinline__ __device__ void collect(const RangeQuery& query, std::uint32_t noted) {
     const BatchQuery& of = batch_.queries[query.number];
-    const bool all_noted = found <= range_candidates;
-    const std::uint32_t count = all_noted ? found : range_documents;
-    const Threshold threshold = load_threshold(batch_, query.number);
-    for (std::uint32_t i = threadIdx.x; i < count; i += union_threads) {
-      const std::uint32_t place = all_noted ? shared_.candidates[i] : i;
-      std::uint32_t units = sum_of(place);
-      if (units == 0) continue;
-      units += static_score_units(batch_, of, begin_ + place);
-      if (units < max(1u, min_units(threshold, begin_ + place))) continue;
-      add_candidate(batch_, of, query.number, begin_ + place, units, Candidate{units} << 32 | (begin_ + place));
-    }
+    const bool at_once = noted <= uncounted_candidates;
+    const auto store = [&](std::uint32_t docid, std::uint32_t units) {
+      store_candidate(batch_, query.number, Candidate{units} << 32 | docid);
+    };
+    for_noted(of, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
+      count_document(batch_, of, query.number, docid, units);
+      if (at_once) store(docid, units);
+    });
     __threadfence();
+    __syncthreads();
+    if (warp() == 0) raise_threshold(batch_, of, query.number);
+    if (at_once) return;
+    __syncthreads();
+    for_noted(of, query, noted, store);
+    __syncthreads();
+  }
+
+  /// Calls visit(docID, units) for the noted documents that reach the threshold. A thread has the same ones each time.
+  template <class Visit>
+  __device__ void for_noted(const BatchQuery& of, const RangeQuery& query, std::uint32_t noted, Visit&& visit) const {
+    const Threshold threshold = load_threshold(batch_, query.number);
+    if (noted <= range_candidates) {
+      for (std::uint32_t i = threadIdx.x; i < noted; i += union_threads) {
+        const std::uint32_t document = shared_.candidates[i];
+        visit_if_above(of, document, sum_of(document), threshold, visit);
+      }
+      return;
+    }
+    for (std::uint32_t i = threadIdx.x; i < SumPlace::words; i += union_threads) {
+      const std::uint32_t word = shared_.sums[i], document = SumPlace::word_of(i);
+      if ((word & 0xffff) >= query.min_term_units) visit_if_above(of, document, word & 0xffff, threshold, visit);
+      if (word >> 16 >= query.min_term_units)
+        visit_if_above(of, document + SumPlace::words, word >> 16, threshold, visit);
+    }
+  }
+
+  template <class Visit>
+  __device__ void visit_if_above(const BatchQuery& query, std::uint32_t document, std::uint32_t sum,
+                                 const Threshold& threshold, Visit& visit) const {
+    const std::uint32_t docid = begin_ + document;
+    const std::uint32_t units = sum + static_score_units(batch_, query, docid);
+    if (units >= max(1u, min_units(threshold, docid))) visit(docid, units);
   }
 
   const RangeView& batch_;

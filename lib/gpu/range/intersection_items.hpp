@@ -1,0 +1,79 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "quern/gpu/engine/query_batch.hpp"
+
+/// How an intersection from entries is cut into items, which warps take; computed on the host.
+namespace quern::gpu {
+
+/// Queries whose shortest lists are about as dense: an item is a part of a range, or several neighbouring ranges.
+struct ItemClass {
+  std::uint32_t first_query = 0, queries = 0;  ///< in ItemsView::queries
+  std::uint32_t end = 0;                       ///< items of a stretch that are of this class or one before it
+  std::uint8_t cut = 0;                        ///< 2^cut items are a range
+  std::uint8_t spread = 0;                     ///< an item is 2^spread ranges
+};
+
+/// An item has at most 2^most_spread ranges, one for each lane of a warp, and a range at most 2^most_cut items.
+inline constexpr unsigned most_spread = 5, most_cut = 7;
+/// One for each degree of density, so that classes have items of one size.
+inline constexpr unsigned max_item_classes = most_spread + most_cut + 1;
+
+/// The items of a batch, or of a window of documents. They are in the order of documents, so that thresholds rise
+/// before a query's later documents are looked up: one *stretch* of ranges after another, and of each stretch one class
+/// after another.
+struct ItemsView {
+  const std::uint32_t* queries = nullptr;  ///< the batch's, by class
+  ItemClass classes[max_item_classes] = {};
+  std::uint32_t stretch = 0;               ///< 2^stretch ranges
+  std::uint32_t per_stretch = 0, all = 0;  ///< items
+};
+
+/// What a warp takes of a query.
+struct IntersectionItem {
+  std::uint32_t query = 0;
+  std::uint32_t first_range = 0, ranges = 0;  ///< none: the last stretch has fewer ranges than others
+  std::uint32_t part = 0, parts = 1;          ///< of the ranges' documents
+};
+
+/// Item `work` of a batch or window of so many ranges; it must be below ItemsView::all.
+constexpr IntersectionItem item_of(const ItemsView& items, std::uint32_t ranges, std::uint32_t work) {
+  const std::uint32_t stretch = work / items.per_stretch;
+  std::uint32_t own = work % items.per_stretch, number = 0;
+  while (own >= items.classes[number].end) ++number;
+  const ItemClass& of = items.classes[number];
+  if (number > 0) own -= items.classes[number - 1].end;
+  // One place after another, of all queries.
+  const std::uint32_t place = own / of.queries, parts = 1u << of.cut, most = 1u << of.spread;
+  IntersectionItem item;
+  item.query = items.queries[of.first_query + own % of.queries];
+  item.part = place % parts;
+  item.parts = parts;
+  item.first_range = (stretch << items.stretch) + (place / parts << of.spread);
+  if (item.first_range >= ranges) return item;
+  item.ranges = ranges - item.first_range < most ? ranges - item.first_range : most;
+  return item;
+}
+
+/// The queries of a batch by class.
+class IntersectionItems {
+ public:
+  IntersectionItems() = default;
+  /// Items have about `documents` documents of their query's shortest list.
+  IntersectionItems(const QueryBatch& batch, std::uint64_t documents);
+  /// Items that are enough for a large GPU, if there are as many documents, and not so many that each is short.
+  explicit IntersectionItems(const QueryBatch& batch);
+
+  /// The queries, by class.
+  const std::vector<std::uint32_t>& queries() const { return queries_; }
+  /// The items of so many ranges; without ItemsView::queries.
+  ItemsView view(std::uint32_t ranges) const;
+
+ private:
+  std::vector<std::uint32_t> queries_;
+  std::vector<ItemClass> classes_;  ///< none is empty; `end` is not set
+};
+
+}  // namespace quern::gpu

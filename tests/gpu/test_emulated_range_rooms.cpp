@@ -1,0 +1,159 @@
+#include "gpu/range_on_host.hpp"
+//
+#include <algorithm>
+#include <set>
+
+#include "catch.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// The kernels of the strategy `range` give the CPU's results where candidates have little room, and however
+/// intersections are cut into items.
+namespace quern {
+namespace {
+
+using namespace testing;
+using Queries = std::vector<std::vector<std::string>>;
+
+/// The ways that find candidates, with and without scoring them first.
+std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  for (const bool score_first : {false, true}) {
+    ways.push_back({false, false, score_first, gpu::Pruning::none});
+    ways.push_back({false, false, score_first, gpu::Pruning::blocks});
+    ways.push_back({true, false, score_first});
+  }
+  ways.push_back({true, true, false});
+  return ways;
+}
+
+/// A query's own candidates, and the spare ones of all.
+struct Room {
+  std::uint32_t own = 0, spare = 0;
+};
+
+/// What became of the queries of some batches.
+struct Ends {
+  std::size_t answered = 0, again = 0;
+  std::uint32_t most_candidates = 0, most_spare = 0;
+};
+
+/// Compares the results of queries that have room for their candidates with the CPU's.
+void check_way(const QueryEngine& engine, const Queries& queries, const Way& way, const Room& room, Ends& ends) {
+  constexpr std::size_t k = 10;
+  HostIndex index(engine);
+  BatchQueries asked;
+  gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
+  HostEntries entries = entries_for(batch);
+  entries.place(batch);
+  HostBatch host(index, batch, k, way.pruning == gpu::Pruning::blocks);
+  host.use(entries);
+  if (way.item_documents > 0) host.cut_items(batch, way.item_documents);
+  host.view.max_candidates = room.own;
+  host.view.max_spare = room.spare;
+  run_way(index, host, way);
+  REQUIRE(index.damaged() == 0);
+  Analyzer analyzer = engine.make_analyzer();
+  for (std::size_t i = 0; i < asked.texts.size(); ++i) {
+    INFO("intersect " << way.intersect << ", from lists " << way.from_lists << ", scored first " << way.score_first
+                      << ", pruning " << static_cast<int>(way.pruning) << ", documents of an item "
+                      << way.item_documents << ", query " << asked.texts[i]);
+    ends.most_candidates = std::max(ends.most_candidates, host.view.num_candidates[i]);
+    if (host.min_units_again(i)) {
+      ++ends.again;
+      continue;
+    }
+    ++ends.answered;
+    require_same(host.results(i),
+                 engine.search(asked.texts[i], algorithm_named(way.intersect ? "and" : "or"), k, analyzer));
+  }
+  ends.most_spare = std::max(ends.most_spare, host.view.num_candidates[asked.texts.size()]);
+}
+
+/// Documents of a few terms in three ranges, most of which have the terms of a query.
+struct CommonTerms {
+  IndexedCorpus corpus{59, {33000, 40, 6, false}};
+  IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  Queries queries{{"everywhere", "often"}, {"everywhere"}, {"often", corpus.terms(3)[2], "everywhere"}, {"often"}};
+};
+
+template <class Check>
+void check_scores(const IndexReader& index, const Check& check) {
+  check(QueryEngine(index, {}));
+  ScoringOptions quantized;
+  quantized.scores = Scores::quantized;
+  check(QueryEngine(index, quantized));
+}
+
+}  // namespace
+
+TEST_CASE("few of the documents that reach the first threshold become candidates", "[gpu_emulated]") {
+  const CommonTerms common;
+  const Room room{gpu::few_candidates, static_cast<std::uint32_t>(gpu::max_spare(common.queries.size()))};
+  Ends ends;
+  check_scores(common.index, [&](const QueryEngine& engine) {
+    for (const Way& way : all_ways()) check_way(engine, common.queries, way, room, ends);
+  });
+  CHECK(ends.again == 0);
+  CHECK(ends.most_spare == 0);
+  // Of 22,000 documents or more.
+  CHECK(ends.most_candidates < 2000);
+}
+
+TEST_CASE("candidates for which queries have no room are among the spare ones", "[gpu_emulated]") {
+  const CommonTerms common;
+  Ends roomy, tight, none;
+  check_scores(common.index, [&](const QueryEngine& engine) {
+    for (const Way& way : all_ways()) {
+      check_way(engine, common.queries, way, {200, 8000}, roomy);
+      check_way(engine, common.queries, way, {24, 100}, tight);
+      check_way(engine, common.queries, way, {24, 0}, none);
+    }
+  });
+  CHECK(roomy.most_spare > 0);
+  CHECK(roomy.most_spare <= 8000);
+  CHECK(roomy.answered > roomy.again);
+  CHECK(tight.again >= roomy.again);
+  CHECK(tight.answered > 0);
+  CHECK(none.again >= tight.again);
+  CHECK(none.again > 0);
+}
+
+TEST_CASE("intersections give the CPU's results however they are cut into items", "[gpu_emulated][property]") {
+  IndexedCorpus corpus(61, {33000, 40, 6, false});
+  const auto queries = draw_queries(19, corpus.model, 12);
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {128, 1}, 8));
+  const Room room{gpu::few_candidates, 100000};
+  Ends ends;
+  check_scores(index, [&](const QueryEngine& engine) {
+    for (const std::uint64_t documents : {1, 33, 300, 5000, 1000000})
+      check_way(engine, queries, {true, false, true, gpu::Pruning::none, nullptr, nullptr, documents}, room, ends);
+  });
+  CHECK(ends.again == 0);
+  CHECK(ends.answered > 80);
+}
+
+TEST_CASE("intersections of more terms than a warp has lanes give the CPU's results", "[gpu_emulated]") {
+  IndexedCorpus corpus(63, {300, 90, 400, false});
+  // Terms of the same document, so that there is a result.
+  Queries queries;
+  for (const ModelDocument& document : corpus.documents) {
+    std::set<std::string> distinct(document.tokens.begin(), document.tokens.end());
+    const std::size_t wanted = 31 + queries.size();
+    if (distinct.size() < wanted) continue;
+    queries.emplace_back(distinct.begin(), std::next(distinct.begin(), static_cast<std::ptrdiff_t>(wanted)));
+    if (wanted == gpu::max_terms) break;
+  }
+  REQUIRE(queries.size() > 8);
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {8, 1}, 8));
+  Ends ends;
+  check_scores(index, [&](const QueryEngine& engine) {
+    for (const std::uint64_t documents : {1, 40, 100000})
+      check_way(engine, queries, {true, false, true, gpu::Pruning::none, nullptr, nullptr, documents},
+                {gpu::few_candidates, 0}, ends);
+  });
+  CHECK(ends.again == 0);
+  CHECK(ends.answered == 6 * queries.size());
+}
+
+}  // namespace quern

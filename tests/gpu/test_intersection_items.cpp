@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/gpu/device/entry_place.hpp"
+#include "quern/gpu/range/intersection_items.hpp"
+#include "quern/query/query_engine.hpp"
+
+#include "catch.hpp"
+#include "gpu/indexed_corpus.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/query_checks.hpp"
+
+/// The items into which intersections from entries are cut.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+/// A batch of all queries of two different terms of a corpus.
+class Pairs {
+ public:
+  Pairs(const QueryEngine& engine, const std::vector<std::string>& terms) : batch(engine) {
+    for (std::size_t a = 0; a < terms.size(); ++a) {
+      for (std::size_t b = a + 1; b < terms.size(); ++b) {
+        bool all_found = false;
+        std::vector<WeightedList> of = engine.lists_of({terms[a], terms[b]}, all_found);
+        if (all_found) lists_.push_back(std::move(of));
+      }
+    }
+    std::vector<gpu::WaitingQuery> waiting;
+    for (const auto& of : lists_) waiting.push_back({of, 0});
+    batch.add(waiting, 10, true);
+  }
+
+  gpu::QueryBatch batch;
+
+ private:
+  std::vector<std::vector<WeightedList>> lists_;
+};
+
+/// The part of a range that an item has of a query, and of how many.
+using Part = std::pair<std::uint32_t, std::uint32_t>;
+
+/// The items of so many ranges, after checks that each query has all documents of each range once.
+std::vector<gpu::IntersectionItem> checked_items(const gpu::IntersectionItems& items, std::size_t queries,
+                                                 std::uint32_t ranges) {
+  gpu::ItemsView view = items.view(ranges);
+  view.queries = items.queries().data();
+  std::vector<gpu::IntersectionItem> all;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<Part>> parts;  // of a query and range
+  for (std::uint32_t work = 0; work < view.all; ++work) {
+    const gpu::IntersectionItem& item = all.emplace_back(gpu::item_of(view, ranges, work));
+    REQUIRE(item.query < queries);
+    REQUIRE(item.part < item.parts);
+    REQUIRE(item.ranges <= 32);
+    REQUIRE((item.ranges <= 1 || item.parts == 1));
+    for (std::uint32_t i = 0; i < item.ranges; ++i) {
+      REQUIRE(item.first_range + i < ranges);
+      REQUIRE(parts[{item.query, item.first_range + i}].insert({item.part, item.parts}).second);
+    }
+  }
+  REQUIRE(parts.size() == queries * ranges);
+  for (const auto& [of, own] : parts) {
+    REQUIRE(own.size() == own.begin()->second);
+    for (const Part& part : own) REQUIRE(part.second == own.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("items of an intersection have each document of each query once", "[gpu_batch][property]") {
+  IndexedCorpus corpus(3, {2000, 60, 24, false});
+  const IndexReader index = corpus.index({});
+  const QueryEngine engine(index, {});
+  const Pairs pairs(engine, corpus.terms(12));
+  const std::size_t queries = pairs.batch.queries.size();
+  REQUIRE(queries > 30);
+  std::set<std::uint32_t> cuts, spreads;
+  for (const std::uint64_t documents : {1, 7, 32, 256, 3000, 100000}) {
+    const gpu::IntersectionItems items(pairs.batch, documents);
+    for (const std::uint32_t ranges : {1, 2, 3, 31, 32, 33, 100}) {
+      INFO(documents << " documents, " << ranges << " ranges");
+      for (const gpu::IntersectionItem& item : checked_items(items, queries, ranges)) {
+        cuts.insert(item.parts);
+        spreads.insert(item.ranges);
+      }
+    }
+    CHECK(items.view(0).all == 0);
+  }
+  CHECK(cuts.size() > 4);
+  CHECK(spreads.contains(32));
+}
+
+TEST_CASE("a range of a dense list is cut into items of about the documents asked for", "[gpu_batch]") {
+  IndexedCorpus corpus(3, {2000, 60, 24, false});
+  const IndexReader index = corpus.index({});
+  const QueryEngine engine(index, {});
+  const Pairs pairs(engine, corpus.terms(12));
+  constexpr std::uint32_t wanted = 64;
+  for (const gpu::IntersectionItem& item :
+       checked_items(gpu::IntersectionItems(pairs.batch, wanted), pairs.batch.queries.size(), 1)) {
+    const gpu::BatchQuery& query = pairs.batch.queries[item.query];
+    const std::uint32_t shortest = pairs.batch.lists[pairs.batch.terms[query.first_term].list].df;
+    CHECK(shortest <= wanted * item.parts);
+    CHECK((item.parts == 1 || shortest * 2 > wanted * item.parts));
+  }
+}
+
+TEST_CASE("a batch without queries has no items", "[gpu_batch]") {
+  IndexedCorpus corpus(3, {100, 20, 10, false});
+  const IndexReader index = corpus.index({});
+  const QueryEngine engine(index, {});
+  const gpu::QueryBatch batch(engine);
+  CHECK(gpu::IntersectionItems(batch).view(5).all == 0);
+  CHECK(gpu::IntersectionItems().view(5).all == 0);
+}
+
+}  // namespace quern
