@@ -283,7 +283,7 @@ TEST_CASE("every strategy says how large its windows may be, or that memory is t
     CHECK(limits->entries >= small.entries);
     CHECK(limits_of(small, true, 8).has_value() == (strategy.decodes_lists == nullptr));
     CHECK(limits_of(of.batch, false, 1 << 20));
-    CHECK(limits_of(of.batch, true, 1 << 20).has_value() == (strategy.name != "range"));  // 33 terms and more
+    CHECK(limits_of(of.batch, true, 1 << 20));
   }
 }
 
@@ -300,10 +300,10 @@ TEST_CASE("the work of a batch of intersections decides whether its lists are de
   REQUIRE(with_short[1].list.df < 512);
   const gpu::BatchWork intersect{true, gpu::Pruning::none, 10}, unite{false, gpu::Pruning::none, 10};
   const auto decodes = [&](const std::vector<WeightedList>& lists, std::size_t queries,
-                           const gpu::StrategyOptions& options = {}, bool all = true) {
+                           const gpu::StrategyOptions& options = {}, bool all = true, bool stay = false) {
     gpu::QueryBatch batch(engine);
     batch.add(std::vector<gpu::WaitingQuery>(queries, gpu::WaitingQuery{lists}), 10, all);
-    return gpu::range_decodes_lists(batch, all ? intersect : unite, options);
+    return gpu::range_decodes_lists(batch, all ? intersect : unite, options, stay);
   };
   // A query looks the shortest list's documents up in two others.
   const std::uint64_t each = 2 * std::uint64_t{longest[2].list.df};
@@ -314,10 +314,14 @@ TEST_CASE("the work of a batch of intersections decides whether its lists are de
   // Those of few documents never do, however many they are.
   CHECK_FALSE(decodes(with_short, 20000));
   CHECK(decodes(with_short, 1, {.decodes_always = true}));
-  // Unions always do, and a query of more terms than a warp has lanes never.
+  // Where lists stay decoded, fewer are enough.
+  const auto most_kept = static_cast<std::size_t>(gpu::kept_lookups_per_batch / (each - gpu::kept_lookups_per_query));
+  REQUIRE(most_kept + 1 < most);
+  CHECK_FALSE(decodes(longest, most_kept, {}, true, true));
+  CHECK(decodes(longest, most_kept + 1, {}, true, true));
+  CHECK_FALSE(decodes(with_short, 1, {}, true, true));
+  // Unions always do.
   CHECK(decodes(longest, 1, {}, false));
-  REQUIRE(of.lists.size() > 32);
-  CHECK_FALSE(decodes(of.lists, 1, {.decodes_always = true}));
 }
 
 }  // namespace quern

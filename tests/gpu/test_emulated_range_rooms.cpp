@@ -15,13 +15,14 @@ namespace {
 using namespace testing;
 using Queries = std::vector<std::vector<std::string>>;
 
-/// The ways that find candidates, with and without scoring them first.
+/// The ways that find candidates, and those that score them.
 std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const bool score_first : {false, true}) {
     ways.push_back({false, false, score_first, gpu::Pruning::none});
     ways.push_back({false, false, score_first, gpu::Pruning::blocks});
     ways.push_back({true, false, score_first});
+    ways.back().score_together = true;
   }
   ways.push_back({true, true, false});
   return ways;
@@ -70,9 +71,9 @@ void check_way(const QueryEngine& engine, const Queries& queries, const Way& way
   ends.most_spare = std::max(ends.most_spare, host.view.num_candidates[asked.texts.size()]);
 }
 
-/// Documents of a few terms in three ranges, most of which have the terms of a query.
+/// Documents in two ranges, most of which have the terms of a query.
 struct CommonTerms {
-  IndexedCorpus corpus{59, {33000, 40, 6, false}};
+  IndexedCorpus corpus{59, {17000, 40, 30, false}};
   IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   Queries queries{{"everywhere", "often"}, {"everywhere"}, {"often", corpus.terms(3)[2], "everywhere"}, {"often"}};
 };
@@ -96,8 +97,8 @@ TEST_CASE("few of the documents that reach the first threshold become candidates
   });
   CHECK(ends.again == 0);
   CHECK(ends.most_spare == 0);
-  // Of 22,000 documents or more.
-  CHECK(ends.most_candidates < 2000);
+  // Of 11,000 documents or more.
+  CHECK(ends.most_candidates < 3000);
 }
 
 TEST_CASE("candidates for which queries have no room are among the spare ones", "[gpu_emulated]") {
@@ -105,23 +106,21 @@ TEST_CASE("candidates for which queries have no room are among the spare ones", 
   Ends roomy, tight, none;
   check_scores(common.index, [&](const QueryEngine& engine) {
     for (const Way& way : all_ways()) {
-      check_way(engine, common.queries, way, {200, 8000}, roomy);
-      check_way(engine, common.queries, way, {24, 100}, tight);
-      check_way(engine, common.queries, way, {24, 0}, none);
+      check_way(engine, common.queries, way, {16, 20000}, roomy);
+      check_way(engine, common.queries, way, {16, 20}, tight);
+      check_way(engine, common.queries, way, {16, 0}, none);
     }
   });
+  CHECK(roomy.again == 0);
   CHECK(roomy.most_spare > 0);
-  CHECK(roomy.most_spare <= 8000);
-  CHECK(roomy.answered > roomy.again);
-  CHECK(tight.again >= roomy.again);
-  CHECK(tight.answered > 0);
+  CHECK(tight.again > 0);
   CHECK(none.again >= tight.again);
-  CHECK(none.again > 0);
+  CHECK(none.answered > 0);
 }
 
 TEST_CASE("intersections give the CPU's results however they are cut into items", "[gpu_emulated][property]") {
-  IndexedCorpus corpus(61, {33000, 40, 6, false});
-  const auto queries = draw_queries(19, corpus.model, 12);
+  IndexedCorpus corpus(61, {33000, 60, 8, false});
+  const auto queries = draw_queries(19, corpus.model, 11);
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {128, 1}, 8));
   const Room room{gpu::few_candidates, 100000};
   Ends ends;
@@ -130,7 +129,7 @@ TEST_CASE("intersections give the CPU's results however they are cut into items"
       check_way(engine, queries, {true, false, true, gpu::Pruning::none, nullptr, nullptr, documents}, room, ends);
   });
   CHECK(ends.again == 0);
-  CHECK(ends.answered > 80);
+  CHECK(ends.answered >= 50);
 }
 
 TEST_CASE("intersections of more terms than a warp has lanes give the CPU's results", "[gpu_emulated]") {

@@ -32,6 +32,9 @@ inline constexpr std::uint32_t adding_cost = 1024;
 inline constexpr std::uint32_t tiles_per_lookup_task = 4;
 /// Thread blocks of unions per multiprocessor, which shared memory and registers must be enough for.
 inline constexpr unsigned union_blocks = 6;
+/// The same of intersections from entries. A warp has four documents per lane, whose reads are under way at the same
+/// time: that takes registers, of which there are enough for more thread blocks with fewer documents.
+inline constexpr unsigned intersection_blocks = 4;
 /// Threads per thread block of the strategy `wang`: documents of the shortest list in a round. With more, blocks of
 /// the other lists are decoded less often; with fewer, queries end earlier.
 inline constexpr unsigned wang_threads = 256;
@@ -40,12 +43,17 @@ inline constexpr unsigned finish_threads = 256;
 /// Documents that a batch of intersections may look up in lists that aren't decoded as a whole, and more for each
 /// query: decoding takes time for the lists, and answering from them for each query.
 inline constexpr std::uint64_t lookups_per_batch = std::uint64_t{1} << 21, lookups_per_query = 1024;
+/// The same where all lists have room to stay decoded: each is decoded once, whatever the batches.
+inline constexpr std::uint64_t kept_lookups_per_batch = std::uint64_t{1} << 14, kept_lookups_per_query = 512;
 /// Maximum queries of a direct batch, which takes as few steps as possible: its counters are copied to the GPU as zeros
 /// with the batch, and kernels write results to host memory. For larger batches it is faster if the GPU clears and
 /// copies.
 inline constexpr std::size_t max_direct_queries = 16;
 /// Maximum queries of a batch whose candidates are scored by all warps together, not by a thread block per query.
 inline constexpr std::size_t max_spread_queries = 256;
+/// Maximum queries of a batch whose candidates are scored by thread blocks, a candidate's terms by several warps at the
+/// same time. Larger batches have enough candidates for all warps.
+inline constexpr std::size_t max_together_queries = 16;
 /// Documents of a query's shortest list that a warp looks up in decoded lists before it takes other work: at least the
 /// first, at most the second, and between them as many as make so many items of a batch. With fewer, warps end closer
 /// together; with more, less time is lost in the beginning of an item.

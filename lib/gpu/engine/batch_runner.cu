@@ -45,9 +45,10 @@ struct BatchRunner::State {
   Stream stream;
   Stream uploading;  ///< of windows' views, beside kernels of the window before
   Event started, uploaded, kernels_started, ended;
-  Event kernel_ends[2];           ///< of this batch and the one before, whose time others may still read
-  unsigned turn = 0;              ///< of the current one
-  const Event* beside = nullptr;  ///< the end of the batch that this one may overlap with
+  const Event* first_kernel = nullptr;  ///< when the batch's kernels could start: kernels_started or uploaded
+  Event kernel_ends[2];                 ///< of this batch and the one before, whose time others may still read
+  unsigned turn = 0;                    ///< of the current one
+  const Event* beside = nullptr;        ///< the end of the batch that this one may overlap with
   PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
@@ -77,6 +78,11 @@ struct BatchRunner::State {
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
   void make_wait(const BatchRunner* after) const;
   const Event& kernels_ended() const { return kernel_ends[turn]; }
+  /// The results of a direct batch are there when its kernels have ended.
+  const Event& all_ended() const { return direct ? kernels_ended() : ended; }
+  /// Notes when kernels can start. An event takes as long as a small step of a direct batch, so that there is none if
+  /// they need not wait after the upload.
+  void note_start(bool waits);
   /// Leaves out of the batch's times what the one beside it took at the same time.
   void count_once();
   void upload_views(const WindowLists& lists, WindowViews& views, const Event& free);
@@ -172,10 +178,15 @@ void BatchRunner::State::download() {
     kernels_ended().record(stream);
     copy_to_host(host_out.data(), out.data(), results_at + std::size_t{view.num_queries} * view.k * sizeof(RankKey),
                  stream);
+    ended.record(stream);
   } else {
     kernels_ended().record(stream);
   }
-  ended.record(stream);
+}
+
+void BatchRunner::State::note_start(bool waits) {
+  first_kernel = direct && !waits ? &uploaded : &kernels_started;
+  if (first_kernel == &kernels_started) kernels_started.record(stream);
 }
 
 StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
@@ -243,7 +254,7 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
   State& state = *state_;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
   state.make_wait(after);
-  state.kernels_started.record(state.stream);
+  state.note_start(true);
   ListStore::Device& device = store.device();
   run_in_turn(
       device, flight, windows.size(),
@@ -270,7 +281,7 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   else if (after != nullptr)
     state.beside = &after->state_->kernels_ended();
   if (state.store) state.store->device().make_wait(state.stream);
-  state.kernels_started.record(state.stream);
+  state.note_start(state.store != nullptr || (after != nullptr && !overlaps));
   state.strategy->run(state.index_view, state.view, batch, work, state.stream);
   state.download();
 }
@@ -306,16 +317,16 @@ void BatchRunner::wait_for_kernels() { state_->kernels_ended().wait(); }
 
 void BatchRunner::wait() {
   State& state = *state_;
-  state.ended.wait();
+  state.all_ended().wait();
   state.times = {};
   state.times.upload_us = state.uploaded.us_since(state.started);
   if (state.by_windows)
     state.times.unite_us = state.window_kernels.us();
   else
-    state.strategy->add_times(state.kernels_started, state.kernels_ended(), state.times);
+    state.strategy->add_times(*state.first_kernel, state.kernels_ended(), state.times);
   state.count_once();
-  state.times.download_us = state.ended.us_since(state.kernels_ended());
-  state.times.total_us = state.ended.us_since(state.started);
+  if (!state.direct) state.times.download_us = state.ended.us_since(state.kernels_ended());
+  state.times.total_us = state.all_ended().us_since(state.started);
   if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
     throw CorruptFile(
         state.index.index().name() + ": " + std::to_string(damaged) +

@@ -142,9 +142,13 @@ void RankingShare::release(unsigned flight, bool ran) noexcept {
   if (entries_) entries_->cache().release(flight, ran);
 }
 
+bool RankingShare::decodes(const gpu::QueryBatch& batch) const {
+  return strategy_->decodes_lists(batch, work_, strategy_options_, entries_ && entries_->cache().has_all_lists());
+}
+
 void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
   batch.entries_of = {};
-  if (!entries_ || !strategy_->decodes_lists(batch, work_, strategy_options_)) return;
+  if (!entries_ || !decodes(batch)) return;
   gpu::EntryCache& cache = entries_->cache();
   const gpu::BatchLists lists = batch.batch_lists();
   gpu::take_or_free([&] { return cache.acquire(flight, lists, batch.entries_of); },
@@ -155,8 +159,7 @@ void RankingShare::place_entries(unsigned flight, gpu::QueryBatch& batch) {
 void RankingShare::bring_lists(unsigned flight, gpu::QueryBatch& batch) {
   if (!store_) return;
   // Where blocks are read one by one, few may be enough.
-  const bool skips_blocks = work_.intersect && strategy_->decodes_lists != nullptr &&
-                            !strategy_->decodes_lists(batch, work_, strategy_options_);
+  const bool skips_blocks = work_.intersect && strategy_->decodes_lists != nullptr && !decodes(batch);
   std::vector<std::uint64_t> blocks;
   if (skips_blocks) blocks = batch.blocks_for_intersections();
   std::vector<gpu::WantedList> wanted;

@@ -169,6 +169,8 @@ class RankingShare {
   void open_windows(unsigned flight);
   /// Takes room for the decoded lists of a batch's windows; returns its first word. Throws GpuOutOfMemory.
   std::uint64_t take_entry_room(unsigned flight, const gpu::DocumentWindows& windows);
+  /// Of a strategy that may: whether it decodes the batch's lists as a whole.
+  bool decodes(const gpu::QueryBatch& batch) const;
   /// Gives the batch's lists places where they are decoded to. Throws GpuOutOfMemory.
   void place_entries(unsigned flight, gpu::QueryBatch& batch);
 

@@ -46,8 +46,10 @@ struct Strategy {
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
   /// Whether it decodes the lists of a batch as a whole, to an EntryStore, unless the batch goes through windows. Null:
-  /// it never does, and needs no EntryStore.
-  bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options) = nullptr;
+  /// it never does, and needs no EntryStore. `lists_stay`: there is room for every list of the index, so that each is
+  /// decoded once.
+  bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
+                        bool lists_stay) = nullptr;
   /// How large windows of documents may be if decoded lists are to take at most `words` of the EntryStore's arena.
   /// Nothing if it does not answer the batch by windows, or not with so little memory. Null: it never does.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,

@@ -26,61 +26,106 @@ __device__ inline float exact_score(const IndexView& index, const RangeView& bat
   return score;
 }
 
-/// Turns candidates into rank keys; those below the threshold become no_candidate. By a warp.
+/// Threads that score candidates, and their warps.
+inline constexpr unsigned scoring_threads = plain_threads, scoring_warps = scoring_threads / lanes_per_warp;
+
+/// A thread block's shared memory: what its warps decode, and the term scores of a document.
+template <int V>
+struct ScoringShared {
+  std::uint32_t buffers[scoring_warps * WarpBuffer<V>::size];
+  float term_scores[max_terms];
+  bool found[max_terms];
+};
+
+/// Turns candidates into rank keys; those below the threshold become no_candidate.
 template <Coding coding, int V, bool quantized>
 class CandidateScores {
  public:
-  __device__ CandidateScores(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
-      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
+  /// `together`: the warps of a thread block look up one candidate's terms at the same time. Otherwise each warp has a
+  /// candidate of its own, which takes longer for one and less for many.
+  __device__ CandidateScores(const IndexView& index, const RangeView& batch, ScoringShared<V>& shared, bool together)
+      : index_(index),
+        batch_(batch),
+        shared_(shared),
+        together_(together),
+        decoder_(index, WarpBuffer<V>{shared.buffers + warp() * WarpBuffer<V>::size}) {}
 
-  /// Scores this warp's share of all queries' candidates, from RangeView::num_scored on. Warps are shared out evenly
-  /// among the queries, since with a thread block per query most of the GPU would be idle while it answers a few
-  /// hundred.
-  __device__ void run(std::uint32_t own, std::uint32_t warps) {
-    for (std::uint32_t number = own % batch_.num_queries; number < batch_.num_queries; number += warps) {
-      // The query's warps, and which of them this is.
+  __device__ void run() {
+    if (together_)
+      run(blockIdx.x, gridDim.x);
+    else
+      run(blockIdx.x * scoring_warps + warp(), gridDim.x * scoring_warps);
+  }
+
+ private:
+  __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
+
+  /// Scores the share of one of so many workers, warps or thread blocks, from RangeView::num_scored on. They are shared
+  /// out evenly among the queries, since with a thread block per query most of the GPU would be idle while it answers a
+  /// few hundred.
+  __device__ void run(std::uint32_t own, std::uint32_t workers) {
+    for (std::uint32_t number = own % batch_.num_queries; number < batch_.num_queries; number += workers) {
+      // The query's workers, and which of them this is.
       const std::uint32_t of_query =
-          max(1u, warps / batch_.num_queries + (number < warps % batch_.num_queries ? 1 : 0));
+          max(1u, workers / batch_.num_queries + (number < workers % batch_.num_queries ? 1 : 0));
       if (!batch_.has_all_candidates(number)) continue;  // the query runs again
       const std::uint32_t found = min(batch_.num_candidates[number], batch_.max_candidates);
       for (std::uint32_t i = scored_of(number) + own / batch_.num_queries; i < found; i += of_query)
         score(number, batch_.candidates[std::uint64_t{number} * batch_.max_candidates + i]);
     }
     const std::uint32_t spare = min(*batch_.num_spare(), batch_.max_spare);
-    for (std::uint32_t i = scored_of(batch_.num_queries) + own; i < spare; i += warps)
+    for (std::uint32_t i = scored_of(batch_.num_queries) + own; i < spare; i += workers)
       score(batch_.spare[i].query, batch_.spare[i].candidate);
   }
 
- private:
   __device__ std::uint32_t scored_of(std::uint32_t number) const {
     return batch_.num_scored == nullptr ? 0 : batch_.num_scored[number];
   }
 
   __device__ void score(std::uint32_t number, Candidate& candidate) {
     const BatchQuery& query = batch_.queries[number];
-    const auto docid = static_cast<std::uint32_t>(candidate), units = static_cast<std::uint32_t>(candidate >> 32);
+    const Candidate unscored = candidate;
+    const auto docid = static_cast<std::uint32_t>(unscored), units = static_cast<std::uint32_t>(unscored >> 32);
     Candidate key = no_candidate;
     if (units >= min_units(load_threshold(batch_, number), docid))
-      key = rank_key(query.exact_units ? __uint2float_rn(units)
-                                       : exact_score<quantized, V>(index_, batch_, decoder_, query, docid),
-                     docid);
-    __syncwarp();
-    if (lane_id() == 0) candidate = key;
+      key = rank_key(query.exact_units ? __uint2float_rn(units) : score_of(query, docid), docid);
+    if (together_)
+      __syncthreads();
+    else
+      __syncwarp();
+    if (together_ ? threadIdx.x == 0 : lane_id() == 0) candidate = key;
+  }
+
+  __device__ float score_of(const BatchQuery& query, std::uint32_t docid) {
+    if (!together_) return exact_score<quantized, V>(index_, batch_, decoder_, query, docid);
+    for (std::uint32_t t = warp(); t < query.terms; t += scoring_warps) {
+      const BatchTerm& term = batch_.terms[query.first_term + t];
+      std::uint32_t value = 0;
+      const bool found = find_value<quantized, V>(index_, batch_, decoder_, batch_.lists[term.list], docid, value);
+      if (lane_id() > 0) continue;
+      shared_.found[t] = found;
+      shared_.term_scores[t] = found ? term_score<quantized>(index_, term.weight, docid, value) : 0;
+    }
+    __syncthreads();
+    // In the order of summation.
+    float score = static_score_of(index_, docid);
+    for (std::uint32_t t = 0; t < query.terms; ++t)
+      if (shared_.found[t]) score = __fadd_rn(score, shared_.term_scores[t]);
+    return score;
   }
 
   const IndexView& index_;
   const RangeView& batch_;
+  ScoringShared<V>& shared_;
+  const bool together_;
   typename DecoderOf<coding, V>::Type decoder_;
 };
 
 template <Coding coding, int V, bool quantized>
-__global__ void __launch_bounds__(plain_threads)
-    score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
-  __shared__ std::uint32_t buffers[warps_per_block * WarpBuffer<V>::size];
-  const unsigned warp = threadIdx.x / lanes_per_warp;
-  CandidateScores<coding, V, quantized>(index, batch, buffers + warp * WarpBuffer<V>::size)
-      .run(blockIdx.x * warps_per_block + warp, gridDim.x * warps_per_block);
+__global__ void __launch_bounds__(scoring_threads)
+    score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool together) {
+  __shared__ ScoringShared<V> shared;
+  CandidateScores<coding, V, quantized>(index, batch, shared, together).run();
 }
 
 /// The results of one query, by a thread block.
@@ -99,21 +144,26 @@ class QueryFinish {
   __device__ void run(std::uint32_t number, bool scored) {
     if (!batch_.has_all_candidates(number)) return give_up(number);
     const BatchQuery& query = batch_.queries[number];
-    if (threadIdx.x == 0) kept_ = 0;
-    __syncthreads();
-    keep(number, query, scored);
-    __syncthreads();
-    if (kept_ > batch_.max_candidates) return give_up(number);
-    if (!scored && !query.exact_units) {
-      for (std::uint32_t i = warp(); i < kept_; i += finish_threads / lanes_per_warp) score(query, keys_[i]);
-      __syncthreads();
-    }
-    const std::uint32_t kept = kept_;
-    sort_keys(keys_, kept);
-    const std::uint32_t results = min(kept, batch_.k);
-    for (std::uint32_t i = threadIdx.x; i < results; i += finish_threads)
+    const Threshold threshold = load_threshold(batch_, number);
+    const std::uint32_t found = batch_.num_candidates[number], own = min(found, batch_.max_candidates);
+    // Sorted so far; there is room for more besides the results among these.
+    std::uint32_t kept = 0;
+    const std::uint32_t at_once = batch_.max_candidates - batch_.k;
+    const Candidate* candidates = batch_.candidates + std::uint64_t{number} * batch_.max_candidates;
+    for (std::uint32_t first = 0; first < own; first += at_once)
+      kept = merge(query, scored, kept, [&] {
+        for (std::uint32_t i = first + threadIdx.x; i < min(own, first + at_once); i += finish_threads)
+          keep(query, threshold, candidates[i], scored);
+      });
+    const std::uint32_t spare = own < found ? *batch_.num_spare() : 0;
+    for (std::uint32_t first = 0; first < spare; first += at_once)
+      kept = merge(query, scored, kept, [&] {
+        for (std::uint32_t i = first + threadIdx.x; i < min(spare, first + at_once); i += finish_threads)
+          if (batch_.spare[i].query == number) keep(query, threshold, batch_.spare[i].candidate, scored);
+      });
+    for (std::uint32_t i = threadIdx.x; i < kept; i += finish_threads)
       batch_.results[std::uint64_t{number} * batch_.k + i] = keys_[i];
-    if (threadIdx.x == 0) batch_.num_results[number] = results;
+    if (threadIdx.x == 0) batch_.num_results[number] = kept;
   }
 
  private:
@@ -126,18 +176,24 @@ class QueryFinish {
     batch_.results[std::uint64_t{number} * batch_.k] = key_of(load_threshold(batch_, number));
   }
 
-  /// Copies the candidates above the threshold to shared memory, as far as there is room, and counts them.
-  __device__ void keep(std::uint32_t number, const BatchQuery& query, bool scored) {
-    const Threshold threshold = load_threshold(batch_, number);
-    const std::uint32_t found = batch_.num_candidates[number], own = min(found, batch_.max_candidates);
-    for (std::uint32_t i = threadIdx.x; i < own; i += finish_threads)
-      keep(query, threshold, batch_.candidates[std::uint64_t{number} * batch_.max_candidates + i], scored);
-    if (own == found) return;
-    const std::uint32_t spare = *batch_.num_spare();
-    for (std::uint32_t i = threadIdx.x; i < spare; i += finish_threads)
-      if (batch_.spare[i].query == number) keep(query, threshold, batch_.spare[i].candidate, scored);
+  /// Lets keep_more() add candidates to the `kept` sorted keys, and sorts all. Returns how many results are among them.
+  template <class KeepMore>
+  __device__ std::uint32_t merge(const BatchQuery& query, bool scored, std::uint32_t kept, KeepMore&& keep_more) {
+    if (threadIdx.x == 0) kept_ = kept;
+    __syncthreads();
+    keep_more();
+    __syncthreads();
+    const std::uint32_t all = kept_;
+    if (all == kept) return kept;
+    if (!scored && !query.exact_units) {
+      for (std::uint32_t i = kept + warp(); i < all; i += finish_threads / lanes_per_warp) score(query, keys_[i]);
+      __syncthreads();
+    }
+    sort_keys(keys_, all);
+    return min(all, batch_.k);
   }
 
+  /// Copies a candidate to shared memory, as a key if it has one already, unless the threshold rules it out.
   __device__ void keep(const BatchQuery& query, const Threshold& threshold, Candidate key, bool scored) {
     const auto docid = static_cast<std::uint32_t>(key);
     if (scored) {
@@ -149,8 +205,7 @@ class QueryFinish {
       if (units < min_units(threshold, docid)) return;
       if (query.exact_units) key = rank_key(__uint2float_rn(units), docid);
     }
-    const std::uint32_t place = atomicAdd(&kept_, 1u);
-    if (place < batch_.max_candidates) keys_[place] = key;
+    keys_[atomicAdd(&kept_, 1u)] = key;
   }
 
   /// Turns a candidate into a rank key.

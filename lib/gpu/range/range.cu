@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(plain_threads) prepare_starts(const __grid_con
   clear_starts(batch);
 }
 
-__global__ void __launch_bounds__(plain_threads) run_range_intersection(const __grid_constant__ RangeView batch) {
+__global__ void __launch_bounds__(plain_threads, intersection_blocks)
+    run_range_intersection(const __grid_constant__ RangeView batch) {
   RangeIntersection(batch).run();
 }
 
@@ -137,7 +138,7 @@ class RangeRun final : public StrategyRun {
     with_coding(device_.coding, [&]<Coding coding>() {
       if (decodes_) {
         decode_missing<coding>(index, view_, device_.quantized, stream);
-        decoded_.record(stream);
+        if (view_.blocks > 0) decoded_.record(stream);
         find_candidates(work, index.left_free, stream);
       } else {
         RangeKernels<coding>::intersect(index, view_, device_.quantized, stream);
@@ -155,8 +156,9 @@ class RangeRun final : public StrategyRun {
   }
 
   void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
-    times.decode_us = decodes_ ? decoded_.us_since(started) : 0;
-    times.unite_us = united_.us_since(decodes_ ? decoded_ : started);
+    const bool decoded = decodes_ && view_.blocks > 0;
+    times.decode_us = decoded ? decoded_.us_since(started) : 0;
+    times.unite_us = united_.us_since(decoded ? decoded_ : started);
     times.finish_us = ended.us_since(united_);
   }
 

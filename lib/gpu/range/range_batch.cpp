@@ -45,9 +45,12 @@ std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch) {
   return cut_chunks(batch, std::max<std::size_t>(1, pieces / many_blocks));
 }
 
-bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options) {
+bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
+                         bool lists_stay) {
   if (!work.intersect || options.decodes_always) return true;
-  return lookups(batch) > lookups_per_batch + lookups_per_query * batch.queries.size();
+  const std::uint64_t per_batch = lists_stay ? kept_lookups_per_batch : lookups_per_batch;
+  const std::uint64_t per_query = lists_stay ? kept_lookups_per_query : lookups_per_query;
+  return lookups(batch) > per_batch + per_query * batch.queries.size();
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {

@@ -39,7 +39,8 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch);
 
 /// See Strategy::decodes_lists. Intersections that look few documents up read only the blocks that they need.
-bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options);
+bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
+                         bool lists_stay);
 
 /// Approximate GPU memory of a batch with k results per query, without the index and decoded lists.
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k);

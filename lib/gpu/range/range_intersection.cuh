@@ -297,25 +297,14 @@ class ItemIntersection {
 
   /// Makes candidates of the documents that reach the threshold.
   template <int N>
-  __device__ void add_found(ItemDocuments<N>& documents) {
+  __device__ void add_found(const ItemDocuments<N>& documents) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      if (!documents.is_alive(i)) continue;
       const std::uint32_t docid = begin_ + documents.own[i];
-      documents.units[i] += static_score_units(batch_, query_, docid);
-      if (documents.units[i] >= max(1u, min_units(threshold_, docid)))
-        count_document(batch_, query_, item_.query, docid, documents.units[i]);
-      else
-        documents.drop(i);
-    }
-    if (!__any_sync(all_lanes, documents.alive != 0)) return;
-    __threadfence();
-    require(raise_threshold(batch_, query_, item_.query));
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      const std::uint32_t docid = begin_ + documents.own[i], units = documents.units[i];
-      if (documents.is_alive(i) && units >= min_units(threshold_, docid))
-        store_candidate(batch_, item_.query, Candidate{units} << 32 | docid);
+      std::uint32_t units = documents.units[i];
+      if (documents.is_alive(i)) units += static_score_units(batch_, query_, docid);
+      const bool reaches = documents.is_alive(i) && units >= max(1u, min_units(threshold_, docid));
+      if (__any_sync(all_lanes, reaches)) require(take_documents(batch_, item_.query, reaches, docid, units));
     }
   }
 

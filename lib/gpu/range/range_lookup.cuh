@@ -139,15 +139,10 @@ class RangeLookup {
 
   /// Makes candidates of this tile's documents whose terms have so many units, if they reach the threshold.
   __device__ void add_found(bool alive, std::uint32_t docid, std::uint32_t units) {
-    const BatchQuery& query = batch_.queries[number_];
-    if (alive) units += static_score_units(batch_, query, docid);
+    if (alive) units += static_score_units(batch_, batch_.queries[number_], docid);
     alive = alive && units >= max(1u, min_units(required_.threshold, docid));
-    if (alive) count_document(batch_, query, number_, docid, units);
-    if (!__any_sync(all_lanes, alive)) return;
-    __threadfence();
-    required_ = requirement_of(batch_, number_, begin_, raise_threshold(batch_, query, number_));
-    if (alive && units >= min_units(required_.threshold, docid))
-      store_candidate(batch_, number_, Candidate{units} << 32 | docid);
+    if (__any_sync(all_lanes, alive))
+      required_ = requirement_of(batch_, number_, begin_, take_documents(batch_, number_, alive, docid, units));
   }
 
   const RangeView& batch_;

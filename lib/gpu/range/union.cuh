@@ -355,8 +355,8 @@ class UnionBlock {
   // Collecting, by all warps: documents whose sums reach the threshold become candidates.
 
   /// Counts the noted documents, raises the threshold, and makes candidates of those that are still above it. Few
-  /// become candidates at once, so that no thread waits for the threshold. Not inlined, for the sake of the additions.
-  __noinline__ __device__ void collect(const RangeQuery& query, std::uint32_t noted) {
+  /// become candidates at once, so that no thread waits for the threshold.
+  __device__ void collect(const RangeQuery& query, std::uint32_t noted) {
     const BatchQuery& of = batch_.queries[query.number];
     const bool at_once = noted <= uncounted_candidates;
     const auto store = [&](std::uint32_t docid, std::uint32_t units) {
