@@ -11,6 +11,12 @@ namespace {
 
 using gpu::Coding;
 
+template <unsigned threads>
+void unite(const gpu::RangeView& of, const Way& way) {
+  static gpu::UnionShared shared;
+  emulated::run(1, threads, [&] { gpu::UnionBlock<threads>(of, shared, way.pruning).run(); });
+}
+
 /// Decodes lists and finds candidates in them.
 template <Coding coding, int V, bool quantized>
 void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
@@ -20,9 +26,10 @@ void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const
   }
   if (way.intersect) {
     emulated::run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
+  } else if (way.few_queries) {
+    unite<gpu::union_threads_of_few>(of, way);
   } else {
-    static gpu::UnionShared shared;
-    emulated::run(1, gpu::union_threads, [&] { gpu::UnionBlock(of, shared, way.pruning).run(); });
+    unite<gpu::union_threads>(of, way);
   }
 }
 
@@ -30,7 +37,7 @@ template <Coding coding, int V, bool quantized>
 void score_found(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
   static gpu::ScoringShared<V> shared;
   emulated::run(2, gpu::scoring_threads,
-                [&] { gpu::CandidateScores<coding, V, quantized>(view, of, shared, way.score_together).run(); });
+                [&] { gpu::CandidateScores<coding, V, quantized>(view, of, shared, way.few_queries).run(); });
 }
 
 /// Window by window.

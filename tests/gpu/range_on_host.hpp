@@ -143,7 +143,7 @@ struct Way {
   const HostWindows* windows = nullptr;
   HostEntries* entries = nullptr;    ///< of windows
   std::uint64_t item_documents = 0;  ///< of intersections from entries; 0: as on a GPU
-  bool score_together = false;       ///< a candidate's terms at the same time
+  bool few_queries = false;          ///< many threads for each
 };
 
 /// Runs the kernels for a batch.

@@ -85,9 +85,9 @@ void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std
   HostIndex index(engine);
   check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
   check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
-  Way together{false, false, true, gpu::Pruning::blocks};
-  together.score_together = true;
-  check_way(index, queries, algorithm_named("bmw"), together, 3);
+  Way few{false, false, true, gpu::Pruning::blocks};
+  few.few_queries = true;
+  check_way(index, queries, algorithm_named("bmw"), few, 3);
   check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
   for (const std::uint64_t documents : {1, 70, 1000})
     check_way(index, queries, algorithm_named("and"),

@@ -22,7 +22,7 @@ std::vector<Way> all_ways() {
     ways.push_back({false, false, score_first, gpu::Pruning::none});
     ways.push_back({false, false, score_first, gpu::Pruning::blocks});
     ways.push_back({true, false, score_first});
-    ways.back().score_together = true;
+    ways.back().few_queries = true;
   }
   ways.push_back({true, true, false});
   return ways;

@@ -11,8 +11,9 @@ inline constexpr unsigned max_gpus = 1023;
 /// DocIDs per range, whose sums of units (2 bytes each) are in shared memory. With larger ranges there are fewer of
 /// them; with smaller ones, more thread blocks run on a multiprocessor. At most 65,536.
 inline constexpr std::uint32_t range_documents = 16384;
-/// Threads per thread block of unions.
-inline constexpr unsigned union_threads = 256;
+/// Threads per thread block of unions; and where each thread block has a multiprocessor of its own, as in a batch of a
+/// few queries of a collection with a few ranges.
+inline constexpr unsigned union_threads = 256, union_threads_of_few = 1024;
 /// Maximum documents of a range that are noted when they reach the threshold; if there are more, all sums are read.
 inline constexpr std::uint32_t range_candidates = 256;
 /// Documents of a range that become candidates as soon as they are counted. Of more, those that the threshold then

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
@@ -13,14 +14,22 @@ namespace {
 /// Items of a batch are counted in 32 bits, beside warps that look for more.
 constexpr std::uint64_t max_items = std::uint64_t{1} << 30;
 
-std::uint64_t shortest_length(const QueryBatch& batch, const BatchQuery& query) {
-  return query.terms == 0 ? 0 : batch.lists[batch.terms[query.first_term].list].df;
+/// Postings in each query's shortest list.
+std::vector<std::uint32_t> shortest_lengths(const QueryBatch& batch) {
+  std::vector<std::uint32_t> lengths;
+  lengths.reserve(batch.queries.size());
+  for (const BatchQuery& query : batch.queries)
+    lengths.push_back(query.terms == 0 ? 0 : batch.lists[batch.terms[query.first_term].list].df);
+  return lengths;
 }
 
-std::uint64_t shortest_lengths(const QueryBatch& batch) {
-  std::uint64_t sum = 0;
-  for (const BatchQuery& query : batch.queries) sum += shortest_length(batch, query);
-  return sum;
+std::uint64_t sum_of(const std::vector<std::uint32_t>& lengths) {
+  return std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
+}
+
+/// How many documents of a query's shortest list an item has, so that there are enough items for a large GPU.
+std::uint64_t documents_for_gpu(const std::vector<std::uint32_t>& lengths) {
+  return std::clamp<std::uint64_t>(sum_of(lengths) / items_per_intersection, min_item_documents, max_item_documents);
 }
 
 /// The class of queries whose shortest list has so many postings in all ranges: 0 is that of the shortest lists, and in
@@ -36,14 +45,21 @@ unsigned class_of(std::uint64_t postings, std::uint64_t ranges, std::uint64_t do
 
 }  // namespace
 
-IntersectionItems::IntersectionItems(const QueryBatch& batch, std::uint64_t documents) {
+IntersectionItems::IntersectionItems(const QueryBatch& batch)
+    : IntersectionItems(batch, shortest_lengths(batch), std::nullopt) {}
+
+IntersectionItems::IntersectionItems(const QueryBatch& batch, std::uint64_t documents)
+    : IntersectionItems(batch, shortest_lengths(batch), documents) {}
+
+IntersectionItems::IntersectionItems(const QueryBatch& batch, const std::vector<std::uint32_t>& lengths,
+                                     std::optional<std::uint64_t> documents) {
   const std::uint32_t ranges = std::max(1u, num_ranges(batch.engine().index().num_documents()));
-  // As few as can be counted.
-  documents = std::max({documents, std::uint64_t{1}, shortest_lengths(batch) / (max_items / 8)});
+  // No more items than can be counted.
+  const std::uint64_t least = std::max<std::uint64_t>(1, sum_of(lengths) / (max_items / 8));
+  const std::uint64_t wanted = std::max(least, documents ? *documents : documents_for_gpu(lengths));
   std::array<std::vector<std::uint32_t>, max_item_classes> queries;
-  for (std::uint32_t i = 0; i < batch.queries.size(); ++i)
-    queries[class_of(shortest_length(batch, batch.queries[i]), ranges, documents)].push_back(i);
-  queries_.reserve(batch.queries.size());
+  for (std::uint32_t i = 0; i < lengths.size(); ++i) queries[class_of(lengths[i], ranges, wanted)].push_back(i);
+  queries_.reserve(lengths.size());
   for (unsigned number = 0; number < max_item_classes; ++number) {
     if (queries[number].empty()) continue;
     ItemClass& added = classes_.emplace_back();
@@ -54,10 +70,6 @@ IntersectionItems::IntersectionItems(const QueryBatch& batch, std::uint64_t docu
     queries_.insert(queries_.end(), queries[number].begin(), queries[number].end());
   }
 }
-
-IntersectionItems::IntersectionItems(const QueryBatch& batch)
-    : IntersectionItems(batch, std::clamp<std::uint64_t>(shortest_lengths(batch) / items_per_intersection,
-                                                         min_item_documents, max_item_documents)) {}
 
 ItemsView IntersectionItems::view(std::uint32_t ranges) const {
   ItemsView view;

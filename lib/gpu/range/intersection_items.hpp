@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "quern/gpu/engine/query_batch.hpp"
@@ -72,6 +73,9 @@ class IntersectionItems {
   ItemsView view(std::uint32_t ranges) const;
 
  private:
+  IntersectionItems(const QueryBatch& batch, const std::vector<std::uint32_t>& lengths,
+                    std::optional<std::uint64_t> documents);
+
   std::vector<std::uint32_t> queries_;
   std::vector<ItemClass> classes_;  ///< none is empty; `end` is not set
 };

@@ -12,10 +12,10 @@
 namespace quern::gpu {
 namespace {
 
-__global__ void __launch_bounds__(union_threads, union_blocks)
-    run_union(const __grid_constant__ RangeView batch, Pruning pruning) {
+template <unsigned threads, unsigned blocks>
+__global__ void __launch_bounds__(threads, blocks) run_union(const __grid_constant__ RangeView batch, Pruning pruning) {
   extern __shared__ __align__(16) unsigned char shared[];
-  UnionBlock(batch, *reinterpret_cast<UnionShared*>(shared), pruning).run();
+  UnionBlock<threads>(batch, *reinterpret_cast<UnionShared*>(shared), pruning).run();
 }
 
 __global__ void __launch_bounds__(plain_threads) prepare_starts(const __grid_constant__ RangeView batch) {
@@ -27,12 +27,24 @@ __global__ void __launch_bounds__(plain_threads, intersection_blocks)
   RangeIntersection(batch).run();
 }
 
-/// Finds candidates among the documents with any term of a query, from the entries.
+/// Finds candidates among the documents with any term of a query, from the entries, with so many threads per thread
+/// block.
+template <unsigned threads, unsigned blocks_each>
 void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const Stream& stream) {
-  const unsigned blocks = resident_blocks(run_union, union_threads, sizeof(UnionShared), left_free);
-  run_union<<<std::min(blocks, batch.ranges * batch.num_chunks), union_threads, sizeof(UnionShared), stream>>>(batch,
-                                                                                                               pruning);
+  constexpr auto kernel = run_union<threads, blocks_each>;
+  const unsigned blocks = resident_blocks(kernel, threads, sizeof(UnionShared), left_free);
+  kernel<<<std::min(blocks, batch.ranges * batch.num_chunks), threads, sizeof(UnionShared), stream>>>(batch, pruning);
   CUDA_CHECK(cudaGetLastError());
+}
+
+/// The same; if there are fewer pieces of work than multiprocessors, each has many threads.
+void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const Stream& stream) {
+  constexpr auto large = run_union<union_threads_of_few, 1>;
+  if (std::uint64_t{batch.ranges} * batch.num_chunks <=
+      resident_blocks(large, union_threads_of_few, sizeof(UnionShared), left_free))
+    unite<union_threads_of_few, 1>(batch, pruning, left_free, stream);
+  else
+    unite<union_threads, union_blocks>(batch, pruning, left_free, stream);
 }
 
 /// Finds candidates among the documents with all terms of a query, from the entries.

@@ -76,9 +76,10 @@ class ItemIntersection {
         begin_((batch.first_range + item.first_range) * range_documents) {}
 
   __device__ void run() {
+    const Threshold threshold = load_threshold(batch_, item_.query);
     sum_ = load_lists();
     if (!order_lists()) return;
-    require(load_threshold(batch_, item_.query));
+    require(threshold);
     if (sum_ < min_term_units_) return;
     const EntryList driver = list_at(0);
     note_starts(driver);
@@ -297,14 +298,24 @@ class ItemIntersection {
 
   /// Makes candidates of the documents that reach the threshold.
   template <int N>
-  __device__ void add_found(const ItemDocuments<N>& documents) {
+  __device__ void add_found(ItemDocuments<N>& documents) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
+      if (!documents.is_alive(i)) continue;
       const std::uint32_t docid = begin_ + documents.own[i];
-      std::uint32_t units = documents.units[i];
-      if (documents.is_alive(i)) units += static_score_units(batch_, query_, docid);
-      const bool reaches = documents.is_alive(i) && units >= max(1u, min_units(threshold_, docid));
-      if (__any_sync(all_lanes, reaches)) require(take_documents(batch_, item_.query, reaches, docid, units));
+      documents.units[i] += static_score_units(batch_, query_, docid);
+      if (documents.units[i] >= max(1u, min_units(threshold_, docid)))
+        count_document(batch_, query_, item_.query, docid, documents.units[i]);
+      else
+        documents.drop(i);
+    }
+    if (!__any_sync(all_lanes, documents.alive != 0)) return;
+    require(raise_counted(batch_, item_.query));
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const std::uint32_t docid = begin_ + documents.own[i], units = documents.units[i];
+      if (documents.is_alive(i) && units >= min_units(threshold_, docid))
+        store_candidate(batch_, item_.query, Candidate{units} << 32 | docid);
     }
   }
 

@@ -102,15 +102,20 @@ __device__ inline Threshold raise_threshold(const RangeView& batch, const BatchQ
   return threshold_of(__shfl_sync(all_lanes, key, lane));
 }
 
-/// Counts a document of each lane that has one, as count_document() does, raises the threshold, stores those that still
-/// may be results, and returns the threshold. By a whole warp. Not inlined: it is called for few of the documents that
-/// are looked up, and would take registers from that.
+/// raise_threshold() after this warp's count_document(). Not inlined: it follows few lookups, and would take registers
+/// from them.
+__noinline__ __device__ inline Threshold raise_counted(const RangeView& batch, std::uint32_t number) {
+  __threadfence();
+  return raise_threshold(batch, batch.queries[number], number);
+}
+
+/// Counts a document of each lane that has one, raises the threshold, stores those that still may be results, and
+/// returns the threshold. By a whole warp. Not inlined, like raise_counted().
 __noinline__ __device__ inline Threshold take_documents(const RangeView& batch, std::uint32_t number, bool has_document,
                                                         std::uint32_t docid, std::uint32_t units) {
-  const BatchQuery& query = batch.queries[number];
-  if (has_document) count_document(batch, query, number, docid, units);
+  if (has_document) count_document(batch, batch.queries[number], number, docid, units);
   __threadfence();
-  const Threshold risen = raise_threshold(batch, query, number);
+  const Threshold risen = raise_threshold(batch, batch.queries[number], number);
   if (has_document && units >= min_units(risen, docid)) store_candidate(batch, number, Candidate{units} << 32 | docid);
   return risen;
 }

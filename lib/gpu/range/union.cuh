@@ -84,6 +84,8 @@ struct TileRun {
   }
 };
 
+/// A thread block of so many threads.
+template <unsigned threads>
 class UnionBlock {
  public:
   __device__ UnionBlock(const RangeView& batch, UnionShared& shared, Pruning pruning)
@@ -112,13 +114,13 @@ class UnionBlock {
   }
 
  private:
-  static constexpr unsigned warps = union_threads / lanes_per_warp;
+  static constexpr unsigned warps = threads / lanes_per_warp;
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   __device__ void clear_sums() {
     auto* sums = reinterpret_cast<uint4*>(shared_.sums);
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < range_documents / 8; i += union_threads) sums[i] = make_uint4(0, 0, 0, 0);
+    for (unsigned i = threadIdx.x; i < range_documents / 8; i += threads) sums[i] = make_uint4(0, 0, 0, 0);
   }
   __device__ std::uint32_t sum_of(std::uint32_t document) const {
     const SumPlace place(document);
@@ -380,13 +382,13 @@ class UnionBlock {
   __device__ void for_noted(const BatchQuery& of, const RangeQuery& query, std::uint32_t noted, Visit&& visit) const {
     const Threshold threshold = load_threshold(batch_, query.number);
     if (noted <= range_candidates) {
-      for (std::uint32_t i = threadIdx.x; i < noted; i += union_threads) {
+      for (std::uint32_t i = threadIdx.x; i < noted; i += threads) {
         const std::uint32_t document = shared_.candidates[i];
         visit_if_above(of, document, sum_of(document), threshold, visit);
       }
       return;
     }
-    for (std::uint32_t i = threadIdx.x; i < SumPlace::words; i += union_threads) {
+    for (std::uint32_t i = threadIdx.x; i < SumPlace::words; i += threads) {
       const std::uint32_t word = shared_.sums[i], document = SumPlace::word_of(i);
       if ((word & 0xffff) >= query.min_term_units) visit_if_above(of, document, word & 0xffff, threshold, visit);
       if (word >> 16 >= query.min_term_units)
