@@ -77,25 +77,28 @@ const SchemePort* page_scheme(std::string_view lower_scheme) {
   return found == page_schemes.end() ? nullptr : found;
 }
 
-/// RFC 3986, section 5.2.4, in linear time.
-std::string without_dot_segments(std::string_view path) {
-  std::string out;
+/// Appends `path` without its dot segments (RFC 3986, section 5.2.4), in linear time. What `url` has from `path_begin`
+/// on is the path before it, which ".." goes back in. `ends`: no more of the path follows.
+void append_without_dot_segments(std::string_view path, std::size_t path_begin, bool ends, std::string& url) {
+  if (path.find("/.") == std::string_view::npos) {
+    url += path;
+    return;
+  }
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t end = std::min(path.find('/', at + 1), path.size());
     const std::string_view segment = path.substr(at, end - at);
-    const bool last = end == path.size();
+    const bool last = ends && end == path.size();
     if (segment == "/..") {
-      const auto slash = out.rfind('/');
-      out.resize(slash == std::string::npos ? 0 : slash);
-      if (last) out += '/';
+      const auto slash = std::string_view(url).substr(path_begin).rfind('/');
+      url.resize(path_begin + (slash == std::string_view::npos ? 0 : slash));
+      if (last) url += '/';
     } else if (segment == "/.") {
-      if (last) out += '/';
+      if (last) url += '/';
     } else {
-      out += segment;
+      url += segment;
     }
     at = end;
   }
-  return out;
 }
 
 /// False for a host that is empty or has a colon (outside an IPv6 address's brackets), and for a port not in digits.
@@ -107,12 +110,13 @@ bool is_sound(const Authority& authority) {
 
 bool is_control_or_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
-/// A reference as attributes have it: white space around it and line breaks in it are dropped.
-std::string clean(std::string_view href) {
+/// A reference as attributes have it: white space around it and line breaks in it are dropped. Gives a view of it, or
+/// of `cleaned` where something had to be changed.
+std::string_view clean(std::string_view href, std::string& cleaned) {
   while (!href.empty() && is_control_or_space(href.front())) href.remove_prefix(1);
   while (!href.empty() && is_control_or_space(href.back())) href.remove_suffix(1);
-  if (std::none_of(href.begin(), href.end(), is_control_or_space)) return std::string(href);
-  std::string cleaned;
+  if (std::none_of(href.begin(), href.end(), is_control_or_space)) return href;
+  cleaned.clear();
   for (const char c : href) {
     if (c == ' ') {
       cleaned += "%20";
@@ -123,39 +127,16 @@ std::string clean(std::string_view href) {
   return cleaned;
 }
 
-/// The path of a reference that begins with no slash, put beside the base's path (RFC 3986, section 5.2.3).
-std::string merged_path(std::string_view base_path, std::string_view path) {
-  const auto slash = base_path.rfind('/');
-  std::string merged(slash == std::string_view::npos ? "/" : base_path.substr(0, slash + 1));
-  return merged += path;
-}
-
-/// The reference's scheme, authority, path and query, as RFC 3986, section 5.2.2, takes them from it or from the base.
-/// A reference that names the base's scheme but no host ("http:page") is taken as relative, as the RFC allows.
-struct Target {
-  std::string scheme;
-  std::string_view authority;
-  std::string path;
-  std::optional<std::string_view> query;
-};
-
-Target target_of(const UrlParts& base, const UrlParts& reference) {
-  const std::string base_scheme = ascii_lowered(base.scheme.value_or(""));
-  const std::string scheme = reference.scheme ? ascii_lowered(*reference.scheme) : base_scheme;
-  if (reference.authority) {
-    return {scheme, *reference.authority, without_dot_segments(reference.path), reference.query};
-  }
-  if (scheme != base_scheme) return {scheme, {}, {}, {}};
-  Target target{scheme, base.authority.value_or(""), {}, reference.query};
-  if (reference.path.empty()) {
-    target.path = without_dot_segments(base.path);
-    if (!reference.query) target.query = base.query;
-  } else if (reference.path.front() == '/') {
-    target.path = without_dot_segments(reference.path);
-  } else {
-    target.path = without_dot_segments(merged_path(base.path, reference.path));
-  }
-  return target;
+/// Replaces `url` by the scheme and authority that a resolved URL begins with; false if there is no such page.
+bool begin_url(const std::string& lower_scheme, std::string_view written_authority, std::string& url) {
+  url.clear();
+  const SchemePort* scheme = page_scheme(lower_scheme);
+  const Authority authority = split_authority(written_authority);
+  if (scheme == nullptr || !is_sound(authority)) return false;
+  url.append(lower_scheme).append("://").append(authority.user);
+  for (const char c : authority.host) url += ascii_lower(c);
+  if (!authority.port.empty() && authority.port != scheme->port) url.append(":").append(authority.port);
+  return true;
 }
 
 std::optional<unsigned> hex_digit(char c) {
@@ -194,22 +175,65 @@ std::string with_normal_percents(std::string_view url) {
 
 }  // namespace
 
+void UrlResolver::set_base(std::string_view base) {
+  is_base_too_long_ = base.size() > max_url_bytes;
+  if (is_base_too_long_) return;
+  const UrlParts parts = split(clean(base, cleaned_));
+  scheme_ = ascii_lowered(parts.scheme.value_or(""));
+  query_.clear();
+  if (parts.query) query_.append("?").append(*parts.query);
+  begin_url(scheme_, parts.authority.value_or(""), site_);
+  folder_ = page_ = site_;
+  if (site_.empty()) return;
+  // A path after an authority is empty or begins with a slash.
+  append_without_dot_segments(parts.path.substr(0, parts.path.rfind('/')), site_.size(), false, folder_);
+  append_without_dot_segments(parts.path, site_.size(), true, page_);
+  if (page_.size() == site_.size()) page_ += '/';
+}
+
+/// A reference's scheme, authority, path and query come from it or from the base, as RFC 3986, section 5.2.2, says. A
+/// reference that names the base's scheme but no host ("http:page") is taken as relative, as the RFC allows.
+std::string_view UrlResolver::resolve(std::string_view href) {
+  if (href.size() > max_url_bytes || is_base_too_long_) return {};
+  const UrlParts reference = split(clean(href, cleaned_));
+  std::string lower_scheme;
+  if (reference.scheme) lower_scheme = ascii_lowered(*reference.scheme);
+  const std::string& scheme = reference.scheme ? lower_scheme : scheme_;
+  if (reference.authority) {
+    if (!begin_url(scheme, *reference.authority, url_)) return {};
+    const std::size_t path_begin = url_.size();
+    append_without_dot_segments(reference.path, path_begin, true, url_);
+    if (url_.size() == path_begin) url_ += '/';
+  } else {
+    if (scheme != scheme_ || site_.empty()) return {};
+    set_path(reference.path);
+  }
+  if (reference.query) {
+    url_.append("?").append(*reference.query);
+  } else if (!reference.authority && reference.path.empty()) {
+    url_ += query_;
+  }
+  if (reference.fragment) url_.append("#").append(*reference.fragment);
+  return url_.size() > max_url_bytes ? std::string_view() : url_;
+}
+
+/// Replaces url_ by what a path means on the base (RFC 3986, section 5.2.3).
+void UrlResolver::set_path(std::string_view reference_path) {
+  if (reference_path.empty()) {
+    url_ = page_;
+  } else if (reference_path.front() == '/') {
+    url_ = site_;
+    append_without_dot_segments(reference_path, site_.size(), true, url_);
+  } else {
+    url_ = folder_;
+    path_.assign("/").append(reference_path);
+    append_without_dot_segments(path_, site_.size(), true, url_);
+  }
+  if (url_.size() == site_.size()) url_ += '/';
+}
+
 std::string resolve_url(std::string_view base, std::string_view href) {
-  if (href.size() > max_url_bytes || base.size() > max_url_bytes) return {};
-  const std::string base_text = clean(base), reference_text = clean(href);
-  const UrlParts reference = split(reference_text);
-  const Target target = target_of(split(base_text), reference);
-  const SchemePort* scheme = page_scheme(target.scheme);
-  const Authority authority = split_authority(target.authority);
-  if (scheme == nullptr || !is_sound(authority)) return {};
-  std::string url = target.scheme;
-  url.append("://").append(authority.user).append(ascii_lowered(authority.host));
-  if (!authority.port.empty() && authority.port != scheme->port) url.append(":").append(authority.port);
-  url += target.path.empty() ? "/" : target.path;
-  if (target.query) url.append("?").append(*target.query);
-  if (reference.fragment) url.append("#").append(*reference.fragment);
-  if (url.size() > max_url_bytes) url.clear();
-  return url;
+  return std::string(UrlResolver(base).resolve(href));
 }
 
 std::string_view page_url_of_resolved(std::string_view url, std::string& buffer) {

@@ -15,6 +15,26 @@ inline constexpr std::size_t max_url_bytes = 2048;
 /// resolve_url(url, url) brings a page's own URL to the same form.
 std::string resolve_url(std::string_view base, std::string_view href);
 
+/// Resolves many references against one base, which is taken apart once.
+class UrlResolver {
+ public:
+  explicit UrlResolver(std::string_view base = {}) { set_base(base); }
+  void set_base(std::string_view base);
+  /// resolve_url(base, href), valid until the next call.
+  std::string_view resolve(std::string_view href);
+
+ private:
+  void set_path(std::string_view reference_path);
+
+  bool is_base_too_long_ = false;
+  std::string scheme_;  ///< of the base, in lower case
+  std::string site_;    ///< scheme and authority as resolved URLs begin with them; empty if none can
+  std::string folder_;  ///< the same, and the base's path without its last segment and the slash before that
+  std::string page_;    ///< the same, and the base's path
+  std::string query_;   ///< the base's query with its ?, or empty
+  std::string url_, cleaned_, path_;
+};
+
 /// The form in which two URLs of one page are the same text: what resolve_url() makes of it, without the fragment, with
 /// percent-encoding normalised (RFC 3986, section 6.2.2: hexadecimal digits in upper case, unreserved characters
 /// decoded; a % without them is %25). A text that is no URL of a page stays as it is.
