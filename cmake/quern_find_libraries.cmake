@@ -2,7 +2,6 @@
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(LibXml2 REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
@@ -13,5 +12,5 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_library(STEMMER_LIBRARY stemmer REQUIRED)  # found here but linked by name, so that an installed tree contains no path of this system
 set(QUERN_DEPENDENCIES
-    Threads::Threads TBB::tbb ZLIB::ZLIB LibXml2::LibXml2 simdjson::simdjson nlohmann_json::nlohmann_json fmt::fmt
+    Threads::Threads TBB::tbb ZLIB::ZLIB simdjson::simdjson nlohmann_json::nlohmann_json fmt::fmt
     Boost::program_options PkgConfig::zstd PkgConfig::xxhash PkgConfig::utf8proc stemmer)

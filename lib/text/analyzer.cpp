@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "quern/core/named.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/zstd_frame.hpp"
-#include "quern/text/html.hpp"
 #include "quern/text/utf8.hpp"
 
 #ifndef QUERN_LIBSTEMMER_VERSION
@@ -110,7 +110,9 @@ std::string_view Stemmer::stem(std::string_view token) {
   const auto* stem =
       sb_stemmer_stem(stemmer_, reinterpret_cast<const sb_symbol*>(token.data()), static_cast<int>(token.size()));
   if (stem == nullptr) throw Error("libstemmer ran out of memory");
-  return {reinterpret_cast<const char*>(stem), static_cast<std::size_t>(sb_stemmer_length(stemmer_))};
+  const auto size = std::min(static_cast<std::size_t>(sb_stemmer_length(stemmer_)), max_term_bytes);
+  std::memcpy(stem_.data(), stem, size);
+  return {stem_.data(), size};
 }
 
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords) {
@@ -164,9 +166,13 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 
 TextLibraries text_libraries(const AnalyzerOptions& options) {
   const bool stems = !Stemmer(options.stemmer).changes_nothing();
-  return {analyzer_version,      utf8proc_unicode_version(),
-          utf8proc_version(),    stems ? libstemmer_version() : "",
-          html_parser_version(), zstd_version()};
+  TextLibraries libraries;
+  libraries.analyzer = analyzer_version;
+  libraries.unicode = utf8proc_unicode_version();
+  libraries.utf8proc = utf8proc_version();
+  if (stems) libraries.libstemmer = libstemmer_version();
+  libraries.zstd = zstd_version();
+  return libraries;
 }
 
 Analyzer::Analyzer(const AnalyzerOptions& options)

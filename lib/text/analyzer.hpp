@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -42,11 +43,13 @@ class Stemmer {
 
   /// True if stem() gives each token back as it is.
   bool changes_nothing() const { return stemmer_ == nullptr; }
-  /// The stem of a folded token, never empty and never longer than the token; valid until the next call.
+  /// The stem of a folded token, never empty and never longer than the token; valid until the next call, with
+  /// token_padding_bytes more that may be read if so many of the token's may.
   std::string_view stem(std::string_view token);
 
  private:
   sb_stemmer* stemmer_ = nullptr;
+  std::array<char, max_term_bytes + token_padding_bytes> stem_{};  ///< the last one
 };
 
 struct AnalyzerOptions {
@@ -70,7 +73,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 
 /// Version of the rules of formats/analyzer.md. It rises when a text may give other terms than before, whatever the
 /// versions of the libraries.
-inline constexpr unsigned analyzer_version = 1;
+inline constexpr unsigned analyzer_version = 2;
 
 /// Versions of what makes terms and files, since other versions may make others (formats/analyzer.md). Zero or empty:
 /// unknown, as in files of older programs, or not used.
@@ -79,7 +82,7 @@ struct TextLibraries {
   std::string unicode;     ///< version of the standard that utf8proc implements, as in "15.0.0"
   std::string utf8proc;    ///< version at run time
   std::string libstemmer;  ///< version at build time (the library does not say it); empty without a stemmer
-  std::string libxml2;     ///< version at run time: it reads HTML pages
+  std::string libxml2;     ///< of files of earlier programs, which read HTML pages with it
   std::string zstd;        ///< version at run time: it compresses the file's texts
   bool operator==(const TextLibraries&) const = default;
 };
@@ -94,7 +97,8 @@ class Analyzer {
   explicit Analyzer(const AnalyzerOptions& options);
 
   /// Calls on_term(std::string_view) for each term of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
-  /// each `phrase_end`, in order. A term's bytes are valid until the next. Terms have 1 to max_term_bytes bytes.
+  /// each `phrase_end`, in order. A term's bytes are valid until the next, with token_padding_bytes more that may be
+  /// read. Terms have 1 to max_term_bytes bytes.
   template <class OnTerm, class OnPhraseEnd>
   void analyze(std::string_view utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
     analyze_any(utf8, on_term, on_phrase_end);

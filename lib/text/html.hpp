@@ -10,17 +10,14 @@
 
 namespace quern {
 
-/// Version of libxml2, which reads pages, when the program runs: "2.9.14".
-std::string html_parser_version();
-
-/// Takes the text and the links out of HTML pages, with libxml2's push parser and no tree. One per thread, for any
-/// number of pages. Time is linear in the page's size and memory does not depend on it, whatever the page holds
-/// (html_filter.hpp says what is left out of very long tags and titles).
+/// Takes the text and the links out of HTML pages, in one pass and without a tree. One per thread, for any number of
+/// pages. Time is linear in the page's size and memory does not depend on it, whatever the page holds (html_scanner.hpp
+/// says what is left out of very long tags and titles).
 ///
 /// - title: the first <title> that isn't a picture's (in <svg>).
 /// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags separate
 ///   tokens: those that begin a new line or cell (p, div, h1, li, td, br ...) leave a `phrase_end`, others a space,
-///   never two in a row. Entities don't separate: "caf&eacute;" is one token.
+///   never two in a row. References don't separate: "caf&eacute;" is one token (references.hpp).
 /// - links: each <a href> and <area href> in document order, resolved against the page's URL and <base>, with its text.
 ///   <a> does not nest: a new one ends the one before.
 class HtmlExtractor {
@@ -31,14 +28,13 @@ class HtmlExtractor {
   /// The text of a link is cut after so many bytes, and the texts of all links of a page after max_link_bytes.
   static constexpr std::size_t max_anchor_bytes = std::size_t{1} << 20;
 
-  /// The filtered page goes to libxml2 in parts of about `part_bytes` bytes; tests have small ones.
-  explicit HtmlExtractor(std::size_t part_bytes = default_piece_bytes);
+  HtmlExtractor();
   ~HtmlExtractor();
   HtmlExtractor(const HtmlExtractor&) = delete;
   HtmlExtractor& operator=(const HtmlExtractor&) = delete;
 
   /// Sets out.title, out.body and out.links, leaves the rest. `html` is the output of repair_utf8; a charset that the
-  /// page declares is ignored. `url` is the page's own address, or empty. Throws Error if libxml2 fails.
+  /// page declares is ignored. `url` is the page's own address, or empty.
   void extract(PieceSource& html, std::string_view url, DocumentText& out);
   void extract(std::string_view html, std::string_view url, DocumentText& out);
 
@@ -46,8 +42,8 @@ class HtmlExtractor {
   std::uint64_t dropped_links() const;
 
  private:
-  class Parser;
-  std::unique_ptr<Parser> parser_;
+  class Page;
+  std::unique_ptr<Page> page_;
 };
 
 }  // namespace quern

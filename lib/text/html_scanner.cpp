@@ -1,4 +1,4 @@
-#include "quern/text/html_filter.hpp"
+#include "quern/text/html_scanner.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include "quern/core/ascii_text.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/text_window.hpp"
-#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -36,25 +35,14 @@ bool same_name(std::string_view a, std::string_view b) {
 
 constexpr std::string_view title_end_tag = "</title>";
 
-bool may_belong_to_reference(char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '#'; }
-
-/// How much of `text` does not depend on what follows it: what is left may begin a reference or a character.
-std::size_t decided_bytes(std::string_view text) {
-  const std::size_t whole = text.size() - partial_character_bytes(text);
-  if (whole < text.size()) return whole;
-  std::size_t begin = text.size();
-  while (begin > 0 && may_belong_to_reference(text[begin - 1])) --begin;
-  const bool is_open = begin > 0 && text[begin - 1] == '&' && text.size() - begin < HtmlFilter::max_look_ahead;
-  return is_open ? begin - 1 : text.size();
-}
-
 }  // namespace
 
-/// A page being filtered: the window of it that is at hand, and what is known from before.
-class HtmlFilter::State {
+/// A page being scanned: the window of it that is at hand, and what is known from before.
+class HtmlScanner::State {
  public:
-  void append(std::string_view piece, std::string& out);
-  void finish(std::string& out);
+  explicit State(HtmlEvents& events) : events_(&events) {}
+  void append(std::string_view piece);
+  void finish();
 
  private:
   /// What the text before ends with.
@@ -66,7 +54,7 @@ class HtmlFilter::State {
 
   // The window of the page. What passes over a part of it gives false, and stays before that part, where it must see
   // more of the page.
-  std::size_t run(std::string_view window, std::string& out);
+  std::size_t run(std::string_view window);
   bool pass();
   bool pass_text();
   bool pass_markup();
@@ -82,24 +70,27 @@ class HtmlFilter::State {
   bool step_in_long_tag(char c);
 
   struct Attributes {
-    std::string_view href;  ///< the first href, name and value as written; empty if there is none
-    bool empty = false;     ///< the tag ends in "/>"
-    bool whole = false;     ///< the tag's end is in the window
+    std::string_view href;  ///< the first href's value as written, without quotes
+    bool has_href = false;
+    bool empty = false;  ///< the tag ends in "/>"
+    bool whole = false;  ///< the tag's end is in the window
+  };
+  struct Attribute {
+    std::string_view name, value;
   };
   std::string_view skip_name(std::size_t opening);
   Attributes skip_attributes();
-  std::string_view skip_attribute();
+  Attribute skip_attribute();
   void skip_blanks();
   std::size_t find_raw_end(std::string_view name, std::size_t from) const;
   std::size_t find_title_end();
 
-  // What goes out.
-  void put_text(std::string_view text);
-  void put_text_with_tags(std::string_view text);
+  // What is reported.
+  void put_text(std::string_view text, bool plain);
   void separate();
   void end_phrase();
+  void begin_link(const Attributes& attributes);
   void end_link();
-  bool put_link(std::string_view opening, std::string_view href);
 
   char byte(std::size_t at) const { return at < html_.size() ? html_[at] : '\0'; }
 
@@ -107,7 +98,7 @@ class HtmlFilter::State {
   std::string_view html_;  ///< the window
   std::size_t at_ = 0;     ///< where in it
   bool ends_ = false;      ///< nothing follows the window
-  std::string* out_ = nullptr;
+  HtmlEvents* events_;
   Place place_ = Place::text;
   std::string raw_name_;  ///< of the element whose raw text it is
   TagPlace tag_place_ = TagPlace::tag_name;
@@ -115,24 +106,21 @@ class HtmlFilter::State {
   /// No end tag of a title begins in the window from `title_end_from_` to `title_end_`.
   std::size_t title_end_from_ = 0, title_end_ = 0;
   Ending ending_ = Ending::phrase;
-  bool in_text_ = false;  ///< some text since the last markup went out
-  bool in_link_ = false, has_title_ = false, has_begun_ = false;
+  bool in_text_ = false;  ///< some text since the last markup was reported
+  bool in_link_ = false, has_title_ = false;
   std::size_t pictures_ = 0;
 };
 
-void HtmlFilter::State::append(std::string_view piece, std::string& out) {
-  page_.append(piece, [&](std::string_view window) { return run(window, out); });
+void HtmlScanner::State::append(std::string_view piece) {
+  page_.append(piece, [&](std::string_view window) { return run(window); });
 }
 
-void HtmlFilter::State::finish(std::string& out) {
+void HtmlScanner::State::finish() {
   ends_ = true;
-  page_.finish([&](std::string_view window) { return run(window, out); });
+  page_.finish([&](std::string_view window) { return run(window); });
 }
 
-std::size_t HtmlFilter::State::run(std::string_view window, std::string& out) {
-  out_ = &out;
-  if (!has_begun_) out += "<whole_page>";
-  has_begun_ = true;
+std::size_t HtmlScanner::State::run(std::string_view window) {
   html_ = window;
   at_ = 0;
   while (at_ < html_.size() && pass()) {
@@ -142,7 +130,7 @@ std::size_t HtmlFilter::State::run(std::string_view window, std::string& out) {
   return at_;
 }
 
-bool HtmlFilter::State::pass() {
+bool HtmlScanner::State::pass() {
   switch (place_) {
     case Place::text:
       return pass_text();
@@ -158,60 +146,53 @@ bool HtmlFilter::State::pass() {
   return false;
 }
 
-bool HtmlFilter::State::pass_text() {
-  const std::size_t markup = std::min(html_.find('<', at_), html_.size());
-  const std::string_view text = html_.substr(at_, markup - at_);
-  const bool decided = ends_ || markup < html_.size();
-  const std::size_t bytes = decided ? text.size() : decided_bytes(text);
-  put_text(text.substr(0, bytes));
+bool HtmlScanner::State::pass_text() {
+  std::size_t end = find_markup_or_reference(html_, at_);
+  const bool plain = end == html_.size() || html_[end] == '<';
+  if (!plain) end = std::min(html_.find('<', end), html_.size());
+  const std::string_view text = html_.substr(at_, end - at_);
+  const bool decided = ends_ || end < html_.size();
+  const std::size_t bytes = decided ? text.size() : decided_page_text_bytes(text, max_look_ahead);
+  put_text(text.substr(0, bytes), plain);
   at_ += bytes;
   return decided && (at_ == html_.size() || pass_markup());
 }
 
-void HtmlFilter::State::put_text(std::string_view text) {
+void HtmlScanner::State::put_text(std::string_view text, bool plain) {
   if (ending_ != Ending::text && !in_text_) {
     while (!text.empty() && is_html_blank(text.front())) text.remove_prefix(1);
   }
   if (text.empty()) return;
-  append_with_whole_references(text, *out_);
+  events_->text(text, plain);
   in_text_ = true;
   ending_ = is_html_blank(text.back()) ? Ending::space : Ending::text;
 }
 
-/// Copies text in which a < begins no tag.
-void HtmlFilter::State::put_text_with_tags(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('<'), text.size());
-    append_with_whole_references(text.substr(0, end), *out_);
-    if (end < text.size()) *out_ += "&lt;";
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
-void HtmlFilter::State::separate() {
+void HtmlScanner::State::separate() {
   if (ending_ != Ending::text) return;
-  *out_ += ' ';
+  events_->space();
   ending_ = Ending::space;
 }
 
-void HtmlFilter::State::end_phrase() {
+void HtmlScanner::State::end_phrase() {
   if (ending_ == Ending::phrase) return;
-  *out_ += "<br>";
+  events_->end_phrase();
   ending_ = Ending::phrase;
 }
 
-void HtmlFilter::State::end_link() {
-  if (in_link_) *out_ += "</a>";
+void HtmlScanner::State::begin_link(const Attributes& attributes) {
+  end_link();
+  if (!attributes.has_href) return;
+  events_->begin_link(attributes.href);
+  in_link_ = true;
+}
+
+void HtmlScanner::State::end_link() {
+  if (in_link_) events_->end_link();
   in_link_ = false;
 }
 
-bool HtmlFilter::State::put_link(std::string_view opening, std::string_view href) {
-  if (href.empty()) return false;
-  out_->append(opening).append(href) += '>';
-  return true;
-}
-
-bool HtmlFilter::State::skip_past(std::string_view end) {
+bool HtmlScanner::State::skip_past(std::string_view end) {
   const std::size_t found = html_.find(end, at_);
   if (found == std::string_view::npos) {
     // The window may end within it.
@@ -223,7 +204,7 @@ bool HtmlFilter::State::skip_past(std::string_view end) {
   return true;
 }
 
-bool HtmlFilter::State::pass_markup() {
+bool HtmlScanner::State::pass_markup() {
   constexpr std::size_t longest_opening = 6;  // of "<!--->"
   if (!ends_ && html_.size() - at_ < longest_opening) return false;
   in_text_ = false;
@@ -242,15 +223,14 @@ bool HtmlFilter::State::pass_markup() {
     place_ = Place::declaration;
     at_ += 2;
   } else {
-    // Not as it is: with markup dropped after it, it might begin a tag.
-    *out_ += "&lt;";
+    events_->text(html_.substr(at_, 1), true);
     ending_ = Ending::text;
     ++at_;
   }
   return true;
 }
 
-bool HtmlFilter::State::pass_start_tag() {
+bool HtmlScanner::State::pass_start_tag() {
   const std::size_t begin = at_;
   const std::string_view name = skip_name(1);
   const std::size_t after_name = at_;
@@ -265,14 +245,13 @@ bool HtmlFilter::State::pass_start_tag() {
   separate();
   switch (kind) {
     case TagKind::link:
-      end_link();
-      in_link_ = put_link("<a ", attributes.href);
+      begin_link(attributes);
       break;
     case TagKind::area:
-      put_link("<area ", attributes.href);
+      if (attributes.has_href) events_->area(attributes.href);
       break;
     case TagKind::base:
-      put_link("<base ", attributes.href);
+      if (attributes.has_href) events_->base(attributes.href);
       break;
     case TagKind::picture:
       pictures_ += attributes.empty ? 0 : 1;
@@ -292,7 +271,7 @@ bool HtmlFilter::State::pass_start_tag() {
   return true;
 }
 
-bool HtmlFilter::State::pass_end_tag() {
+bool HtmlScanner::State::pass_end_tag() {
   const std::size_t begin = at_;
   const TagKind kind = tag_kind(skip_name(2));
   const std::size_t after_name = at_;
@@ -308,7 +287,7 @@ bool HtmlFilter::State::pass_end_tag() {
   return true;
 }
 
-bool HtmlFilter::State::wait_for_tag(std::size_t begin, std::size_t after_name) {
+bool HtmlScanner::State::wait_for_tag(std::size_t begin, std::size_t after_name) {
   if (ends_) return true;  // the page ends within the tag, which counts as if it weren't there
   at_ = begin;
   if (html_.size() - begin <= max_look_ahead) return false;
@@ -318,7 +297,7 @@ bool HtmlFilter::State::wait_for_tag(std::size_t begin, std::size_t after_name) 
   return true;
 }
 
-bool HtmlFilter::State::pass_long_tag() {
+bool HtmlScanner::State::pass_long_tag() {
   while (at_ < html_.size()) {
     const char c = html_[at_];
     if (tag_place_ == TagPlace::between_attributes && c == '>') {
@@ -332,7 +311,7 @@ bool HtmlFilter::State::pass_long_tag() {
 }
 
 /// Goes on by a byte, as skip_attribute() does by attributes; false if the byte is to be looked at again.
-bool HtmlFilter::State::step_in_long_tag(char c) {
+bool HtmlScanner::State::step_in_long_tag(char c) {
   const auto go_to = [this](TagPlace place, bool passes) {
     tag_place_ = place;
     return passes;
@@ -360,24 +339,22 @@ bool HtmlFilter::State::step_in_long_tag(char c) {
   return true;
 }
 
-/// Copies the page's title, skips others; tags in a title are text. A title without an end tag has none: what
+/// Reports the page's title, skips others; tags in a title are text. A title without an end tag has none: what
 /// follows is taken for the page's text.
-bool HtmlFilter::State::pass_title() {
+bool HtmlScanner::State::pass_title() {
   const std::size_t end = find_title_end();
   if (end == std::string_view::npos) return ends_ || html_.size() - at_ > max_look_ahead + title_end_tag.size();
   if (end - at_ > max_look_ahead) return true;
   if (!has_title_ && pictures_ == 0) {
     has_title_ = true;
-    *out_ += "<title>";
-    put_text_with_tags(html_.substr(at_, end - at_));
-    *out_ += "</title>";
+    events_->title(html_.substr(at_, end - at_));
   }
   at_ = end;
   return true;
 }
 
 /// Where in the window the next end tag of a title begins.
-std::size_t HtmlFilter::State::find_title_end() {
+std::size_t HtmlScanner::State::find_title_end() {
   const bool is_known = title_end_from_ <= at_ && at_ <= title_end_;
   const std::size_t found = find_raw_end("title", is_known ? title_end_ : at_);
   if (!is_known) title_end_from_ = at_;
@@ -386,7 +363,7 @@ std::size_t HtmlFilter::State::find_title_end() {
   return found;
 }
 
-bool HtmlFilter::State::pass_raw_text() {
+bool HtmlScanner::State::pass_raw_text() {
   const std::size_t end = find_raw_end(raw_name_, at_);
   if (end == std::string_view::npos) {
     const std::size_t tag_bytes = raw_name_.size() + std::string_view("</>").size();
@@ -399,7 +376,7 @@ bool HtmlFilter::State::pass_raw_text() {
 }
 
 /// Where the end tag of an element that nothing else ends begins, at or after `from`; npos where it is missing.
-std::size_t HtmlFilter::State::find_raw_end(std::string_view name, std::size_t from) const {
+std::size_t HtmlScanner::State::find_raw_end(std::string_view name, std::size_t from) const {
   constexpr std::string_view opening = "</";
   for (std::size_t at = html_.find(opening, from); at != std::string_view::npos; at = html_.find(opening, at + 2)) {
     const std::size_t end = at + opening.size() + name.size();
@@ -410,7 +387,7 @@ std::size_t HtmlFilter::State::find_raw_end(std::string_view name, std::size_t f
 }
 
 /// Goes after a tag's opening, "<" or "</", and its name.
-std::string_view HtmlFilter::State::skip_name(std::size_t opening) {
+std::string_view HtmlScanner::State::skip_name(std::size_t opening) {
   const std::size_t begin = at_ + opening;
   at_ = begin;
   while (at_ < html_.size() && is(html_[at_], name_byte)) ++at_;
@@ -418,7 +395,7 @@ std::string_view HtmlFilter::State::skip_name(std::size_t opening) {
 }
 
 /// Goes after the tag's ">".
-HtmlFilter::State::Attributes HtmlFilter::State::skip_attributes() {
+HtmlScanner::State::Attributes HtmlScanner::State::skip_attributes() {
   Attributes found;
   while (at_ < html_.size()) {
     const char c = html_[at_];
@@ -432,52 +409,50 @@ HtmlFilter::State::Attributes HtmlFilter::State::skip_attributes() {
       ++at_;
       continue;
     }
-    const std::size_t begin = at_;
-    const std::string_view name = skip_attribute();
-    if (found.href.empty() && same_name(name, "href")) found.href = html_.substr(begin, at_ - begin);
+    const Attribute attribute = skip_attribute();
+    if (!found.has_href && same_name(attribute.name, "href")) {
+      found.href = attribute.value;
+      found.has_href = true;
+    }
   }
   return {};
 }
 
-void HtmlFilter::State::skip_blanks() {
+void HtmlScanner::State::skip_blanks() {
   while (at_ < html_.size() && is_html_blank(html_[at_])) ++at_;
 }
 
-/// Goes after an attribute and gives its name; a value whose quote isn't closed takes the rest of the page.
-std::string_view HtmlFilter::State::skip_attribute() {
-  const std::size_t begin = at_++;
+/// Goes after an attribute; a value whose quote isn't closed takes the rest of the page.
+HtmlScanner::State::Attribute HtmlScanner::State::skip_attribute() {
+  std::size_t begin = at_++;
   while (at_ < html_.size() && !is(html_[at_], ends_attribute)) ++at_;
   const std::size_t end = at_;
+  Attribute found{html_.substr(begin, end - begin), {}};
   skip_blanks();
   if (byte(at_) != '=') {
     at_ = end;
-    return html_.substr(begin, end - begin);
+    return found;
   }
   ++at_;
   skip_blanks();
+  begin = at_;
   const char quote = byte(at_);
   if (quote == '"' || quote == '\'') {
-    const std::size_t closing = html_.find(quote, at_ + 1);
-    at_ = closing == std::string_view::npos ? html_.size() : closing + 1;
+    const std::size_t closing = std::min(html_.find(quote, begin + 1), html_.size());
+    found.value = html_.substr(begin + 1, closing - (begin + 1));
+    at_ = std::min(closing + 1, html_.size());
   } else {
     while (at_ < html_.size() && !is(html_[at_], ends_value)) ++at_;
+    found.value = html_.substr(begin, at_ - begin);
   }
-  return html_.substr(begin, end - begin);
+  return found;
 }
 
-HtmlFilter::HtmlFilter() : state_(std::make_unique<State>()) {}
-HtmlFilter::~HtmlFilter() = default;
+HtmlScanner::HtmlScanner(HtmlEvents& events) : events_(&events), state_(std::make_unique<State>(events)) {}
+HtmlScanner::~HtmlScanner() = default;
 
-void HtmlFilter::clear() { *state_ = State(); }
-void HtmlFilter::append(std::string_view piece, std::string& out) { state_->append(piece, out); }
-void HtmlFilter::finish(std::string& out) { state_->finish(out); }
-
-void filter_html(std::string_view html, std::string& out) {
-  out.clear();
-  out.reserve(html.size());
-  HtmlFilter filter;
-  filter.append(html, out);
-  filter.finish(out);
-}
+void HtmlScanner::clear() { *state_ = State(*events_); }
+void HtmlScanner::append(std::string_view piece) { state_->append(piece); }
+void HtmlScanner::finish() { state_->finish(); }
 
 }  // namespace quern

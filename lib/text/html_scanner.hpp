@@ -19,45 +19,56 @@ enum class TagKind : std::uint8_t {
   picture,  ///< <svg>: its <title> is not the page's
 };
 
-/// The kind of an element by its name, in any case.
+/// The kind of an element by its name, in any case, of which only letters, digits, - and : are bytes.
 TagKind tag_kind(std::string_view name);
 
-/// Cuts a page that comes in pieces down to what extraction reads, in markup that no parser finds hard. That is text
-/// with its entities, and of tags only these, in one <whole_page> element that is left open:
-/// - <title>...</title>, at most once, without tags inside;
-/// - <a href=...>...</a>, never nested, <area href=...> and <base href=...>, each with this attribute alone;
-/// - <br>, for all tags that end a phrase; a space stands for every other tag. Never two of these in a row.
+/// What extraction reads of a page, in the page's order. Texts and values are views, valid until the call returns.
+class HtmlEvents {
+ public:
+  virtual ~HtmlEvents() = default;
+
+  /// A text, or a part of one that ends outside of references and characters. `plain`: append_page_text() would copy
+  /// it.
+  virtual void text(std::string_view text, bool plain) = 0;
+  /// A tag that separates tokens, after a text that does not end in white space.
+  virtual void space() = 0;
+  /// Tags that end a phrase, and perhaps others and white space between them.
+  virtual void end_phrase() = 0;
+  /// <a href=...>; links don't nest. The value of href is as written, without its quotes.
+  virtual void begin_link(std::string_view href) = 0;
+  virtual void end_link() = 0;
+  virtual void area(std::string_view href) = 0;
+  virtual void base(std::string_view href) = 0;
+  /// The page's title, at most once; tags in it are text.
+  virtual void title(std::string_view text) = 0;
+};
+
+/// Cuts a page that comes in pieces into what extraction reads.
 ///
-/// Where tags, comments, scripts and style sheets end is decided here, by the rules of the HTML standard (WHATWG,
-/// section 13.2.5) for a browser that runs scripts. Time and size are linear in the page's; memory is bounded, as no
-/// more than max_look_ahead of a page is held at once. So a tag of more bytes counts as if it weren't there (one of a
-/// title or a script does so too), and a title whose end tag does not begin within so many bytes has none. Comments
-/// and what isn't shown may have any length.
-///
-/// Why: libxml2 compares each attribute of a tag with all before it and each end tag with all open elements, which
-/// takes minutes on a page made for that; it stops at the first </html>; and most of a page's tags, and its
-/// attributes, scripts and comments, it would read byte by byte for nothing.
-class HtmlFilter {
+/// Where tags, comments, scripts and style sheets end is decided by the rules of the HTML standard (WHATWG, section
+/// 13.2.5) for a browser that runs scripts. Time is linear in the page's size; memory is bounded, as no more than
+/// max_look_ahead of a page is held at once. So a tag of more bytes counts as if it weren't there (one of a title or a
+/// script does so too), and a title whose end tag does not begin within so many bytes has none. Comments and what isn't
+/// shown may have any length.
+class HtmlScanner {
  public:
   static constexpr std::size_t max_look_ahead = std::size_t{1} << 20;
 
-  HtmlFilter();
-  ~HtmlFilter();
+  /// `events` must outlive the scanner.
+  explicit HtmlScanner(HtmlEvents& events);
+  ~HtmlScanner();
 
   /// Begins a new page.
   void clear();
-  /// Appends what is left of the next piece to `out`, up to a place outside of tags, references and characters. What
-  /// can't be decided yet waits for the next piece.
-  void append(std::string_view piece, std::string& out);
+  /// Reports what is in the next piece. What can't be decided yet waits for the next piece.
+  void append(std::string_view piece);
   /// Ends the page.
-  void finish(std::string& out);
+  void finish();
 
  private:
   class State;
+  HtmlEvents* events_;
   std::unique_ptr<State> state_;
 };
-
-/// Replaces `out` by a page, filtered.
-void filter_html(std::string_view html, std::string& out);
 
 }  // namespace quern

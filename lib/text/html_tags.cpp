@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <array>
-#include <iterator>
 
-#include "quern/text/html_filter.hpp"
+#include "quern/text/html_scanner.hpp"
+#include "quern/text/packed_name.hpp"
 
 namespace quern {
 namespace {
@@ -37,36 +36,7 @@ constexpr KnownTag known_tags[] = {
     {"tfoot", TagKind::block},    {"th", TagKind::block},         {"thead", TagKind::block},
     {"tr", TagKind::block},       {"ul", TagKind::block}};
 
-constexpr std::size_t table_bits = 8;
-
-/// A name's first eight bytes as a number: all of it but for two long names.
-constexpr std::uint64_t packed(std::string_view name) {
-  std::uint64_t bytes = 0;
-  for (const char c : name.substr(0, 8)) bytes = bytes << 8 | static_cast<unsigned char>(c);
-  return bytes;
-}
-
-constexpr std::size_t slot_of(std::uint64_t bytes) {
-  return static_cast<std::size_t>(bytes * 0x9E3779B97F4A7C15u >> (64 - table_bits));
-}
-
-/// Open addressing: a name is in its slot or in the next free one after it.
-struct TagTable {
-  std::array<std::uint64_t, std::size_t{1} << table_bits> keys{};
-  std::array<std::uint8_t, std::size_t{1} << table_bits> tags{};
-
-  constexpr TagTable() {
-    for (std::size_t i = 0; i < std::size(known_tags); ++i) {
-      const std::uint64_t key = packed(known_tags[i].name);
-      std::size_t slot = slot_of(key);
-      while (keys[slot] != 0) slot = next(slot);
-      keys[slot] = key;
-      tags[slot] = static_cast<std::uint8_t>(i);
-    }
-  }
-  static constexpr std::size_t next(std::size_t slot) { return (slot + 1) % (std::size_t{1} << table_bits); }
-};
-constexpr TagTable table;
+constexpr PackedNameTable<8> table(known_tags);
 
 }  // namespace
 
@@ -74,14 +44,13 @@ TagKind tag_kind(std::string_view name) {
   std::uint64_t key = 0;
   // The bit 0x20 is set in all bytes of known names, and makes letters lower-case.
   for (const char c : name.substr(0, 8)) key = key << 8 | static_cast<unsigned char>(c | 0x20);
-  for (std::size_t slot = slot_of(key); table.keys[slot] != 0; slot = TagTable::next(slot)) {
-    const KnownTag& tag = known_tags[table.tags[slot]];
-    if (table.keys[slot] == key && tag.name.size() == name.size()) {
-      const auto same = [](char c, char lower) { return (c | 0x20) == lower; };
-      if (std::equal(name.begin(), name.end(), tag.name.begin(), same)) return tag.kind;
-    }
-  }
-  return TagKind::inline_text;
+  const std::size_t row = table.find(key);
+  if (row == table.none) return TagKind::inline_text;
+  const KnownTag& tag = known_tags[row];
+  if (tag.name.size() != name.size()) return TagKind::inline_text;
+  const auto same = [](char c, char lower) { return (c | 0x20) == lower; };
+  const bool ends_alike = name.size() <= 8 || std::equal(name.begin() + 8, name.end(), tag.name.begin() + 8, same);
+  return ends_alike ? tag.kind : TagKind::inline_text;
 }
 
 }  // namespace quern

@@ -1,70 +1,90 @@
 #include "quern/text/references.hpp"
 
-#include <libxml/HTMLparser.h>
 #include <utf8proc.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <vector>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/text/byte_search.hpp"
+#include "quern/text/entity_names.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
 
-/// No name that goes without a semicolon is longer.
-constexpr std::size_t max_bare_name = 6;
+/// The first byte of U+FFFE and U+FFFF, and of many characters that stay.
+constexpr char noncharacter_lead = '\xEF';
 
-bool is_hex_digit(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+constexpr std::uint32_t end_of_unicode = 0x110000;
 
-/// The names that HTML knows without a semicolon: those of Latin-1 and of the characters of markup; sorted.
-const std::vector<std::string>& bare_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (unsigned value = 0; value < 256; ++value) {
-      const htmlEntityDesc* entity = htmlEntityValueLookup(value);
-      if (entity != nullptr && value != '\'') all.emplace_back(entity->name);
-    }
-    std::sort(all.begin(), all.end());
-    return all;
-  }();
-  return names;
+/// What XML takes for a character (XML 1.0, production 2).
+bool is_xml_character(std::uint32_t point) {
+  if (point < 0x20) return point == '\t' || point == '\n' || point == '\r';
+  return point < 0xd800 || (point >= 0xe000 && point <= 0xfffd) || (point >= 0x10000 && point < end_of_unicode);
 }
 
-/// Length of the longest bare name that `text` begins with; 0 if there is none.
-std::size_t bare_name_length(std::string_view text) {
-  const auto& names = bare_names();
-  for (std::size_t length = std::min(text.size(), max_bare_name); length > 1; --length) {
-    const std::string_view name = text.substr(0, length);
-    const auto at = std::lower_bound(names.begin(), names.end(), name);
-    if (at != names.end() && *at == name) return length;
+bool is_name_byte(char c) { return is_ascii_letter(c) || is_ascii_digit(c); }
+
+unsigned hex_value(char c) { return static_cast<unsigned>(is_ascii_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10); }
+
+bool is_hex_digit(char c) { return is_ascii_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
+
+void append_utf8(std::uint32_t point, std::string& out) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+}
+
+/// A reference as a page has it; `bytes` is 0 where there is none.
+struct Reference {
+  std::size_t bytes = 0;    ///< after the &, with its semicolon if it has one
+  std::uint32_t point = 0;  ///< end_of_unicode if the number is greater
+};
+
+/// Reads the number in a reference like "#233" or "#xE9;". Without digits it has the value 0, and the bytes before
+/// them.
+Reference read_number(std::string_view text, std::size_t& digits) {
+  const bool hexadecimal = text.size() > 1 && (text[1] | 0x20) == 'x';
+  const std::size_t begin = hexadecimal ? 2 : 1;
+  Reference found{begin, 0};
+  for (; found.bytes < text.size(); ++found.bytes) {
+    const char c = text[found.bytes];
+    if (!(hexadecimal ? is_hex_digit(c) : is_ascii_digit(c))) break;
+    found.point = std::min(found.point * (hexadecimal ? 16 : 10) + hex_value(c), end_of_unicode);
   }
-  return 0;
+  digits = found.bytes - begin;
+  if (found.bytes < text.size() && text[found.bytes] == ';') ++found.bytes;
+  return found;
 }
 
-template <class Allowed>
-std::size_t run_length(std::string_view text, Allowed allowed) {
-  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), allowed) - text.begin());
+/// The longest name without a semicolon that `text` begins with.
+Reference read_bare_name(std::string_view text) {
+  for (std::size_t length = std::min(text.size(), max_bare_name_bytes); length > 1; --length) {
+    if (const std::uint32_t point = bare_entity_value(text.substr(0, length))) return {length, point};
+  }
+  return {};
 }
 
-/// Length of the number in a reference like "&#233" or "&#xE9", from the # on; 0 if it isn't one.
-std::size_t number_length(std::string_view text) {
-  if (text.empty() || text[0] != '#') return 0;
-  const bool hex = text.size() > 1 && (text[1] == 'x' || text[1] == 'X');
-  const std::size_t before = hex ? 2 : 1;
-  const std::string_view digits = text.substr(before);
-  const std::size_t count = hex ? run_length(digits, is_hex_digit) : run_length(digits, is_ascii_digit);
-  return count == 0 ? 0 : before + count;
+/// The reference that follows an & in a page's text.
+Reference read_reference(std::string_view text) {
+  if (!text.empty() && text[0] == '#') {
+    std::size_t digits = 0;
+    const Reference number = read_number(text, digits);
+    return digits > 0 ? number : Reference();
+  }
+  std::size_t length = 0;
+  while (length < text.size() && is_name_byte(text[length])) ++length;
+  const bool has_semicolon = length < text.size() && text[length] == ';' && length > 0 && is_ascii_letter(text[0]);
+  const std::string_view name = text.substr(0, length);
+  if (!has_semicolon) return read_bare_name(name);
+  const std::uint32_t point = entity_value(name);
+  return point == 0 ? Reference() : Reference{length + 1, point};
 }
 
-/// How much of `text`, which follows an &, is a reference without its semicolon.
-std::size_t reference_length(std::string_view text) {
-  if (const std::size_t length = number_length(text)) return length;
-  const std::size_t length = run_length(text, [](char c) { return is_ascii_letter(c) || is_ascii_digit(c); });
-  const bool whole = length > 0 && is_ascii_letter(text[0]) && length < text.size() && text[length] == ';';
-  return whole ? length : bare_name_length(text.substr(0, length));
+bool is_noncharacter(std::string_view text) {
+  return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
 }
 
 /// The longest name in HTML 4's table has 8 characters; "&" and ";" aside, nothing longer is looked up.
@@ -73,13 +93,11 @@ constexpr std::size_t max_reference_bytes = 16;
 void append_point(std::uint32_t point, std::string& out) {
   const bool is_control = point < 0x20 && point != '\t' && point != '\n';
   if (is_control) point = ' ';
-  utf8proc_uint8_t bytes[4];
-  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) {
+  if (point >= end_of_unicode || (point >= 0xd800 && point <= 0xdfff)) {
     out += replacement_character;
-    return;
+  } else {
+    append_utf8(point, out);
   }
-  const utf8proc_ssize_t size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
-  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
 /// The code point of the text between "&" and ";". False if that is not a reference.
@@ -91,36 +109,82 @@ bool resolve_reference(std::string_view reference, std::uint32_t& point) {
         std::from_chars(digits.data(), digits.data() + digits.size(), point, is_hexadecimal ? 16 : 10);
     return error == std::errc() && end == digits.data() + digits.size();
   }
-  const std::string name(reference);
-  if (const htmlEntityDesc* entity = htmlEntityLookup(reinterpret_cast<const xmlChar*>(name.c_str()))) {
-    point = entity->value;
-    return true;
-  }
-  // XML's own, which HTML 4 lacks, and two of the Federal Register's.
-  if (name == "apos") return point = '\'', true;
-  if (name == "blank") return point = ' ', true;
-  if (name == "hyph") return point = '-', true;
-  return false;
+  point = entity_value(reference);
+  // Two that HTML lacks, of the Federal Register.
+  if (reference == "blank") point = ' ';
+  if (reference == "hyph") point = '-';
+  return point != 0;
 }
 
 }  // namespace
 
-void append_with_whole_references(std::string_view text, std::string& out) {
+std::size_t find_markup_or_reference(std::string_view text, std::size_t from) {
+  return find_any_of<'<', '&', '\f', noncharacter_lead>(text, from);
+}
+
+void append_page_text(std::string_view text, std::string& out) {
   while (!text.empty()) {
-    const std::size_t begin = std::min(text.find('&'), text.size());
-    out.append(text.data(), begin);
-    text.remove_prefix(begin);
+    const std::size_t plain = find_any_of<'&', '\f', noncharacter_lead>(text, 0);
+    out.append(text.data(), plain);
+    text.remove_prefix(plain);
     if (text.empty()) return;
-    const std::size_t length = reference_length(text.substr(1));
-    if (length == 0) {
-      out += "&amp;";
-      text.remove_prefix(1);
-    } else {
-      out.append(text.data(), 1 + length) += ';';
-      text.remove_prefix(1 + length);
-      if (!text.empty() && text[0] == ';') text.remove_prefix(1);
+    std::size_t passed = 1;
+    if (text[0] == noncharacter_lead) {
+      if (is_noncharacter(text))
+        passed = 3;
+      else
+        out += text[0];
+    } else if (text[0] == '&') {
+      const Reference reference = read_reference(text.substr(1));
+      passed += reference.bytes;
+      if (reference.bytes == 0) {
+        out += '&';
+      } else if (is_xml_character(reference.point)) {
+        append_utf8(reference.point, out);
+      }
     }
+    text.remove_prefix(passed);
   }
+}
+
+std::string_view attribute_text(std::string_view value, std::string& buffer) {
+  std::size_t at = value.find('&');
+  if (at == std::string_view::npos) return value;
+  buffer.assign(value, 0, at);
+  while (at < value.size()) {
+    const std::string_view rest = value.substr(at + 1);
+    Reference reference;
+    if (!rest.empty() && rest[0] == '#') {
+      std::size_t digits = 0;
+      reference = read_number(rest, digits);
+      if (!is_xml_character(reference.point)) break;
+    } else {
+      std::size_t length = 0;
+      while (length < rest.size() && is_name_byte(rest[length])) ++length;
+      const bool has_semicolon = length < rest.size() && rest[length] == ';';
+      if (has_semicolon) reference = {length + 1, entity_value(rest.substr(0, length))};
+    }
+    const std::size_t begin = at;
+    at += 1;
+    if (reference.point != 0) {
+      append_utf8(reference.point, buffer);
+      at += reference.bytes;
+    }
+    const std::size_t next = std::min(value.find('&', at), value.size());
+    const std::size_t copied = reference.point != 0 ? at : begin;
+    buffer.append(value, copied, next - copied);
+    at = next;
+  }
+  return buffer;
+}
+
+std::size_t decided_page_text_bytes(std::string_view text, std::size_t max_bytes) {
+  const std::size_t whole = text.size() - partial_character_bytes(text);
+  if (whole < text.size()) return whole;
+  std::size_t begin = text.size();
+  while (begin > 0 && (is_name_byte(text[begin - 1]) || text[begin - 1] == '#')) --begin;
+  const bool is_open = begin > 0 && text[begin - 1] == '&' && text.size() - begin < max_bytes;
+  return is_open ? begin - 1 : text.size();
 }
 
 void append_without_references(std::string_view text, std::string& out) {

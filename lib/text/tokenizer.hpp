@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +9,8 @@
 
 #include "quern/io/piece_source.hpp"
 #include "quern/text/document_text.hpp"
+#include "quern/text/text_block.hpp"
+#include "quern/text/utf8.hpp"
 
 /// From text to tokens. A token is a maximal run of Unicode letters (L*), marks (M*) and decimal digits (Nd), with full
 /// case folding and then composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All other characters
@@ -16,6 +19,9 @@
 namespace quern {
 
 inline constexpr std::size_t max_term_bytes = 255;
+
+/// So many bytes after a token's may be read, whatever they are.
+inline constexpr std::size_t token_padding_bytes = 16;
 
 namespace tokenizing {
 
@@ -48,6 +54,69 @@ class TokenBuffer {
   /// end of `utf8` is left: returns where it begins, or the size of `utf8` if there is none.
   template <class OnToken, class OnPhraseEnd>
   std::size_t tokenize_part(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+    std::size_t at = 0;
+    while (utf8.size() - at > part_bytes) {
+      const std::string_view part = cut_at_character(utf8.substr(at), part_bytes);
+      const std::size_t done = tokenize_blocks(part, false, on_token, on_phrase_end);
+      // A run as long as a part.
+      if (done == 0) return at + tokenize_bytes(utf8.substr(at), ends, on_token, on_phrase_end);
+      at += done;
+    }
+    return at + tokenize_blocks(utf8.substr(at), ends, on_token, on_phrase_end);
+  }
+
+  /// Where the run that `at` lies in ends.
+  static std::size_t run_end(std::string_view text, std::size_t at);
+
+ private:
+  /// So much is cut into tokens at once.
+  static constexpr std::size_t part_bytes = 4096;
+
+  /// tokenize_part() of at most part_bytes bytes. The ends of runs are found in 64 bytes at a time; a run is first
+  /// taken to hold all bytes beyond ASCII that it touches.
+  template <class OnToken, class OnPhraseEnd>
+  std::size_t tokenize_blocks(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
+    std::size_t begin = 0;  // of the run at hand
+    bool in_run = false, is_ascii = true;
+    const auto end_run = [&](std::size_t end) {
+      if (is_ascii && end - begin <= max_term_bytes) {
+        on_token(std::string_view(lowered_.data() + begin, end - begin));
+      } else {
+        tokenize_bytes(utf8.substr(begin, end - begin), true, on_token, on_phrase_end);
+      }
+      in_run = false;
+    };
+    for (std::size_t base = 0; base < utf8.size(); base += TextBlock::bytes) {
+      const TextBlock block = classify_block(utf8, base, lowered_.data() + base);
+      std::uint64_t edges = block.run ^ (block.run << 1 | std::uint64_t{in_run});
+      // The text's end is not that of a run.
+      if (const std::size_t left = utf8.size() - base; left < TextBlock::bytes) edges &= (std::uint64_t{1} << left) - 1;
+      // Whether the run at hand has bytes beyond ASCII among the block's first bits.
+      const auto sees_ascii = [&](std::uint64_t bits) { return (begin < base ? bits : bits >> (begin - base)) == 0; };
+      for (std::uint64_t events = edges | block.phrase_ends; events != 0; events &= events - 1) {
+        const auto bit = static_cast<unsigned>(std::countr_zero(events));
+        const std::uint64_t mark = std::uint64_t{1} << bit;
+        if ((edges & mark) == 0) {
+          on_phrase_end();
+        } else if (!in_run) {
+          begin = base + bit;
+          in_run = is_ascii = true;
+        } else {
+          is_ascii = is_ascii && sees_ascii(block.beyond_ascii & (mark - 1));
+          end_run(base + bit);
+          if ((block.phrase_ends & mark) != 0) on_phrase_end();
+        }
+      }
+      if (in_run) is_ascii = is_ascii && sees_ascii(block.beyond_ascii);
+    }
+    if (!in_run) return utf8.size();
+    if (!ends) return begin + tokenize_bytes(utf8.substr(begin), false, on_token, on_phrase_end);
+    end_run(utf8.size());
+    return utf8.size();
+  }
+  /// Does what tokenize_part() does byte by byte.
+  template <class OnToken, class OnPhraseEnd>
+  std::size_t tokenize_bytes(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
     using namespace tokenizing;
     const std::size_t end = utf8.size();
     char* const token = bytes_.data();
@@ -89,24 +158,22 @@ class TokenBuffer {
     return end;
   }
 
-  /// Where the run that `at` lies in ends.
-  static std::size_t run_end(std::string_view text, std::size_t at);
-
- private:
   /// Length in bytes of the letter, mark or digit that begins at text[at], a byte beyond ASCII; 0 if what begins
   /// there separates. Its length is in `skip` either way.
   static std::size_t token_character(std::string_view text, std::size_t at, std::size_t& skip);
   /// Folds a run that holds something beyond ASCII; the token is in bytes_[0, size_).
   void fold(std::string_view run);
 
-  std::array<char, max_term_bytes + 1> bytes_{};
+  std::array<char, max_term_bytes + 1 + token_padding_bytes> bytes_{};
+  std::array<char, part_bytes + TextBlock::bytes + token_padding_bytes> lowered_{};  ///< the part at hand
   std::size_t size_ = 0;
   std::uint64_t cut_terms_ = 0;
   std::vector<std::int32_t> points_;
 };
 
 /// Calls on_token(std::string_view) for each token of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
-/// each `phrase_end`, in order. A token's bytes are valid until the next.
+/// each `phrase_end`, in order. A token's bytes are valid until the next, with token_padding_bytes more that may be
+/// read.
 template <class OnToken, class OnPhraseEnd>
 void tokenize(std::string_view utf8, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
   buffer.tokenize_part(utf8, true, on_token, on_phrase_end);

@@ -13,14 +13,14 @@
 /// A page of any bytes gives valid UTF-8, no more text than it has, and absolute links; in pieces the same.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  static quern::HtmlExtractor whole_extractor, piece_extractor(16);
+  static quern::HtmlExtractor extractor;
   std::string converted, page;
   if (!quern::to_utf8(bytes, quern::html_charset("", bytes), converted)) converted = bytes;
   quern::repair_utf8(converted, page);
   quern::DocumentText whole, in_pieces;
-  whole_extractor.extract(page, "http://example.org/a/b", whole);
+  extractor.extract(page, "http://example.org/a/b", whole);
   quern::testing::RandomPieces pieces(page, 1 + size % 40, size);
-  piece_extractor.extract(pieces, "http://example.org/a/b", in_pieces);
+  extractor.extract(pieces, "http://example.org/a/b", in_pieces);
   const quern::testing::PlainDocument text(whole);
   if (quern::testing::PlainDocument(in_pieces) != text) std::abort();
   if (!quern::is_valid_utf8(text.title) || !quern::is_valid_utf8(text.body)) std::abort();

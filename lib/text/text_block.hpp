@@ -1,0 +1,70 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/text/document_text.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace quern {
+
+/// What the bytes of 64 are to a tokenizer, a bit for each, the first one's the lowest.
+struct TextBlock {
+  static constexpr std::size_t bytes = 64;
+
+  std::uint64_t run = 0;           ///< ASCII letters and digits, and all bytes beyond ASCII
+  std::uint64_t beyond_ascii = 0;  ///< of these, the latter
+  std::uint64_t phrase_ends = 0;
+};
+
+/// Classifies 64 bytes and copies them to `lowered`, with ASCII letters in lower case and digits as they are; other
+/// bytes become anything.
+inline TextBlock classify_whole_block(const char* text, char* lowered) {
+  TextBlock block;
+#if defined(__AVX2__)
+  for (unsigned half = 0; half < 2; ++half) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text) + half);
+    const __m256i lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+    const __m256i letter = _mm256_sub_epi8(lower, _mm256_set1_epi8('a'));
+    const __m256i digit = _mm256_sub_epi8(bytes, _mm256_set1_epi8('0'));
+    const __m256i is_letter = _mm256_cmpeq_epi8(_mm256_min_epu8(letter, _mm256_set1_epi8(25)), letter);
+    const __m256i is_digit = _mm256_cmpeq_epi8(_mm256_min_epu8(digit, _mm256_set1_epi8(9)), digit);
+    const __m256i is_end = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(phrase_end));
+    // A letter's byte has the bit 0x20 in lower case, a digit's always.
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(lowered) + half, lower);
+    const auto bits = [half](__m256i mask) {
+      return std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(mask))} << (32 * half);
+    };
+    block.beyond_ascii |= bits(bytes);
+    block.run |= bits(_mm256_or_si256(bytes, _mm256_or_si256(is_letter, is_digit)));
+    block.phrase_ends |= bits(is_end);
+  }
+#else
+  for (unsigned i = 0; i < TextBlock::bytes; ++i) {
+    const char c = text[i];
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    const bool beyond_ascii = static_cast<unsigned char>(c) >= 0x80;
+    lowered[i] = static_cast<char>(c | 0x20);
+    if (beyond_ascii) block.beyond_ascii |= bit;
+    if (beyond_ascii || is_ascii_letter(c) || is_ascii_digit(c)) block.run |= bit;
+    if (c == phrase_end) block.phrase_ends |= bit;
+  }
+#endif
+  return block;
+}
+
+/// The same for the block that begins at text[at]. Bytes behind the text count as separators.
+inline TextBlock classify_block(std::string_view text, std::size_t at, char* lowered) {
+  if (text.size() - at >= TextBlock::bytes) return classify_whole_block(text.data() + at, lowered);
+  std::array<char, TextBlock::bytes> padded{};
+  std::memcpy(padded.data(), text.data() + at, text.size() - at);
+  return classify_whole_block(padded.data(), lowered);
+}
+
+}  // namespace quern
