@@ -83,19 +83,16 @@ std::uint64_t ParsedChunk::memory_bytes() const {
 
 void ChunkBuilder::add_token(std::string_view token, bool counted, const TakeChunk& take) {
   if (is_full()) end_chunk(take);
-  const std::uint32_t term = chunk_.terms.add(token);
-  if (term == chunk_.df.size()) {
-    chunk_.df.push_back(0);
-    chunk_.cf.push_back(0);
-    last_document_.push_back(0);
-  }
+  const std::uint32_t term = chunk_.terms.add(padded_term_key(token));
+  if (term == counts_.size()) counts_.emplace_back();
   if (counted) {
     const auto document = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
+    TermCounts& counts = counts_[term];
     ++tokens_;
-    ++chunk_.cf[term];
-    if (last_document_[term] != document) {
-      ++chunk_.df[term];
-      last_document_[term] = document;
+    ++counts.cf;
+    if (counts.last_document != document) {
+      ++counts.df;
+      counts.last_document = document;
       if (document == 1 && chunk_.is_continued) chunk_.in_continued.push_back(term);
     }
   }
@@ -165,13 +162,16 @@ void ChunkBuilder::end_chunk(const TakeChunk& take) {
   chunk_.packed.row.terms = chunk_.terms.size();
   encoder_.pack(zstd_, chunk_.packed);
   const bool goes_on = chunk_.packed.row.unfinished;
-  if (goes_on)
-    for (std::uint32_t term = 0; term < last_document_.size(); ++term)
-      if (last_document_[term] == unfinished) chunk_.in_unfinished.push_back(term);
+  for (std::uint32_t term = 0; term < counts_.size(); ++term) {
+    const TermCounts& counts = counts_[term];
+    chunk_.df.push_back(counts.df);
+    chunk_.cf.push_back(counts.cf);
+    if (goes_on && counts.last_document == unfinished) chunk_.in_unfinished.push_back(term);
+  }
   if (!take(chunk_)) throw ChunkRefused();
   chunk_.clear();
   chunk_.is_continued = goes_on;
-  last_document_.clear();
+  counts_.clear();
 }
 
 void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record, ParsedBatch& parsed,
@@ -198,7 +198,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   lines_ = {};
   line_bytes_.clear();
   text_bytes_ = 0;
-  last_document_.clear();
+  counts_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
 
   record_hashes_.clear();

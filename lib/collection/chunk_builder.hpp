@@ -80,6 +80,12 @@ class ChunkBuilder {
   void add_title_and_body(const TakeChunk& take);
   void put_line_bytes(const TakeChunk& take);
   void add_token(std::string_view token, bool counted, const TakeChunk& take);
+  /// How often the chunk's documents have a term.
+  struct TermCounts {
+    std::uint64_t cf = 0;
+    std::uint32_t df = 0;
+    std::uint32_t last_document = 0;  ///< the last one that has it, + 1
+  };
   bool is_full() const {
     return chunk_.terms.size() >= limits_.terms || chunk_.terms.term_bytes() >= limits_.bytes ||
            encoder_.bytes() >= limits_.bytes || encoder_.text_bytes() >= limits_.bytes;
@@ -94,12 +100,12 @@ class ChunkBuilder {
   ZstdCompressor zstd_{1};
   ChunkEncoder encoder_;
   ParsedChunk chunk_;
-  Bytes record_hashes_;                       ///< of the batch
-  std::vector<std::uint32_t> last_document_;  ///< of each term, + 1: counts df
-  std::uint32_t tokens_ = 0;                  ///< of the document at hand
-  std::uint64_t text_bytes_ = 0;              ///< of the batch's documents
-  TextLines lines_;                           ///< of the document at hand
-  std::string line_bytes_;                    ///< the next bytes of its text
+  Bytes record_hashes_;             ///< of the batch
+  std::vector<TermCounts> counts_;  ///< of each term
+  std::uint32_t tokens_ = 0;        ///< of the document at hand
+  std::uint64_t text_bytes_ = 0;    ///< of the batch's documents
+  TextLines lines_;                 ///< of the document at hand
+  std::string line_bytes_;          ///< the next bytes of its text
 };
 
 }  // namespace quern

@@ -64,7 +64,7 @@ void LexiconBuilder::add_chunk(const ChunkTerms& chunk) {
   if (open_chunks_ > 0 && used + chunk.terms.memory_bytes() > table_memory_bytes_) end_generation();
   std::vector<std::uint32_t> numbers(chunk.terms.size());
   for (std::uint32_t i = 0; i < chunk.terms.size(); ++i) {
-    const std::uint32_t number = terms_.add(chunk.terms.term(i), chunk.terms.hash(i));
+    const std::uint32_t number = terms_.add(chunk.terms.key(i));
     if (number == df_.size()) {
       df_.push_back(0);
       cf_.push_back(0);

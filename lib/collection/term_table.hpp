@@ -1,5 +1,8 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -10,36 +13,82 @@
 
 namespace quern {
 
-/// XXH3-64 of a term, inlined for speed.
-inline std::uint64_t inline_hash(std::string_view term) { return XXH3_64bits(term.data(), term.size()); }
+/// A term as tables look it up.
+struct TermKey {
+  static constexpr std::size_t front_bytes = 16;
+
+  std::string_view term;
+  std::array<std::uint64_t, 2> front;  ///< its first bytes, with zeros behind its end
+  std::uint64_t hash;
+};
+
+namespace term_hashing {
+
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// Of short terms their front, mixed by two multiplications; of others XXH3.
+inline std::uint64_t hash_of(std::string_view term, const std::array<std::uint64_t, 2>& front) {
+  if (term.size() > TermKey::front_bytes) return XXH3_64bits(term.data(), term.size());
+  // No term has the byte FF, so that no factor is 0.
+  constexpr std::uint64_t a = 0xFFA0761D6478BD64u, b = 0xE7037ED1A0B428DBu, c = 0xFF58B6E3A1B4C8E9u;
+  return mix(mix(front[0] ^ a, b) ^ front[1] ^ c, b);
+}
+
+/// The first `bytes` bytes of a number; all for 8 or more.
+inline std::uint64_t first_bytes(std::uint64_t number, std::size_t bytes) {
+  return bytes >= 8 ? number : number & ((std::uint64_t{1} << (8 * bytes)) - 1);
+}
+
+}  // namespace term_hashing
+
+/// The key of a term after whose end TermKey::front_bytes bytes may be read.
+inline TermKey padded_term_key(std::string_view term) {
+  TermKey key{term, {}, 0};
+  std::memcpy(key.front.data(), term.data(), TermKey::front_bytes);
+  key.front[0] = term_hashing::first_bytes(key.front[0], term.size());
+  key.front[1] = term_hashing::first_bytes(key.front[1], std::max<std::size_t>(term.size(), 8) - 8);
+  key.hash = term_hashing::hash_of(term, key.front);
+  return key;
+}
+
+/// The key of any term.
+inline TermKey term_key(std::string_view term) {
+  TermKey key{term, {}, 0};
+  std::memcpy(key.front.data(), term.data(), std::min(term.size(), TermKey::front_bytes));
+  key.hash = term_hashing::hash_of(term, key.front);
+  return key;
+}
 
 /// A hash table from terms to numbers 0, 1, 2 … in the order in which they first occur. Open addressing over one array;
-/// a single buffer holds the bytes of all terms.
+/// rows hold the fronts of terms, which are all of most, and a single buffer the bytes of all.
 class TermTable {
  public:
   TermTable() { rehash(1024); }
 
   /// The term's number; a new one if the term is new.
-  std::uint32_t add(std::string_view term) { return add(term, inline_hash(term)); }
-  /// The same with the hash known: that of inline_hash().
-  std::uint32_t add(std::string_view term, std::uint64_t hash) {
-    const std::uint64_t tag = hash & tag_mask;
-    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+  std::uint32_t add(std::string_view term) { return add(term_key(term)); }
+  std::uint32_t add(const TermKey& key) {
+    const std::uint64_t tag = key.hash & tag_mask;
+    for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
       const std::uint64_t slot = slots_[at];
-      if (slot == 0) return insert(at, term, hash);
+      if (slot == 0) return insert(at, key);
       if ((slot & tag_mask) == tag) {
         const std::uint32_t number = static_cast<std::uint32_t>(slot) - 1;
-        if (this->term(number) == term) return number;
+        if (is_same(entries_[number], key)) return number;
       }
     }
   }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
-  std::string_view term(std::uint32_t number) const {
+  std::string_view term(std::uint32_t number) const { return term(entries_[number]); }
+  TermKey key(std::uint32_t number) const {
     const Entry& entry = entries_[number];
-    return {bytes_.data() + (entry.place >> 8), static_cast<std::size_t>(entry.place & 0xff)};
+    return {term(entry), entry.front, entry.hash};
   }
-  std::uint64_t hash(std::uint32_t number) const { return entries_[number].hash; }
   /// Of all terms together.
   std::size_t term_bytes() const { return bytes_.size(); }
   std::uint64_t memory_bytes() const {
@@ -54,16 +103,27 @@ class TermTable {
 
  private:
   struct Entry {
+    std::array<std::uint64_t, 2> front;
     std::uint64_t hash;
     std::uint64_t place;  ///< offset in bytes_ << 8 | length: terms have at most 255 bytes
   };
   /// A slot holds the upper half of the hash and, below, the number + 1; 0 is empty.
   static constexpr std::uint64_t tag_mask = 0xffffffff00000000u;
 
-  std::uint32_t insert(std::size_t at, std::string_view term, std::uint64_t hash) {
-    entries_.push_back({hash, bytes_.size() << 8 | term.size()});
-    bytes_.insert(bytes_.end(), term.begin(), term.end());
-    slots_[at] = (hash & tag_mask) | entries_.size();
+  std::string_view term(const Entry& entry) const {
+    return {bytes_.data() + (entry.place >> 8), static_cast<std::size_t>(entry.place & 0xff)};
+  }
+
+  bool is_same(const Entry& entry, const TermKey& key) const {
+    const std::size_t size = key.term.size();
+    if (entry.front != key.front || (entry.place & 0xff) != size) return false;
+    return size <= TermKey::front_bytes || term(entry) == key.term;
+  }
+
+  std::uint32_t insert(std::size_t at, const TermKey& key) {
+    entries_.push_back({key.front, key.hash, bytes_.size() << 8 | key.term.size()});
+    bytes_.insert(bytes_.end(), key.term.begin(), key.term.end());
+    slots_[at] = (key.hash & tag_mask) | entries_.size();
     const std::uint32_t number = size() - 1;
     if (entries_.size() * 2 > slots_.size()) rehash(slots_.size() * 2);
     return number;

@@ -162,7 +162,9 @@ TEST_CASE("The term table numbers terms in the order of their coming", "[collect
   REQUIRE(table.size() == wanted.size());
   for (const auto& [term, number] : wanted) {
     REQUIRE(table.term(number) == term);
-    REQUIRE(table.hash(number) == inline_hash(term));
+    REQUIRE(table.key(number).term == term);
+    REQUIRE(table.key(number).front == term_key(term).front);
+    REQUIRE(table.key(number).hash == term_key(term).hash);
   }
   table.clear();
   CHECK(table.size() == 0);
@@ -171,9 +173,17 @@ TEST_CASE("The term table numbers terms in the order of their coming", "[collect
 
 TEST_CASE("The term table tells terms with the same slot and tag apart", "[collection]") {
   TermTable table;
-  CHECK(table.add("a", 5) == 0);
-  CHECK(table.add("b", 5) == 1);
-  CHECK(table.add("c", 5 + (std::uint64_t{1} << 40)) == 2);
-  CHECK(table.add("b", 5) == 1);
-  CHECK(table.add("a", 5) == 0);
+  const auto add = [&table](std::string_view term, std::uint64_t hash) {
+    TermKey key = term_key(term);
+    key.hash = hash;
+    return table.add(key);
+  };
+  CHECK(add("a", 5) == 0);
+  CHECK(add("b", 5) == 1);
+  CHECK(add("c", 5 + (std::uint64_t{1} << 40)) == 2);
+  CHECK(add("a behind sixteen bytes", 5) == 3);
+  CHECK(add("a behind sixteen bytez", 5) == 4);
+  CHECK(add("b", 5) == 1);
+  CHECK(add("a", 5) == 0);
+  CHECK(add("a behind sixteen bytes", 5) == 3);
 }
