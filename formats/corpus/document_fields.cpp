@@ -20,6 +20,34 @@ std::string_view repaired(std::string_view text, RecordScratch& scratch) {
   return scratch.text;
 }
 
+/// A text in repaired UTF-8, of which what is sound already is not copied.
+class RepairedPieces final : public PieceSource {
+ public:
+  RepairedPieces(PieceSource& from, Utf8Repair& repair, std::string& buffer)
+      : from_(&from), repair_(&repair), buffer_(&buffer) {}
+  std::string_view next() override {
+    std::string_view repaired_piece;
+    while (repaired_piece.empty() && !ended_) {
+      const std::string_view piece = from_->next();
+      ended_ = piece.empty();
+      if (!ended_) {
+        repaired_piece = repair_->repaired(piece, *buffer_);
+      } else {
+        buffer_->clear();
+        repair_->finish(*buffer_);
+        repaired_piece = *buffer_;
+      }
+    }
+    return repaired_piece;
+  }
+
+ private:
+  PieceSource* from_;
+  Utf8Repair* repair_;
+  std::string* buffer_;
+  bool ended_ = false;
+};
+
 /// Calls use(PieceSource&) with the text in repaired UTF-8; a text whose charset is unknown is taken for UTF-8.
 template <class Use>
 void with_repaired(PieceSource& bytes, std::string_view charset, RecordScratch& scratch, Use&& use) {
@@ -28,7 +56,7 @@ void with_repaired(PieceSource& bytes, std::string_view charset, RecordScratch& 
   ChangedPieces converted(sliced, converter, scratch.converted);
   PieceSource& utf8 = converter.converts() ? static_cast<PieceSource&>(converted) : sliced;
   Utf8Repair repair;
-  ChangedPieces repaired_pieces(utf8, repair, scratch.text);
+  RepairedPieces repaired_pieces(utf8, repair, scratch.text);
   use(repaired_pieces);
   scratch.repaired_utf8 += repair.replaced();
 }

@@ -1,9 +1,15 @@
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/sgml_tag.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace quern {
 namespace {
@@ -20,6 +26,33 @@ bool is_doc_start(std::string_view text) {
 
 bool is_doc_end(std::string_view text) { return starts_with_ignoring_case(text, "</doc>"); }
 
+#if defined(__AVX2__)
+/// The first place in [from, end) where "<do" or "</do" is, in any case; if there is none, one that is not before `end`
+/// or `from`. A mark's bytes, and a block more, follow each place.
+std::size_t find_mark(std::string_view window, std::size_t from, std::size_t end) {
+  constexpr std::size_t block_bytes = 32;
+  static_assert(block_bytes + 3 <= max_mark_bytes + max_blanks);
+  const auto is = [](const char* bytes, char wanted, char ignored_bits) {
+    const __m256i block = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+    return _mm256_cmpeq_epi8(_mm256_or_si256(block, _mm256_set1_epi8(ignored_bits)), _mm256_set1_epi8(wanted));
+  };
+  constexpr char case_bit = 0x20;
+  std::size_t at = from;
+  for (; at < end; at += block_bytes) {
+    const char* bytes = window.data() + at;
+    const __m256i start = _mm256_and_si256(is(bytes + 1, 'd', case_bit), is(bytes + 2, 'o', case_bit));
+    const __m256i stop = _mm256_and_si256(is(bytes + 1, '/', 0),
+                                          _mm256_and_si256(is(bytes + 2, 'd', case_bit), is(bytes + 3, 'o', case_bit)));
+    const __m256i found = _mm256_and_si256(is(bytes, '<', 0), _mm256_or_si256(start, stop));
+    const auto bits = static_cast<std::uint32_t>(_mm256_movemask_epi8(found));
+    if (bits != 0) return at + static_cast<std::size_t>(std::countr_zero(bits));
+  }
+  return at;
+}
+#else
+std::size_t find_mark(std::string_view, std::size_t from, std::size_t) { return from; }
+#endif
+
 class TrecRecordFinder : public RecordFinder {
  public:
   using RecordFinder::RecordFinder;
@@ -35,6 +68,7 @@ class TrecRecordFinder : public RecordFinder {
         const std::size_t text = text_between_records(window, at);
         if (said_text_) return {Step::junk, text, text, "text behind </DOC> that belongs to no record"};
       }
+      if (in_record()) at = skip_to_mark(window, at);
       const void* found = at < window.size() ? std::memchr(window.data() + at, '<', window.size() - at) : nullptr;
       if (!found) return {Step::ran_out, window.size(), 0, nullptr};
       at = static_cast<std::size_t>(static_cast<const char*>(found) - window.data());
@@ -64,6 +98,12 @@ class TrecRecordFinder : public RecordFinder {
   }
 
  private:
+  /// Goes on in a record to where a mark may be, or so near to the window's end that it may not be whole.
+  static std::size_t skip_to_mark(std::string_view window, std::size_t from) {
+    constexpr std::size_t near_end = max_mark_bytes + max_blanks;
+    return window.size() > near_end ? find_mark(window, from, window.size() - near_end) : from;
+  }
+
   static bool may_be_mark(std::string_view here) {
     return here.size() < 3 || (here[1] | 0x20) == 'd' || here[1] == '/' || here[1] == '!';
   }

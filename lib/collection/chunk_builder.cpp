@@ -81,9 +81,43 @@ std::uint64_t ParsedChunk::memory_bytes() const {
          docno_hashes.capacity() * sizeof(Hash128);
 }
 
+/// Tokens wait until there are some, so that the places of all their terms in memory can be fetched at once.
 void ChunkBuilder::add_token(std::string_view token, bool counted, const TakeChunk& take) {
+  const TermKey key = padded_term_key(token);
+  if (token.size() > TermKey::front_bytes) {
+    add_waiting(counted, take);
+    add_term(key, counted, take);
+    return;
+  }
+  chunk_.terms.fetch_slot(key.hash);
+  waiting_[num_waiting_++] = {key.front, key.hash, token.size()};
+  if (num_waiting_ == waiting_.size()) add_waiting(counted, take);
+}
+
+void ChunkBuilder::add_phrase_end(bool counted, const TakeChunk& take) {
+  waiting_[num_waiting_++] = {{}, 0, 0};
+  if (num_waiting_ == waiting_.size()) add_waiting(counted, take);
+}
+
+void ChunkBuilder::add_waiting(bool counted, const TakeChunk& take) {
+  const std::span<const WaitingToken> waiting(waiting_.data(), std::exchange(num_waiting_, 0));
+  for (const WaitingToken& token : waiting) {
+    const std::uint32_t term = chunk_.terms.fetch_row(token.hash);
+    if (term < counts_.size()) __builtin_prefetch(&counts_[term], 1);
+  }
+  for (const WaitingToken& token : waiting) {
+    if (token.size == 0) {
+      encoder_.add_phrase_end();
+    } else {
+      const std::string_view term(reinterpret_cast<const char*>(token.front.data()), token.size);
+      add_term({term, token.front, token.hash}, counted, take);
+    }
+  }
+}
+
+void ChunkBuilder::add_term(const TermKey& key, bool counted, const TakeChunk& take) {
   if (is_full()) end_chunk(take);
-  const std::uint32_t term = chunk_.terms.add(padded_term_key(token));
+  const std::uint32_t term = chunk_.terms.add(key);
   if (term == counts_.size()) counts_.emplace_back();
   if (counted) {
     const auto document = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
@@ -101,7 +135,8 @@ void ChunkBuilder::add_token(std::string_view token, bool counted, const TakeChu
 
 void ChunkBuilder::add_stream(PieceSource& text, bool counted, const TakeChunk& take) {
   analyzer_.analyze(
-      text, [&](std::string_view token) { add_token(token, counted, take); }, [&] { encoder_.add_phrase_end(); });
+      text, [&](std::string_view token) { add_token(token, counted, take); }, [&] { add_phrase_end(counted, take); });
+  add_waiting(counted, take);
   encoder_.end_stream();
 }
 
@@ -117,6 +152,7 @@ void ChunkBuilder::put_line_bytes(const TakeChunk& take) {
 /// Text and tokens go into the chunk step by step, so that it gets about as far in both before it is full.
 void ChunkBuilder::add_kept_stream(PieceSource& text, const TakeChunk& take) {
   SeenPieces seen(text, std::min(text_step_bytes, limits_.bytes), [&](std::string_view piece) {
+    add_waiting(true, take);
     lines_.append(piece, line_bytes_);
     put_line_bytes(take);
   });
@@ -198,6 +234,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   lines_ = {};
   line_bytes_.clear();
   text_bytes_ = 0;
+  num_waiting_ = 0;
   counts_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -80,6 +81,15 @@ class ChunkBuilder {
   void add_title_and_body(const TakeChunk& take);
   void put_line_bytes(const TakeChunk& take);
   void add_token(std::string_view token, bool counted, const TakeChunk& take);
+  void add_phrase_end(bool counted, const TakeChunk& take);
+  void add_waiting(bool counted, const TakeChunk& take);
+  void add_term(const TermKey& key, bool counted, const TakeChunk& take);
+  /// A token of the stream at hand, or where its size is 0 the end of a phrase.
+  struct WaitingToken {
+    std::array<std::uint64_t, 2> front;
+    std::uint64_t hash;
+    std::size_t size;
+  };
   /// How often the chunk's documents have a term.
   struct TermCounts {
     std::uint64_t cf = 0;
@@ -100,7 +110,9 @@ class ChunkBuilder {
   ZstdCompressor zstd_{1};
   ChunkEncoder encoder_;
   ParsedChunk chunk_;
-  Bytes record_hashes_;             ///< of the batch
+  Bytes record_hashes_;  ///< of the batch
+  std::array<WaitingToken, 32> waiting_;
+  std::size_t num_waiting_ = 0;
   std::vector<TermCounts> counts_;  ///< of each term
   std::uint32_t tokens_ = 0;        ///< of the document at hand
   std::uint64_t text_bytes_ = 0;    ///< of the batch's documents

@@ -63,7 +63,10 @@ void LexiconBuilder::add_chunk(const ChunkTerms& chunk) {
   const std::uint64_t used = terms_.memory_bytes() + (df_.capacity() + cf_.capacity()) * 8;
   if (open_chunks_ > 0 && used + chunk.terms.memory_bytes() > table_memory_bytes_) end_generation();
   std::vector<std::uint32_t> numbers(chunk.terms.size());
+  constexpr std::uint32_t slots_ahead = 16, rows_ahead = 8;
   for (std::uint32_t i = 0; i < chunk.terms.size(); ++i) {
+    if (i + slots_ahead < chunk.terms.size()) terms_.fetch_slot(chunk.terms.key(i + slots_ahead).hash);
+    if (i + rows_ahead < chunk.terms.size()) terms_.fetch_row(chunk.terms.key(i + rows_ahead).hash);
     const std::uint32_t number = terms_.add(chunk.terms.key(i));
     if (number == df_.size()) {
       df_.push_back(0);

@@ -33,7 +33,7 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 /// Of short terms their front, mixed by two multiplications; of others XXH3.
 inline std::uint64_t hash_of(std::string_view term, const std::array<std::uint64_t, 2>& front) {
   if (term.size() > TermKey::front_bytes) return XXH3_64bits(term.data(), term.size());
-  // No term has the byte FF, so that no factor is 0.
+  // No term has the byte FF, so the first factor is not 0.
   constexpr std::uint64_t a = 0xFFA0761D6478BD64u, b = 0xE7037ED1A0B428DBu, c = 0xFF58B6E3A1B4C8E9u;
   return mix(mix(front[0] ^ a, b) ^ front[1] ^ c, b);
 }
@@ -83,6 +83,15 @@ class TermTable {
     }
   }
 
+  /// Asks for the memory where add() begins to look for a term.
+  void fetch_slot(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+  /// Asks for the row that add() compares first; its number, or no term's.
+  std::uint32_t fetch_row(std::uint64_t hash) const {
+    const std::uint32_t number = static_cast<std::uint32_t>(slots_[hash & mask_]) - 1;
+    if (number < entries_.size()) __builtin_prefetch(&entries_[number]);
+    return number;
+  }
+
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
   std::string_view term(std::uint32_t number) const { return term(entries_[number]); }
   TermKey key(std::uint32_t number) const {
@@ -116,7 +125,8 @@ class TermTable {
 
   bool is_same(const Entry& entry, const TermKey& key) const {
     const std::size_t size = key.term.size();
-    if (entry.front != key.front || (entry.place & 0xff) != size) return false;
+    const std::uint64_t differences = (entry.front[0] ^ key.front[0]) | (entry.front[1] ^ key.front[1]);
+    if (differences != 0 || (entry.place & 0xff) != size) return false;
     return size <= TermKey::front_bytes || term(entry) == key.term;
   }
 

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/text/byte_search.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/text_window.hpp"
 
@@ -79,6 +81,7 @@ class HtmlScanner::State {
     std::string_view name, value;
   };
   std::string_view skip_name(std::size_t opening);
+  TagKind kind_of(std::string_view name) const;
   Attributes skip_attributes();
   Attribute skip_attribute();
   void skip_blanks();
@@ -234,7 +237,7 @@ bool HtmlScanner::State::pass_start_tag() {
   const std::size_t begin = at_;
   const std::string_view name = skip_name(1);
   const std::size_t after_name = at_;
-  const TagKind kind = tag_kind(name);
+  const TagKind kind = kind_of(name);
   const Attributes attributes = skip_attributes();
   if (!attributes.whole) return wait_for_tag(begin, after_name);
   if (at_ - begin > max_look_ahead) return true;
@@ -273,7 +276,7 @@ bool HtmlScanner::State::pass_start_tag() {
 
 bool HtmlScanner::State::pass_end_tag() {
   const std::size_t begin = at_;
-  const TagKind kind = tag_kind(skip_name(2));
+  const TagKind kind = kind_of(skip_name(2));
   const std::size_t after_name = at_;
   if (!skip_attributes().whole) return wait_for_tag(begin, after_name);
   if (at_ - begin > max_look_ahead) return true;
@@ -394,6 +397,15 @@ std::string_view HtmlScanner::State::skip_name(std::size_t opening) {
   return html_.substr(begin, at_ - begin);
 }
 
+/// The kind of a tag by its name, which lies in the window.
+TagKind HtmlScanner::State::kind_of(std::string_view name) const {
+  const auto left = static_cast<std::size_t>(html_.data() + html_.size() - name.data());
+  if (left < sizeof(std::uint64_t)) return tag_kind(name);
+  std::uint64_t front = load_le<std::uint64_t>(name.data());
+  if (name.size() < sizeof front) front &= (std::uint64_t{1} << (8 * name.size())) - 1;
+  return tag_kind(name, front);
+}
+
 /// Goes after the tag's ">".
 HtmlScanner::State::Attributes HtmlScanner::State::skip_attributes() {
   Attributes found;
@@ -438,7 +450,7 @@ HtmlScanner::State::Attribute HtmlScanner::State::skip_attribute() {
   begin = at_;
   const char quote = byte(at_);
   if (quote == '"' || quote == '\'') {
-    const std::size_t closing = std::min(html_.find(quote, begin + 1), html_.size());
+    const std::size_t closing = quote == '"' ? find_any_of<'"'>(html_, begin + 1) : find_any_of<'\''>(html_, begin + 1);
     found.value = html_.substr(begin + 1, closing - (begin + 1));
     at_ = std::min(closing + 1, html_.size());
   } else {

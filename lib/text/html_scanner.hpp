@@ -21,6 +21,8 @@ enum class TagKind : std::uint8_t {
 
 /// The kind of an element by its name, in any case, of which only letters, digits, - and : are bytes.
 TagKind tag_kind(std::string_view name);
+/// The same with packed_name(name) known.
+TagKind tag_kind(std::string_view name, std::uint64_t front);
 
 /// What extraction reads of a page, in the page's order. Texts and values are views, valid until the call returns.
 class HtmlEvents {

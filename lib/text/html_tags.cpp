@@ -40,10 +40,13 @@ constexpr PackedNameTable<8> table(known_tags);
 
 }  // namespace
 
-TagKind tag_kind(std::string_view name) {
-  std::uint64_t key = 0;
+TagKind tag_kind(std::string_view name) { return tag_kind(name, packed_name(name)); }
+
+TagKind tag_kind(std::string_view name, std::uint64_t front) {
   // The bit 0x20 is set in all bytes of known names, and makes letters lower-case.
-  for (const char c : name.substr(0, 8)) key = key << 8 | static_cast<unsigned char>(c | 0x20);
+  constexpr std::uint64_t all_lower = 0x2020202020202020u;
+  const std::uint64_t key =
+      front | (name.size() >= 8 ? all_lower : all_lower & ((std::uint64_t{1} << (8 * name.size())) - 1));
   const std::size_t row = table.find(key);
   if (row == table.none) return TagKind::inline_text;
   const KnownTag& tag = known_tags[row];

@@ -6,10 +6,12 @@
 
 namespace quern {
 
-/// A name's first eight bytes as a number. Names of up to eight bytes, none of which is zero, have different numbers.
+/// A name's first eight bytes as a number, the first one lowest. Names of up to eight bytes, none of which is zero,
+/// have different numbers.
 constexpr std::uint64_t packed_name(std::string_view name) {
   std::uint64_t bytes = 0;
-  for (const char c : name.substr(0, 8)) bytes = bytes << 8 | static_cast<unsigned char>(c);
+  for (std::size_t i = name.size() < 8 ? name.size() : 8; i-- > 0;)
+    bytes = bytes << 8 | static_cast<unsigned char>(name[i]);
   return bytes;
 }
 

@@ -81,6 +81,27 @@ Sequence sequence_at(std::string_view text, std::size_t at) {
   return {point, lead.following + 1, true};
 }
 
+/// Where in `text`, from `at` on, the first sequence begins that is ill-formed or an unwanted control character; the
+/// size of `text` if there is none.
+std::size_t find_unsound(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    if (at + block_bytes <= text.size() && is_plain_block(text.data() + at)) {
+      at += block_bytes;
+      continue;
+    }
+    for (const std::size_t stop = at + block_bytes; at < stop && at < text.size();) {
+      if (is_plain(text[at])) {
+        ++at;
+        continue;
+      }
+      const Sequence sequence = sequence_at(text, at);
+      if (!sequence.well_formed || sequence.bytes == 1) return at;
+      at += sequence.bytes;
+    }
+  }
+  return at;
+}
+
 }  // namespace
 
 bool is_valid_utf8(std::string_view text) {
@@ -133,32 +154,28 @@ void Utf8Repair::append_whole(std::string_view in, std::string& out) {
   if (at_start_ && in.substr(0, byte_order_mark.size()) == byte_order_mark) in.remove_prefix(byte_order_mark.size());
   at_start_ = false;
   out.reserve(out.size() + in.size());
-  std::size_t kept_to = 0;
-  const auto replace = [&](std::size_t at, std::size_t bytes, std::string_view by) {
-    out.append(in.data() + kept_to, at - kept_to).append(by);
-    kept_to = at + bytes;
-  };
   for (std::size_t at = 0; at < in.size();) {
-    if (at + block_bytes <= in.size() && is_plain_block(in.data() + at)) {
-      at += block_bytes;
-      continue;
-    }
-    for (const std::size_t stop = at + block_bytes; at < stop && at < in.size();) {
-      if (is_plain(in[at])) {
-        ++at;
-        continue;
-      }
-      const Sequence sequence = sequence_at(in, at);
-      if (!sequence.well_formed) {
-        replace(at, sequence.bytes, replacement_character);
-        ++replaced_;
-      } else if (sequence.bytes == 1 && is_unwanted_control(static_cast<unsigned char>(in[at]))) {
-        replace(at, 1, " ");
-      }
-      at += sequence.bytes;
-    }
+    const std::size_t unsound = find_unsound(in, at);
+    out.append(in, at, unsound - at);
+    at = unsound;
+    if (at == in.size()) return;
+    const Sequence sequence = sequence_at(in, at);
+    out += sequence.well_formed ? std::string_view(" ") : replacement_character;
+    if (!sequence.well_formed) ++replaced_;
+    at += sequence.bytes;
   }
-  out.append(in.data() + kept_to, in.size() - kept_to);
+}
+
+std::string_view Utf8Repair::repaired(std::string_view piece, std::string& buffer) {
+  const bool is_whole = held_.empty() && partial_character_bytes(piece) == 0;
+  const bool has_mark = at_start_ && piece.starts_with(byte_order_mark[0]);
+  if (is_whole && !has_mark && find_unsound(piece, 0) == piece.size()) {
+    at_start_ = at_start_ && piece.empty();
+    return piece;
+  }
+  buffer.clear();
+  append(piece, buffer);
+  return buffer;
 }
 
 std::size_t partial_character_bytes(std::string_view text) {

@@ -25,6 +25,8 @@ class Utf8Repair {
   void append(std::string_view piece, std::string& out);
   /// Ends the text.
   void finish(std::string& out);
+  /// The next piece, repaired: a view of it where there is nothing to repair, else of `buffer`, which is replaced.
+  std::string_view repaired(std::string_view piece, std::string& buffer);
   /// How many U+FFFD were put in so far.
   std::size_t replaced() const { return replaced_; }
 

@@ -82,6 +82,12 @@ TEST_CASE("Tags separate tokens, entities and comments don't", "[text]") {
         "&#; &# &#x; &#xg &; && &e; &aposx \xE2\x88\x89 \xC2\xACx");
 }
 
+TEST_CASE("Characters that XML does not allow are left out", "[text]") {
+  CHECK(body_of("a\fb&#12;c&#0;d&#xD800;e&#1114112;f&#99999999999;g&#xFFFE;h") == "abcdefgh");
+  CHECK(body_of("a\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBC\xA1") == "a\xEF\xBC\xA1");
+  CHECK(body_of("a&#9;b&#13;c&#x80;&#x10FFFF;") == "a\tb\rc\xC2\x80\xF4\x8F\xBF\xBF");
+}
+
 TEST_CASE("Block-level tags end a phrase, once", "[text]") {
   CHECK(body_of("<p>a</p>\n\n<p> b <i>c</i>\n</p><ul><li>d<li>e</ul>f<br/>g<HR>h") == "a|b c|d|e|f|g|h");
   CHECK(body_of("<table><tr><td>a</td><td>b</td></tr></table>") == "a|b");
@@ -150,6 +156,14 @@ TEST_CASE("Links are resolved against the page or its base", "[text]") {
   CHECK(url_of("<base href='javascript:'><a href=x>") == "http://host.org/folder/x");
   CHECK(url_of("<map><area href=x alt=y></map>") == "http://host.org/folder/x");
   CHECK(url_of("<a href='x'y>") == "http://host.org/folder/x");
+  CHECK(url_of("<a href>") == "http://host.org/folder/page");
+  CHECK(url_of("<a href\f=\f'x'>") == "http://host.org/folder/x");
+  // References in addresses need their semicolon, but for numbers; one that is no character ends the address.
+  CHECK(url_of("<a href='?a=1&copy=2&eacute;&#65B&#x43;'>") ==
+        "http://host.org/folder/page?a=1&copy=2\xC3\xA9"
+        "ABC");
+  CHECK(url_of("<a href='a&#;b'>") == "http://host.org/folder/a");
+  CHECK(url_of("<a href='a&x;&amp.;&'>") == "http://host.org/folder/a&x;&amp.;&");
 }
 
 TEST_CASE("Only what can be clicked is a link", "[text]") {

@@ -125,6 +125,46 @@ TEST_CASE("Long tokens are cut at a character's end and counted", "[text]") {
   CHECK(tokens_of(x254 + "e\xCC\x81") == Tokens{x254});
 }
 
+// The tokenizer takes 64 bytes at a time, and 4,096: runs, phrase ends and characters lie across all of these ends.
+TEST_CASE("Tokens are the same wherever they lie in a long text", "[text][property]") {
+  std::mt19937_64 random(7);
+  const char* const parts[] = {"a",
+                               "Z",
+                               "9",
+                               " ",
+                               ".",
+                               "\x1e",
+                               "@",
+                               "[",
+                               "`",
+                               "{",
+                               "/",
+                               ":",
+                               "\x7f",
+                               "\xC3\xA9",
+                               "\xE2\x80\x94",
+                               "\xC2\xA0",
+                               "\xE6\x97\xA5",
+                               "\xF0\x9F\x98\x80"};
+  for (int round = 0; round < 300; ++round) {
+    // Some texts are ASCII alone, some have long runs.
+    const std::size_t num_parts = round % 3 == 0 ? 13 : std::size(parts), size = random() % 9000;
+    std::string text;
+    while (text.size() < size) {
+      text += parts[random() % num_parts];
+      if (random() % 8 == 0) text.append(" ").append(random() % (round % 5 == 0 ? 200 : 20), 'Q');
+      if (random() % 400 == 0) text.append(64 - text.size() % 64, ' ');
+    }
+    REQUIRE(tokens_of(text) == reference_tokens(text));
+    REQUIRE(tokens_of(std::string(4090, ' ') + text) == reference_tokens(text));
+  }
+  for (const std::size_t length : {4095, 4096, 4097, 5000}) {
+    const std::string text = "a " + std::string(length, 'x') + " b";
+    CHECK(tokens_of(text) == Tokens{"a", std::string(max_term_bytes, 'x'), "b"});
+    CHECK(cut_terms_of(text) == 1);
+  }
+}
+
 TEST_CASE("A run of letters of any length gives one token", "[text]") {
   // These shrink most when folded: to a third, to a third, to three eighths.
   for (const char* letter :

@@ -8,6 +8,25 @@
 
 using namespace quern;
 
+TEST_CASE("A resolver keeps nothing of one reference for the next", "[text]") {
+  const char* bases[] = {"http://a/b/c/d;p?q", "",           "http://a", "https://u@A.b:443/x/../y?z#f",
+                         "ftp://a:2121/./",    "mailto:x@y", "//a/b",    "a/b"};
+  const char* references[] = {"g",  "../g?y#s", "#s",       "",         "//G:80/x", "https://h/../i",
+                              "/r", "http:g",   "mailto:x", "\n a b\t", "..",       "?y"};
+  for (const char* base : bases) {
+    UrlResolver resolver("http://other/");
+    resolver.set_base(base);
+    for (int round = 0; round < 2; ++round) {
+      for (const char* reference : references) {
+        INFO(base << " and " << reference);
+        CHECK(resolver.resolve(reference) == resolve_url(base, reference));
+      }
+    }
+  }
+  UrlResolver resolver(std::string(max_url_bytes + 1, 'x'));
+  CHECK(resolver.resolve("http://a/").empty());
+}
+
 TEST_CASE("References resolve as RFC 3986 shows in section 5.4", "[text]") {
   struct Example {
     const char *reference, *target;
