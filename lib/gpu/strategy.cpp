@@ -43,14 +43,16 @@ const std::vector<Strategy>& all_strategies() {
        .decodes_lists = range_decodes_lists,
        .window_limits = range_window_limits},
       {.name = "ding",
-       .description = "one term after another, with an accumulator per document for unions; wand, bmw and maxscore "
-                      "run as or (Ding et al. 2009)",
+       .description =
+           "one term after another, with an accumulator per document for unions; wand, bmw, maxscore and auto "
+           "run as or (Ding et al. 2009)",
        .batch_bytes = query_bytes,
        .make = make_ding,
        .window_limits = window_limits},
       {.name = "partition",
-       .description = "a thread block per query, each thread with a range of documents of its own; maxscore runs as "
-                      "bmw (Huang et al. 2017)",
+       .description =
+           "a thread block per query, each thread with a range of documents of its own; maxscore and auto run "
+           "as bmw (Huang et al. 2017)",
        .batch_bytes = query_bytes,
        .make = make_partition,
        .window_limits = window_limits,

@@ -20,6 +20,7 @@ static_assert(sizeof(WeightedList) + std::max(sizeof(ListWindow), sizeof(Interse
 
 const std::vector<QueryAlgorithm>& all_algorithms() {
   static const std::vector<QueryAlgorithm> algorithms = {
+      {"auto", "documents with any of the terms, by the union that is fastest for the query", Matching::any, run_auto},
       {"maxscore", "documents with any of the terms; skips windows and postings that cannot matter", Matching::any,
        run_maxscore},
       {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
@@ -78,7 +79,7 @@ void run_and_or(const ScoringContext& context, std::span<const WeightedList> lis
   if (context.all_terms_found) run_and(context, lists, top);
   if (top.full()) return;
   top.clear();
-  run_maxscore(context, lists, top);
+  run_auto(context, lists, top);
 }
 
 }  // namespace quern

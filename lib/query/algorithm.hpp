@@ -131,12 +131,15 @@ struct QueryAlgorithm {
   void (*run)(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) = nullptr;
 };
 
-/// All algorithms, in the order in which help texts show them; the first is the default. The one place to add one.
+/// All algorithms, in the order in which help texts show them; the first is the default. The one place to add one; what
+/// `auto` chooses from is in automatic.cpp.
 const std::vector<QueryAlgorithm>& all_algorithms();
 
 /// Throws InvalidArgument, with all names, if no algorithm has this name.
 const QueryAlgorithm& algorithm_named(std::string_view name);
 
+/// The union that is predicted to be the fastest for the query: one of the next four.
+void run_auto(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// The exhaustive union, document at a time: scores every posting of every list. The baseline of all others.
 void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// MaxScore over windows of documents with block maxima: doesn't score what cannot be a result.
