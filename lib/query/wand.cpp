@@ -7,8 +7,9 @@ namespace quern {
 namespace {
 
 /// The most documents from a pivot on that are scored together, in a small collection: their scores stay in the
-/// first-level cache. The threshold rises between ranges only, so the first ones are shorter.
-constexpr docid_t min_wand_range = 2048, wand_ranges = 256, first_wand_range = 256;
+/// first-level cache. The threshold rises between ranges only, so the first ones are shorter, and all are where it may
+/// end the query.
+constexpr docid_t min_wand_range = 2048, wand_ranges = 256, short_wand_range = 256;
 
 /// WAND (Broder et al., CIKM 2003): the pivot is the first document for which the upper bounds of the lists that are at
 /// it or before it sum up to more than the threshold. No document before it can be a result, so all lists move to it.
@@ -31,14 +32,16 @@ class Wand {
   }
 
   void run(TopK& top) {
-    RangeUnion ranges(context_, lists_, windows_, first_wand_range, top);
+    RangeUnion ranges(context_, lists_, windows_, short_wand_range, top);
     for (docid_t begin = 0; begin < windows_.num_documents();) {
       const float min = threshold_.value(begin);
       if (context_.none_above(begin, min)) return context_.stop_early(begin);
       const ScoreCut cut(min, addends_, context_.nothing());
       begin = pivot(begin, cut);
       if (begin >= windows_.num_documents()) return;
-      const docid_t end = end_of_results(context_, begin, windows_.num_documents(), min);
+      docid_t end = windows_.num_documents();
+      if (!context_.upper_bounds.empty())
+        end = end_of_results(context_, begin, begin + std::min(short_wand_range, end - begin), min);
       begin = ranges.score(begin, end, {bounds_, static_score_bound_}, cut);
     }
   }
