@@ -54,20 +54,17 @@ std::vector<gpu::IntersectionItem> checked_items(const gpu::IntersectionItems& i
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<Part>> parts;  // of a query and range
   for (std::uint32_t work = 0; work < view.all; ++work) {
     const gpu::IntersectionItem& item = all.emplace_back(gpu::item_of(view, ranges, work));
-    REQUIRE(item.query < queries);
-    REQUIRE(item.part < item.parts);
-    REQUIRE(item.ranges <= 32);
-    REQUIRE((item.ranges <= 1 || item.parts == 1));
-    for (std::uint32_t i = 0; i < item.ranges; ++i) {
-      REQUIRE(item.first_range + i < ranges);
-      REQUIRE(parts[{item.query, item.first_range + i}].insert({item.part, item.parts}).second);
-    }
+    bool sound = item.query < queries && item.part < item.parts && item.ranges <= 32;
+    sound = sound && (item.ranges <= 1 || item.parts == 1);
+    for (std::uint32_t i = 0; i < item.ranges; ++i)
+      sound = sound && item.first_range + i < ranges &&
+              parts[{item.query, item.first_range + i}].insert({item.part, item.parts}).second;
+    if (!sound) FAIL("item " << work << " is not sound");
   }
   REQUIRE(parts.size() == queries * ranges);
-  for (const auto& [of, own] : parts) {
-    REQUIRE(own.size() == own.begin()->second);
-    for (const Part& part : own) REQUIRE(part.second == own.size());
-  }
+  for (const auto& [of, own] : parts)
+    for (const Part& part : own)
+      if (part.second != own.size()) FAIL("query " << of.first << " has not all parts of range " << of.second);
   return all;
 }
 
@@ -77,13 +74,13 @@ TEST_CASE("items of an intersection have each document of each query once", "[gp
   IndexedCorpus corpus(3, {2000, 60, 24, false});
   const IndexReader index = corpus.index({});
   const QueryEngine engine(index, {});
-  const Pairs pairs(engine, corpus.terms(12));
+  const Pairs pairs(engine, corpus.terms(8));
   const std::size_t queries = pairs.batch.queries.size();
-  REQUIRE(queries > 30);
+  REQUIRE(queries > 10);
   std::set<std::uint32_t> cuts, spreads;
   for (const std::uint64_t documents : {1, 7, 32, 256, 3000, 100000}) {
     const gpu::IntersectionItems items(pairs.batch, documents);
-    for (const std::uint32_t ranges : {1, 2, 3, 31, 32, 33, 100}) {
+    for (const std::uint32_t ranges : {1, 3, 33}) {
       INFO(documents << " documents, " << ranges << " ranges");
       for (const gpu::IntersectionItem& item : checked_items(items, queries, ranges)) {
         cuts.insert(item.parts);
