@@ -14,12 +14,12 @@
 namespace quern {
 namespace {
 
-constexpr docid_t num_documents = 3000;
+constexpr docid_t kernel_documents = 3000;
 
 /// Ascending docIDs, with what comes after a block's.
 std::vector<docid_t> random_block(RandomBits& random, unsigned size) {
   std::vector<docid_t> docids;
-  const std::uint64_t gap = 1 + random.below(num_documents / size);
+  const std::uint64_t gap = 1 + random.below(kernel_documents / size);
   docid_t docid = static_cast<docid_t>(random.below(gap));
   for (unsigned i = 0; i < size; ++i, docid += 1 + static_cast<docid_t>(random.below(gap))) docids.push_back(docid);
   return docids;
@@ -94,7 +94,7 @@ TEST_CASE("all levels find documents in blocks of any size", "[query][kernels][p
 
 TEST_CASE("all levels compute term scores bit by bit", "[query][kernels][property]") {
   RandomBits random(2);
-  std::vector<float> constants(num_documents);
+  std::vector<float> constants(kernel_documents);
   for (float& constant : constants) constant = static_cast<float>(random.below(1000)) / 300;
   for (std::size_t n = 0; n < 200; ++n) {
     std::vector<freq_t> freqs;
@@ -103,7 +103,7 @@ TEST_CASE("all levels compute term scores bit by bit", "[query][kernels][propert
       // Damaged files have any frequencies.
       freqs.push_back(random.below(20) == 0 ? static_cast<freq_t>(random.below(std::uint64_t{1} << 32))
                                             : 1 + static_cast<freq_t>(random.below(30)));
-      docids.push_back(static_cast<docid_t>(random.below(num_documents)));
+      docids.push_back(static_cast<docid_t>(random.below(kernel_documents)));
     }
     auto padded_freqs = freqs;
     auto padded_docids = docids;
