@@ -98,11 +98,14 @@ bool ScoredIntersection::score_unit(std::size_t unit) {
 bool ScoredIntersection::score_block(std::size_t block) {
   const docid_t begin = std::max(first_docid(block), context_.first), last = lists_[0].last(block);
   docid_t from = begin;
-  for (const IntersectedList& list : lists_) from = std::max(from, list.next_docid());
+  // The next common document is not before the next posting of any list.
+  if (prunes_)
+    for (const IntersectedList& list : lists_) from = std::max(from, list.next_docid());
   if (from == end_docid) return false;
   if (from > last) return true;
   if (prunes_ && !cut_from(from).can_pass(bound_lists(from, last + 1))) return true;
-  lists_[0].blocks().move_to(from);
+  if (!lists_[0].blocks().move_to(from) || lists_[0].blocks().block() != block)
+    lists_[0].fail(block, "its row's docID is not above the one before");
   const docid_t first = lists_[0].enter_block(from);
   if (context_.may_stop(block * context_.index->block_size()) && context_.none_above(first, threshold_.value(first))) {
     context_.stop_early(begin);
