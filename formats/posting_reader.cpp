@@ -31,8 +31,8 @@ void BlockReader::fail(std::size_t block, const char* why) const {
 
 void BlockReader::load_short_list() {
   size_ = static_cast<unsigned>(list_.df);
-  get_short_list(list_.short_list, index_->num_documents(), std::span(docids_).first(size_),
-                 std::span(freqs_).first(size_));
+  get_short_list(list_.short_list, index_->num_documents(), std::span(decoded_->docids).first(size_),
+                 std::span(decoded_->freqs).first(size_));
   pad_docids();
   freqs_block_ = 0;
   if (blocks_decoded_) ++*blocks_decoded_;
@@ -56,9 +56,9 @@ unsigned BlockReader::size_of(std::size_t block) const {
 
 bool BlockReader::rises(std::size_t block) const {
   // Sums of gaps can only fall by passing 2^32. Whole words and no early exit, so that compilers vectorize the loop.
-  std::uint32_t falls = block > 0 && docids_[0] <= list_.block_last[block - 1];
+  std::uint32_t falls = block > 0 && decoded_->docids[0] <= list_.block_last[block - 1];
   for (unsigned i = 1; i < size_; ++i) {
-    const docid_t before = docids_[i - 1], docid = docids_[i];
+    const docid_t before = decoded_->docids[i - 1], docid = decoded_->docids[i];
     falls |= (std::max(before, docid) ^ docid) | static_cast<std::uint32_t>(before == docid);
   }
   return falls == 0;
@@ -72,9 +72,10 @@ void BlockReader::load(std::size_t block) {
   words_ = block_words(block);
   freqs_read_ = 0;
   naming_place(block, [&] {
-    decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1], docids_.data());
+    decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1],
+                            decoded_->docids.data());
   });
-  const docid_t last_docid = docids_[size_ - 1];
+  const docid_t last_docid = decoded_->docids[size_ - 1];
   if (!rises(block) || last_docid >= index_->num_documents()) fail(block, "docIDs do not ascend");
   if (num_blocks_ > 1 && last_docid != list_.block_last[block]) fail(block, "its last docID differs from its row");
   pad_docids();
@@ -82,8 +83,10 @@ void BlockReader::load(std::size_t block) {
 
 std::span<const std::uint32_t> BlockReader::quantized_impacts() {
   const unsigned width = list_.impact_width;
-  decode_impacts(impact_block(list_.impacts, width, index_->block_size(), block_), width, size_, impacts_.data());
-  return {impacts_.data(), size_};
+  freqs_block_ = SIZE_MAX;
+  decode_impacts(impact_block(list_.impacts, width, index_->block_size(), block_), width, size_,
+                 decoded_->freqs.data());
+  return {decoded_->freqs.data(), size_};
 }
 
 std::uint32_t BlockReader::quantized_impact(std::size_t block, unsigned place) const {
@@ -96,10 +99,10 @@ std::span<const freq_t> BlockReader::freqs_of(std::size_t block) {
   if (block != freqs_block_) {
     freqs_block_ = SIZE_MAX;  // if decoding throws
     const WordView words = holds(block) ? words_ : block_words(block);
-    naming_place(block, [&] { decoder_->decode_freqs(words, size, freqs_.data()); });
+    naming_place(block, [&] { decoder_->decode_freqs(words, size, decoded_->freqs.data()); });
     freqs_block_ = block;
   }
-  return {freqs_.data(), size};
+  return {decoded_->freqs.data(), size};
 }
 
 void BlockReader::read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out) {

@@ -52,7 +52,9 @@ class BlockReader {
   const PostingList& list() const { return list_; }
   std::size_t num_blocks() const { return num_blocks_; }
   /// The block's last docID, without decoding it (the block of a single-block list is decoded already).
-  docid_t last(std::size_t block) const { return num_blocks_ == 1 ? docids_[size_ - 1] : list_.block_last[block]; }
+  docid_t last(std::size_t block) const {
+    return num_blocks_ == 1 ? decoded_->docids[size_ - 1] : list_.block_last[block];
+  }
 
   /// Decodes the block's docIDs, unless it is the current block.
   void load(std::size_t block);
@@ -60,7 +62,7 @@ class BlockReader {
   /// The current block; the functions below refer to it.
   std::size_t block() const { return block_; }
   unsigned size() const { return size_; }
-  std::span<const docid_t> docids() const { return {docids_.data(), size_}; }
+  std::span<const docid_t> docids() const { return {decoded_->docids.data(), size_}; }
   /// After them, for searches in wide registers, come this many times end_docid.
   static constexpr std::size_t docid_padding = 16;
   /// All frequencies.
@@ -69,7 +71,7 @@ class BlockReader {
   std::span<const freq_t> freqs_of(std::size_t block);
   /// One frequency. The first few of a block are read without decoding the others if the codec can do that.
   freq_t freq(unsigned place) {
-    if (block_ == freqs_block_) return freqs_[place];
+    if (block_ == freqs_block_) return decoded_->freqs[place];
     if (freqs_read_++ >= single_freqs) return freqs()[place];
     return naming_place(block_, [&] { return decoder_->freq_at(words_, size_, place); });
   }
@@ -77,11 +79,15 @@ class BlockReader {
   void read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out);
   /// Throws CorruptFile, which names the file, the list and the block.
   [[noreturn]] void fail(std::size_t block, const char* why) const;
-  /// All quantized impacts, or one, if the index has them. Not for short lists.
+  /// All quantized impacts, or one, if the index has them. Not for short lists. Those of the block take the place of
+  /// frequencies, which have to be decoded again: scores need one or the other.
   std::span<const std::uint32_t> quantized_impacts();
   std::uint32_t quantized_impact(unsigned place) const { return quantized_impact(block_, place); }
   /// The same of any block.
   std::uint32_t quantized_impact(std::size_t block, unsigned place) const;
+
+  /// What a reader has in memory apart.
+  static constexpr std::size_t decoded_bytes = 2 * sizeof(std::uint32_t) * (max_block_size + over_write_values);
 
  private:
   static constexpr unsigned single_freqs = 2;
@@ -96,7 +102,7 @@ class BlockReader {
     }
   }
   void load_short_list();
-  void pad_docids() { std::fill_n(docids_.begin() + size_, docid_padding, end_docid); }
+  void pad_docids() { std::fill_n(decoded_->docids.begin() + size_, docid_padding, end_docid); }
   WordView block_words(std::size_t block) const;
   unsigned size_of(std::size_t block) const;
   /// Whether the decoded docIDs ascend and come after those of the block before.
@@ -112,10 +118,14 @@ class BlockReader {
   unsigned size_ = 0;
   WordView words_;
   std::size_t freqs_block_ = SIZE_MAX;  ///< the block whose frequencies are decoded
-  unsigned freqs_read_ = 0;  ///< frequencies of the block that were read one by one
-  std::array<docid_t, max_block_size + over_write_values> docids_;
-  std::array<freq_t, max_block_size + over_write_values> freqs_;
-  std::array<std::uint32_t, max_block_size + over_write_values> impacts_;
+  unsigned freqs_read_ = 0;             ///< frequencies of the block that were read one by one
+  /// Apart, so that the readers of a query's lists are no single allocation of a size that the system maps anew each
+  /// time.
+  struct Decoded {
+    std::array<docid_t, max_block_size + over_write_values> docids;
+    std::array<freq_t, max_block_size + over_write_values> freqs;
+  };
+  std::unique_ptr<Decoded> decoded_ = std::make_unique_for_overwrite<Decoded>();
 };
 
 /// Calls visit(reader) for each block of a list, in order, with the block as the reader's current one.

@@ -13,7 +13,12 @@ namespace {
 /// `or` prunes nothing: its windows are large, but stay in the first or second level of the caches.
 constexpr docid_t min_or_window = 4096, or_windows = 256;
 
-static_assert(sizeof(WeightedList) + std::max(sizeof(ListWindow), sizeof(IntersectedList)) + 1024 <= query_list_bytes,
+/// What a list of a query has apart: decoded numbers, and term scores or where documents were found.
+constexpr std::size_t apart_bytes =
+    BlockReader::decoded_bytes +
+    std::max(sizeof(float) * (max_block_size + over_write_values), IntersectedList::found_bytes);
+static_assert(sizeof(WeightedList) + std::max(sizeof(ListWindow), sizeof(IntersectedList)) + apart_bytes + 1024 <=
+                  query_list_bytes,
               "a decoder takes less than 1 KiB");
 
 }  // namespace

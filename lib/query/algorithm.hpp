@@ -21,7 +21,7 @@ struct WeightedList {
 };
 
 /// What an algorithm takes in memory for each of a query's lists while it runs, at most: buffers for a block, mostly.
-inline constexpr std::uint64_t query_list_bytes = 14 << 10;
+inline constexpr std::uint64_t query_list_bytes = 12 << 10;
 
 /// The order in which term scores are summed: ascending df, ties by lexicon number.
 inline bool summed_before(const PostingList& a, const PostingList& b) {

@@ -23,8 +23,8 @@ docid_t IntersectedList::enter_block(docid_t docid) {
 }
 
 void IntersectedList::end_run(std::size_t end, std::size_t block) {
-  run_ends_[runs_] = static_cast<std::uint16_t>(end);
-  run_blocks_[runs_++] = static_cast<std::uint32_t>(block);
+  found_->run_ends[runs_] = static_cast<std::uint16_t>(end);
+  found_->run_blocks[runs_++] = static_cast<std::uint32_t>(block);
 }
 
 std::size_t IntersectedList::take_block(docid_t docid, docid_t* docids) {
@@ -32,7 +32,7 @@ std::size_t IntersectedList::take_block(docid_t docid, docid_t* docids) {
   const std::size_t skipped = search_block(of_block, 0, docid), count = of_block.size() - skipped;
   std::copy_n(of_block.data() + skipped, count, docids);
   for (std::size_t i = 0; i < count; ++i)
-    found_[i] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(skipped + i)};
+    found_->postings[i] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(skipped + i)};
   runs_ = 0;
   end_run(count, blocks_.block());
   return count;
@@ -55,7 +55,7 @@ std::size_t IntersectedList::keep_found(docid_t* docids, std::size_t count, floa
     const std::size_t end = i + kernels_.count_up_to(docids + i, count - i, blocks_.last());
     if (!has_rows || scorer_.block_bound(list(), blocks_.block()) > min) {
       blocks_.enter();
-      FoundPosting* const found = found_.data() + kept;
+      FoundPosting* const found = found_->postings.data() + kept;
       const std::size_t hits = kernels_.find(docids, i, end, blocks_.docids(), found);
       for (std::size_t hit = 0; hit < hits; ++hit) docids[kept + hit] = docids[found[hit].document];
       kept += hits;
@@ -69,11 +69,11 @@ std::size_t IntersectedList::keep_found(docid_t* docids, std::size_t count, floa
 void IntersectedList::choose(std::span<std::uint16_t> numbers) {
   std::size_t i = 0;
   for (std::size_t run = 0; run < runs_; ++run) {
-    for (; i < numbers.size() && numbers[i] < run_ends_[run]; ++i) {
-      found_[i] = found_[numbers[i]];
-      numbers[i] = found_[i].document;
+    for (; i < numbers.size() && numbers[i] < found_->run_ends[run]; ++i) {
+      found_->postings[i] = found_->postings[numbers[i]];
+      numbers[i] = found_->postings[i].document;
     }
-    run_ends_[run] = static_cast<std::uint16_t>(i);
+    found_->run_ends[run] = static_cast<std::uint16_t>(i);
   }
 }
 
@@ -81,10 +81,10 @@ void IntersectedList::add_term_scores(const docid_t* docids, std::size_t count, 
   std::array<float, max_wanted + kernel_slack> terms;
   std::array<std::uint16_t, max_wanted> places;
   for (std::size_t run = 0, i = 0; run < runs_; ++run) {
-    const std::size_t size = run_ends_[run] - i;
+    const std::size_t size = found_->run_ends[run] - i;
     if (size == 0) continue;
-    for (std::size_t j = 0; j < size; ++j) places[j] = found_[i + j].place;
-    scorer_.term_scores_at(blocks_.reader(), run_blocks_[run], docids + i, {places.data(), size}, terms.data());
+    for (std::size_t j = 0; j < size; ++j) places[j] = found_->postings[i + j].place;
+    scorer_.term_scores_at(blocks_.reader(), found_->run_blocks[run], docids + i, {places.data(), size}, terms.data());
     for (std::size_t j = 0; j < size; ++j) scores[i + j] += terms[j];
     i += size;
   }

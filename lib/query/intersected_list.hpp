@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <memory>
 #include <span>
 
 #include "quern/query/list_blocks.hpp"
@@ -43,6 +44,9 @@ class IntersectedList {
   /// Of the documents that take_block() or keep_found() kept, those with these numbers will be scored. Replaces the
   /// numbers by those that the documents had before keep_found().
   void choose(std::span<std::uint16_t> numbers);
+  /// What a list has in memory apart.
+  static constexpr std::size_t found_bytes =
+      max_looked_up * (sizeof(FoundPosting) + sizeof(std::uint16_t) + sizeof(std::uint32_t)) + 64;
   /// Adds the term scores of the chosen documents.
   void add_term_scores(const docid_t* docids, std::size_t count, float* scores);
 
@@ -55,12 +59,16 @@ class IntersectedList {
   const QueryKernels& kernels_;
   QueryStatistics* statistics_;
   ListBounds bounds_;
-  /// Of the documents that were kept, then of the chosen ones: their numbers before they were kept, and their places.
-  std::array<FoundPosting, max_looked_up + 1> found_;
-  /// Run i of these documents ends before run_ends_[i] and is in the block run_blocks_[i].
+  /// Apart, as BlockReader::Decoded is.
+  struct Found {
+    /// Of the documents that were kept, then of the chosen ones: their numbers before they were kept, and their places.
+    std::array<FoundPosting, max_looked_up + 1> postings;
+    /// Run i of these documents ends before run_ends[i] and is in the block run_blocks[i].
+    std::array<std::uint16_t, max_looked_up> run_ends;
+    std::array<std::uint32_t, max_looked_up> run_blocks;
+  };
   std::size_t runs_ = 0;
-  std::array<std::uint16_t, max_looked_up> run_ends_;
-  std::array<std::uint32_t, max_looked_up> run_blocks_;
+  std::unique_ptr<Found> found_ = std::make_unique_for_overwrite<Found>();
 };
 
 }  // namespace quern

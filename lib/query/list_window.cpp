@@ -11,7 +11,8 @@ ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, 
       static_scores_(context.static_scores),
       statistics_(context.statistics),
       bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())),
-      by_block_(by_block) {
+      by_block_(by_block),
+      term_scores_(std::make_unique_for_overwrite<float[]>(max_block_size + over_write_values)) {
   restart(0);
 }
 
@@ -51,7 +52,7 @@ void ListWindow::restart(docid_t docid) {
 }
 
 void ListWindow::compute_term_scores() {
-  scorer_.term_scores(blocks_.reader(), term_scores_.data());
+  scorer_.term_scores(blocks_.reader(), term_scores_.get());
   has_term_scores_ = true;
   statistics_->postings_scored += reader().size();
 }
@@ -89,7 +90,7 @@ void ListWindow::walk(docid_t begin, docid_t end, Take&& take) {
     const unsigned size = reader().size();
     // A block that ends within the window needs no search.
     const unsigned stop = docids[size - 1] < end ? size : static_cast<unsigned>(search_block(docids, place_, end));
-    take(docids.data() + place_, term_scores_.data() + place_, stop - place_);
+    take(docids.data() + place_, term_scores_.get() + place_, stop - place_);
     if (stop < size) {
       place_ = stop;
       blocks_.set_next(docids[stop]);

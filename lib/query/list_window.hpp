@@ -1,5 +1,5 @@
 #pragma once
-#include <array>
+#include <memory>
 #include <span>
 
 #include "quern/query/candidates.hpp"
@@ -74,7 +74,7 @@ class ListWindow {
   unsigned place_ = 0;  ///< in the current block, if `entered_`
   bool entered_ = false;
   bool has_term_scores_ = false;
-  std::array<float, max_block_size + over_write_values> term_scores_;
+  std::unique_ptr<float[]> term_scores_;
 };
 
 }  // namespace quern

@@ -52,7 +52,7 @@ BuiltInCost built_in_cost(const CostQuestion& question) {
   const bool looks_up = std::any_of(algorithms.begin(), algorithms.end(), [&](const QueryAlgorithm& algorithm) {
     return algorithm.name == question.algorithm && algorithm.matching == Matching::all;
   });
-  if (question.device == Processor::cpu) return looks_up ? BuiltInCost{4, 0.02, true} : BuiltInCost{10, 1.5e-3, false};
+  if (question.device == Processor::cpu) return looks_up ? BuiltInCost{4, 5e-3, true} : BuiltInCost{5, 1e-3, false};
   // Of a GPU's batch, the host prepares each query, and a query alone can't use all of the GPU.
   constexpr double host_us = 1;
   const auto queries = static_cast<double>(std::max<std::size_t>(question.batch, 1));
