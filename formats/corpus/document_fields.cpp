@@ -21,9 +21,9 @@ std::string_view repaired(std::string_view text, RecordScratch& scratch) {
 }
 
 /// A text in repaired UTF-8, of which what is sound already is not copied.
-class RepairedPieces final : public PieceSource {
+class RepairedText final : public PieceSource {
  public:
-  RepairedPieces(PieceSource& from, Utf8Repair& repair, std::string& buffer)
+  RepairedText(PieceSource& from, Utf8Repair& repair, std::string& buffer)
       : from_(&from), repair_(&repair), buffer_(&buffer) {}
   std::string_view next() override {
     std::string_view repaired_piece;
@@ -56,7 +56,7 @@ void with_repaired(PieceSource& bytes, std::string_view charset, RecordScratch& 
   ChangedPieces converted(sliced, converter, scratch.converted);
   PieceSource& utf8 = converter.converts() ? static_cast<PieceSource&>(converted) : sliced;
   Utf8Repair repair;
-  RepairedPieces repaired_pieces(utf8, repair, scratch.text);
+  RepairedText repaired_pieces(utf8, repair, scratch.text);
   use(repaired_pieces);
   scratch.repaired_utf8 += repair.replaced();
 }

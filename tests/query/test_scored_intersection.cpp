@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "quern/core/random.hpp"
-#include "quern/query/scored_intersection.hpp"
 #include "quern/query/query_engine.hpp"
+#include "quern/query/scored_intersection.hpp"
 
 #include "catch.hpp"
 #include "query/small_blocks.hpp"
