@@ -38,7 +38,8 @@ class IntersectedList {
   std::size_t take_block(docid_t docid, docid_t* docids);
   /// The same, of the documents with term scores above `min`, which are written to `scores`.
   std::size_t take_block_above(docid_t docid, float min, ScoredArrays taken);
-  /// Keeps those of `count` ascending documents that the list contains; returns their number. Leaves out blocks whose
+  /// Keeps those of `count` ascending documents that the list contains; returns their number. `docids` has space for
+  /// kernel_slack more. Leaves out blocks whose
   /// term scores are at most `min`: none of their documents can be a result.
   std::size_t keep_found(docid_t* docids, std::size_t count, float min);
   /// Of the documents that take_block() or keep_found() kept, those with these numbers will be scored. Replaces the

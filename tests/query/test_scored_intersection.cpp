@@ -15,6 +15,15 @@ namespace {
 
 using namespace testing;
 
+/// Those of some documents that a list contains whose term scores may be above `min`.
+std::vector<docid_t> found_in(IntersectedList& list, std::vector<docid_t> docids, float min) {
+  const std::size_t count = docids.size();
+  docids.resize(count + kernel_slack);
+  list.restart(0);
+  docids.resize(list.keep_found(docids.data(), count, min));
+  return docids;
+}
+
 /// Some ascending docIDs.
 std::vector<docid_t> random_docids(RandomBits& random, docid_t num_documents, std::uint64_t mean_gap) {
   std::vector<docid_t> docids;
@@ -37,9 +46,7 @@ TEST_CASE("a list finds the documents that it contains, and scores the chosen on
       IntersectedList list(context, small.list(engine, term, expected), false);
       for (const std::uint64_t mean_gap : {1, 3, 9, 200}) {
         const auto docids = random_docids(random, engine.index().num_documents(), mean_gap);
-        std::vector<docid_t> kept = docids;
-        list.restart(0);
-        kept.resize(list.keep_found(kept.data(), kept.size(), -1));
+        const std::vector<docid_t> kept = found_in(list, docids, -1);
         std::vector<docid_t> wanted;
         for (const docid_t docid : docids)
           if (expected.count(docid) != 0) wanted.push_back(docid);
@@ -74,9 +81,7 @@ TEST_CASE("blocks whose term scores are too low are left out", "[query][intersec
       for (const auto& [docid, score] : expected)
         if (docids.size() < max_looked_up) docids.push_back(docid);
       const float min = 0.6f * list.max_term_score();
-      std::vector<docid_t> kept = docids;
-      list.restart(0);
-      kept.resize(list.keep_found(kept.data(), kept.size(), min));
+      const std::vector<docid_t> kept = found_in(list, docids, min);
       REQUIRE(std::includes(docids.begin(), docids.end(), kept.begin(), kept.end()));
       for (const docid_t docid : docids)
         if (!std::binary_search(kept.begin(), kept.end(), docid)) REQUIRE(expected.at(docid) <= min);
