@@ -79,11 +79,10 @@ class BlockReader {
   void read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out);
   /// Throws CorruptFile, which names the file, the list and the block.
   [[noreturn]] void fail(std::size_t block, const char* why) const;
-  /// All quantized impacts, or one, if the index has them. Not for short lists. Those of the block take the place of
+  /// All quantized impacts of the block, if the index has them. Not for short lists. They take the place of
   /// frequencies, which have to be decoded again: scores need one or the other.
   std::span<const std::uint32_t> quantized_impacts();
-  std::uint32_t quantized_impact(unsigned place) const { return quantized_impact(block_, place); }
-  /// The same of any block.
+  /// One of any block.
   std::uint32_t quantized_impact(std::size_t block, unsigned place) const;
 
   /// What a reader has in memory apart.

@@ -47,6 +47,8 @@ std::size_t IntersectedList::take_block_above(docid_t docid, float min, ScoredAr
   return kernels_.keep_above(of_block.data() + skipped, terms.data() + skipped, of_block.size() - skipped, min, taken);
 }
 
+static_assert(max_looked_up <= max_wanted);
+
 std::size_t IntersectedList::keep_found(docid_t* docids, std::size_t count, float min) {
   const bool has_rows = num_blocks() > 1;
   std::size_t kept = 0;

@@ -19,7 +19,8 @@ struct RangeBounds {
 };
 
 /// Scores the documents of a range together that could become results by the upper bounds of the lists there: what WAND
-/// does from pivot to pivot, with one threshold for the whole range. The ranges of a query ascend.
+/// does from pivot to pivot, with one threshold for the whole range. The ranges ascend from one restart() of the lists
+/// to the next.
 class RangeUnion {
  public:
   /// `lists` are in the order of summation. Of lists with many postings, `windows.size()` documents at most are scored

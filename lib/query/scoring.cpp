@@ -42,13 +42,6 @@ void ListScorer::term_scores_at(BlockReader& reader, std::size_t block, const do
   for (std::size_t i = 0; i < places.size(); ++i) out[i] += static_scores_[docids[i]];
 }
 
-float ListScorer::term_score(BlockReader& reader, unsigned place) const {
-  if (quantizer_ && !reader.list().is_short()) return weight_ * static_cast<float>(reader.quantized_impact(place));
-  const docid_t docid = reader.docids()[place];
-  const float term_score = term_score_of(impact(reader.freq(place), constants_[docid]));
-  return static_scores_.empty() ? term_score : term_score + static_scores_[docid];
-}
-
 float ListScorer::list_bound(BlockReader& reader) const {
   if (!reader.list().is_short()) return term_score_of(bounds_hold_ ? reader.list().max_impact : 1.0f);
   std::array<float, max_block_size + over_write_values> of;

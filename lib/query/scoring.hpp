@@ -46,9 +46,6 @@ class ListScorer {
   /// kernel_slack more.
   void term_scores_at(BlockReader& reader, std::size_t block, const docid_t* docids,
                       std::span<const std::uint16_t> places, float* out) const;
-  /// The term score of one posting of the current block. The first few frequencies of a block are read one by one;
-  /// after that, all are decoded.
-  float term_score(BlockReader& reader, unsigned place) const;
 
  private:
   std::span<const float> static_scores_;
