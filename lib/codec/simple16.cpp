@@ -58,6 +58,7 @@ std::size_t simple16_skip(WordView from, unsigned count) {
 }
 
 bool simple16_decode_narrow(const Kernels& kernels, WordView from, unsigned count, std::uint16_t* out) {
+  if (count == 0) return true;
   const Simple16Values values = kernels.simple16_narrow(from.data(), from.size(), count, out);
   if (values == Simple16Values::cut) throw_truncated();
   return values == Simple16Values::narrow;

@@ -63,7 +63,7 @@ void simple16_encode(const std::uint32_t* values, unsigned count, const std::uin
 /// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile if `from` ends before.
 std::size_t simple16_skip(WordView from, unsigned count);
 
-/// Writes `count` values and up to simple16_decode_slack more, all below 2^14. Returns false if a word may hold a
+/// Writes `count` values and up to simple16_decode_slack more, all below narrow_values. Returns false if a word holds a
 /// greater value. Throws CorruptFile where `from` ends before the values. Reads up to 60 bytes past its end.
 bool simple16_decode_narrow(const Kernels& kernels, WordView from, unsigned count, std::uint16_t* out);
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "quern/core/run_stage.hpp"
 
@@ -141,8 +142,8 @@ class ParallelAnswers {
         HeldAnswer held(none);
         make_(i, of.answer, held);
       }
-      take_(i, of.answer);
-      of.answer = {};
+      // Moved out, since a string that is assigned an empty one keeps its memory.
+      take_(i, std::exchange(of.answer, {}));
       of.held.release();
       of.state.store(State::empty, std::memory_order_relaxed);
       handed_over_.store(i + 1, std::memory_order_release);

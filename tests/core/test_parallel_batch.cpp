@@ -54,4 +54,16 @@ TEST_CASE("answers are handed over in order, whatever the threads and the bytes 
     }
 }
 
+TEST_CASE("an answer that was handed over leaves no memory behind", "[core]") {
+  std::size_t most_left = 0;
+  answer_in_batches<std::string>(
+      2 * max_held_answers, 1, 1,
+      [&](std::size_t, std::string& answer) {
+        most_left = std::max(most_left, answer.capacity());
+        answer.assign(1000, 'x');
+      },
+      [](const std::string& answer) { return answer.capacity(); }, [](std::size_t, const std::string&) {});
+  CHECK(most_left < 1000);
+}
+
 }  // namespace quern
