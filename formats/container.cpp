@@ -225,6 +225,7 @@ void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
                     "program",
                     name(), found_version, versions.oldest_read));
   }
+  version_ = found_version;
   const auto promised_size = reader.le<std::uint64_t>();
   if (promised_size != file_size_) {
     throw CorruptFile(

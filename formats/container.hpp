@@ -93,6 +93,8 @@ class ContainerReader {
 
   const File& file() const { return *file_; }
   const std::string& name() const { return file_->name(); }
+  /// Of the kind's format.
+  std::uint32_t version() const { return version_; }
   const std::vector<SectionInfo>& sections() const { return sections_; }
   bool has(std::string_view section) const;
   /// Throws CorruptFile if there is no such section.
@@ -152,6 +154,7 @@ class ContainerReader {
   std::shared_ptr<const File> file_;
   std::uint64_t file_size_ = 0;
   std::uint64_t sums_offset_ = 0;
+  std::uint32_t version_ = 0;
   std::vector<SectionInfo> sections_;
   MappedFile mapped_;
 

@@ -10,6 +10,7 @@
 #include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
+#include "quern/formats/ranked_impacts.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
@@ -17,10 +18,7 @@
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {
 
-inline constexpr FormatVersions index_version = {.written = 3, .oldest_read = 1};
-
-/// The ranks k for which an index stores a list's k-th best impact f / (K_d + f), for thresholds.
-inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
+inline constexpr FormatVersions index_version = {.written = 4, .oldest_read = 1};
 
 /// An index's description of itself: everything that shaped its bytes, and the parameters of its scores.
 struct IndexManifest {
@@ -79,7 +77,7 @@ struct PostingList {
   std::span<const std::uint32_t> block_offset;  ///< in words from the beginning of `words`
   std::span<const std::uint16_t> block_max;     ///< dequantize_up() is an upper bound of the block's impacts
   float max_impact = 0;                         ///< exact; 0 if unknown: short lists compute theirs
-  std::array<float, 4> kth_impact = {};         ///< at stored_ranks, rounded down; 0 if the list is shorter
+  RankedImpacts kth_impact = {};                ///< at stored_ranks, rounded down; 0 if the list is shorter
   WordView impacts;                             ///< quantized, packed as in impact_packing.hpp; empty for short lists
                                                 ///< and if the index has none
   std::uint64_t first_impact_word = 0;          ///< of impacts in the section "impacts"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quern/codec/codecs.hpp"
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
@@ -45,6 +46,8 @@ IndexReader::IndexReader(ContainerReader container) try
   try {
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
+    constexpr std::uint32_t last_with_simple16 = 3;
+    manifest_.codec_options.old_newpfd = codec_ == &newpfd_codec() && container_.version() <= last_with_simple16;
   } catch (const InvalidArgument& error) {
     throw UnsupportedVersion(fmt::format("{}: uses a codec that this version does not have: {}", name(), error.what()));
   }
@@ -166,10 +169,8 @@ PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) con
     reader.fail("a list reaches past the postings");
   if (head.place.row > block_last_.size() || head.rows > block_last_.size() - head.place.row)
     reader.fail("a list reaches past the block rows");
-  list.max_impact = reader.le<float>();
-  list.kth_impact[0] = list.max_impact;
-  for (std::size_t i = 1; i < stored_ranks.size(); ++i)
-    if (list.df >= stored_ranks[i]) list.kth_impact[i] = dequantize_down(reader.le<std::uint16_t>());
+  list.kth_impact = read_ranked_impacts(reader, list.df, container_.version());
+  list.max_impact = list.kth_impact[0];
   if (!reader.done()) reader.fail("a list has bytes after its end");
   list.first_word = head.place.word;
   list.first_row = head.place.row;

@@ -85,9 +85,7 @@ void IndexListWriter::add_head(std::string_view term, const EncodedList& list, s
   } else {
     put_varint(payload, words);
     const std::size_t before = payload.size();
-    put_le(payload, list.max_impact);
-    for (std::size_t i = 1; i < stored_ranks.size(); ++i)
-      if (list.df >= stored_ranks[i]) put_le(payload, quantize_down(list.kth_impact[i]));
+    put_ranked_impacts(payload, list.kth_impact, list.df);
     to.list_bound_bytes += payload.size() - before;
     ++to.long_lists;
   }

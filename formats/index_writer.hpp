@@ -23,7 +23,7 @@ struct EncodedList {
   std::span<const std::uint32_t> block_offset;
   std::span<const std::uint16_t> block_max;
   float max_impact = 0;
-  std::array<float, 4> kth_impact = {};  ///< at stored_ranks
+  RankedImpacts kth_impact = {};  ///< at stored_ranks
 };
 
 /// Throws InvalidArgument: block rows can't tell where the blocks of so long a list are.

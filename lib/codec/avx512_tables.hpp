@@ -2,8 +2,6 @@
 #include <array>
 #include <cstdint>
 
-#include "quern/codec/kernel_parts.hpp"
-
 /// Tables of the AVX-512 kernels: what goes to which lane.
 namespace quern::avx512 {
 
@@ -82,28 +80,6 @@ constexpr Spread make_spread() {
 }
 
 alignas(64) inline constexpr Spread spread = make_spread();
-
-/// How to cut a word of Simple16 to 16 bits a value, and how many values it holds. The size is a power of two.
-struct Way {
-  alignas(128) std::array<std::uint8_t, 56> shifts{};
-  std::uint64_t count = 0;
-  std::array<std::uint16_t, 32> masks{};
-};
-
-constexpr auto make_ways() {
-  std::array<Way, 16> made{};
-  for (unsigned way = 0; way < 16; ++way) {
-    made[way].count = simple16::counts[way];
-    for (unsigned i = 0; i < simple16::counts[way]; ++i) {
-      made[way].shifts[2 * i] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i]);
-      made[way].shifts[2 * i + 1] = static_cast<std::uint8_t>(simple16::cuts.shifts[way][i] + 8);
-      made[way].masks[i] = static_cast<std::uint16_t>(simple16::cuts.masks[way][i]);
-    }
-  }
-  return made;
-}
-
-inline constexpr auto ways = make_ways();
 
 /// Numbers from 0.
 constexpr auto make_counting() {

@@ -29,6 +29,8 @@ struct CodecOptions {
   unsigned block_size = 128;
   /// rpfd alone: how many times the exceptions' arrays are themselves compressed, 0 to 4.
   unsigned recursion = 1;
+  /// newpfd alone: blocks as in indexes of versions 1 to 3, which are only read.
+  bool old_newpfd = false;
 
   bool operator==(const CodecOptions&) const = default;
 };

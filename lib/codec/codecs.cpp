@@ -15,13 +15,13 @@ class NewPfdCodec final : public Codec {
  public:
   std::string_view name() const override { return "newpfd"; }
   std::string_view description() const override {
-    return "patched frame of reference, one width per block, exceptions in Simple16: small and fast";
+    return "patched frame of reference, widths per block, masks of exceptions: small and fast";
   }
   std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
     return newpfd::make_encoder(options);
   }
-  std::unique_ptr<ListDecoder> make_decoder(const CodecOptions&, WordView) const override {
-    return newpfd::make_decoder();
+  std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView) const override {
+    return options.old_newpfd ? old_newpfd::make_decoder() : newpfd::make_decoder();
   }
   std::size_t header_words(const CodecOptions&) const override { return 0; }
 };

@@ -6,7 +6,8 @@ namespace quern {
 
 /// NewPFD (Yan, Ding, Suel: Inverted Index Compression and Query Processing with Optimized Document Ordering, WWW
 /// 2009), as Huang et al. use it for their block-max index: each block has its own slot widths. Slots hold the low bits
-/// of all values; Simple16 codes the positions and high bits of the exceptions. Layout: formats/codec/newpfd.md.
+/// of all values; the exceptions are marked in a mask, and their high parts coded in the same way, up to three times.
+/// Layout: formats/codec/newpfd.md.
 const Codec& newpfd_codec();
 
 /// Recursive PForDelta (Ding et al., section 6.2): one slot width for the whole list. The exceptions' high parts and
@@ -22,6 +23,10 @@ namespace newpfd {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);
 std::unique_ptr<ListDecoder> make_decoder();
 }  // namespace newpfd
+
+namespace old_newpfd {
+std::unique_ptr<ListDecoder> make_decoder();
+}  // namespace old_newpfd
 
 namespace rpfd {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);

@@ -17,6 +17,9 @@ constexpr std::uint32_t patch_of(std::uint32_t high, unsigned width) {
   return static_cast<std::uint32_t>((std::uint64_t{high} + 1) << width);
 }
 
+/// Narrow values are below this. So they are positive in 16 bits with sign, even if 1 is added.
+inline constexpr std::uint32_t narrow_values = 0x7fff;
+
 /// At the place of a value without high part. As a high part less one, it adds nothing to the value.
 template <class High>
 inline constexpr High no_high = static_cast<High>(~High{0});
@@ -62,6 +65,8 @@ class PlacedHighs {
     return true;
   }
 
+  /// For kernels that write them.
+  High* data() { return all_.data() + lead; }
   const High* data() const { return all_.data() + lead; }
 
  private:

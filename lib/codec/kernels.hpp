@@ -7,18 +7,10 @@
 /// The inner loops of decoding, written once for each SimdLevel. All give the same values.
 namespace quern {
 
+struct HighParts;
+
 /// Values past the n of a run that unpacking may write. (over_write_values allows decoders more.)
 inline constexpr unsigned unpack_slack = 15;
-
-/// Narrow values are below this. So they are positive in 16 bits with sign, even if 1 is added.
-inline constexpr std::uint32_t narrow_values = 0x7fff;
-
-/// What a stream of Simple16 came out as.
-enum class Simple16Values {
-  narrow,  ///< narrow values
-  wide,    ///< there may be a greater value: what was decoded is useless
-  cut,     ///< the words end before the values
-};
 
 /// Positions up to here, and those of some bits that kernels look at behind, take 16 bits.
 inline constexpr std::uint32_t max_near_bits = 0xff00;
@@ -51,12 +43,11 @@ struct Kernels {
   UnpackDocidsPatched<std::uint16_t> unpack_docids_narrow;
   UnpackDocidsPatched<std::uint32_t> unpack_docids_wide;
 
-  /// Writes `count` values of Simple16's words and up to simple16_decode_slack more, if all are narrow.
-  /// Reads up to 60 bytes past the `size` words.
-  Simple16Values (*simple16_narrow)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out);
-  /// Writes `count` values of Simple16's words and up to simple16_decode_slack more; returns how many of the `size`
-  /// words they take, and more than `size` where they don't end before. Reads up to 12 bytes past the words.
-  std::size_t (*simple16)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint32_t* out);
+  /// The same with high parts of values in slots of at most 30 bits.
+  void (*unpack_freqs_with_highs)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
+                                  const HighParts& parts, std::uint32_t* out);
+  void (*unpack_docids_with_highs)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
+                                   std::uint32_t before, const HighParts& parts, std::uint32_t* out);
 
   /// Writes where the first n zeros of `bits` bits (at most max_near_bits) from `bit_offset` on stand, counted from
   /// there, to `positions`, which has space for n + unary_slack; returns whether there are this many. Reads at most 11

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
@@ -264,85 +265,86 @@ void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t bit, unsigne
   if (is_above(greatest, greatest_short_high(width))) unpack_docids_patched(words, bit, width, n, before, highs, out);
 }
 
-/// Cuts 32 values out of a word, even if it holds fewer, to avoid a branch on their number.
-void cut_word(std::uint32_t word, unsigned way, std::uint32_t* out) {
-  const __m256i all = _mm256_set1_epi32(static_cast<int>(word));
-  const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();
-  for (unsigned i = 0; i < 32; i += 8)
-    store(_mm256_and_si256(_mm256_srlv_epi32(all, load(shifts + i)), load(masks + i)), out + i);
-}
-
-std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigned count, std::uint32_t* out) {
-  std::size_t used = 0;
-  unsigned i = 0;
-  for (std::size_t first = 0; i < count; first += simple16::words_at_a_time) {
-    if (first >= size) return size + 1;
-    for (unsigned j = 0; j < simple16::words_at_a_time; ++j) {
-      const std::uint32_t word = words[first + j];
-      used += i < count ? 1 : 0;
-      cut_word(word, word >> 28, out + i);
-      i += simple16::counts[word >> 28];
+/// For each byte, where its ones take the values from, that come one after another: two bytes each; 0x80 gives zero.
+constexpr auto make_spreads() {
+  std::array<std::array<std::uint8_t, 16>, 256> spreads{};
+  for (unsigned byte = 0; byte < 256; ++byte)
+    for (unsigned bit = 0, taken = 0; bit < 8; ++bit) {
+      const bool has = (byte >> bit & 1) != 0;
+      spreads[byte][2 * bit] = static_cast<std::uint8_t>(has ? 2 * taken : 0x80);
+      spreads[byte][2 * bit + 1] = static_cast<std::uint8_t>(has ? 2 * taken + 1 : 0x80);
+      taken += has ? 1 : 0;
     }
+  return spreads;
+}
+
+alignas(16) constexpr auto spreads = make_spreads();
+
+/// The next eight values' high parts, 0 where they have none.
+__m128i spread(unsigned byte, const std::uint16_t*& from) {
+  const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  from += std::popcount(byte);
+  return _mm_shuffle_epi8(next, _mm_load_si128(reinterpret_cast<const __m128i*>(spreads[byte].data())));
+}
+__m256i spread_16(std::uint32_t mask, const std::uint16_t*& from) {
+  const __m128i low = spread(mask & 0xff, from), high = spread(mask >> 8 & 0xff, from);
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+
+/// Calls use(i, 16 slots of 16 bits) for all of an array's.
+template <class Use>
+void for_slots(const std::uint32_t* words, const HighParts::Array& array, Use use) {
+  if (array.width <= max_short_width) {
+    ShortCutter cutter(words, array.slots_bit, array.width);
+    for (unsigned i = 0; i < array.size; i += 16) use(i, cutter.next());
+    return;
   }
-  return used;
-}
-
-/// How to cut a word to 32 values of 16 bits: as simple16::cuts, but in the order in which packing puts them right.
-struct PackedCut {
-  alignas(32) std::array<std::uint32_t, 32> shifts, masks;
-};
-
-constexpr auto make_packed_cuts() {
-  constexpr std::array<std::uint8_t, 4> quarters = {0, 2, 1, 3};
-  std::array<PackedCut, 16> made{};
-  for (unsigned way = 0; way < 16; ++way)
-    for (unsigned i = 0; i < 32; ++i) {
-      const unsigned value = i / 16 * 16 + quarters[i % 16 / 4] * 4u + i % 4;
-      made[way].shifts[i] = simple16::cuts.shifts[way][value];
-      made[way].masks[i] = simple16::cuts.masks[way][value];
-    }
-  return made;
-}
-
-constexpr auto packed_cuts = make_packed_cuts();
-
-/// Cuts 32 values of the word to 16 bits each, as cut_word() does.
-void cut_word_narrow(std::uint32_t word, unsigned way, std::uint16_t* out) {
-  const __m256i all = _mm256_set1_epi32(static_cast<int>(word));
-  const std::uint32_t *shifts = packed_cuts[way].shifts.data(), *masks = packed_cuts[way].masks.data();
-  const auto cut = [&](unsigned i) {
-    return _mm256_and_si256(_mm256_srlv_epi32(all, load(shifts + i)), load(masks + i));
-  };
-  for (unsigned i = 0; i < 32; i += 16)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_packus_epi32(cut(i), cut(i + 8)));
-}
-
-/// Whether one of these words holds a value that isn't narrow.
-bool has_wide_word(const std::uint32_t* words, std::size_t size) {
-  const __m256i first_wide = _mm256_set1_epi32(static_cast<int>(simple16::first_wide_word));
-  std::uint32_t wide = 0;
-  for (std::size_t i = 0; i < size; i += 8) {
-    const __m256i some = load(words + i), are_wide = _mm256_cmpeq_epi32(_mm256_max_epu32(some, first_wide), some);
-    const std::uint32_t used = size - i < 8 ? (1u << (size - i)) - 1 : 0xff;
-    wide |= used & static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(are_wide)));
+  Cutter cutter(words, array.slots_bit, array.width);
+  for (unsigned i = 0; i < array.size; i += 16) {
+    const __m256i low = cutter.next(), high = cutter.next();
+    use(i, _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
   }
-  return wide != 0;
 }
 
-Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
-  constexpr unsigned step = simple16::words_at_a_time;
-  std::uint64_t i = 0;
-  std::size_t taken = 0;
-  for (; i < count; taken += step) {
-    if (taken >= size) return Simple16Values::cut;
-    for (unsigned j = 0; j < step; ++j) {
-      const std::uint32_t word = words[taken + j];
-      cut_word_narrow(word, word >> 28, out + i);
-      i += simple16::counts[word >> 28];
-    }
+/// Writes all high parts less one to the places of their values, no_high to the others, up to a multiple of 32.
+void place_highs(const std::uint32_t* words, const HighParts& parts, std::uint16_t* placed) {
+  HighBuffers highs;
+  const __m256i one = _mm256_set1_epi16(1);
+  for (unsigned of = HighParts::max_arrays; of-- > 0;) {
+    const HighParts::Array& array = parts.arrays[of];
+    std::uint16_t* const to = highs[of].data();
+    const bool is_last = of + 1 == HighParts::max_arrays || parts.arrays[of + 1].above == 0;
+    const std::uint16_t* from = is_last ? nullptr : highs[of + 1].data();
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(array.width));
+    for_slots(words, array, [&](unsigned i, __m256i slots) {
+      __m256i high = _mm256_add_epi16(slots, one);
+      if (!is_last)
+        high = _mm256_add_epi16(high, _mm256_sll_epi16(spread_16(mask_of_32(parts.arrays[of + 1], i), from), shift));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), high);
+    });
   }
-  if (i - simple16::held_behind(words, size, taken) < count) return Simple16Values::cut;
-  return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
+  const HighParts::Array& first = parts.arrays[0];
+  const std::uint16_t* from = highs[0].data();
+  for (unsigned i = 0; i < first.above; i += 32) {
+    const std::uint32_t mask = mask_of_32(first, i);
+    for (unsigned half = 0; half < 2; ++half)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(placed + i + 16 * half),
+                          _mm256_sub_epi16(spread_16(mask >> 16 * half, from), one));
+  }
+}
+
+void unpack_freqs_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                             const HighParts& parts, std::uint32_t* out) {
+  PlacedHighs<std::uint16_t> placed;
+  place_highs(words, parts, placed.data());
+  unpack_freqs_narrow(words, bit, width, n, placed.data(), out);
+}
+
+void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                              std::uint32_t before, const HighParts& parts, std::uint32_t* out) {
+  PlacedHighs<std::uint16_t> placed;
+  place_highs(words, parts, placed.data());
+  unpack_docids_narrow(words, bit, width, n, before, placed.data(), out);
 }
 
 /// For each byte: where its zeros stand, and how many there are.
@@ -413,8 +415,8 @@ const Kernels avx2_kernels = {unpack<0>,
                               unpack_docids,
                               unpack_docids_narrow,
                               unpack_docids_patched<std::uint32_t>,
-                              simple16_narrow,
-                              simple16_words,
+                              unpack_freqs_with_highs,
+                              unpack_docids_with_highs,
                               find_terminators,
                               add_quotients,
                               add_summed_quotients};

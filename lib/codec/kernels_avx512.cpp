@@ -146,6 +146,13 @@ QUERN_AVX512 void unpack_freqs_patched(const std::uint32_t* words, std::uint64_t
   }
 }
 
+/// Writes 32 values of 16 bits, or their first 16, to 32 bits each.
+QUERN_AVX512 void put_shorts(__m512i values, std::uint32_t* out, bool second_half) {
+  _mm512_storeu_si512(out, _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, values, 0)));
+  if (!second_half) return;
+  _mm512_storeu_si512(out + 16, _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, values, 1)));
+}
+
 /// unpack_freqs_patched() of narrow high parts. Values of 15 bits and more are rare: only when all is done, it looks
 /// whether there were any, and does it again then.
 QUERN_AVX512 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
@@ -157,10 +164,7 @@ QUERN_AVX512 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t 
   for (unsigned i = 0; i < n; i += 32) {
     const __m512i high = load(highs + i), freqs = patch_short(cutter.next(), high, shift);
     greatest = _mm512_max_epi16(greatest, high);
-    _mm512_storeu_si512(out + i, _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, freqs, 0)));
-    if (i + 16 >= n) break;
-    _mm512_storeu_si512(out + i + 16,
-                        _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, freqs, 1)));
+    put_shorts(freqs, out + i, i + 16 < n);
   }
   if (is_above(greatest, greatest_short_high(width))) unpack_freqs_patched(words, bit, width, n, highs, out);
 }
@@ -283,63 +287,130 @@ QUERN_AVX512 void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t
   if (is_above(greatest, greatest_short_high(width))) unpack_docids_patched(words, bit, width, n, before, highs, out);
 }
 
-/// Cuts 32 values out of a word, even if it holds fewer, to avoid a branch on their number.
-QUERN_AVX512 void cut_word(std::uint32_t word, unsigned way, std::uint32_t* out) {
-  const __m512i all = every(word);
-  const std::uint32_t *shifts = simple16::cuts.shifts[way].data(), *masks = simple16::cuts.masks[way].data();
-  for (unsigned i = 0; i < 32; i += 16)
-    _mm512_storeu_si512(out + i,
-                        _mm512_and_si512(_mm512_maskz_srlv_epi32(0xffff, all, load(shifts + i)), load(masks + i)));
+/// An array's values from its slots and the high parts of these, 0 where they have none.
+QUERN_AVX512 __m512i high_parts(__m512i slots, __m512i below, unsigned width) {
+  const __m512i shifted = _mm512_maskz_sll_epi16(~__mmask32{0}, below, _mm_cvtsi32_si128(static_cast<int>(width)));
+  return _mm512_add_epi16(_mm512_add_epi16(slots, shifted), every_16(1));
 }
 
-QUERN_AVX512 std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigned count,
-                                        std::uint32_t* out) {
-  std::size_t used = 0;
-  unsigned i = 0;
-  for (std::size_t first = 0; i < count; first += simple16::words_at_a_time) {
-    if (first >= size) return size + 1;
-    for (unsigned j = 0; j < simple16::words_at_a_time; ++j) {
-      const std::uint32_t word = words[first + j];
-      used += i < count ? 1 : 0;
-      cut_word(word, word >> 28, out + i);
-      i += simple16::counts[word >> 28];
+QUERN_AVX512 FineCutter cutter_of(const std::uint32_t* words, const HighParts::Array& array) {
+  return short_cutter(words, array.slots_bit, array.width);
+}
+
+/// The high parts of a run of values, for 32 after 32 of them, if they are so few that all stay in registers: branches
+/// don't depend on their number then, which is as good as random.
+class FewHighs {
+ public:
+  static bool suffice(const HighParts& parts) { return parts.arrays[0].size <= 64 && parts.arrays[1].size <= 32; }
+
+  QUERN_AVX512 FewHighs(const std::uint32_t* words, const HighParts& parts) : values_(parts.arrays[0]) {
+    const HighParts::Array &first = parts.arrays[0], &second = parts.arrays[1], &third = parts.arrays[2];
+    const __m512i zero = _mm512_setzero_si512(), thirds = high_parts(cutter_of(words, third).next(), zero, 0);
+    const __m512i of_seconds = _mm512_maskz_expand_epi16(mask_of_32(third, 0), thirds);
+    const __m512i seconds = high_parts(cutter_of(words, second).next(), of_seconds, second.width);
+    FineCutter slots = cutter_of(words, first);
+    const std::uint32_t mask = mask_of_32(second, 0);
+    low_ = high_parts(slots.next(), _mm512_maskz_expand_epi16(mask, seconds), first.width);
+    high_ = zero;
+    if (first.size <= 32) return;
+    const __m512i others = pick(mask_of_32(second, 32), std::popcount(mask), seconds, zero);
+    high_ = high_parts(slots.next(), others, first.width);
+  }
+
+  /// Those of the values from i on, a multiple of 32, 0 where they have none. To be called for one i after the other.
+  QUERN_AVX512 __m512i next(unsigned i) {
+    const std::uint32_t mask = mask_of_32(values_, i);
+    const __m512i picked = pick(mask, taken_, low_, high_);
+    taken_ += std::popcount(mask);
+    return picked;
+  }
+
+ private:
+  /// For 32 values with that mask: from two registers, of which the first `taken` were of values before.
+  QUERN_AVX512 static __m512i pick(std::uint32_t mask, int taken, __m512i low, __m512i high) {
+    const __m512i places = _mm512_maskz_expand_epi16(mask, load(counting.data()));
+    const __m512i from = _mm512_add_epi16(places, every_16(static_cast<std::uint32_t>(taken)));
+    return _mm512_maskz_permutex2var_epi16(mask, low, from, high);
+  }
+
+  const HighParts::Array& values_;
+  __m512i low_, high_;
+  int taken_ = 0;
+};
+
+/// The high parts of the 32 values from i on, 0 where they have none; `from` are the next ones.
+QUERN_AVX512 __m512i spread(const HighParts::Array& array, unsigned i, const std::uint16_t*& from) {
+  const std::uint32_t mask = mask_of_32(array, i);
+  const __m512i next = load(from);
+  from += std::popcount(mask);
+  return _mm512_maskz_expand_epi16(mask, next);
+}
+
+/// Writes all high parts less one to the places of their values, no_high to the others, up to a multiple of 32.
+QUERN_AVX512 void place_highs(const std::uint32_t* words, const HighParts& parts, std::uint16_t* placed) {
+  HighBuffers highs;
+  for (unsigned of = HighParts::max_arrays; of-- > 0;) {
+    const HighParts::Array& array = parts.arrays[of];
+    const bool is_last = of + 1 == HighParts::max_arrays || parts.arrays[of + 1].above == 0;
+    const std::uint16_t* from = is_last ? nullptr : highs[of + 1].data();
+    FineCutter cutter = cutter_of(words, array);
+    for (unsigned i = 0; i < array.size; i += 32) {
+      const __m512i below = is_last ? _mm512_setzero_si512() : spread(parts.arrays[of + 1], i, from);
+      _mm512_storeu_si512(highs[of].data() + i, high_parts(cutter.next(), below, array.width));
     }
   }
-  return used;
+  const HighParts::Array& first = parts.arrays[0];
+  const std::uint16_t* from = highs[0].data();
+  for (unsigned i = 0; i < first.above; i += 32)
+    _mm512_storeu_si512(placed + i, _mm512_sub_epi16(spread(first, i, from), every_16(1)));
 }
 
-/// Cuts the values of the word, and some more zeros, to 16 bits each; returns how many it holds. Reads 8 bytes.
-QUERN_AVX512 std::uint64_t cut_word(const std::uint32_t* word, std::uint16_t* out) {
-  const Way& way = ways[*word >> 28];
-  std::uint64_t bits;
-  std::memcpy(&bits, word, sizeof bits);
-  const __m512i all = _mm512_set1_epi64(static_cast<long long>(bits));
-  const __m512i values = _mm512_maskz_multishift_epi64_epi8(~__mmask64{0}, load(way.shifts.data()), all);
-  _mm512_storeu_si512(out, _mm512_and_si512(values, load(way.masks.data())));
-  return way.count;
-}
-
-/// Whether one of these words holds a value that isn't narrow.
-QUERN_AVX512 bool has_wide_word(const std::uint32_t* words, std::size_t size) {
-  std::uint32_t wide = 0;
-  for (std::size_t i = 0; i < size; i += 16) {
-    const std::uint32_t used = size - i < 16 ? (1u << (size - i)) - 1 : 0xffff;
-    wide |= used & _mm512_cmpge_epu32_mask(load(words + i), every(simple16::first_wide_word));
+/// Writes the values of a run, plus 1, to 16 bits each, up to a multiple of 32. False if that is not the way: if too
+/// many have high parts, or one may have more than 15 bits.
+QUERN_AVX512 bool unpack_few_short(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                   const HighParts& parts, std::uint16_t* out) {
+  if (width >= max_short_width || !FewHighs::suffice(parts)) return false;
+  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
+  __m512i greatest = _mm512_setzero_si512();
+  FewHighs highs(words, parts);
+  FineCutter cutter = short_cutter(words, bit, width);
+  for (unsigned i = 0; i < n; i += 32) {
+    const __m512i high = highs.next(i), patches = _mm512_maskz_sll_epi16(~__mmask32{0}, high, shift);
+    greatest = _mm512_max_epi16(greatest, high);
+    _mm512_storeu_si512(out + i, _mm512_add_epi16(_mm512_add_epi16(cutter.next(), every_16(1)), patches));
   }
-  return wide != 0;
+  return !is_above(greatest, greatest_short_high(width) + 1);
 }
 
-QUERN_AVX512 Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count,
-                                            std::uint16_t* out) {
-  constexpr unsigned step = simple16::words_at_a_time;
-  std::uint64_t i = 0;
-  std::size_t taken = 0;
-  for (; i < count; taken += step) {
-    if (taken >= size) return Simple16Values::cut;
-    for (unsigned j = 0; j < step; ++j) i += cut_word(words + taken + j, out + i);
+/// Room for the values of a block in 16 bits.
+struct ShortValues {
+  alignas(64) std::array<std::uint16_t, max_block_size> all;
+};
+
+QUERN_AVX512 void unpack_freqs_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                          const HighParts& parts, std::uint32_t* out) {
+  ShortValues freqs;
+  if (unpack_few_short(words, bit, width, n, parts, freqs.all.data())) {
+    for (unsigned i = 0; i < n; i += 32) put_shorts(load(freqs.all.data() + i), out + i, i + 16 < n);
+    return;
   }
-  if (i - simple16::held_behind(words, size, taken) < count) return Simple16Values::cut;
-  return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
+  PlacedHighs<std::uint16_t> placed;
+  place_highs(words, parts, placed.data());
+  unpack_freqs_narrow(words, bit, width, n, placed.data(), out);
+}
+
+QUERN_AVX512 void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                                           std::uint32_t before, const HighParts& parts, std::uint32_t* out) {
+  ShortValues gaps;
+  // In two loops: the processor can't look far enough ahead to overlap steps that do both.
+  if (unpack_few_short(words, bit, width, n, parts, gaps.all.data())) {
+    Summer summer(before, out);
+    for (unsigned i = 0; i < n; i += 32) summer.add_pairs(load(gaps.all.data() + i), i + 16 < n);
+    return;
+  }
+  PlacedHighs<std::uint16_t> placed;
+  place_highs(words, parts, placed.data());
+  unpack_docids_narrow(words, bit, width, n, before, placed.data(), out);
 }
 
 QUERN_AVX512 bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
@@ -393,8 +464,8 @@ const Kernels avx512_kernels = {unpack<0>,
                                 unpack_docids,
                                 unpack_docids_narrow,
                                 unpack_docids_patched<std::uint32_t>,
-                                simple16_narrow,
-                                simple16_words,
+                                unpack_freqs_with_highs,
+                                unpack_docids_with_highs,
                                 find_terminators,
                                 add_quotients,
                                 add_summed_quotients};

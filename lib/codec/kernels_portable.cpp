@@ -38,30 +38,18 @@ void unpack_docids_patched(const std::uint32_t* words, std::uint64_t bit, unsign
   sum_up(before, n, out);
 }
 
-std::size_t simple16_words(const std::uint32_t* words, std::size_t size, unsigned count, std::uint32_t* out) {
-  std::size_t used = 0;
-  for (unsigned i = 0; i < count; ++used) {
-    if (used == size) return size + 1;
-    const unsigned way = words[used] >> 28, held = simple16::counts[way];
-    for (unsigned j = 0; j < held; ++j)
-      out[i + j] = words[used] >> simple16::cuts.shifts[way][j] & simple16::cuts.masks[way][j];
-    i += held;
-  }
-  return used;
+void unpack_freqs_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                             const HighParts& parts, std::uint32_t* out) {
+  std::array<std::uint16_t, max_block_size> highs;
+  place_each_high(words, parts, highs.data());
+  unpack<1>(words, bit, width, n, out);
+  for (unsigned i = 0; i < n; ++i) out[i] += std::uint32_t{highs[i]} << width;
 }
 
-Simple16Values simple16_narrow(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
-  std::size_t used = 0;
-  for (unsigned i = 0; i < count; ++used) {
-    if (used == size) return Simple16Values::cut;
-    const unsigned way = words[used] >> 28, held = simple16::counts[way];
-    if (words[used] >= simple16::first_wide_word) return Simple16Values::wide;
-    for (unsigned j = 0; j < held; ++j)
-      out[i + j] =
-          static_cast<std::uint16_t>(words[used] >> simple16::cuts.shifts[way][j] & simple16::cuts.masks[way][j]);
-    i += held;
-  }
-  return Simple16Values::narrow;
+void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
+                              std::uint32_t before, const HighParts& parts, std::uint32_t* out) {
+  unpack_freqs_with_highs(words, bit, width, n, parts, out);
+  sum_up(before, n, out);
 }
 
 bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
@@ -78,8 +66,8 @@ const Kernels portable_kernels = {unpack<0>,
                                   unpack_docids,
                                   unpack_docids_patched<std::uint16_t>,
                                   unpack_docids_patched<std::uint32_t>,
-                                  simple16_narrow,
-                                  simple16_words,
+                                  unpack_freqs_with_highs,
+                                  unpack_docids_with_highs,
                                   find_terminators,
                                   add_each_quotient<std::uint16_t>,
                                   add_each_summed_quotient<std::uint16_t>};

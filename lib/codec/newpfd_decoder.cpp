@@ -1,16 +1,13 @@
-#include <string>
-
 #include "quern/codec/codecs.hpp"
-#include "quern/codec/exceptions.hpp"
+#include "quern/codec/high_parts.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/newpfd_layout.hpp"
-#include "quern/codec/simple16.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern::newpfd {
 namespace {
 
-[[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a NewPFD block ") + what); }
+[[noreturn]] void throw_cut() { throw CorruptBlock("a NewPFD block ends too early"); }
 
 /// A block whose header was read and whose slots lie within it.
 struct Block {
@@ -19,110 +16,108 @@ struct Block {
   Header header;
 
   Block(WordView words_, unsigned n_) : words(words_), n(n_), header(words_.empty() ? 0 : words_[0]) {
-    if (words.empty() || header.freq_exceptions_word(n) > words.size()) throw_corrupt("ends too early");
+    if (words.empty() || header.slots_end_bit(n) > 32 * std::uint64_t{words.size()}) throw_cut();
   }
-
-  WordView docid_exceptions() const {
-    return words.subspan(header.docid_exceptions_word(n), header.docid_exception_words);
-  }
-  WordView freq_exceptions() const { return words.subspan(header.freq_exceptions_word(n)); }
 };
 
-[[noreturn]] void throw_behind() { throw_corrupt("has an exception after its last value"); }
-
-/// A stream of exceptions: gaps between their positions, then their high parts less one.
-template <class Value>
-using Exceptions = ExceptionValues<Value, 2 * max_exceptions + simple16_decode_slack>;
-
-/// Calls unpack(highs) with the high parts of `count` exceptions at the places of the values that they belong to.
-/// Throws CorruptBlock if a position isn't below n.
-template <class Value, class Unpack>
-[[gnu::always_inline]] inline void place_highs(const Exceptions<Value>& exceptions, unsigned count, unsigned n,
-                                               Unpack unpack) {
-  PlacedHighs<Value> placed;
-  if (!placed.place(exceptions.data(), exceptions.data() + count, count, n)) throw_behind();
-  unpack(placed.data());
-}
-
-/// place_highs() of a stream with values of any width, which is rare.
-template <class Unpack>
-[[gnu::noinline]] void place_wide_highs(const Kernels& kernels, WordView from, unsigned count, unsigned n,
-                                        Unpack unpack) {
-  Exceptions<std::uint32_t> exceptions;
-  simple16_decode(kernels, from, 2 * count, exceptions.data());
-  place_highs(exceptions, count, n, unpack);
-}
-
-/// place_highs() of the stream of `count` exceptions at the front of `from`.
-template <class Unpack>
-[[gnu::always_inline]] inline void with_highs(const Kernels& kernels, WordView from, unsigned count, unsigned n,
-                                              Unpack unpack) {
-  Exceptions<std::uint16_t> exceptions;
-  if (!simple16_decode_narrow(kernels, from, 2 * count, exceptions.data()))
-    return place_wide_highs(kernels, from, count, n, unpack);
-  place_highs(exceptions, count, n, unpack);
-}
-
-/// What the exceptions of a stream add to value i.
-std::uint32_t patch_at(const Kernels& kernels, WordView from, unsigned count, unsigned i, unsigned width) {
-  Exceptions<std::uint32_t> exceptions;
-  simple16_decode(kernels, from, 2 * count, exceptions.data());
-  std::uint64_t position = 0;
-  for (unsigned e = 0; e < count && position <= i; ++e, ++position) {
-    position += exceptions.data()[e];
-    if (position == i) return patch_of(exceptions.data()[count + e], width);
+/// The arrays of a block's high parts.
+class Parts {
+ public:
+  explicit Parts(const Block& block) : words_(block.words.data()) {
+    if (!block.header.docids.are_allowed() || !block.header.freqs.are_allowed())
+      throw CorruptBlock("a NewPFD block has slots for high parts of more than 15 bits");
+    const auto count = [&](const HighPlaces& of, unsigned array, std::uint32_t bit, std::uint32_t n) {
+      if (array == 0 && is_in_place(n)) return count_ones(bytes_from(bit), n);
+      return masks_of(of)[array].copy(words_, bit, n);
+    };
+    if (!block.header.find(block.n, block.words.size(), places_, count)) throw_cut();
   }
-  return 0;
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  /// These show memory of the block and of this object.
+  HighParts docids(const Header& header) const { return parts(header.docids, places_.docids, docid_masks_); }
+  HighParts freqs(const Header& header) const { return parts(header.freqs, places_.freqs, freq_masks_); }
+  std::size_t words() const { return words_of_bits(places_.end); }
+
+ private:
+  using Masks = std::array<CopiedMask, HighParts::max_arrays>;
+
+  /// Whether the mask of so many values of a block is used where it is: it begins and ends with a word there, as in all
+  /// blocks but a list's last.
+  static bool is_in_place(std::uint32_t n) { return n >= 64 && n % 32 == 0; }
+  const std::uint8_t* bytes_from(std::uint32_t bit) const {
+    return reinterpret_cast<const std::uint8_t*>(words_) + bit / 8;
+  }
+  Masks& masks_of(const HighPlaces& places) { return &places == &places_.docids ? docid_masks_ : freq_masks_; }
+  HighParts parts(const Arrays& stream, const HighPlaces& places, const Masks& masks) const {
+    HighParts parts;
+    for (unsigned of = 0; of < HighParts::max_arrays; ++of) {
+      const bool in_place = of == 0 && is_in_place(places.above[0]);
+      parts.arrays[of] = {in_place ? bytes_from(places.mask_bits[0]) : masks[of].bytes(), places.above[of],
+                          places.sizes[of], stream.widths[of + 1], places.slot_bits[of]};
+    }
+    return parts;
+  }
+
+  const std::uint32_t* words_;
+  BlockPlaces places_;
+  Masks docid_masks_, freq_masks_;
+};
+
+/// The high part of value i; 0 if it has none.
+std::uint32_t high_part_at(const std::uint32_t* words, const HighParts& parts, unsigned i) {
+  std::uint32_t high = 0;
+  unsigned shift = 0;
+  for (const HighParts::Array& array : parts.arrays) {
+    if (i >= array.above || !array.has(i)) break;
+    i = array.rank(i);
+    high += (unpack_one(words, array.slots_bit + i * array.width, array.width) + 1) << shift;
+    shift += array.width;
+  }
+  return high;
 }
 
 class NewPfdDecoder final : public ListDecoder {
  public:
   void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n);
-    const Header& header = block.header;
-    if (header.docid_exceptions == 0)
-      return kernels_.unpack_docids(words.data(), Header::docid_slots_bit(), header.docid_width, n, before, out);
+    const Arrays& docids = block.header.docids;
+    if (docids.count == 1)
+      return kernels_.unpack_docids(words.data(), block.header.docid_slots_bit(n), docids.widths[0], n, before, out);
     decode_patched_docids(block, before, out);
   }
 
-  std::size_t block_words(WordView words, unsigned n) const override {
-    const Block block(words, n);
-    return block.header.freq_exceptions_word(n) +
-           simple16_skip(block.freq_exceptions(), 2 * block.header.freq_exceptions);
-  }
+  std::size_t block_words(WordView words, unsigned n) const override { return Parts(Block(words, n)).words(); }
 
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
     const Block block(words, n);
-    const Header& header = block.header;
-    if (header.freq_exceptions == 0)
-      return kernels_.unpack_freqs(words.data(), header.freq_slots_bit(n), header.freq_width, n, out);
+    const Arrays& freqs = block.header.freqs;
+    if (freqs.count == 1)
+      return kernels_.unpack_freqs(words.data(), block.header.freq_slots_bit(n), freqs.widths[0], n, out);
     decode_patched_freqs(block, out);
   }
 
   freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
     const Block block(words, n);
-    const Header& header = block.header;
-    const std::uint64_t slot_bit = header.freq_slots_bit(n) + std::uint64_t{i} * header.freq_width;
-    const freq_t freq = unpack_one(words.data(), slot_bit, header.freq_width) + 1;
-    if (header.freq_exceptions == 0) return freq;
-    return freq + patch_at(kernels_, block.freq_exceptions(), header.freq_exceptions, i, header.freq_width);
+    const Arrays& freqs = block.header.freqs;
+    const std::uint32_t slot_bit = block.header.freq_slots_bit(n) + i * freqs.widths[0];
+    const freq_t freq = unpack_one(words.data(), slot_bit, freqs.widths[0]) + 1;
+    if (freqs.count == 1) return freq;
+    return freq + (high_part_at(words.data(), Parts(block).freqs(block.header), i) << freqs.widths[0]);
   }
 
  private:
   // Apart from the above, so that blocks without exceptions don't make room for them.
   [[gnu::noinline]] void decode_patched_docids(const Block& block, docid_t before, docid_t* out) const {
-    const Header& header = block.header;
-    with_highs(kernels_, block.docid_exceptions(), header.docid_exceptions, block.n, [&](const auto* highs) {
-      const auto unpack = unpack_docids_patched(kernels_, highs);
-      unpack(block.words.data(), Header::docid_slots_bit(), header.docid_width, block.n, before, highs, out);
-    });
+    const Parts parts(block);
+    kernels_.unpack_docids_with_highs(block.words.data(), block.header.docid_slots_bit(block.n),
+                                      block.header.docids.widths[0], block.n, before, parts.docids(block.header), out);
   }
   [[gnu::noinline]] void decode_patched_freqs(const Block& block, freq_t* out) const {
-    const Header& header = block.header;
-    with_highs(kernels_, block.freq_exceptions(), header.freq_exceptions, block.n, [&](const auto* highs) {
-      const auto unpack = unpack_freqs_patched(kernels_, highs);
-      unpack(block.words.data(), header.freq_slots_bit(block.n), header.freq_width, block.n, highs, out);
-    });
+    const Parts parts(block);
+    kernels_.unpack_freqs_with_highs(block.words.data(), block.header.freq_slots_bit(block.n),
+                                     block.header.freqs.widths[0], block.n, parts.freqs(block.header), out);
   }
 
   const Kernels& kernels_ = kernels();

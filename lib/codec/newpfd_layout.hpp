@@ -3,49 +3,125 @@
 
 #include "quern/codec/bit_packing.hpp"
 
-/// Where the parts of a NewPFD block stand; formats/newpfd.md is the page. Nothing here reads memory, so that CPU and
-/// GPU decoders share it.
+/// Where the parts of a NewPFD block stand; formats/codec/newpfd.md is the page. Nothing here reads memory, so that CPU
+/// and GPU decoders share it.
 namespace quern::newpfd {
 
-/// Exceptions a stream of a block may have.
-inline constexpr unsigned max_exceptions = 127;
+/// Arrays of a stream at most: its values, the high parts of their exceptions, and twice the same of these.
+inline constexpr unsigned max_arrays = 4;
 
-/// The widths a header can name: 0 to 30 and 32. 31 stands for 32.
-constexpr unsigned width_of_code(unsigned code) { return code == 31 ? 32 : code; }
-constexpr unsigned code_of_width(unsigned width) { return width == 32 ? 31 : width; }
+/// Bits of a stream's half of the header, from the low ones up, for the slot width of each array: 5, 4, 4, 3.
+constexpr unsigned width_bits(unsigned array) { return array == 0 ? 5 : array + 1 < max_arrays ? 4 : 3; }
+
+/// The greatest slot width of an array. That of the values can't be 31.
+constexpr unsigned max_width(unsigned array) { return array == 0 ? 32 : (1u << width_bits(array)) - 2; }
+
+/// The arrays of a stream.
+struct Arrays {
+  unsigned count = 1;
+  unsigned widths[max_arrays] = {};  ///< of the slots; 0 for arrays that aren't there
+
+  constexpr Arrays() = default;
+  /// From its half of the header. The first array is always there, and codes width 32 as 31; of another, the field is
+  /// the width plus 1, or 0 where neither it nor those after it are there.
+  constexpr explicit Arrays(std::uint32_t half) {
+    widths[0] = half & 31;
+    if (widths[0] == 31) widths[0] = 32;
+    half >>= width_bits(0);
+    unsigned present = 1;  // without branches: how many there are is as good as random
+    for (unsigned array = 1; array < max_arrays; ++array) {
+      const unsigned field = half & low_mask(width_bits(array));
+      half >>= width_bits(array);
+      present &= field != 0 ? 1u : 0u;
+      widths[array] = (field - 1) & (0 - present);
+      count += present;
+    }
+  }
+
+  /// Whether no high part can be 2^15 or more: they are added up in 16 bits.
+  constexpr bool are_allowed() const {
+    std::uint64_t greatest = 0;
+    for (unsigned array = max_arrays - 1; array > 0; --array)
+      greatest = (greatest + (array < count ? 1 : 0)) << widths[array];
+    return greatest < 1u << 15;
+  }
+
+  constexpr std::uint32_t half() const {
+    std::uint32_t half = widths[0] == 32 ? 31 : widths[0];
+    unsigned bit = width_bits(0);
+    for (unsigned array = 1; array < count; bit += width_bits(array), ++array) half |= (widths[array] + 1) << bit;
+    return half;
+  }
+};
+
+/// Where the arrays of a stream's high parts are: of each its mask, as many values as the array above has, and its
+/// slots. Bits are counted from the block's first, here and below.
+struct HighPlaces {
+  static constexpr unsigned arrays = max_arrays - 1;
+  std::uint32_t mask_bits[arrays] = {}, slot_bits[arrays] = {};
+  std::uint32_t above[arrays] = {};  ///< values of the array above; 0 where there is no array
+  std::uint32_t sizes[arrays] = {};  ///< values
+};
+
+/// Of both streams.
+struct BlockPlaces {
+  HighPlaces docids, freqs;
+  std::uint32_t end = 0;  ///< of the block, in bits
+};
 
 /// The block's first word, taken apart.
 struct Header {
-  unsigned docid_width = 0, docid_exceptions = 0;
-  unsigned freq_width = 0, freq_exceptions = 0;
-  unsigned docid_exception_words = 0;
+  Arrays docids, freqs;
 
-  constexpr explicit Header(std::uint32_t word)
-      : docid_width(width_of_code(word & 31)),
-        docid_exceptions(word >> 5 & 127),
-        freq_width(width_of_code(word >> 12 & 31)),
-        freq_exceptions(word >> 17 & 127),
-        docid_exception_words(word >> 24) {}
   constexpr Header() = default;
+  constexpr explicit Header(std::uint32_t word) : docids(word & 0xffff), freqs(word >> 16) {}
 
-  constexpr std::uint32_t word() const {
-    return code_of_width(docid_width) | docid_exceptions << 5 | code_of_width(freq_width) << 12 |
-           freq_exceptions << 17 | docid_exception_words << 24;
+  constexpr std::uint32_t word() const { return docids.half() | freqs.half() << 16; }
+
+  /// Bits of each half, and of both.
+  static constexpr unsigned half_bits = 16, bits = 32;
+
+  /// After the header come the masks of the values, of each stream that has exceptions, and then the slots.
+  constexpr std::uint32_t docid_slots_bit(unsigned n) const {
+    return bits + n * ((docids.count > 1 ? 1 : 0) + (freqs.count > 1 ? 1 : 0));
   }
+  constexpr std::uint32_t freq_slots_bit(unsigned n) const { return docid_slots_bit(n) + n * docids.widths[0]; }
+  constexpr std::uint32_t slots_end_bit(unsigned n) const { return freq_slots_bit(n) + n * freqs.widths[0]; }
 
-  /// Bits of the header that tell of docIDs, and of frequencies.
-  static constexpr unsigned docid_bits = 20, freq_bits = 12;
-
-  /// The docIDs' slots begin after the header word; counted from the block's first bit, as all offsets here.
-  static constexpr std::uint64_t docid_slots_bit() { return 32; }
-  constexpr std::uint64_t freq_slots_bit(unsigned n) const {
-    return docid_slots_bit() + std::uint64_t{n} * docid_width;
-  }
-  constexpr std::uint64_t slots_end_bit(unsigned n) const { return freq_slots_bit(n) + std::uint64_t{n} * freq_width; }
-  /// The word at which the docIDs' exceptions begin, and the frequencies'.
-  constexpr std::uint64_t docid_exceptions_word(unsigned n) const { return words_of_bits(slots_end_bit(n)); }
-  constexpr std::uint64_t freq_exceptions_word(unsigned n) const {
-    return docid_exceptions_word(n) + docid_exception_words;
+  /// Finds all arrays of high parts in a block of `words` words, in which the slots are: after these come the masks of
+  /// the high parts, array by array, of both streams in turn, and then their slots, stream by stream. count(stream's
+  /// places, array, bit, n) returns how many of the n bits at `bit`, which are in the block, are ones. False if the
+  /// block ends too early.
+  template <class Count>
+  constexpr bool find(unsigned n, std::uint64_t words, BlockPlaces& places, Count&& count) const {
+    const std::uint64_t end = 32 * words;
+    std::uint32_t bit = bits;
+    bool fits = true;
+    const auto find_mask = [&](const Arrays& stream, HighPlaces& high, unsigned array, std::uint32_t above) {
+      if (array + 1 >= stream.count) above = 0;
+      high.mask_bits[array] = bit;
+      high.above[array] = above;
+      bit += above;
+      fits = fits && bit <= end;
+      high.sizes[array] = fits ? count(high, array, bit - above, above) : 0;
+    };
+    find_mask(docids, places.docids, 0, n);
+    find_mask(freqs, places.freqs, 0, n);
+    bit = slots_end_bit(n);
+    find_mask(docids, places.docids, 1, places.docids.sizes[0]);
+    find_mask(freqs, places.freqs, 1, places.freqs.sizes[0]);
+    find_mask(docids, places.docids, 2, places.docids.sizes[1]);
+    find_mask(freqs, places.freqs, 2, places.freqs.sizes[1]);
+    const auto find_slots = [&](const Arrays& stream, HighPlaces& high) {
+      for (unsigned array = 0; array < HighPlaces::arrays; ++array) {
+        high.slot_bits[array] = bit;
+        bit += high.sizes[array] * stream.widths[array + 1];
+      }
+    };
+    find_slots(docids, places.docids);
+    find_slots(freqs, places.freqs);
+    places.end = bit;
+    return fits && bit <= end;
   }
 };
 

@@ -3,17 +3,11 @@
 #include <cstdint>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/kernels.hpp"
 
 /// Simple16 (Zhang, Long, Suel, WWW 2008): a word holds 1 to 28 small values in 28 bits, and in its top 4 bits which
-/// of 16 ways they are cut. formats/simple16.md has the table. Codes values below 2^28.
+/// of 16 ways they are cut. formats/codec/simple16.md has the table. NewPFD had its exceptions so until version 3 of
+/// the index.
 namespace quern {
-
-inline constexpr unsigned simple16_max_width = 28;
-/// Values past the count asked for that simple16_plan() reads.
-inline constexpr unsigned simple16_slack = 32;
-/// Values past the count asked for that simple16_decode() may write.
-inline constexpr unsigned simple16_decode_slack = 128;
 
 namespace simple16 {
 
@@ -41,34 +35,24 @@ inline constexpr std::array<std::array<Run, 3>, 16> ways = {{
     {{{1, 28}}},
 }};
 
-constexpr std::array<std::uint8_t, 16> make_counts() {
-  std::array<std::uint8_t, 16> counts{};
-  for (unsigned way = 0; way < 16; ++way)
-    for (const Run& run : ways[way]) counts[way] = static_cast<std::uint8_t>(counts[way] + run.count);
-  return counts;
-}
-
-/// Values that a word of each way holds.
-inline constexpr std::array<std::uint8_t, 16> counts = make_counts();
-
 }  // namespace simple16
 
-/// Picks the way of each word for values of these bit widths (each at most 28), followed by simple16_slack
-/// zeros. `ways` has space for `count`. Returns how many words there are.
-unsigned simple16_plan(const std::uint8_t* widths, unsigned count, std::uint8_t* ways);
+/// Reads the values of a stream one after another.
+class Simple16Reader {
+ public:
+  explicit Simple16Reader(WordView from) : from_(from) {}
 
-/// Writes the words of values that were planned so.
-void simple16_encode(const std::uint32_t* values, unsigned count, const std::uint8_t* ways, std::uint32_t* to);
+  /// Throws CorruptBlock behind the last word's values.
+  std::uint32_t next();
+  /// How many words the values took that were read.
+  std::size_t words() const { return words_; }
 
-/// Words of a stream of `count` values, from the words' ways alone. Throws CorruptFile if `from` ends before.
-std::size_t simple16_skip(WordView from, unsigned count);
-
-/// Writes `count` values and up to simple16_decode_slack more, all below narrow_values. Returns false if a word holds a
-/// greater value. Throws CorruptFile where `from` ends before the values. Reads up to 60 bytes past its end.
-bool simple16_decode_narrow(const Kernels& kernels, WordView from, unsigned count, std::uint16_t* out);
-
-/// Writes `count` values and up to simple16_decode_slack more; returns the words that they take. Throws CorruptFile
-/// where `from` ends before them. Reads up to 12 bytes past its end.
-std::size_t simple16_decode(const Kernels& kernels, WordView from, unsigned count, std::uint32_t* out);
+ private:
+  WordView from_;
+  std::size_t words_ = 0;
+  std::uint32_t bits_ = 0;                    ///< of the word, from the next value on
+  const simple16::Run* run_ = nullptr;        ///< of the next value
+  unsigned runs_left_ = 0, values_left_ = 0;  ///< runs after it, and its values
+};
 
 }  // namespace quern

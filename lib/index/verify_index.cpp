@@ -83,7 +83,7 @@ class IndexCheck {
       if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "has a greatest impact that is not the list's");
       const auto impacts = totals.top.at_ranks();
       for (std::size_t i = 1; i < impacts.size(); ++i)
-        if (dequantize_down(quantize_down(impacts[i])) != list.kth_impact[i])
+        if (stored_kth_impact(impacts[i], impacts[0], index_.container().version()) != list.kth_impact[i])
           fail("lexicon", "has a k-th best impact that is not the list's");
     }
     if (totals.cf != list.cf) fail("lexicon", "has a collection frequency that is not the list's");

@@ -10,10 +10,11 @@
 #include <limits>
 #include <vector>
 
-#include "quern/codec/simple16.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/measure/measurement.hpp"
+
+#include "codec/newpfd_of_version3.hpp"
 
 namespace {
 
@@ -23,23 +24,18 @@ constexpr std::size_t pisa_block = 128;
 
 /// Words of an OptPFD block with slots of `width` bits; a huge number where the exceptions don't fit Simple16.
 std::size_t optpfd_words(std::span<const std::uint32_t> values, unsigned width) {
-  std::vector<std::uint8_t> positions, highs;
+  std::vector<std::uint32_t> coded, highs;
   std::uint32_t last = 0;
   for (std::uint32_t i = 0; i < values.size(); ++i) {
     const std::uint64_t high = std::uint64_t{values[i]} >> width;
     if (high == 0) continue;
     if (high - 1 >= std::uint64_t{1} << 28) return std::numeric_limits<std::size_t>::max();
-    positions.push_back(static_cast<std::uint8_t>(std::bit_width(positions.empty() ? i : i - last - 1)));
-    highs.push_back(static_cast<std::uint8_t>(std::bit_width(high - 1)));
+    coded.push_back(coded.empty() ? i : i - last - 1);
+    highs.push_back(static_cast<std::uint32_t>(high - 1));
     last = i;
   }
-  std::vector<std::uint8_t> widths(positions);
-  widths.insert(widths.end(), highs.begin(), highs.end());
-  widths.resize(widths.size() + 32);  // room for the planner
-  std::vector<std::uint8_t> ways(widths.size());
-  const unsigned exception_words =
-      simple16_plan(widths.data(), static_cast<unsigned>(positions.size() * 2), ways.data());
-  return 1 + (values.size() * width + 31) / 32 + exception_words;
+  coded.insert(coded.end(), highs.begin(), highs.end());
+  return 1 + (values.size() * width + 31) / 32 + test::simple16_of(coded).size();
 }
 
 std::uint64_t optpfd_bits(std::span<const std::uint32_t> values) {

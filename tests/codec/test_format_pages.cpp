@@ -1,4 +1,3 @@
-#include <bit>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -7,7 +6,7 @@
 #include "quern/codec/simple16.hpp"
 
 #include "catch.hpp"
-#include "codec/posting_lists.hpp"
+#include "codec/newpfd_of_version3.hpp"
 
 /// The worked examples of the codecs' pages, read from the pages themselves.
 namespace quern {
@@ -70,21 +69,12 @@ TEST_CASE("the worked examples of the codecs' pages hold", "[codec][format]") {
 
 TEST_CASE("the worked example of Simple16's page holds", "[codec][format]") {
   auto example = example_of("codec/simple16.md");
-  const std::vector<std::uint32_t>& values = example["values"];
-  const auto count = static_cast<unsigned>(values.size());
-  REQUIRE(count > 1);
-  std::vector<std::uint8_t> widths(count + simple16_slack);
-  for (unsigned i = 0; i < count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(values[i]));
-  std::vector<std::uint8_t> ways(count);
-  Words words(simple16_plan(widths.data(), count, ways.data()));
-  simple16_encode(values.data(), count, ways.data(), words.data());
-  CHECK(words == example["words"]);
-  std::vector<std::uint32_t> out(count + simple16_decode_slack);
-  words.resize(words.size() + over_read_bytes / 4);
-  const WordView view = WordView(words).first(example["words"].size());
-  CHECK(simple16_decode(kernels(), view, count, out.data()) == view.size());
-  out.resize(count);
-  CHECK(out == values);
+  const std::vector<std::uint32_t>&values = example["values"], &words = example["words"];
+  REQUIRE(values.size() > 1);
+  CHECK(test::simple16_of(values) == words);
+  Simple16Reader reader(words);
+  for (const std::uint32_t value : values) CHECK(reader.next() == value);
+  CHECK(reader.words() == words.size());
 }
 
 }  // namespace quern

@@ -2,6 +2,7 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
+#include "quern/codec/high_parts.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 
@@ -129,6 +130,50 @@ TEST_CASE("all levels sum up gaps on either side of the largest in 15 bits", "[c
           REQUIRE(out == freqs_of(values));
         }
       }
+}
+
+TEST_CASE("all levels unpack values with arrays of high parts", "[codec][property]") {
+  Random random(3);
+  for (unsigned trial = 0; trial < 3000; ++trial) {
+    const unsigned n = 1 + static_cast<unsigned>(random() % (trial % 2 == 0 ? max_block_size : 128));
+    const unsigned width = static_cast<unsigned>(random() % 31), arrays = 1 + random() % HighParts::max_arrays;
+    const unsigned kept = static_cast<unsigned>(random() % 65);
+    Words words(words_of_bits(100 + std::uint64_t{n} * (width + 3 * 14)) + over_read_bytes / 4);
+    for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(random());
+    std::array<std::array<std::uint8_t, max_block_size / 8 + 24>, HighParts::max_arrays> masks;
+    std::array<CopiedMask, HighParts::max_arrays> copied;
+    HighParts parts;
+    std::uint32_t above = n, bit = static_cast<std::uint32_t>(random() % 100) + n * width;
+    for (unsigned of = 0; of < HighParts::max_arrays; ++of) {
+      HighParts::Array& array = parts.arrays[of];
+      for (std::uint8_t& byte : masks[of])  // fewer exceptions in some trials
+        byte = static_cast<std::uint8_t>(random() % 64 < kept ? random() : random() & random() & random());
+      array.above = of < arrays ? above : 0;
+      array.size = above = copied[of].copy(reinterpret_cast<const std::uint32_t*>(masks[of].data()), 3, array.above);
+      array.mask = copied[of].bytes();
+      array.width = of < arrays ? static_cast<unsigned>(random() % (14 / arrays + 1)) : 0;
+      array.slots_bit = bit;
+      bit += array.size * array.width;
+    }
+    if (arrays == 3 && parts.arrays[0].width + parts.arrays[1].width + parts.arrays[2].width > 13) continue;
+    const std::uint32_t before = static_cast<std::uint32_t>(random());
+    Values freqs(n + unpack_slack + 1), docids(n + unpack_slack + 1);
+    portable_kernels.unpack_freqs_with_highs(words.data(), 7, width, n, parts, freqs.data());
+    freqs.resize(n);
+    for (const SimdLevel level : simd_levels()) {
+      INFO(name_of(level) << ", " << n << " values of " << width << " bits, " << arrays << " arrays");
+      Values out(n + unpack_slack + 1, 0x55555555);
+      kernels_of(level).unpack_freqs_with_highs(words.data(), 7, width, n, parts, out.data());
+      REQUIRE(out.back() == 0x55555555);
+      out.resize(n);
+      REQUIRE(out == freqs);
+      out.resize(n + unpack_slack + 1, 0x55555555);
+      kernels_of(level).unpack_docids_with_highs(words.data(), 7, width, n, before, parts, out.data());
+      REQUIRE(out.back() == 0x55555555);
+      std::uint32_t docid = before;
+      for (unsigned i = 0; i < n; ++i) REQUIRE(out[i] == (docid += freqs[i]));
+    }
+  }
 }
 
 TEST_CASE("the level of decoders can be set to what the processor has", "[codec]") {

@@ -1,118 +1,182 @@
+#include <algorithm>
 #include <bit>
 
 #include "quern/codec/codecs.hpp"
 #include "quern/codec/newpfd_layout.hpp"
-#include "quern/codec/simple16.hpp"
+#include "quern/codec/newpfd_widths.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"
-#include "codec/posting_lists.hpp"
+#include "codec/newpfd_of_version3.hpp"
 
 namespace quern {
 namespace {
 
 using test::Random;
 
-/// Bits of a stream's slots and exceptions with slots of `width` bits; nothing where the format can't have it.
-std::uint64_t bits_with_width(std::span<const std::uint32_t> values, unsigned width) {
-  constexpr std::uint64_t impossible = ~std::uint64_t{0};
-  std::vector<std::uint32_t> gaps, highs;
-  std::uint32_t next = 0;
-  for (std::uint32_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t high = std::uint64_t{values[i]} >> width;
-    if (high == 0) continue;
-    if (high >= 1u << 28) return impossible;
-    gaps.push_back(i - next);
-    highs.push_back(static_cast<std::uint32_t>(high) - 1);
-    next = i + 1;
+/// The fewest bits that any arrays give which WidthSearch may choose, counted as it does. `tried` are the arrays before
+/// number `array`, whose values these are; `n` is how many the first has.
+std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arrays tried, unsigned array,
+                          std::size_t n) {
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t fewest = none;
+  if (array > 0 && values.size() > newpfd::WidthSearch::most_values(array, n)) return none;
+  tried.count = array + 1;
+  for (unsigned width = 0; width <= newpfd::max_width(array); ++width) {
+    if (array == 0 && width == 31) continue;
+    tried.widths[array] = width;
+    std::vector<std::uint32_t> highs;
+    for (const std::uint32_t value : values) {
+      const std::uint64_t high = std::uint64_t{value} >> width;
+      if (high != 0) highs.push_back(static_cast<std::uint32_t>(high) - 1);
+    }
+    const std::uint64_t slots = values.size() * width;
+    if (highs.empty()) return tried.are_allowed() ? std::min(fewest, slots) : fewest;
+    if (array + 1 == newpfd::max_arrays) continue;
+    const std::uint64_t further = fewest_bits(highs, tried, array + 1, n);
+    if (further != none) fewest = std::min(fewest, slots + values.size() + newpfd::WidthSearch::array_cost + further);
   }
-  if (gaps.size() > newpfd::max_exceptions || width == 31) return impossible;
-  gaps.insert(gaps.end(), highs.begin(), highs.end());
-  std::vector<std::uint8_t> widths(gaps.size() + simple16_slack);
-  for (std::size_t i = 0; i < gaps.size(); ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(gaps[i]));
-  std::vector<std::uint8_t> ways(gaps.size());
-  return values.size() * width + 32 * simple16_plan(widths.data(), static_cast<unsigned>(gaps.size()), ways.data());
+  return fewest;
 }
 
-std::uint64_t min_bits(std::span<const std::uint32_t> values) {
-  std::uint64_t least = ~std::uint64_t{0};
-  for (unsigned width = 0; width <= 32; ++width) least = std::min(least, bits_with_width(values, width));
-  return least;
-}
-
-/// How much larger lists get than with the best width in each block, in thousandths.
-double excess(const test::List& list, unsigned block_size) {
-  const auto coded = test::encode(*newpfd_codec().make_encoder({block_size, 1}), list, block_size);
-  std::uint64_t least = 0;
-  test::for_each_block(list, block_size, [&](auto gaps, auto freqs) {
-    least += 32 * (1 + words_of_bits(min_bits(gaps) + min_bits(freqs)));
-  });
-  return 1000 * (32 * static_cast<double>(coded.words.size()) / static_cast<double>(least) - 1);
+/// Bits that these arrays take for the values, counted in the same way.
+std::uint64_t bits_of(const newpfd::Arrays& arrays, std::vector<std::uint32_t> values) {
+  std::uint64_t bits = 0;
+  for (unsigned array = 0; array < arrays.count; ++array) {
+    bits += values.size() * arrays.widths[array];
+    std::vector<std::uint32_t> highs;
+    for (const std::uint32_t value : values)
+      if (std::uint64_t{value} >> arrays.widths[array] != 0) highs.push_back((value >> arrays.widths[array]) - 1);
+    REQUIRE((array + 1 < arrays.count || highs.empty()));
+    if (array + 1 < arrays.count) bits += values.size();
+    values = highs;
+  }
+  return bits;
 }
 
 }  // namespace
 
 TEST_CASE("the header of a NewPFD block keeps its fields", "[codec]") {
-  for (unsigned width = 0; width <= 32; ++width) {
-    if (width == 31) continue;
-    newpfd::Header header;
-    header.docid_width = width;
-    header.docid_exceptions = 127;
-    header.freq_width = 32 - (width == 1 ? 0 : width);
-    header.freq_exceptions = width;
-    header.docid_exception_words = 200 + width;
-    const newpfd::Header read(header.word());
-    CHECK(read.docid_width == width);
-    CHECK(read.docid_exceptions == 127);
-    CHECK(read.freq_width == header.freq_width);
-    CHECK(read.freq_exceptions == width);
-    CHECK(read.docid_exception_words == 200 + width);
-  }
-}
-
-TEST_CASE("NewPFD's widths are within a hundredth of the best", "[codec][property]") {
   Random random(1);
-  for (unsigned block_size : {64u, 128u, 256u, 512u}) {
-    INFO("blocks of " << block_size);
-    CHECK(excess(test::clustered_list(random, 30000, 5), block_size) < 10);
-    CHECK(excess(test::clustered_list(random, 30000, 300), block_size) < 10);
-    CHECK(excess(test::clustered_list(random, 30000, 50000), block_size) < 10);
-    for (unsigned width : {1u, 4u, 9u, 17u})
-      for (unsigned outliers : {0u, 20u, 100u, 200u}) {
-        INFO(width << " bits, " << outliers << " outliers in a thousand");
-        const test::List list{test::random_values(random, 20000, width, width + 7, outliers),
-                              test::random_values(random, 20000, width / 4, width / 4 + 4, outliers)};
-        CHECK(excess(list, block_size) < 10);
-      }
+  for (unsigned trial = 0; trial < 2000; ++trial) {
+    newpfd::Header header;
+    for (newpfd::Arrays* arrays : {&header.docids, &header.freqs}) {
+      arrays->count = 1 + random() % newpfd::max_arrays;
+      for (unsigned array = 0; array < arrays->count; ++array)
+        arrays->widths[array] = static_cast<unsigned>(random() % (newpfd::max_width(array) + 1));
+      if (arrays->widths[0] == 31) arrays->widths[0] = 32;
+    }
+    const newpfd::Header read(header.word());
+    CHECK(read.docids.count == header.docids.count);
+    CHECK(std::ranges::equal(read.docids.widths, header.docids.widths));
+    CHECK(read.freqs.count == header.freqs.count);
+    CHECK(std::ranges::equal(read.freqs.widths, header.freqs.widths));
   }
 }
 
-TEST_CASE("NewPFD chooses a larger width if exceptions would be too many or their high parts too wide", "[codec]") {
-  // 200 exceptions of 512 would be the smallest.
-  test::List list{std::vector<std::uint32_t>(512), std::vector<std::uint32_t>(512)};
-  for (unsigned i = 0; i < 200; ++i) list.gaps[i] = 1 << 20;
-  Words words = test::encode(*newpfd_codec().make_encoder({512, 1}), list, 512).words;
-  CHECK(newpfd::Header(words[0]).docid_exceptions <= newpfd::max_exceptions);
-  // One value of 32 bits among zeros: 28 bits are the most that Simple16 takes.
-  list.gaps.assign(512, 0);
-  list.gaps[100] = 0xffffffff;
-  words = test::encode(*newpfd_codec().make_encoder({512, 1}), list, 512).words;
-  CHECK(newpfd::Header(words[0]).docid_width == 4);
-  CHECK(newpfd::Header(words[0]).docid_exceptions == 1);
+TEST_CASE("NewPFD's widths give the fewest bits", "[codec][property]") {
+  Random random(2);
+  newpfd::WidthSearch search;
+  newpfd::Arrays likely;
+  for (unsigned trial = 0; trial < 600; ++trial) {
+    const std::size_t n = 1 + random() % 140;
+    const auto width = static_cast<unsigned>(random() % 20),
+               outlier_width = width + static_cast<unsigned>(random() % 13);
+    std::vector<std::uint32_t> values = test::random_values(random, n, width, outlier_width, random() % 400);
+    if (trial % 3 == 0) values = test::clustered_list(random, n, 1 + random() % 500).gaps;
+    if (trial % 7 == 0) values[random() % n] = static_cast<std::uint32_t>(random());
+    likely = search.find(values, likely);
+    const std::uint64_t bits = bits_of(likely, values);
+    REQUIRE(search.bits() == bits);
+    REQUIRE(bits + newpfd::WidthSearch::array_cost * (likely.count - 1) == fewest_bits(values, {}, 0, n));
+  }
 }
 
-TEST_CASE("a NewPFD exception behind the block's values is refused", "[codec]") {
-  newpfd::Header header;
+TEST_CASE("NewPFD codes values of 31 and 32 bits", "[codec]") {
+  for (const std::uint32_t greatest : {0x3fffffffu, 0x40000000u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+    test::List list{std::vector<std::uint32_t>(64), std::vector<std::uint32_t>(64)};
+    list.gaps[9] = list.freqs[5] = list.freqs[63] = greatest;
+    const test::CodedList coded = test::encode(*newpfd_codec().make_encoder({64, 1}), list, 64);
+    Words words = coded.words;
+    words.resize(words.size() + over_read_bytes / 4);
+    const auto decoder = newpfd_codec().make_decoder({64, 1}, {});
+    std::vector<std::uint32_t> out(64 + over_write_values);
+    decoder->decode_freqs(WordView(words).first(coded.words.size()), 64, out.data());
+    for (unsigned i = 0; i < 64; ++i) REQUIRE(out[i] == list.freqs[i] + 1);
+  }
+}
+
+TEST_CASE("a NewPFD block that is cut is refused", "[codec]") {
+  Random random(3);
+  test::List list{test::random_values(random, 128, 2), test::random_values(random, 128, 1)};
+  for (unsigned i = 0; i < 128; i += 3)  // values of many widths
+    list.gaps[i] = list.freqs[i] = static_cast<std::uint32_t>(random()) >> (20 + random() % 9);
+  const test::CodedList coded = test::encode(*newpfd_codec().make_encoder({128, 1}), list, 128);
+  const newpfd::Header header(coded.words[0]);
+  REQUIRE((header.docids.count > 2 && header.freqs.count > 2));
+  Words words = coded.words;
+  words.resize(words.size() + over_read_bytes / 4);
+  const auto decoder = newpfd_codec().make_decoder({128, 1}, {});
+  std::vector<std::uint32_t> out(128 + over_write_values);
+  for (std::size_t cut = 0; cut < coded.words.size(); ++cut) {
+    const WordView part = WordView(words).first(cut);
+    CHECK_THROWS_AS(decoder->block_words(part, 128), CorruptFile);
+    CHECK_THROWS_AS(decoder->decode_freqs(part, 128, out.data()), CorruptFile);
+    CHECK_THROWS_AS(decoder->freq_at(part, 128, 7), CorruptFile);
+  }
+  CHECK(decoder->block_words(WordView(words).first(coded.words.size()), 128) == coded.words.size());
+}
+
+TEST_CASE("NewPFD lists of versions 1 to 3 are read", "[codec][property]") {
+  Random random(4);
+  CodecOptions options;
+  options.old_newpfd = true;
+  for (const unsigned block_size : {2u, 64u, 128u, 512u}) {
+    options.block_size = block_size;
+    for (unsigned trial = 0; trial < 20; ++trial) {
+      const std::size_t size = 1 + random() % 1500;
+      test::List list = test::clustered_list(random, size, 1 + random() % 300);
+      if (trial % 3 == 0) list.freqs = test::random_values(random, size, 3, 32, 20);
+      const test::CodedList coded = test::newpfd_of_version3(list, block_size, random);
+      Words words = coded.words;
+      words.resize(words.size() + over_read_bytes / 4);
+      const auto decoder = newpfd_codec().make_decoder(options, {});
+      std::vector<std::uint32_t> out(block_size + over_write_values);
+      docid_t before = end_docid;
+      std::size_t block = 0;
+      test::for_each_block(list, block_size, [&](auto gaps, auto freqs) {
+        const auto n = static_cast<unsigned>(gaps.size());
+        const WordView from =
+            WordView(words).subspan(coded.starts[block]).first(coded.words.size() - coded.starts[block]);
+        REQUIRE(decoder->block_words(from, n) == coded.starts[block + 1] - coded.starts[block]);
+        decoder->decode_docids(from, n, before, out.data());
+        for (unsigned i = 0; i < n; ++i) REQUIRE(out[i] == (before += gaps[i] + 1));
+        decoder->decode_freqs(from, n, out.data());
+        for (unsigned i = 0; i < n; ++i) {
+          REQUIRE(out[i] == freqs[i] + 1);
+          REQUIRE(decoder->freq_at(from, n, i) == out[i]);
+        }
+        ++block;
+      });
+    }
+  }
+}
+
+TEST_CASE("an exception behind the values of a NewPFD block of versions 1 to 3 is refused", "[codec]") {
+  old_newpfd::Header header;
   header.docid_exceptions = 1;
   header.docid_exception_words = 1;
   Words words = {header.word(), 14u << 28 | 63, 0};
   words.resize(words.size() + over_read_bytes / 4);
-  const auto decoder = newpfd_codec().make_decoder({}, {});
+  CodecOptions options;
+  options.old_newpfd = true;
+  const auto decoder = newpfd_codec().make_decoder(options, {});
   std::vector<std::uint32_t> out(64 + over_write_values);
   CHECK(decoder->block_words(WordView(words).first(3), 64) == 2);
   decoder->decode_docids(WordView(words).first(3), 64, end_docid, out.data());
   CHECK(out[63] == 64);
   CHECK_THROWS_AS(decoder->decode_docids(WordView(words).first(3), 63, end_docid, out.data()), CorruptFile);
+  CHECK_THROWS_AS(decoder->decode_docids(WordView(words).first(1), 64, end_docid, out.data()), CorruptFile);
 }
 
 }  // namespace quern

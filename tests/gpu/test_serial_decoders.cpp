@@ -14,7 +14,6 @@ namespace {
 using namespace test;
 
 constexpr std::uint32_t num_documents = 0xfffffffeu;
-constexpr auto table = gpu::simple16::make_table();
 /// Damaged blocks may be read so far beyond their end.
 constexpr std::size_t slack_words = 4096;
 
@@ -45,7 +44,7 @@ class SerialList {
     return place;
   }
   gpu::SerialContext means() {
-    return {&table, &rpfd::shapes[options_.recursion], nested_.data(), options_.block_size, num_documents};
+    return {&rpfd::shapes[options_.recursion], nested_.data(), options_.block_size, num_documents};
   }
   std::unique_ptr<ListDecoder> host_decoder() const { return codec_.make_decoder(options_, coded_.words); }
 

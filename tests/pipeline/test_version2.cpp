@@ -14,9 +14,9 @@
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 
-/// Files of version 2, which this program must read with the same results, and write again, byte for byte, but for
-/// those with lists of rice, which have lost their base sums and may have other widths.
-/// tests/formats/version2/README.md has the commands that made them.
+/// Files of version 2, which this program must read with the same results. It must write collection and order again,
+/// byte for byte, and the indexes as those of version 4 are. tests/formats/version2/README.md has the commands that
+/// made them.
 namespace quern {
 namespace {
 
@@ -24,6 +24,9 @@ using namespace testing;
 
 std::string version2(const std::string& name) {
   return std::string(QUERN_SOURCE_DIR) + "/tests/formats/version2/" + name;
+}
+std::string version4(const std::string& name) {
+  return std::string(QUERN_SOURCE_DIR) + "/tests/formats/version4/" + name;
 }
 
 /// All that a container holds, as far as it must be the same: its sections, and its manifest without the versions of
@@ -67,11 +70,11 @@ void check_same(const std::string& now, const std::string& before, FileKind kind
 
 }  // namespace
 
-TEST_CASE("Files of version 2 are written again with the same bytes, and read with the same results",
+TEST_CASE("Files of versions 2 and 4 are written again with the same bytes, and read with the same results",
           "[format][version2]") {
   const TemporaryFolder folder;
   const std::string collection = version2("collection.quern"), order = version2("order.quern");
-  const std::string log = version2("log.txt"), indexed = version2("newpfd.quern");
+  const std::string log = version2("log.txt");
   const auto write = [&](CommandLine words) {
     words.insert(words.end(), {"-o", folder.path("now"), "--force"});
     const RunOutcome outcome = run_quern(words);
@@ -90,8 +93,8 @@ TEST_CASE("Files of version 2 are written again with the same bytes, and read wi
              FileKind::collection, collection_version);
   check_same(write({"order", collection, "--by", "score"}), order, FileKind::order, order_version);
   std::filesystem::remove(folder.path("now"));
-  check_same(write_index({"build", collection, "--order", order, "--quantize", "8"}), indexed, FileKind::index,
-             index_version);
+  check_same(write_index({"build", collection, "--order", order, "--quantize", "8"}), version4("newpfd.quern"),
+             FileKind::index, index_version);
   // When these files were made, every order of pages with links had PageRank.
   const std::string natural = folder.path("natural");
   std::filesystem::rename(write({"order", collection, "--pagerank", "links"}), natural);
@@ -100,13 +103,19 @@ TEST_CASE("Files of version 2 are written again with the same bytes, and read wi
     codec.insert(codec.begin(), build.begin(), build.end());
     return write_index(std::move(codec));
   };
-  check_same(build_with({"--codec", "rpfd", "--block-size", "64"}), version2("rpfd.quern"), FileKind::index,
+  check_same(build_with({"--codec", "rpfd", "--block-size", "64"}), version4("rpfd.quern"), FileKind::index,
+             index_version);
+  check_same(build_with({"--codec", "rice", "--block-size", "256"}), version4("rice.quern"), FileKind::index,
              index_version);
   for (const char* name : {"newpfd", "rpfd", "rice"}) {
     INFO(name);
-    const RunOutcome run = run_quern({"query", version2(name + std::string(".quern")), "-q", log, "--quiet"});
-    CHECK(run.exit_status == 0);
-    CHECK(run.out == read_file(version2(name + std::string(".run"))));
+    const std::string file = name + std::string(".quern");
+    for (const std::string& index : {version2(file), version4(file)}) {
+      CHECK(run_quern({"verify", index}).exit_status == 0);
+      const RunOutcome run = run_quern({"query", index, "-q", log, "--quiet"});
+      CHECK(run.exit_status == 0);
+      CHECK(run.out == read_file(version2(name + std::string(".run"))));
+    }
   }
 }
 

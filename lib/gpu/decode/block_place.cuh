@@ -77,20 +77,19 @@ __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) 
 }
 
 /// A warp's buffer in shared memory, aligned within `size` words for reads of four words: a number for each posting of
-/// its block or blocks, a table, and the values of a stream of exceptions.
+/// its block or blocks, and the values of a stream of exceptions.
 template <int V>
 struct WarpBuffer {
-  static constexpr unsigned postings = V * lanes_per_warp, table_words = 256;
-  /// Values of a stream that may be written at a time; at most 63 more are written after them.
+  static constexpr unsigned postings = V * lanes_per_warp;
+  /// Values of a stream that may be written at a time.
   static constexpr unsigned max_values = 256;
-  static constexpr unsigned size = postings + table_words + max_values + 64 + 4;
+  static constexpr unsigned size = postings + max_values + 4;
   std::uint32_t* values;
 
   __device__ explicit WarpBuffer(std::uint32_t* words)
       : values(words + (-(reinterpret_cast<std::uintptr_t>(words) / sizeof *words) & 3)) {}
 
-  __device__ std::uint32_t* table() const { return values + postings; }
-  __device__ std::uint32_t* stream() const { return table() + table_words; }
+  __device__ std::uint32_t* stream() const { return values + postings; }
 
   /// Sets the numbers of all postings to 1, which distances and frequencies have more than their slots.
   __device__ void set_to_one() const {

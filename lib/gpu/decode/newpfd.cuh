@@ -1,26 +1,41 @@
 #pragma once
 #include "quern/codec/newpfd_layout.hpp"
-#include "quern/gpu/decode/exceptions.cuh"
+#include "quern/gpu/decode/block_place.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
-/// NewPFD blocks, each decoded by a group of L lanes with V postings per lane; formats/newpfd.md describes them.
+/// NewPFD blocks, each decoded by a group of L lanes with V postings per lane; formats/codec/newpfd.md describes them.
 namespace quern::gpu {
+
+/// The high parts of one stream, as a lane sees them: of each array those that belong to its own postings, which come
+/// one after another.
+struct HighPartsOfLane {
+  static constexpr unsigned arrays = newpfd::HighPlaces::arrays;
+  std::uint32_t masks[arrays] = {};  ///< which of the lane's values above have one; the first's in the lowest bit
+  std::uint32_t slots[arrays] = {};  ///< the bit of the lane's first
+};
 
 /// If its groups decode different blocks, all lanes of a warp call together.
 template <int V, int L = lanes_per_warp>
 class NewPfdDecoder {
  public:
-  __device__ NewPfdDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) { make_table<V>(buffer); }
+  __device__ NewPfdDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
-  /// Opens a block. False if its parts are not within it.
+  /// Opens a block. False if its parts are not within it: then it decodes as if it had none.
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
-    if (place.size == 0) return close();
-    const std::uint32_t word = place.words[0];
-    header_ = newpfd::Header(L == lanes_per_warp ? uniform(word) : word);
-    docid_exceptions_word_ = (32 + place.n * (header_.docid_width + header_.freq_width) + 31) / 32;
-    freq_exceptions_word_ = docid_exceptions_word_ + header_.docid_exception_words;
-    return freq_exceptions_word_ <= place.size || close();
+    header_ = newpfd::Header();
+    docid_highs_ = freq_highs_ = HighPartsOfLane();
+    if (place.size != 0) {
+      const std::uint32_t word = place.words[0];
+      header_ = newpfd::Header(L == lanes_per_warp ? uniform(word) : word);
+    }
+    const bool sound = place.size != 0 && header_.slots_end_bit(place.n) <= 32 * std::uint64_t{place.size};
+    if (!sound) header_ = newpfd::Header();
+    if (max_of_groups<L>(max(header_.docids.count, header_.freqs.count)) == 1) return sound;
+    if (find_highs()) return sound;
+    header_ = newpfd::Header();
+    docid_highs_ = freq_highs_ = HighPartsOfLane();
+    return false;
   }
 
   /// This lane's docIDs.
@@ -31,52 +46,125 @@ class NewPfdDecoder {
   }
   /// Of this lane's documents from those before them.
   __device__ bool distances(std::uint32_t (&out)[V]) const {
-    return values({place_.words + docid_exceptions_word_, header_.docid_exception_words, header_.docid_exceptions,
-                   header_.docid_width, place_.n},
-                  32, out);
+    values(header_.docids, header_.docid_slots_bit(place_.n), docid_highs_, out);
+    return true;
   }
 
   /// This lane's frequencies.
-  __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freq_exceptions(), freq_slots_bit(), out); }
+  __device__ bool freqs(std::uint32_t (&out)[V]) const {
+    values(header_.freqs, freq_slots_bit(), freq_highs_, out);
+    return true;
+  }
 
   /// Whether freq_at() can be called.
   static constexpr bool has_single_freqs = true;
   /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const {
-    return header_.freq_exceptions == 0 || put_exceptions<V, L>(freq_exceptions(), buffer_);
+    if (max_of_groups<L>(header_.freqs.count) == 1) return true;
+    std::uint32_t own[V];
+    freqs(own);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < V; ++i) buffer_.values[lane_id() * V + i] = own[i];
+    __syncwarp();
+    return true;
   }
   /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
   __device__ std::uint32_t freq_at(std::uint32_t i) const {
-    const std::uint32_t slot = value_at(place_.words, freq_slots_bit() + i * header_.freq_width, header_.freq_width);
-    return slot + (header_.freq_exceptions == 0 ? 1 : buffer_.values[i]);
+    if (header_.freqs.count > 1) return buffer_.values[group_of_lane<L>() * V * L + i];
+    return value_at(place_.words, freq_slots_bit() + i * header_.freqs.widths[0], header_.freqs.widths[0]) + 1;
   }
 
  private:
-  /// A group with a damaged block continues with the others, as if all of its values were 0.
-  __device__ bool close() {
-    if (L < lanes_per_warp) header_ = newpfd::Header();
-    return false;
+  static_assert(V <= 32, "a lane's mask is a word");
+
+  /// A lane's values of an array: the number of the first, and how many.
+  struct Own {
+    std::uint32_t first, count;
+  };
+
+  __device__ std::uint32_t freq_slots_bit() const { return header_.freq_slots_bit(place_.n); }
+
+  /// The lane's part of the mask at `bit`; 0, and `sound` false, if the mask is not within the block.
+  __device__ std::uint32_t own_mask(bool there, std::uint32_t bit, std::uint32_t all, const Own& own,
+                                    bool& sound) const {
+    if (!there) return 0;
+    sound = sound && bit + all <= 32 * std::uint64_t{place_.size};
+    return sound && own.count > 0 ? value_at(place_.words, bit + own.first, own.count) : 0;
   }
 
-  __device__ std::uint32_t freq_slots_bit() const { return 32 + place_.n * header_.docid_width; }
-  __device__ Exceptions freq_exceptions() const {
-    return {place_.words + freq_exceptions_word_, place_.size - freq_exceptions_word_, header_.freq_exceptions,
-            header_.freq_width, place_.n};
+  /// Finds the arrays of both streams' high parts; false if they are not within the block. Prefix sums go over both
+  /// streams at once: of docIDs in the low half of a word, of frequencies in the high half.
+  __device__ bool find_highs() {
+    const std::uint32_t first = min(lane_of_group<L>() * V, place_.n);
+    Own docids{first, min(static_cast<std::uint32_t>(V), place_.n - first)}, freqs = docids;
+    std::uint32_t all_docids = place_.n, all_freqs = place_.n, bit = newpfd::Header::bits;
+    std::uint32_t docid_sizes[HighPartsOfLane::arrays] = {}, freq_sizes[HighPartsOfLane::arrays] = {};
+    bool sound = true;
+#pragma unroll
+    for (unsigned array = 0; array < HighPartsOfLane::arrays; ++array) {
+      const bool has_docids = array + 1 < header_.docids.count, has_freqs = array + 1 < header_.freqs.count;
+      if (array == 1) bit = header_.slots_end_bit(place_.n);
+      const std::uint32_t docid_mask = own_mask(has_docids, bit, all_docids, docids, sound);
+      if (has_docids) bit += all_docids;
+      const std::uint32_t freq_mask = own_mask(has_freqs, bit, all_freqs, freqs, sound);
+      if (has_freqs) bit += all_freqs;
+      const std::uint32_t ones = __popc(docid_mask) | __popc(freq_mask) << 16, end = inclusive_sum<L>(ones);
+      const std::uint32_t all = last_lane<L>(end), before = end - ones;
+      docids = {before & 0xffff, ones & 0xffff};
+      freqs = {before >> 16, ones >> 16};
+      docid_sizes[array] = all_docids = all & 0xffff;
+      freq_sizes[array] = all_freqs = all >> 16;
+      docid_highs_.masks[array] = docid_mask;
+      freq_highs_.masks[array] = freq_mask;
+      docid_highs_.slots[array] = docids.first * header_.docids.widths[array + 1];
+      freq_highs_.slots[array] = freqs.first * header_.freqs.widths[array + 1];
+    }
+    if (header_.docids.count == 1 && header_.freqs.count == 1) bit = header_.slots_end_bit(place_.n);
+    place_slots(header_.docids, docid_sizes, docid_highs_, bit);
+    place_slots(header_.freqs, freq_sizes, freq_highs_, bit);
+    return all_of_group<L>(sound && bit <= 32 * std::uint64_t{place_.size});
+  }
+  /// Makes the places of a stream's slots, counted from their array's first, count from the block's first bit.
+  __device__ static void place_slots(const newpfd::Arrays& stream, const std::uint32_t* sizes, HighPartsOfLane& highs,
+                                     std::uint32_t& bit) {
+#pragma unroll
+    for (unsigned array = 0; array < HighPartsOfLane::arrays; ++array) {
+      highs.slots[array] += bit;
+      bit += sizes[array] * stream.widths[array + 1];
+    }
   }
 
   /// Distances, or frequencies.
-  __device__ bool values(const Exceptions& exceptions, std::uint32_t slots_bit, std::uint32_t (&out)[V]) const {
-    const Slots<V, L> slots(place_.words, slots_bit, exceptions.width, place_.n);
-    const bool sound = put_exceptions<V, L>(exceptions, buffer_);
+  __device__ void values(const newpfd::Arrays& stream, std::uint32_t slots_bit, const HighPartsOfLane& highs,
+                         std::uint32_t (&out)[V]) const {
+    const Slots<V, L> slots(place_.words, slots_bit, stream.widths[0], place_.n);
+    HighPartsOfLane next = highs;
     slots.take(out);
-    buffer_.add_to(out);
-    return sound;
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      out[i] += 1;
+      if ((next.masks[0] >> i & 1) != 0) out[i] += patch<0>(stream, next, stream.widths[0]);
+    }
+  }
+  /// What the next high part of an array adds to its value, which is shifted by `shift` bits.
+  template <unsigned array>
+  __device__ std::uint32_t patch(const newpfd::Arrays& stream, HighPartsOfLane& next, unsigned shift) const {
+    const unsigned width = stream.widths[array + 1];
+    std::uint32_t added = exception_addend(value_at(place_.words, next.slots[array], width), shift);
+    next.slots[array] += width;
+    if constexpr (array + 1 < HighPartsOfLane::arrays) {
+      const bool has = (next.masks[array + 1] & 1) != 0;
+      next.masks[array + 1] >>= 1;
+      if (has) added += patch<array + 1>(stream, next, shift + width);
+    }
+    return added;
   }
 
   WarpBuffer<V> buffer_;
   BlockPlace place_;
   newpfd::Header header_;
-  std::uint32_t docid_exceptions_word_ = 0, freq_exceptions_word_ = 0;
+  HighPartsOfLane docid_highs_, freq_highs_;
 };
 
 }  // namespace quern::gpu

@@ -5,7 +5,6 @@
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/block_place.hpp"
-#include "quern/gpu/decode/simple16_table.hpp"
 
 /// What the serial decoders share. A serial decoder decodes a block by one thread, to memory. All of it is constexpr,
 /// so that host and device run the same code. Blocks are not trusted: decoders return false for a damaged one, and read
@@ -14,9 +13,8 @@ namespace quern::gpu {
 
 /// Tables, which have other addresses on host and device, and a buffer.
 struct SerialContext {
-  const simple16::Table* simple16 = nullptr;  ///< of newpfd
-  const rpfd::Shape* shape = nullptr;         ///< of rpfd, for the index's recursion
-  std::uint32_t* nested = nullptr;            ///< of rpfd: shape->size * block_size numbers
+  const rpfd::Shape* shape = nullptr;  ///< of rpfd, for the index's recursion
+  std::uint32_t* nested = nullptr;     ///< of rpfd: shape->size * block_size numbers
   std::uint32_t block_size = 0;
   std::uint32_t num_documents = 0;
 };

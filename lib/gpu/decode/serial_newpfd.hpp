@@ -2,45 +2,37 @@
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/gpu/decode/serial_bits.hpp"
 
-/// NewPFD blocks, decoded by one thread; formats/newpfd.md describes them.
+/// NewPFD blocks, decoded by one thread; formats/codec/newpfd.md describes them.
 namespace quern::gpu {
 
-/// Reads the values of a Simple16 stream one after another.
-class SerialSimple16 {
+/// Reads the values of a stream one after another.
+class SerialNewPfdStream {
  public:
-  constexpr SerialSimple16(const simple16::Table* table, const std::uint32_t* from, const std::uint32_t* end)
-      : table_(table), next_(from), end_(end) {}
+  constexpr SerialNewPfdStream(const std::uint32_t* words, const newpfd::Arrays& stream,
+                               const newpfd::HighPlaces& places, std::uint32_t slots_bit)
+      : words_(words), stream_(stream), next_(places), slots_bit_(slots_bit) {}
 
-  /// False after the last word.
-  constexpr bool operator()(std::uint32_t& value) {
-    if (place_ == size_ && !load()) return false;
-    const unsigned shifts = table_->cuts[word_ >> 28][place_++];
-    value = word_ << (shifts & 31) >> (shifts >> 8);
-    return true;
-  }
-  /// Skips values, word by word.
-  constexpr bool skip(unsigned count) {
-    while (count > size_ - place_) {
-      count -= size_ - place_;
-      if (!load()) return false;
+  constexpr std::uint32_t next() {
+    std::uint32_t value = take(slots_bit_, stream_.widths[0]);
+    unsigned shift = stream_.widths[0];
+    for (unsigned array = 0; array + 1 < stream_.count && take(next_.mask_bits[array], 1) != 0; ++array) {
+      value += exception_addend(take(next_.slot_bits[array], stream_.widths[array + 1]), shift);
+      shift += stream_.widths[array + 1];
     }
-    place_ += count;
-    return true;
+    return value;
   }
 
  private:
-  constexpr bool load() {
-    if (next_ >= end_) return false;
-    word_ = *next_++;
-    place_ = 0;
-    size_ = table_->cuts[word_ >> 28][31];
-    return true;
+  constexpr std::uint32_t take(std::uint32_t& bit, unsigned width) const {
+    const std::uint32_t value = serial_value(words_, bit, width);
+    bit += width;
+    return value;
   }
 
-  const simple16::Table* table_;
-  const std::uint32_t *next_, *end_;
-  std::uint32_t word_ = 0;
-  unsigned place_ = 0, size_ = 0;  ///< in the word
+  const std::uint32_t* words_;
+  newpfd::Arrays stream_;
+  newpfd::HighPlaces next_;  ///< of the next values
+  std::uint32_t slots_bit_;
 };
 
 class SerialNewPfd {
@@ -52,51 +44,48 @@ class SerialNewPfd {
     place_ = place;
     if (place.size == 0) return false;
     header_ = newpfd::Header(place.words[0]);
-    return header_.freq_exceptions_word(place.n) <= place.size;
+    if (header_.slots_end_bit(place.n) > 32 * std::uint64_t{place.size}) return false;
+    return header_.find(
+        place.n, place.size, places_,
+        [&](const newpfd::HighPlaces&, unsigned, std::uint32_t bit, std::uint32_t n) { return ones(bit, n); });
   }
 
   /// False if they are not rising docIDs.
   constexpr bool docids(std::uint32_t* out) const {
-    const std::uint32_t* exceptions = place_.words + header_.docid_exceptions_word(place_.n);
+    SerialNewPfdStream gaps(place_.words, header_.docids, places_.docids, header_.docid_slots_bit(place_.n));
     RisingDocids sum(place_.before, context_.num_documents);
-    return values(newpfd::Header::docid_slots_bit(), header_.docid_width, header_.docid_exceptions, exceptions,
-                  exceptions + header_.docid_exception_words,
-                  [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
+    for (std::uint32_t i = 0; i < place_.n; ++i)
+      if (!sum.add(gaps.next(), out[i])) return false;
+    return true;
   }
 
   constexpr bool freqs(std::uint32_t* out) const {
-    return values(header_.freq_slots_bit(place_.n), header_.freq_width, header_.freq_exceptions,
-                  place_.words + header_.freq_exceptions_word(place_.n), place_.words + place_.size,
-                  [&](std::uint32_t i, std::uint32_t value) {
-                    out[i] = value + 1;
-                    return true;
-                  });
+    SerialNewPfdStream values(place_.words, header_.freqs, places_.freqs, header_.freq_slots_bit(place_.n));
+    for (std::uint32_t i = 0; i < place_.n; ++i) out[i] = values.next() + 1;
+    return true;
   }
 
   /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
-  constexpr bool has_separate_freqs() const { return header_.freq_exceptions == 0; }
+  constexpr bool has_separate_freqs() const { return header_.freqs.count == 1; }
   constexpr std::uint32_t separate_freq(std::uint32_t i) const {
-    return serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * header_.freq_width, header_.freq_width) +
-           1;
+    const unsigned width = header_.freqs.widths[0];
+    return serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * width, width) + 1;
   }
 
  private:
-  /// Calls take(i, value) for the values of a stream until that returns false.
-  template <class Take>
-  constexpr bool values(std::uint64_t bit, unsigned width, unsigned exceptions, const std::uint32_t* from,
-                        const std::uint32_t* end, Take&& take) const {
-    const SerialSimple16 gaps(context_.simple16, from, end);
-    SerialSimple16 highs = gaps;
-    if (!highs.skip(exceptions)) return false;
-    SerialPatches patches(gaps, highs, exceptions, width);
-    for (std::uint32_t i = 0; i < place_.n; ++i, bit += width)
-      if (!take(i, serial_value(place_.words, bit, width) + patches.at(i))) return false;
-    return patches.sound();
+  constexpr std::uint32_t ones(std::uint32_t bit, std::uint32_t n) const {
+    std::uint32_t ones = 0;
+    for (std::uint32_t i = 0; i < n; i += 32)
+      for (std::uint32_t bits = serial_value(place_.words, bit + i, n - i < 32 ? n - i : 32); bits != 0;
+           bits &= bits - 1)
+        ++ones;
+    return ones;
   }
 
   SerialContext context_;
   BlockPlace place_;
   newpfd::Header header_;
+  newpfd::BlockPlaces places_;
 };
 
 }  // namespace quern::gpu

@@ -21,7 +21,6 @@ class PartitionCursors {
         fields_(buffer + layout.fields_word + threadIdx.x),
         docids_(buffer + layout.docids_word),
         freqs_(buffer + layout.freqs_word) {
-    if constexpr (coding == Coding::newpfd) context_.simple16 = &simple16::device_table;
     if constexpr (coding == Coding::rpfd) context_.shape = rpfd_shapes + index.recursion;
     context_.nested = buffer + layout.nested_word + threadIdx.x * layout.nested;
     context_.block_size = index.block_size;
