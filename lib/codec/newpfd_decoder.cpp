@@ -25,7 +25,7 @@ class Parts {
  public:
   explicit Parts(const Block& block) : words_(block.words.data()) {
     if (!block.header.docids.are_allowed() || !block.header.freqs.are_allowed())
-      throw CorruptBlock("a NewPFD block has slots for high parts of more than 15 bits");
+      throw CorruptBlock("a NewPFD block has widths that it can't have");
     const auto count = [&](const HighPlaces& of, unsigned array, std::uint32_t bit, std::uint32_t n) {
       if (array == 0 && is_in_place(n)) return count_ones(bytes_from(bit), n);
       return masks_of(of)[array].copy(words_, bit, n);

@@ -38,8 +38,10 @@ struct Arrays {
     }
   }
 
-  /// Whether no high part can be 2^15 or more: they are added up in 16 bits.
+  /// Whether high parts belong to slots that leave bits for them, and none can be 2^15 or more: they are added up in 16
+  /// bits.
   constexpr bool are_allowed() const {
+    if (count > 1 && widths[0] == 32) return false;
     std::uint64_t greatest = 0;
     for (unsigned array = max_arrays - 1; array > 0; --array)
       greatest = (greatest + (array < count ? 1 : 0)) << widths[array];

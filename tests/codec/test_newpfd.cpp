@@ -127,6 +127,29 @@ TEST_CASE("a NewPFD block that is cut is refused", "[codec]") {
   CHECK(decoder->block_words(WordView(words).first(coded.words.size()), 128) == coded.words.size());
 }
 
+TEST_CASE("a NewPFD block with widths that it can't have is refused", "[codec]") {
+  const auto decoder = newpfd_codec().make_decoder({64, 1}, {});
+  std::vector<std::uint32_t> out(64 + over_write_values);
+  const auto decode = [&](std::uint32_t half) {
+    Words words(200);
+    words[0] = half | half << 16;
+    const WordView block = WordView(words).first(150);
+    decoder->decode_docids(block, 64, end_docid, out.data());
+    decoder->decode_freqs(block, 64, out.data());
+    decoder->freq_at(block, 64, 3);
+  };
+  newpfd::Arrays arrays;
+  arrays.count = 2;
+  arrays.widths[1] = 13;
+  CHECK_NOTHROW(decode(arrays.half()));
+  arrays.widths[0] = 32;  // no bits are left
+  CHECK_THROWS_AS(decode(arrays.half()), CorruptFile);
+  arrays.widths[0] = 1;
+  arrays.count = 3;
+  arrays.widths[2] = 2;  // 2^15 and more
+  CHECK_THROWS_AS(decode(arrays.half()), CorruptFile);
+}
+
 TEST_CASE("NewPFD lists of versions 1 to 3 are read", "[codec][property]") {
   Random random(4);
   CodecOptions options;
