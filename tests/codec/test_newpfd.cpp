@@ -88,6 +88,7 @@ TEST_CASE("NewPFD's widths give the fewest bits", "[codec][property]") {
     likely = search.find(values, likely);
     const std::uint64_t bits = bits_of(likely, values);
     REQUIRE(search.bits() == bits);
+    REQUIRE(newpfd::WidthSearch().find(values, {}).half() == likely.half());
     REQUIRE(bits + newpfd::WidthSearch::array_cost * (likely.count - 1) == fewest_bits(values, {}, 0, n));
   }
 }
