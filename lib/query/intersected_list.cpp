@@ -8,13 +8,7 @@ IntersectedList::IntersectedList(const ScoringContext& context, const WeightedLi
     : blocks_(context, list.list),
       scorer_(context, list, first ? context.static_scores : std::span<const float>()),
       kernels_(query_kernels()),
-      statistics_(context.statistics),
-      bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())) {}
-
-void IntersectedList::restart(docid_t docid) {
-  blocks_.restart(docid);
-  bounds_.restart(docid);
-}
+      statistics_(context.statistics) {}
 
 docid_t IntersectedList::enter_block(docid_t docid) {
   blocks_.enter();

@@ -26,11 +26,9 @@ class IntersectedList {
   docid_t next_docid() const { return blocks_.next_docid(); }
   [[noreturn]] void fail(std::size_t block, const char* why) const { blocks_.reader().fail(block, why); }
   /// Moves to the first posting whose docID is at least `docid`, forwards or back.
-  void restart(docid_t docid);
+  void restart(docid_t docid) { blocks_.restart(docid); }
   /// Upper bound of all term scores.
-  float max_term_score() const { return bounds_.max_term_score(); }
-  /// Upper bound of the term scores in [begin, end); `begin` ascends from one restart() to the next.
-  float bound(docid_t begin, docid_t end) { return bounds_.in(begin, end); }
+  float max_term_score() { return scorer_.list_bound(blocks_.reader()); }
 
   /// Decodes the current block; returns its first docID that is not below `docid`.
   docid_t enter_block(docid_t docid);
@@ -59,7 +57,6 @@ class IntersectedList {
   ListScorer scorer_;
   const QueryKernels& kernels_;
   QueryStatistics* statistics_;
-  ListBounds bounds_;
   /// Apart, as BlockReader::Decoded is.
   struct Found {
     /// Of the documents that were kept, then of the chosen ones: their numbers before they were kept, and their places.

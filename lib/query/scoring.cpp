@@ -43,7 +43,7 @@ void ListScorer::term_scores_at(BlockReader& reader, std::size_t block, const do
 }
 
 float ListScorer::list_bound(BlockReader& reader) const {
-  if (!reader.list().is_short()) return term_score_of(bounds_hold_ ? reader.list().max_impact : 1.0f);
+  if (!reader.list().is_short()) return long_list_bound(reader.list());
   std::array<float, max_block_size + over_write_values> of;
   term_scores(reader, of.data());
   return *std::max_element(of.begin(), of.begin() + reader.size());

@@ -39,6 +39,8 @@ class ListScorer {
   /// Upper bound of the term scores of the whole list. A short list has no stored maximum and is decoded already, so
   /// its scores are computed.
   float list_bound(BlockReader& reader) const;
+  /// The same of a list that is not short, without a reader.
+  float long_list_bound(const PostingList& list) const { return term_score_of(bounds_hold_ ? list.max_impact : 1.0f); }
 
   /// Writes the term scores of the current block to `out`, which has space for over_write_values more.
   void term_scores(BlockReader& reader, float* out) const;

@@ -125,6 +125,39 @@ TEST_CASE("blocks are taken from any docID on, with or without term scores", "[q
   });
 }
 
+TEST_CASE("lists are not opened once no document is left", "[query][intersection][property]") {
+  SmallBlocks small;
+  // Lists of a block or two, which are decoded when they are opened.
+  std::vector<std::string> terms;
+  for (const auto& [term, postings] : small.model.lists())
+    if (postings.size() > 1 && postings.size() <= 8) terms.push_back(term);
+  REQUIRE(terms.size() > 30);
+  RandomBits random(109);
+  small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
+    const auto blocks_of = [&](std::span<const WeightedList> lists) {
+      context.statistics->blocks_decoded = 0;
+      TopK top(10, engine.index().num_documents());
+      ScoredIntersection(context, lists, top).run();
+      CHECK(top.take().empty());
+      return context.statistics->blocks_decoded;
+    };
+    std::size_t compared = 0;
+    for (int query = 0; query < 100; ++query) {
+      std::vector<std::string> drawn;
+      for (int i = 0; i < 8; ++i) drawn.push_back(terms[random.below(terms.size())]);
+      bool all_found = false;
+      const auto lists = engine.lists_of(drawn, all_found);
+      TopK top(1, engine.index().num_documents());
+      const auto first_two = std::span(lists).first(2);
+      ScoredIntersection(context, first_two, top).run();
+      if (!top.take().empty()) continue;
+      REQUIRE(blocks_of(lists) == blocks_of(first_two));
+      ++compared;
+    }
+    REQUIRE(compared > 50);
+  });
+}
+
 TEST_CASE("intersections with tiny blocks are those of the model", "[query][intersection][property]") {
   SmallBlocks small;
   const auto queries = draw_queries(19, small.model, 60);
