@@ -7,18 +7,24 @@ namespace {
 
 /// Queries of so many terms have nearly all documents, and their lists' upper bounds say little.
 constexpr std::size_t many_terms = 10;
-/// Their results are a small part of the collection if they are less than this one: then some documents can be skipped.
-constexpr std::size_t small_part = 512;
-/// Of a longer list, most blocks can be skipped, which pays for looking at all their rows first.
-constexpr std::size_t short_list_blocks = 64;
+/// Some of their documents can be skipped if results are a smaller part of the collection than this one, and if lists
+/// have so many postings for each of its documents.
+constexpr std::size_t small_part = 512, many_postings = 2;
+/// Of a longer list, most blocks can be skipped, which pays for looking at all their rows first; of one that is so many
+/// times as long as the results at least.
+constexpr std::uint64_t short_list = 1024, times_results = 40;
 
 /// The fastest union for a query, as measured in tests/bench/queries.md for collections of 32,000 to 2.5 million
 /// documents. All unions have the same results.
 auto choose_union(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   if (lists.size() == 1)
-    return lists.front().list.num_blocks(context.index->block_size()) < short_list_blocks ? run_wand : run_bmw;
+    return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;
   if (lists.size() < many_terms) return run_wand;
-  return k < context.index->num_documents() / small_part ? run_maxscore : run_or;
+  const std::uint64_t documents = context.index->num_documents();
+  if (k >= documents / small_part) return run_or;
+  std::uint64_t postings = 0;
+  for (const WeightedList& list : lists) postings += list.list.df;
+  return postings < many_postings * documents ? run_or : run_maxscore;
 }
 
 }  // namespace
