@@ -1,7 +1,6 @@
 #pragma once
-#include <memory>
-
 #include "quern/query/kernels.hpp"
+#include "quern/query/scratch_memory.hpp"
 #include "quern/query/top_k.hpp"
 
 namespace quern {
@@ -10,9 +9,7 @@ namespace quern {
 class Candidates {
  public:
   /// `room`: the most documents.
-  explicit Candidates(std::size_t room)
-      : docids_(std::make_unique_for_overwrite<docid_t[]>(room + kernel_slack)),
-        scores_(std::make_unique_for_overwrite<float[]>(room + kernel_slack)) {}
+  explicit Candidates(std::size_t room) : docids_(room + kernel_slack), scores_(room + kernel_slack) {}
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -26,8 +23,8 @@ class Candidates {
   void grow(std::size_t written) { size_ += written; }
 
  private:
-  std::unique_ptr<docid_t[]> docids_;
-  std::unique_ptr<float[]> scores_;
+  ScratchArray<docid_t> docids_;
+  ScratchArray<float> scores_;
   std::size_t size_ = 0;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 #include <array>
-#include <memory>
 #include <span>
 
 #include "quern/query/list_blocks.hpp"
 #include "quern/query/scoring.hpp"
+#include "quern/query/scratch_memory.hpp"
 
 namespace quern {
 
@@ -66,7 +66,7 @@ class IntersectedList {
     std::array<std::uint32_t, max_looked_up> run_blocks;
   };
   std::size_t runs_ = 0;
-  std::unique_ptr<Found> found_ = std::make_unique_for_overwrite<Found>();
+  ScratchArray<Found> found_{1};
 };
 
 }  // namespace quern

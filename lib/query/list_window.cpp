@@ -12,7 +12,7 @@ ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, 
       statistics_(context.statistics),
       bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())),
       by_block_(by_block),
-      term_scores_(std::make_unique_for_overwrite<float[]>(max_block_size + over_write_values)) {
+      term_scores_(max_block_size + over_write_values) {
   restart(0);
 }
 

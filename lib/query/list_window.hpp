@@ -1,5 +1,4 @@
 #pragma once
-#include <memory>
 #include <span>
 
 #include "quern/query/candidates.hpp"
@@ -74,7 +73,7 @@ class ListWindow {
   unsigned place_ = 0;  ///< in the current block, if `entered_`
   bool entered_ = false;
   bool has_term_scores_ = false;
-  std::unique_ptr<float[]> term_scores_;
+  ScratchArray<float> term_scores_;
 };
 
 }  // namespace quern

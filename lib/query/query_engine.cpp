@@ -35,7 +35,10 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
 }  // namespace
 
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads, QueryMemory memory)
-    : index_(index), options_(options), memory_(std::move(memory)) {
+    : index_(index),
+      options_(options),
+      memory_(std::move(memory)),
+      found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes) {
   with_own_errors([&] { on_threads(threads, [&] { prepare(); }); });
 }
 
@@ -157,11 +160,14 @@ void QueryEngine::append_lists_of(std::vector<std::string> terms, bool& all_foun
       lists.push_back({list, static_cast<float>(count), count});
     };
     all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
-    const auto own = std::span(lists).subspan(others);
-    std::sort(own.begin(), own.end(),
-              [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
-    set_weights(own);
+    order_and_weigh(std::span(lists).subspan(others));
   });
+}
+
+void QueryEngine::order_and_weigh(std::span<WeightedList> lists) const {
+  std::sort(lists.begin(), lists.end(),
+            [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
+  set_weights(lists);
 }
 
 std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) const {
@@ -176,8 +182,15 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
     check_range("k", k, 1, end_docid);
     QueryMemory::Claim claim(memory_);
     claim.raise_to_words_of(text);
-    bool all_found = false;
-    const std::vector<WeightedList> lists = lists_of(analyzer.terms(text), all_found);
+    std::vector<std::string> terms = analyzer.terms(text);
+    std::vector<WeightedList> lists;
+    lists.reserve(terms.size());
+    const bool all_needed = algorithm.matching == Matching::all;
+    const bool all_found = find_lists(found_terms_, terms, all_needed, [&](const PostingList& list, std::uint32_t n) {
+      lists.push_back({list, static_cast<float>(n), n});
+    });
+    if (all_needed && !all_found) return {};
+    order_and_weigh(lists);
     return search(lists, all_found, algorithm, k, claim, statistics);
   });
 }

@@ -117,6 +117,8 @@ class QueryEngine {
   /// Runs a query in a context that scoring_context() began.
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context, TopK& top,
            QueryStatistics* statistics) const;
+  /// Brings lists into the order of summation, and sets their weights.
+  void order_and_weigh(std::span<WeightedList> lists) const;
   void set_weights(std::span<WeightedList> lists) const;
   void prepare();
   void use_pagerank();
@@ -126,6 +128,7 @@ class QueryEngine {
   const IndexReader& index_;
   ScoringOptions options_;
   QueryMemory memory_;
+  mutable FoundTerms found_terms_;            ///< thread-safe
   std::optional<ImpactQuantizer> quantizer_;  ///< for quantized scores
   std::vector<float> constants_;
   std::vector<float> static_scores_, static_score_bounds_;  ///< as in ScoringContext

@@ -18,6 +18,8 @@ class QueryMemory {
   /// The smallest budget in which a query that takes `query_bytes` runs.
   static std::uint64_t bytes_for(std::uint64_t query_bytes) { return (query_bytes + 2) / 3 * 4; }
 
+  /// What terms may take that queries remember for later ones: set aside of what queries take beside others.
+  std::uint64_t for_terms() const { return for_terms_; }
   /// What a query may take beside others, and alone.
   std::uint64_t share() const { return max_share_; }
   std::uint64_t most() const { return max_alone_; }
@@ -44,6 +46,9 @@ class QueryMemory {
   };
 
  private:
+  static constexpr std::uint64_t most_for_terms = std::uint64_t{10} << 20;
+
+  std::uint64_t for_terms_ = most_for_terms;
   std::uint64_t max_share_ = std::numeric_limits<std::uint64_t>::max();  ///< of a query that runs beside others
   std::uint64_t max_alone_ = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<std::mutex> large_;  ///< null where there is no limit

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 #include "quern/core/types.hpp"
 #include "quern/query/candidates.hpp"
@@ -41,18 +40,23 @@ class Windows {
 class WindowScores {
  public:
   /// `nothing` is the mark.
-  WindowScores(const Windows& windows, float nothing) : nothing_(nothing), scores_(windows.size(), nothing) {}
+  WindowScores(const Windows& windows, float nothing) : nothing_(nothing), scores_(windows.size()) {}
 
-  float* data() { return scores_.data(); }
+  float* data() {
+    if (!is_filled_) std::fill_n(scores_.get(), scores_.size(), nothing_);
+    is_filled_ = true;
+    return scores_.get();
+  }
   /// Replaces `found` by the documents of the window [begin, end) with scores above `min` (which is at least the mark),
   /// in docID order, and sets all scores to the mark.
   void take_above(float min, docid_t begin, docid_t end, Candidates& found) {
-    found.resize(query_kernels().take_above(scores_.data(), end - begin, begin, min, nothing_, found.from(0)));
+    found.resize(query_kernels().take_above(data(), end - begin, begin, min, nothing_, found.from(0)));
   }
 
  private:
   float nothing_;
-  std::vector<float> scores_;
+  bool is_filled_ = false;  ///< once they are used: many queries add up no window
+  ScratchArray<float> scores_;
 };
 
 }  // namespace quern

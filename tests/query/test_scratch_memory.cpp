@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "quern/query/scratch_memory.hpp"
+
+#include "catch.hpp"
+#include "sanitized.hpp"
+
+namespace quern {
+namespace {
+
+/// As many buffers at once, each filled to its end, which are given back; their addresses.
+std::set<void*> use_buffers(std::size_t bytes, std::size_t count) {
+  std::vector<void*> buffers(count);
+  for (void*& buffer : buffers) std::memset(buffer = ScratchMemory::take(bytes), 7, bytes);
+  for (void* const buffer : buffers) ScratchMemory::give_back(buffer, bytes);
+  return {buffers.begin(), buffers.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a thread takes the buffers again that it gave back, up to a number of each kind", "[query]") {
+  for (const ScratchMemory::Kind& kind : ScratchMemory::kinds) {
+    INFO(kind.bytes << " bytes");
+    const auto first = use_buffers(kind.bytes, kind.most_kept + 3);
+    REQUIRE(first.size() == kind.most_kept + 3);
+    const auto second = use_buffers(kind.bytes - 1, kind.most_kept);
+    REQUIRE(second.size() == kind.most_kept);
+    if (!testing::sanitized) CHECK(std::includes(first.begin(), first.end(), second.begin(), second.end()));
+  }
+  const std::size_t larger = 2 * ScratchMemory::kinds.back().bytes;
+  CHECK(use_buffers(larger, 3).size() == 3);
+}
+
+TEST_CASE("buffers may be given back by another thread, and move with their array", "[query]") {
+  ScratchArray<int> array(100);
+  array[99] = 3;
+  int* const data = array.get();
+  bool same = false;
+  std::thread([taken = std::move(array), data, &same] {
+    same = taken.get() == data && taken[99] == 3 && taken.size() == 100;
+  }).join();
+  CHECK(same);
+  CHECK(array.get() == nullptr);
+}
+
+}  // namespace quern
