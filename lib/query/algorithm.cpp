@@ -78,7 +78,7 @@ void run_and(const ScoringContext& context, std::span<const WeightedList> lists,
   // Before any list is decoded; without earlier documents, `top` is not full.
   if (top.full() && context.none_above(context.first, top.worst().score)) return context.stop_early(context.first);
   // Of a single list, the stored k-th best term score is known before it is read.
-  if (lists.size() == 1 && context.first == 0 && !context.visits) return run_maxscore(context, lists, top);
+  if (lists.size() == 1 && context.first == 0 && !context.visits) return run_auto(context, lists, top);
   ScoredIntersection(context, lists, top).run();
 }
 
