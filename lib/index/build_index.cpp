@@ -91,6 +91,7 @@ class IndexBuilder {
 
   AssembledLists write_lists(std::vector<std::uint32_t> lengths) {
     Inverter inverter(resources_.tmp_folder, assembly_.working_bytes() / 2, resources_.threads);
+    inverter.expect(collection_.manifest().postings);
     invert(inverter);
     const auto lists = inverter.finish(assembly_.jobs_in_flight());
     spilled_runs_ = inverter.num_runs();

@@ -223,6 +223,8 @@ Inverter::Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, un
       threads_(threads),
       runs_(tmp_folder) {}
 
+void Inverter::expect(std::uint64_t postings) { postings_.reserve(std::min<std::uint64_t>(postings, max_postings_)); }
+
 void Inverter::add(std::span<const Posting> postings) {
   while (!postings.empty()) {
     if (postings_.size() == max_postings_) spill();

@@ -15,6 +15,8 @@ namespace quern {
 class Inverter {
  public:
   Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, unsigned threads);
+  /// Takes memory for so many postings at once, or what the budget has for them, instead of more and more as they come.
+  void expect(std::uint64_t postings);
   /// Some postings, in any order. Each term and document is added once.
   void add(std::span<const Posting> postings);
   /// Ends the input. So many batches of the source may be in use at once. The inverter must outlive the source.

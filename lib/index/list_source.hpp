@@ -74,7 +74,8 @@ class ListSource {
 };
 
 /// Sorts postings by (term, docID), in parallel, in time linear in their number: a radix sort from the lowest digit,
-/// with only as many digits as the numbers need. `scratch` is as large as `postings` afterwards.
+/// with only as many digits as the numbers need, and with none of docIDs if postings come document by document.
+/// `scratch` is as large as `postings` afterwards.
 void sort_postings(std::vector<Posting>& postings, std::vector<Posting>& scratch, unsigned threads);
 
 }  // namespace quern

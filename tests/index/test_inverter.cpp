@@ -39,9 +39,11 @@ struct Met : testing::MetLists {
 };
 
 /// All postings in the order in which the inverter hands them out.
-Met invert(const std::vector<std::vector<Posting>>& documents, std::uint64_t memory_bytes, unsigned threads) {
+Met invert(const std::vector<std::vector<Posting>>& documents, std::uint64_t memory_bytes, unsigned threads,
+           std::uint64_t expected = 0) {
   const TemporaryFolder folder;
   Inverter inverter(folder.path(""), memory_bytes, threads);
+  inverter.expect(expected);
   for (const auto& document : documents) inverter.add(document);
   const auto source = inverter.finish();
   return {testing::met_lists(*source), inverter.num_runs()};
@@ -78,6 +80,18 @@ TEST_CASE("Lists are the same whether they fit in memory, spill once, or are mer
   CHECK(tiny.runs > 100);
   CHECK(tiny.long_lists > 0);
   CHECK(tiny.postings == wanted);
+}
+
+TEST_CASE("Lists are the same if fewer or more postings come than are expected", "[index]") {
+  const auto documents = random_documents(2000, 5000, 80);
+  const std::vector<Posting> wanted = sorted(documents);
+  for (const std::uint64_t expected : {std::uint64_t{1}, std::uint64_t{wanted.size()}, UINT64_MAX}) {
+    INFO(expected << " expected");
+    CHECK(invert(documents, 64 << 20, 2, expected).postings == wanted);
+    const Met spilled = invert(documents, 1 << 18, 2, expected);
+    CHECK(spilled.runs > 1);
+    CHECK(spilled.postings == wanted);
+  }
 }
 
 TEST_CASE("Inverting no postings gives no lists, with and without a spill", "[index]") {

@@ -60,3 +60,21 @@ TEST_CASE("Postings that are sorted already stay so", "[index]") {
   std::reverse(postings.begin(), postings.end());
   check_sort(postings);
 }
+
+TEST_CASE("Postings that come document by document are sorted", "[index][property]") {
+  RandomBits random(7);
+  for (const std::size_t per_document : {31u, 33u, 500u}) {
+    for (const std::uint64_t terms : {1u, 600u, 100000u}) {
+      INFO(per_document << " postings a document, " << terms << " terms");
+      std::vector<Posting> postings;
+      while (postings.size() < 60000) {
+        // A document may come again, as those do that chunks cut.
+        const auto docid = static_cast<docid_t>(random.below(1000));
+        const std::size_t size = 1 + random.below(2 * per_document);
+        for (std::size_t i = 0; i < size; ++i)
+          postings.push_back({static_cast<term_t>(random.below(terms)), docid, static_cast<freq_t>(postings.size())});
+      }
+      check_sort(postings);
+    }
+  }
+}
