@@ -84,6 +84,35 @@ struct PackJob {
 };
 constexpr std::uint64_t documents_per_job = 32 * texts_per_block;
 
+/// The same of sorted documents, whose rows gather first.
+struct PackRowsJob {
+  Bytes rows;
+  std::uint64_t documents = 0;
+  DocumentPack pack;
+
+  /// Takes rows until there are enough: whole blocks, except at the end. False if there are none.
+  bool read(ExternalSort& sorted) {
+    constexpr std::size_t enough_bytes = 1 << 20;
+    rows.clear();
+    for (documents = 0; documents < documents_per_job; ++documents) {
+      if (documents % texts_per_block == 0 && rows.size() >= enough_bytes) break;
+      if (!sorted.next_row()) break;
+      const ByteView row = sorted.payload();
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    return documents > 0;
+  }
+
+  void make() {
+    pack.clear();
+    for (ByteReader reader(rows, "work file of documents"); !reader.done();) {
+      const std::string_view docno = reader.string(), url = reader.string();
+      pack.add(docno, url, reader.string());
+    }
+    pack.end();
+  }
+};
+
 }  // namespace
 
 void IndexTables::check(const std::string& source, const Resources& resources) const {
@@ -171,19 +200,11 @@ AssembledDocuments AssembledLists::write(ForEachPack&& for_each_pack) {
 
 AssembledDocuments AssembledLists::write_documents(DocumentSort documents) && {
   return write([&](const auto& put) {
-    DocumentPack pack;
-    const auto put_pack = [&] {
-      pack.end();
-      put(pack);
-      pack.clear();
-    };
-    documents.rows_.merge([&](std::string_view, ByteView row) {
-      ByteReader reader(row, "work file of documents");
-      const std::string_view docno = reader.string(), url = reader.string();
-      pack.add(docno, url, reader.string());
-      if (pack.size() == texts_per_block) put_pack();
-    });
-    put_pack();
+    documents.rows_.begin_merge();
+    run_jobs(
+        plan_.jobs_in_flight(), [] { return std::make_unique<PackRowsJob>(); },
+        [&](PackRowsJob& job) { return job.read(documents.rows_); }, [](PackRowsJob& job) { job.make(); },
+        [&](const PackRowsJob& job) { put(job.pack); });
   });
 }
 

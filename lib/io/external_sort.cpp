@@ -62,8 +62,47 @@ class ExternalSort::RunReader {
   std::size_t row_bytes_ = 0;
 };
 
+/// Merges runs, given in the order in which they were written; equal keys come in that order.
+class ExternalSort::RunMerge {
+ public:
+  RunMerge(const Spool& spool, std::span<const SpooledRuns::Run> runs) : queue_(Later{&readers_}) {
+    for (const SpooledRuns::Run& run : runs) readers_.emplace_back(spool, run);
+    for (std::size_t i = 0; i < readers_.size(); ++i)
+      if (readers_[i].next()) queue_.push(i);
+  }
+  RunMerge(const RunMerge&) = delete;
+  RunMerge& operator=(const RunMerge&) = delete;
+
+  bool next() {
+    if (at_ != none && readers_[at_].next()) queue_.push(at_);
+    at_ = none;
+    if (queue_.empty()) return false;
+    at_ = queue_.top();
+    queue_.pop();
+    return true;
+  }
+  std::string_view key() const { return readers_[at_].key(); }
+  ByteView payload() const { return readers_[at_].payload(); }
+
+ private:
+  struct Later {
+    const std::vector<RunReader>* readers;
+    bool operator()(std::size_t a, std::size_t b) const {
+      const int order = (*readers)[a].key().compare((*readers)[b].key());
+      return order != 0 ? order > 0 : a > b;
+    }
+  };
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  std::vector<RunReader> readers_;
+  std::priority_queue<std::size_t, std::vector<std::size_t>, Later> queue_;
+  std::size_t at_ = none;  ///< the reader at whose row next() is
+};
+
 ExternalSort::ExternalSort(const std::string& tmp_folder, std::uint64_t memory_bytes)
     : memory_bytes_(std::max<std::uint64_t>(memory_bytes, 1 << 20)), runs_(tmp_folder) {}
+ExternalSort::ExternalSort(ExternalSort&&) noexcept = default;
+ExternalSort::~ExternalSort() = default;
 
 void ExternalSort::add(std::string_view key, ByteView payload) {
   // Buffers double as they grow, so half of the budget is in use when the other half is their copy.
@@ -97,42 +136,46 @@ void ExternalSort::spill() {
   rows_.clear();
 }
 
-/// Merges runs, given in the order in which they were written; equal keys come in that order.
-void ExternalSort::merge_runs(const Spool& spool, std::span<const SpooledRuns::Run> runs,
-                              const std::function<void(std::string_view, ByteView)>& visit) {
-  std::vector<RunReader> readers;
-  for (const SpooledRuns::Run& run : runs) readers.emplace_back(spool, run);
-  const auto later = [&](std::size_t a, std::size_t b) {
-    const int order = readers[a].key().compare(readers[b].key());
-    return order != 0 ? order > 0 : a > b;
-  };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> queue(later);
-  for (std::size_t i = 0; i < readers.size(); ++i)
-    if (readers[i].next()) queue.push(i);
-  while (!queue.empty()) {
-    const std::size_t i = queue.top();
-    queue.pop();
-    visit(readers[i].key(), readers[i].payload());
-    if (readers[i].next()) queue.push(i);
-  }
-}
-
-void ExternalSort::merge(const std::function<void(std::string_view, ByteView)>& visit) {
+/// Begins to merge in memory, or else the runs.
+void ExternalSort::begin_merge() {
+  next_row_ = 0;
   if (runs_.runs.empty()) {
     sort_rows();
-    for (const Row& row : rows_) visit(key_at(bytes_.data() + row.offset), payload_at(bytes_.data() + row.offset));
-    bytes_ = {};
-    rows_ = {};
     return;
   }
   spill();
   bytes_ = {};
   rows_ = {};
   runs_.merge_down_to(max_fan_in, [](const Spool& from, std::span<const SpooledRuns::Run> group, Spool& to) {
-    merge_runs(from, group, [&](std::string_view key, ByteView payload) { put_row(to, key, payload); });
+    for (RunMerge merge(from, group); merge.next();) put_row(to, merge.key(), merge.payload());
   });
-  merge_runs(runs_.bytes, runs_.runs, visit);
-  runs_ = SpooledRuns(runs_.tmp_folder);
+  merge_ = std::make_unique<RunMerge>(runs_.bytes, runs_.runs);
+}
+
+bool ExternalSort::next_row() {
+  const bool found = merge_ ? merge_->next() : next_row_ < rows_.size();
+  if (found) {
+    ++next_row_;
+    return true;
+  }
+  merge_.reset();
+  bytes_ = {};
+  rows_ = {};
+  if (!runs_.runs.empty()) runs_ = SpooledRuns(runs_.tmp_folder);
+  return false;
+}
+
+std::string_view ExternalSort::key() const {
+  return merge_ ? merge_->key() : key_at(bytes_.data() + rows_[next_row_ - 1].offset);
+}
+
+ByteView ExternalSort::payload() const {
+  return merge_ ? merge_->payload() : payload_at(bytes_.data() + rows_[next_row_ - 1].offset);
+}
+
+void ExternalSort::merge(const std::function<void(std::string_view, ByteView)>& visit) {
+  begin_merge();
+  while (next_row()) visit(key(), payload());
 }
 
 }  // namespace quern

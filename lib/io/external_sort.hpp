@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,20 @@ class ExternalSort {
  public:
   /// A budget of less than 1 MiB counts as 1 MiB.
   ExternalSort(const std::string& tmp_folder, std::uint64_t memory_bytes);
+  ExternalSort(ExternalSort&&) noexcept;
+  ~ExternalSort();
 
   void add(std::string_view key, ByteView payload);
   std::uint64_t count() const { return count_; }
   /// Calls visit(key, payload) for all rows in order; the views are valid during the call. To be called once.
   void merge(const std::function<void(std::string_view, ByteView)>& visit);
+
+  /// The same for those who take row after row when they want one: begin_merge(), once, then next_row() until it is
+  /// false. Key and payload are those of the row that the last next_row() found.
+  void begin_merge();
+  bool next_row();
+  std::string_view key() const;
+  ByteView payload() const;
 
  private:
   struct Row {
@@ -27,16 +37,17 @@ class ExternalSort {
     std::uint64_t offset;  ///< of the row in bytes_
   };
   class RunReader;
+  class RunMerge;
   void sort_rows();
   void spill();
-  static void merge_runs(const Spool& spool, std::span<const SpooledRuns::Run> runs,
-                         const std::function<void(std::string_view, ByteView)>& visit);
 
   std::uint64_t memory_bytes_;
   std::uint64_t count_ = 0;
   Bytes bytes_;
   std::vector<Row> rows_;
   SpooledRuns runs_;
+  std::size_t next_row_ = 0;         ///< of rows_, while they are merged
+  std::unique_ptr<RunMerge> merge_;  ///< of spilled rows
 };
 
 /// The number at byte `at` of a SortKey.
