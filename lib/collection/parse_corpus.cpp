@@ -1,6 +1,7 @@
 #include "quern/collection/parse_corpus.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
 #include <memory>
@@ -70,11 +71,12 @@ class CorpusParser {
     report_.num_passed_over = reader_.files().num_passed_over();
     report_.passed_over = reader_.files().passed_over();
     resources_.progress->start("lexicon", 0, "terms");
-    const LexiconBuilder::Counts counts = lexicon_.finish(writer_);
+    LexiconBuilder::Counts counts;
+    std::vector<docid_t> examples;
+    tbb::parallel_invoke([&] { counts = lexicon_.finish(writer_); }, [&] { examples = count_duplicates(); });
     report_.terms = counts.terms;
     report_.tokens = counts.tokens;
     report_.postings = counts.postings;
-    const std::vector<docid_t> examples = count_duplicates();
     writer_.finish(manifest());
     if (report_.duplicates > 0 && options_.duplicates == Duplicates::refuse) refuse_duplicates(examples);
     resources_.progress->finish();
