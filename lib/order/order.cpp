@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/random.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"
+#include "quern/order/for_each_chunk.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/text/url.hpp"
 
@@ -50,6 +53,19 @@ class RandomOrder : public OrderMethod {
   }
 };
 
+/// A chunk whose documents' URLs are made into keys to sort by.
+struct UrlKeysJob {
+  std::size_t chunk = 0;
+  ChunkBuffers buffers;
+  std::vector<std::string> keys;  ///< empty for a document without a URL
+
+  void read(const CollectionReader& collection) {
+    keys.clear();
+    for (const DocumentRow& row : collection.documents(chunk, buffers))
+      keys.push_back(row.url.empty() ? std::string() : url_order_key(row.url));
+  }
+};
+
 class UrlOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::url; }
@@ -63,26 +79,35 @@ class UrlOrder : public OrderMethod {
     const CollectionReader& collection = input.collection;
     const Resources& resources = input.resources;
     resources.progress->start("order by URL", collection.num_documents(), "documents");
-    ExternalSort keys(resources.tmp_folder, input.free_bytes(permutation_bytes));
+    const std::uint64_t free_bytes = input.free_bytes(permutation_bytes);
+    ExternalSort keys(resources.tmp_folder, free_bytes / 2);
     RecordSpool<docid_t> without_url(resources.tmp_folder);
-    ChunkBuffers buffers;
-    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
-      docid_t document = collection.first_document(chunk);
-      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
-        if (row.url.empty()) {
+    docid_t document = 0;
+    std::size_t next_chunk = 0;
+    const auto next = [&](UrlKeysJob& job) {
+      job.chunk = next_chunk++;
+      return job.chunk < collection.num_chunks();
+    };
+    const auto add = [&](const UrlKeysJob& job) {
+      for (const std::string& key : job.keys) {
+        if (key.empty()) {
           without_url.add(document);
         } else {
-          keys.add(url_order_key(row.url), {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
+          keys.add(key, {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
         }
         ++document;
       }
-      resources.progress->add(collection.chunk(chunk).documents);
-    }
+      resources.progress->add(job.keys.size());
+    };
+    const std::uint64_t job_bytes = std::max<std::uint64_t>(2 * link_reading_bytes(collection), 1);
+    run_jobs(
+        std::clamp<std::uint64_t>(free_bytes / 2 / job_bytes, 1, std::uint64_t{resources.threads} * 2),
+        [] { return std::make_unique<UrlKeysJob>(); }, next, [&](UrlKeysJob& job) { job.read(collection); }, add);
     DocumentOrder order;
     order.documents.reserve(collection.num_documents());
     keys.merge(
         [&](std::string_view, ByteView payload) { order.documents.push_back(load_le<docid_t>(payload.data())); });
-    without_url.for_each([&](docid_t document) { order.documents.push_back(document); });
+    without_url.for_each([&](docid_t without) { order.documents.push_back(without); });
     resources.progress->finish();
     return order;
   }

@@ -133,12 +133,13 @@ bool table_fits(const CollectionReader& collection, const Resources& resources) 
 }  // namespace
 
 LinkCounts look_up_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges) {
-  const PageUrls urls(collection);
-  LinkCounts counts;
-  std::mutex spooling;
   const std::uint64_t left =
       resources.memory_bytes - std::min(PageUrls::table_bytes(collection), resources.memory_bytes);
   const std::uint64_t reading_bytes = page_bytes(collection) + link_reading_bytes(collection);
+  const PageUrls urls(collection, std::clamp<std::uint64_t>(left / std::max<std::uint64_t>(reading_bytes, 1), 1,
+                                                            std::uint64_t{resources.threads} * 2));
+  LinkCounts counts;
+  std::mutex spooling;
   const auto read_chunk = [&](ChunkBuffers& buffers, std::size_t chunk) {
     std::vector<LinkEdge> of_chunk;
     const auto keep = [&](docid_t document, std::span<const docid_t> targets) {

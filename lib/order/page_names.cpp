@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <optional>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/job_pipeline.hpp"
 #include "quern/text/url.hpp"
 
 namespace quern {
@@ -28,8 +31,7 @@ std::size_t NameTable::slot_of(const Hash128& hash) const {
   return at;
 }
 
-docid_t NameTable::add(std::string_view name, docid_t number) {
-  const Hash128 hash = hash_of(name);
+docid_t NameTable::add(const Hash128& hash, docid_t number) {
   std::size_t slot = slot_of(hash);
   if (slots_[slot] != 0) return entries_[slots_[slot] - 1].number;
   if (2 * (entries_.size() + 1) > slots_.size()) {
@@ -70,11 +72,42 @@ std::uint64_t PageUrls::table_bytes(const CollectionReader& collection) {
   return collection.num_documents() * (NameTable::name_bytes + sizeof(docid_t));
 }
 
-PageUrls::PageUrls(const CollectionReader& collection)
+namespace {
+
+/// A chunk whose documents' URLs are hashed.
+struct UrlsJob {
+  std::size_t chunk = 0;
+  ChunkBuffers buffers;
+  std::vector<std::optional<Hash128>> hashes;  ///< none for a document without a URL
+
+  void read(const CollectionReader& collection) {
+    hashes.clear();
+    for (const DocumentRow& row : collection.documents(chunk, buffers)) {
+      hashes.emplace_back();
+      if (!row.url.empty()) hashes.back() = NameTable::hash_of(page_url(row.url));
+    }
+  }
+};
+
+}  // namespace
+
+PageUrls::PageUrls(const CollectionReader& collection, std::size_t chunks_at_once)
     : urls_(collection.num_documents()), firsts_(collection.num_documents()) {
-  for_each_document(collection, [&](docid_t document, const DocumentRow& row) {
-    firsts_[document] = row.url.empty() ? document : urls_.add(page_url(row.url), document);
-  });
+  docid_t document = 0;
+  std::size_t next_chunk = 0;
+  run_jobs(
+      chunks_at_once, [] { return std::make_unique<UrlsJob>(); },
+      [&](UrlsJob& job) {
+        job.chunk = next_chunk++;
+        return job.chunk < collection.num_chunks();
+      },
+      [&](UrlsJob& job) { job.read(collection); },
+      [&](const UrlsJob& job) {
+        for (const auto& hash : job.hashes) {
+          firsts_[document] = hash ? urls_.add(*hash, document) : document;
+          ++document;
+        }
+      });
 }
 
 NameHashes NameHashes::of(std::string_view name) {

@@ -19,7 +19,8 @@ class NameTable {
 
   std::size_t size() const { return entries_.size(); }
   /// Gives the name this number unless it has one; returns the number that it has now.
-  docid_t add(std::string_view name, docid_t number);
+  docid_t add(std::string_view name, docid_t number) { return add(hash_of(name), number); }
+  docid_t add(const Hash128& hash, docid_t number);
   /// end_docid if the name was never added.
   docid_t find(const Hash128& hash) const;
   docid_t find(std::string_view name) const { return find(hash_of(name)); }
@@ -42,7 +43,8 @@ class NameTable {
 /// Finds a collection's documents by their URLs. If several share a URL, it belongs to the first.
 class PageUrls {
  public:
-  explicit PageUrls(const CollectionReader& collection);
+  /// Reads so many chunks at once, on the threads that there are; each takes link_reading_bytes().
+  explicit PageUrls(const CollectionReader& collection, std::size_t chunks_at_once = 1);
   /// What the table of this collection takes.
   static std::uint64_t table_bytes(const CollectionReader& collection);
 
