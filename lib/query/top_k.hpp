@@ -73,15 +73,7 @@ class TopK {
   std::size_t k() const { return k_; }
 
   /// The results, best first; empties the collection.
-  std::vector<ScoredDocument> take() {
-    if (kept_.size() > k_) cut();
-    std::sort(kept_.begin(), kept_.end());
-    std::vector<ScoredDocument> documents;
-    documents.reserve(kept_.size());
-    for (const Key key : kept_) documents.push_back(document_of(key));
-    clear();
-    return documents;
-  }
+  std::vector<ScoredDocument> take();
 
  private:
   /// Score and docID in one number, lower for documents that rank better: the bits of non-negative floats are ordered
@@ -104,13 +96,8 @@ class TopK {
     worst_ = kept_.front();
   }
 
-  void cut() {
-    const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-    std::nth_element(kept_.begin(), last, kept_.end());
-    worst_ = *last;
-    kept_.resize(k_);
-    full_ = true;
-  }
+  /// Keeps the k best of as many documents or more.
+  void cut();
 
   static constexpr std::size_t max_in_heap = 64;
 

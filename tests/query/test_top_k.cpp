@@ -57,6 +57,23 @@ TEST_CASE("TopK keeps what sorting all documents puts first, ties by docID", "[q
   }
 }
 
+TEST_CASE("TopK ranks scores of very different sizes", "[query][top_k][property]") {
+  RandomBits random(73);
+  for (const std::size_t k : {300, 1000, 5000}) {
+    for (const int exponents : {1, 40, 120}) {
+      INFO("k " << k << ", " << exponents << " exponents");
+      auto documents = shuffled_documents(random, 12000, 50);
+      for (ScoredDocument& document : documents)
+        document.score = std::ldexp(document.score, static_cast<int>(random.below(exponents)) - 60);
+      // Far from all others.
+      documents.front().score = 1e30f;
+      TopK top(k, documents.size());
+      for (const ScoredDocument& document : documents) top.add(document.docid, document.score);
+      REQUIRE(top.take() == best_by_sorting(documents, k));
+    }
+  }
+}
+
 TEST_CASE("a cleared TopK starts empty", "[query][top_k]") {
   TopK top(2, 3);
   top.add(1, 5);
