@@ -89,7 +89,8 @@ void WidthSearch::try_out(const Arrays& arrays) {
 
 Arrays WidthSearch::find(std::span<const std::uint32_t> values, const Arrays& likely) {
   begin(values);
-  // Only for the bits that it takes: of arrays that take the same, the ones to be chosen must not depend on other values.
+  // Only for the bits that it takes: of arrays that take the same, the ones to be chosen must not depend on other
+  // values.
   try_out(likely);
   if (best_bits_ != ~std::uint64_t{0}) ++best_bits_;
   Reached all;

@@ -15,11 +15,10 @@ namespace quern::newpfd {
 /// array takes b_k bits, and 1, off the high part. So it suffices to count the values from some thresholds on.
 class WidthSearch {
  public:
-  /// The arrays for these values, at most max_block_size. It is quicker if `likely` ones, of other values, are nearly as
-  /// good; the result is the same.
-  /// Counts `array_cost` bits for each array after the first, so that none is made for less. The second array has at
-  /// most half as many values or 64, the third a quarter or 32: decoders keep so many in registers, and to allow more
-  /// saves one bit in a hundred.
+  /// The arrays for these values, at most max_block_size. It is quicker if `likely` ones, of other values, are nearly
+  /// as good; the result is the same. Counts `array_cost` bits for each array after the first, so that none is made for
+  /// less. The second array has at most half as many values or 64, the third a quarter or 32: decoders keep so many in
+  /// registers, and to allow more saves one bit in a hundred.
   Arrays find(std::span<const std::uint32_t> values, const Arrays& likely);
   /// The most values that find() lets an array have, of `values` in the first.
   static constexpr std::uint64_t most_values(unsigned array, std::uint64_t values) {
