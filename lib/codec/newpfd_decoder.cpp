@@ -41,6 +41,7 @@ class Parts {
   std::size_t words() const { return words_of_bits(places_.end); }
 
  private:
+  static_assert(HighParts::max_arrays == HighPlaces::arrays);
   using Masks = std::array<CopiedMask, HighParts::max_arrays>;
 
   /// Whether the mask of so many values of a block is used where it is: it begins and ends with a word there, as in all
