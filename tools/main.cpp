@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <initializer_list>
 #include <iostream>
 #include <new>
+#include <thread>
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
@@ -34,11 +36,14 @@ std::string version_text() {
   return text;
 }
 
-/// Keeps the memory that was freed from staying with the process: budgets count what the system sees.
+/// Keeps the memory that was freed from staying with the process: budgets count what the system sees. An arena for each
+/// core: threads that share one wait for each other, with four arenas half of the time on 16 cores.
 void tune_allocator() {
-  ::mallopt(M_ARENA_MAX, 4);
+  constexpr unsigned kept_bytes = 32 << 20;  // by all arenas
+  const unsigned arenas = std::clamp(std::thread::hardware_concurrency(), 4u, 64u);
+  ::mallopt(M_ARENA_MAX, static_cast<int>(arenas));
   ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
-  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(kept_bytes / arenas));
 }
 
 int report_failure(const std::string& text) {
