@@ -180,9 +180,9 @@ TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]"
     CHECK(last.lists.direct_bytes > 0);
   }
   SECTION("unless less host memory may be pinned") {
-    IndexedCorpus large(77, {100000, 2000, 400, false});
+    IndexedCorpus large(77, {120000, 2000, 400, false});
     const IndexReader more = large.index(coded(*all_codecs().front(), {64, 2}));
-    options.memory.pinned_bytes = 4 << 20;
+    options.memory.pinned_bytes = 8 << 20;
     REQUIRE(list_bytes(more) > *options.memory.pinned_bytes);
     NoProgress progress;
     CHECK_THROWS_WITH(GpuEngine(QueryEngine(more, {}), options, progress),
