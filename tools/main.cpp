@@ -37,7 +37,7 @@ std::string version_text() {
 }
 
 /// Keeps the memory that was freed from staying with the process: budgets count what the system sees. An arena for each
-/// core: threads that share one wait for each other, with four arenas half of the time on 16 cores.
+/// core: threads that share one wait for each other, with four arenas up to half of the time on 16 cores.
 void tune_allocator() {
   constexpr unsigned kept_bytes = 32 << 20;  // by all arenas
   const unsigned arenas = std::clamp(std::thread::hardware_concurrency(), 4u, 64u);
