@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "quern/core/error.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/formats/index_file.hpp"
 
 /// Reading the posting lists of an index: searches in ascending docIDs, blocks in any order (BlockReader), and postings
@@ -119,12 +120,12 @@ class BlockReader {
   std::size_t freqs_block_ = SIZE_MAX;  ///< the block whose frequencies are decoded
   unsigned freqs_read_ = 0;             ///< frequencies of the block that were read one by one
   /// Apart, so that the readers of a query's lists are no single allocation of a size that the system maps anew each
-  /// time.
+  /// time; and kept by the thread for the next query's lists.
   struct Decoded {
     std::array<docid_t, max_block_size + over_write_values> docids;
     std::array<freq_t, max_block_size + over_write_values> freqs;
   };
-  std::unique_ptr<Decoded> decoded_ = std::make_unique_for_overwrite<Decoded>();
+  ScratchArray<Decoded> decoded_{1};
 };
 
 /// Calls visit(reader) for each block of a list, in order, with the block as the reader's current one.

@@ -15,7 +15,7 @@ constexpr docid_t min_or_window = 4096, or_windows = 256;
 
 /// What a list of a query has apart: decoded numbers, and term scores or where documents were found.
 constexpr std::size_t apart_bytes =
-    BlockReader::decoded_bytes +
+    ScratchMemory::taken_bytes(BlockReader::decoded_bytes) +
     ScratchMemory::taken_bytes(
         std::max(sizeof(float) * (max_block_size + over_write_values), IntersectedList::found_bytes));
 /// What it has in arrays of all lists; those of an intersection grow as lists are opened.

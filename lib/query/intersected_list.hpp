@@ -4,7 +4,7 @@
 
 #include "quern/query/list_blocks.hpp"
 #include "quern/query/scoring.hpp"
-#include "quern/query/scratch_memory.hpp"
+#include "quern/core/scratch_memory.hpp"
 
 namespace quern {
 

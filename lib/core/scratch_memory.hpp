@@ -15,9 +15,9 @@ class ScratchMemory {
   struct Kind {
     std::size_t bytes, most_kept;
   };
-  /// For numbers of a block and what kernels read after them, for places of a block's documents, and for numbers of a
-  /// window.
-  static constexpr std::array<Kind, 3> kinds = {{{2304, 64}, {5248, 32}, {65792, 6}}};
+  /// For numbers of a block and what kernels read after them, for a list's current block (BlockReader), for places of a
+  /// block's documents, and for numbers of a window.
+  static constexpr std::array<Kind, 4> kinds = {{{2304, 64}, {4352, 64}, {5248, 32}, {65792, 6}}};
   /// The number of the kind that has so many bytes; that of kinds if none has.
   static constexpr std::size_t kind_of(std::size_t bytes) {
     std::size_t kind = 0;

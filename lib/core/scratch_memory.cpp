@@ -1,4 +1,4 @@
-#include "quern/query/scratch_memory.hpp"
+#include "quern/core/scratch_memory.hpp"
 
 #include <new>
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "quern/query/scratch_memory.hpp"
+#include "quern/core/scratch_memory.hpp"
 
 #include "catch.hpp"
 #include "sanitized.hpp"
@@ -22,7 +22,7 @@ std::set<void*> use_buffers(std::size_t bytes, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a thread takes the buffers again that it gave back, up to a number of each kind", "[query]") {
+TEST_CASE("a thread takes the buffers again that it gave back, up to a number of each kind", "[core]") {
   for (const ScratchMemory::Kind& kind : ScratchMemory::kinds) {
     INFO(kind.bytes << " bytes");
     const auto first = use_buffers(kind.bytes, kind.most_kept + 3);
@@ -35,7 +35,7 @@ TEST_CASE("a thread takes the buffers again that it gave back, up to a number of
   CHECK(use_buffers(larger, 3).size() == 3);
 }
 
-TEST_CASE("buffers may be given back by another thread, and move with their array", "[query]") {
+TEST_CASE("buffers may be given back by another thread, and move with their array", "[core]") {
   ScratchArray<int> array(100);
   array[99] = 3;
   int* const data = array.get();
