@@ -78,6 +78,7 @@ class ParallelAnswers {
     while (handed_over_ < count_) {
       left_ = false;
       const auto useful = static_cast<unsigned>(std::min<std::size_t>(threads, count_ - handed_over_));
+      shares_ = std::size_t{useful} * shares_per_thread;
       // Calling other threads takes longer than a short answer.
       if (useful == 1)
         work();
@@ -92,6 +93,9 @@ class ParallelAnswers {
   }
 
  private:
+  /// A thread takes several numbers at a time while there are many, so that threads seldom wait for each other: at most
+  /// so many, and that part of what is left, so that all end at about the same time.
+  static constexpr std::size_t most_at_once = 8, shares_per_thread = 16;
   enum class State : std::uint8_t { empty, made, put_off };
   struct Slot {
     explicit Slot(HeldTotal& total) : held(total) {}
@@ -105,23 +109,32 @@ class ParallelAnswers {
   /// Makes answers until there are no more numbers, no room for answers, or others found none.
   void work() {
     const bool hands_over = std::this_thread::get_id() == caller_;
-    for (std::size_t i; take_number(i);) {
-      Slot& of = slot(i);
-      of.state.store(make_(i, of.answer, of.held) ? State::made : State::put_off, std::memory_order_release);
+    std::size_t first = 0;
+    while (const std::size_t taken = take_numbers(first)) {
+      for (std::size_t i = first; i < first + taken; ++i) {
+        Slot& of = slot(i);
+        // There was room when the first was taken.
+        const bool put_off = (i > first && total_.is_full()) || !make_(i, of.answer, of.held);
+        of.state.store(put_off ? State::put_off : State::made, std::memory_order_release);
+      }
       if (hands_over) hand_over(false);
     }
   }
 
-  bool take_number(std::size_t& i) {
-    i = next_;
+  /// Takes one number or a few, from `first` on; returns how many.
+  std::size_t take_numbers(std::size_t& first) {
+    first = next_;
+    std::size_t end = 0;
     do {
-      if (i >= count_ || left_) return false;
-      if (i >= handed_over_ + room_ || total_.is_full()) {
+      if (first >= count_ || left_) return 0;
+      const std::size_t room = handed_over_ + room_;
+      if (first >= room || total_.is_full()) {
         left_ = true;
-        return false;
+        return 0;
       }
-    } while (!next_.compare_exchange_weak(i, i + 1));
-    return true;
+      end = std::min(first + std::clamp<std::size_t>((count_ - first) / shares_, 1, most_at_once), room);
+    } while (!next_.compare_exchange_weak(first, end));
+    return end - first;
   }
 
   /// In the calling thread. One that was put off is made only while no other thread works: `alone`.
@@ -157,6 +170,7 @@ class ParallelAnswers {
   std::uint64_t max_held_;
   HeldTotal total_;
   std::size_t room_;
+  std::size_t shares_ = 1;  ///< a thread takes one of so many of what is left
   std::unique_ptr<std::optional<Slot>[]> slots_;
   std::thread::id caller_ = std::this_thread::get_id();
   bool handing_over_ = false;
