@@ -34,10 +34,8 @@ void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const
 }
 
 template <Coding coding, int V, bool quantized>
-void score_found(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
-  static gpu::ScoringShared<V> shared;
-  emulated::run(2, gpu::scoring_threads,
-                [&] { gpu::CandidateScores<coding, V, quantized>(view, of, shared, way.few_queries).run(); });
+void score_found(const gpu::IndexView& view, const gpu::RangeView& of) {
+  emulated::run(2, gpu::scoring_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
 }
 
 /// Window by window.
@@ -53,7 +51,7 @@ void run_windows(HostIndex& index, HostBatch& batch, const Way& way, const HostW
     batch.begin_window(lists);
     find_in_entries<coding, V, quantized>(index.view, batch.view, way);
     if (!way.score_first) continue;
-    score_found<coding, V, quantized>(index.view, batch.view, way);
+    score_found<coding, V, quantized>(index.view, batch.view);
     batch.note_scored();
   }
 }
@@ -70,7 +68,7 @@ void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   else
     find_in_entries<coding, V, quantized>(view, of, way);
   const bool score = way.score_first && !way.from_lists;
-  if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, of, way);
+  if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, of);
   // As finish_queries() does, whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
   static std::uint32_t kept, buffers[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpBuffer<V>::size];

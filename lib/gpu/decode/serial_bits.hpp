@@ -26,6 +26,13 @@ constexpr std::uint32_t serial_value(const std::uint32_t* words, std::uint64_t b
   return static_cast<std::uint32_t>(window >> (bit & 31)) & low_mask(width);
 }
 
+/// The number of ones, by sums of neighbouring bits, pairs, and so on.
+constexpr std::uint32_t count_ones(std::uint32_t bits) {
+  bits -= bits >> 1 & 0x55555555;
+  bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+  return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
 /// The number of consecutive ones from the lowest bit. nvcc 13 with libstdc++ 12 compiles std::countr_one() to 32.
 constexpr std::uint32_t trailing_ones(std::uint32_t bits) {
   const std::uint32_t first_zero = ~bits & (bits + 1);

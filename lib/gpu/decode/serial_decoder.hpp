@@ -21,4 +21,8 @@ struct SerialDecoderOf<Coding::rice> {
   using Type = SerialRice;
 };
 
+/// Whether a thread can read a single frequency of any block, without the tables and buffers of SerialContext.
+template <Coding coding>
+inline constexpr bool has_frequencies_apart = coding == Coding::newpfd;
+
 }  // namespace quern::gpu

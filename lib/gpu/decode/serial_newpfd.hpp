@@ -65,20 +65,30 @@ class SerialNewPfd {
     return true;
   }
 
-  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
-  constexpr bool has_separate_freqs() const { return header_.freqs.count == 1; }
+  /// Whether separate_freq() can be called.
+  constexpr bool has_separate_freqs() const { return true; }
+  /// The frequency of posting i, with its high parts if it is an exception.
   constexpr std::uint32_t separate_freq(std::uint32_t i) const {
-    const unsigned width = header_.freqs.widths[0];
-    return serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * width, width) + 1;
+    const newpfd::Arrays& stream = header_.freqs;
+    unsigned shift = stream.widths[0];
+    std::uint32_t value = serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * shift, shift);
+    for (unsigned array = 0; array + 1 < stream.count; ++array) {
+      const std::uint32_t mask = places_.freqs.mask_bits[array];
+      if (serial_value(place_.words, mask + i, 1) == 0) break;
+      i = ones(mask, i);  // its place among the high parts
+      const unsigned width = stream.widths[array + 1];
+      value += exception_addend(serial_value(place_.words, places_.freqs.slot_bits[array] + i * width, width), shift);
+      shift += width;
+    }
+    return value + 1;
   }
 
  private:
+  /// How many of the n bits at `bit` are ones.
   constexpr std::uint32_t ones(std::uint32_t bit, std::uint32_t n) const {
     std::uint32_t ones = 0;
     for (std::uint32_t i = 0; i < n; i += 32)
-      for (std::uint32_t bits = serial_value(place_.words, bit + i, n - i < 32 ? n - i : 32); bits != 0;
-           bits &= bits - 1)
-        ++ones;
+      ones += count_ones(serial_value(place_.words, bit + i, n - i < 32 ? n - i : 32));
     return ones;
   }
 

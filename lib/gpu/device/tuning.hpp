@@ -52,9 +52,6 @@ inline constexpr std::uint64_t kept_lookups_per_batch = std::uint64_t{1} << 14, 
 inline constexpr std::size_t max_direct_queries = 16;
 /// Maximum queries of a batch whose candidates are scored by all warps together, not by a thread block per query.
 inline constexpr std::size_t max_spread_queries = 256;
-/// Maximum queries of a batch whose candidates are scored by thread blocks, a candidate's terms by several warps at the
-/// same time. Larger batches have enough candidates for all warps.
-inline constexpr std::size_t max_together_queries = 16;
 /// Documents of a query's shortest list that a warp looks up in decoded lists before it takes other work: at least the
 /// first, at most the second, and between them as many as make so many items of a batch. With fewer, warps end closer
 /// together; with more, less time is lost in the beginning of an item.

@@ -2,6 +2,7 @@
 #include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/range/entry_value.cuh"
 #include "quern/gpu/range/range_view.cuh"
 
 /// Decodes the lists of a batch once for all of its queries. Each posting becomes an entry of 32 bits, which holds its
@@ -40,7 +41,7 @@ class EntryWriter {
     for (int i = 0; i < V; ++i) {
       if (i >= count || docids[i] >= index_.num_documents)
         docids[i] = 0, values[i] = 0;  // a damaged block may hold any docID
-      if constexpr (!quantized) values[i] = value_of(docids[i], values[i]);
+      if constexpr (!quantized) values[i] = value_of_freq(index_.constants[docids[i]], values[i]);
       entries[i] = docids[i] % range_documents << 16 | min(values[i], 0xffffu);
     }
     std::uint32_t* to = batch_.entries + to_place.first_entry + (first - to_place.begin);
@@ -66,12 +67,6 @@ class EntryWriter {
       docids[i] = there ? batch_.raw_docids[list.first_word + posting] : 0;
       values[i] = there ? batch_.raw_values[list.first_word + posting] : 0;
     }
-  }
-
-  /// The impact in steps, rounded up: an approximate quotient, enlarged so that it is an upper bound.
-  __device__ std::uint32_t value_of(std::uint32_t docid, std::uint32_t freq) const {
-    const float number = static_cast<float>(freq);
-    return __float2uint_ru(__fdividef(number, index_.constants[docid] + number) * (value_steps * (1 + 0x1p-18f)));
   }
 
   /// Writes where the window's ranges start in the list: at the first posting whose docID lies in the range or after

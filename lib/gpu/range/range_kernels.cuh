@@ -38,8 +38,7 @@ template <Coding coding>
 void RangeKernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = score_candidates<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, scoring_threads, 0, index.left_free), scoring_threads, 0, stream>>>(
-        index, batch, batch.num_queries <= max_together_queries);
+    kernel<<<resident_blocks(kernel, scoring_threads, 0, index.left_free), scoring_threads, 0, stream>>>(index, batch);
     CUDA_CHECK(cudaGetLastError());
   });
 }
