@@ -53,19 +53,24 @@ void QueryBatch::decode_raw(const PostingList& list, const ListView& view) {
     values[i] = (*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]]));
 }
 
-void QueryBatch::add_list(const PostingList& list) {
+ListView QueryBatch::view_of(const PostingList& list) const {
+  if (!list.block_last.empty()) return coded_view(engine_.index(), list);
   ListView view;
-  if (list.block_last.empty()) {
-    view.df = static_cast<std::uint32_t>(list.df);
-    view.raw = 1;
+  view.df = static_cast<std::uint32_t>(list.df);
+  view.raw = 1;
+  return view;
+}
+
+void QueryBatch::add_list(const PostingList& list, ListView view) {
+  const auto number = static_cast<std::uint32_t>(lists.size());
+  if (view.raw) {
     view.first_word = raw_postings_;
-    raw_postings_ += list.df;
-    new_raw_.emplace_back(&list, static_cast<std::uint32_t>(lists.size()));
+    raw_postings_ += view.df;
+    new_raw_.emplace_back(&list, number);
   } else {
-    view = coded_view(engine_.index(), list);
-    coded.emplace_back(static_cast<std::uint32_t>(lists.size()), &list);
+    coded.emplace_back(number, &list);
   }
-  entries += entry_words(list.df);
+  entries += entry_words(view.df);
   lists.push_back(view);
 }
 
@@ -91,9 +96,13 @@ void QueryBatch::make_queries(std::span<const WaitingQuery> waiting, std::size_t
   made_.first_terms.assign(1, 0);
   for (const WaitingQuery& query : waiting) made_.first_terms.push_back(made_.first_terms.back() + query.lists.size());
   made_.terms.resize(made_.first_terms.back());
+  made_.views.resize(made_.first_terms.back());
   made_.queries.resize(waiting.size());
-  in_parallel(waiting.size(),
-              [&](std::size_t i) { made_.queries[i] = make_query(waiting[i], k, conjunctive, made_.terms_of(i)); });
+  in_parallel(waiting.size(), [&](std::size_t i) {
+    made_.queries[i] = make_query(waiting[i], k, conjunctive, made_.terms_of(i));
+    const std::span<ListView> views = made_.views_of(i);
+    for (std::size_t j = 0; j < views.size(); ++j) views[j] = view_of(waiting[i].lists[j].list);
+  });
 }
 
 std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
@@ -101,7 +110,7 @@ std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k
   make_queries(waiting, k, conjunctive);
   terms.reserve(terms.size() + made_.terms.size());
   queries.reserve(queries.size() + waiting.size());
-  const auto add_one = [&](std::size_t i) { add(waiting[i], made_.queries[i], made_.terms_of(i)); };
+  const auto add_one = [&](std::size_t i) { add(waiting[i], i); };
   std::size_t taken = 0;
   if (queries.empty()) {
     // Most batches fit: to look at them once saves time.
@@ -192,14 +201,19 @@ BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, std::size_t k, bo
   return query;
 }
 
-void QueryBatch::add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms) {
-  BatchQuery& query = queries.emplace_back(numbers);
+void QueryBatch::add(const WaitingQuery& waiting, std::size_t own) {
+  BatchQuery& query = queries.emplace_back(made_.queries[own]);
   query.first_term = static_cast<std::uint32_t>(terms.size());
+  const std::span<const BatchTerm> own_terms = made_.terms_of(own);
+  const std::span<const ListView> views = made_.views_of(own);
   for (std::size_t i = 0; i < own_terms.size(); ++i) {
     BatchTerm& term = terms.emplace_back(own_terms[i]);
     const auto [number, is_new] = numbers_.of(term.list);
-    const PostingList& list = waiting.lists[i].list;
-    if (is_new) add_list(fronts_ ? fronts_->of(list) : list);
+    if (is_new) {
+      const PostingList& list = waiting.lists[i].list;
+      const PostingList& read = fronts_ ? fronts_->of(list) : list;
+      add_list(read, &read == &list ? views[i] : view_of(read));
+    }
     term.list = number;
     postings += lists[number].df;
   }

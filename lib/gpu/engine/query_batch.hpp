@@ -109,14 +109,21 @@ class QueryBatch {
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:
-  /// Queries that are not in the batch yet, and their terms one after another.
+  /// Queries that are not in the batch yet, and their terms and these terms' lists one after another: what one thread
+  /// then reads of them lies close together, where many threads have written it.
   struct Made {
     std::vector<BatchQuery> queries;
     std::vector<std::size_t> first_terms;  ///< and, last, the number of terms
     std::vector<BatchTerm> terms;
+    std::vector<ListView> views;
 
-    std::span<BatchTerm> terms_of(std::size_t i) {
-      return std::span(terms).subspan(first_terms[i], first_terms[i + 1] - first_terms[i]);
+    std::span<BatchTerm> terms_of(std::size_t i) { return of(i, terms); }
+    std::span<ListView> views_of(std::size_t i) { return of(i, views); }
+
+   private:
+    template <class T>
+    std::span<T> of(std::size_t i, std::vector<T>& all) {
+      return std::span(all).subspan(first_terms[i], first_terms[i + 1] - first_terms[i]);
     }
   };
 
@@ -124,8 +131,11 @@ class QueryBatch {
   /// Computes a query and its terms, except for places in the batch and numbers of lists.
   BatchQuery make_query(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
                         std::span<BatchTerm> own_terms) const;
-  void add(const WaitingQuery& waiting, const BatchQuery& numbers, std::span<const BatchTerm> own_terms);
-  void add_list(const PostingList& list);
+  /// Adds a query, of which all else was made before as number `own`.
+  void add(const WaitingQuery& waiting, std::size_t own);
+  /// The view of a list as a whole; a raw one has no place yet.
+  ListView view_of(const PostingList& list) const;
+  void add_list(const PostingList& list, ListView view);
   /// Decodes a list to the raw arrays, at its view's first_word.
   void decode_raw(const PostingList& list, const ListView& view);
 

@@ -11,15 +11,30 @@
 namespace quern {
 namespace {
 
+/// The most expensive first. Sorts copies of what it compares, since the queries are in memory that other threads have
+/// written.
+void sort_by_cost(std::vector<GpuQuery*>& queries) {
+  struct Key {
+    std::uint64_t postings;
+    std::size_t number;
+    GpuQuery* query;
+  };
+  std::vector<Key> keys;
+  keys.reserve(queries.size());
+  for (GpuQuery* query : queries) keys.push_back({query->postings, query->number, query});
+  tbb::parallel_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    return std::tie(b.postings, a.number) < std::tie(a.postings, b.number);
+  });
+  for (std::size_t i = 0; i < keys.size(); ++i) queries[i] = keys[i].query;
+}
+
 std::size_t divided_up(std::size_t count, std::size_t by) { return (count + by - 1) / by; }
 
 }  // namespace
 
 QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
                        std::uint64_t fixed_cost) {
-  tbb::parallel_sort(queries.begin(), queries.end(), [](const GpuQuery* a, const GpuQuery* b) {
-    return std::tie(b->postings, a->number) < std::tie(a->postings, b->number);
-  });
+  sort_by_cost(queries);
   const std::size_t count = queries.size();
   if (count == 0) return;
   gpu::BatchLimits<GpuQuery> limits;

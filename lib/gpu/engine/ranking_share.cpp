@@ -256,9 +256,12 @@ RankingShare::BatchPool::Borrowed RankingShare::new_batch(const gpu::BatchWork& 
 }
 
 void RankingShare::note_ends(const gpu::QueryBatch& batch, std::span<GpuQuery* const> queries) {
-  gpu::in_parallel(queries.size(), [&](std::size_t i) {
-    queries[i]->end = batch.fronts() ? gpu::end_of_query(batch, i, queries[i]->lists) : gpu::QueryEnd();
-  });
+  if (!batch.fronts()) {
+    for (GpuQuery* query : queries) query->end = {};
+    return;
+  }
+  gpu::in_parallel(queries.size(),
+                   [&](std::size_t i) { queries[i]->end = gpu::end_of_query(batch, i, queries[i]->lists); });
 }
 
 void RankingShare::resume_on_cpu(const Flight& of, std::span<GpuQuery* const> queries) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -56,14 +57,16 @@ bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlace
   return true;
 }
 
-/// So that it is not evicted for what is missing.
+/// So that it is not evicted for what is missing. In many threads, since each list is sought in memory that other threads
+/// have written; a batch has no list twice.
 void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
-  for (const auto& [number, list] : lists.coded) {
+  in_parallel(lists.coded.size(), [&](std::size_t i) {
+    const auto& [number, list] = lists.coded[i];
     const auto found = entries_.find(list->number);
-    if (found == entries_.end() || found->second.postings != lists.views[number].df) continue;
+    if (found == entries_.end() || found->second.postings != lists.views[number].df) return;
     found->second.last_use = flight.batch;
     places.lists[number] = place_at(found->second.first, lists.views[number]);
-  }
+  });
 }
 
 /// The lists that stay: of others with the same number, another part is there.
