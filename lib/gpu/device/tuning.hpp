@@ -22,9 +22,6 @@ inline constexpr std::uint32_t uncounted_candidates = 16;
 /// Candidates that a batch stores for queries with more than have room in the query's own, besides so many for each of
 /// its queries.
 inline constexpr std::size_t spare_candidates = 16384, spare_candidates_per_query = 64;
-/// Whether the sums of neighbouring documents are spread over the banks of shared memory: two instructions more for
-/// each entry, and fewer conflicts where documents follow each other.
-inline constexpr bool swizzled_sums = true;
 /// The cost of looking up a document in a list, in additions of an entry.
 inline constexpr std::uint32_t lookup_cost = 2;
 /// The fixed cost of answering a query by sums in a range, in additions of an entry.

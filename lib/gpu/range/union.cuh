@@ -52,20 +52,11 @@ struct UnionShared {
 /// of its upper half.
 struct SumPlace {
   static constexpr std::uint32_t words = range_documents / 2;
-  static_assert(words % lanes_per_warp == 0 && (words & (words - 1)) == 0);
 
   std::uint32_t word, shift;
 
-  __device__ explicit SumPlace(std::uint32_t document)
-      : word(word_of(document % words)), shift(document < words ? 0 : 16) {}
+  __device__ explicit SumPlace(std::uint32_t document) : word(document % words), shift(document < words ? 0 : 16) {}
   __device__ static std::uint32_t sum_in(std::uint32_t word, std::uint32_t shift) { return word >> shift & 0xffff; }
-
-  /// The word of a document of the lower half; it is its own inverse. A lane adds four neighbouring entries one after
-  /// the other, so that with documents that follow each other the lanes' words would lie in 8 of the 32 banks of shared
-  /// memory; so words trade places within every 32 of them, in another way from one 32 to the next.
-  __device__ static std::uint32_t word_of(std::uint32_t document) {
-    return swizzled_sums ? document ^ (document / lanes_per_warp % lanes_per_warp) : document;
-  }
 };
 
 /// A warp's share of a query's tiles: consecutive ones, the first of them fetched already.
@@ -389,10 +380,9 @@ class UnionBlock {
       return;
     }
     for (std::uint32_t i = threadIdx.x; i < SumPlace::words; i += threads) {
-      const std::uint32_t word = shared_.sums[i], document = SumPlace::word_of(i);
-      if ((word & 0xffff) >= query.min_term_units) visit_if_above(of, document, word & 0xffff, threshold, visit);
-      if (word >> 16 >= query.min_term_units)
-        visit_if_above(of, document + SumPlace::words, word >> 16, threshold, visit);
+      const std::uint32_t word = shared_.sums[i];
+      if ((word & 0xffff) >= query.min_term_units) visit_if_above(of, i, word & 0xffff, threshold, visit);
+      if (word >> 16 >= query.min_term_units) visit_if_above(of, i + SumPlace::words, word >> 16, threshold, visit);
     }
   }
 
