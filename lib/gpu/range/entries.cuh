@@ -9,6 +9,12 @@
 /// docID within its range and its value, so that adding it to a sum takes a few instructions. A warp decodes a block.
 namespace quern::gpu {
 
+/// Clears a list's maxima, by one of so many threads.
+__device__ inline void clear_maxima(const RangeView& batch, const EntryPlace& place, std::uint32_t thread,
+                                    std::uint32_t threads) {
+  for (std::uint32_t i = thread; i < batch.ranges; i += threads) batch.range_max(place)[i] = 0;
+}
+
 template <Coding coding, int V, bool quantized>
 class EntryWriter {
  public:
@@ -55,7 +61,9 @@ class EntryWriter {
         if (i < count) to[i] = entries[i];
     }
     note_starts(batch_.starts(to_place), list, place, docids, first, count);
-    if (batch_.writes_max) note_max(batch_.range_max(to_place), docids, entries, count);
+    if (!batch_.writes_max) return;
+    if (list.raw) clear_maxima(batch_, to_place, lane_id(), lanes_per_warp);
+    note_max(batch_.range_max(to_place), docids, entries, count);
   }
 
  private:
@@ -125,15 +133,14 @@ class EntryWriter {
   typename DecoderOf<coding, V>::Type decoder_;
 };
 
-/// Prepares the starts and maxima of the lists that are to be decoded: starts that no block writes lie after the list.
-/// By all thread blocks, a list each at a time.
+/// Prepares the starts and maxima of the coded lists that are to be decoded: starts that no block writes lie after the
+/// list. Who writes a raw list writes all of them. By all thread blocks, a list each at a time.
 __device__ inline void clear_starts(const RangeView& batch) {
   for (std::uint32_t number = blockIdx.x; number < batch.num_lists; number += gridDim.x) {
     const EntryPlace& place = batch.entries_of[number];
-    if (place.blocks == 0) continue;
+    if (place.blocks == 0 || batch.lists[number].raw) continue;
     for (std::uint32_t i = threadIdx.x; i <= batch.ranges; i += blockDim.x) batch.starts(place)[i] = 0xffffffffu;
-    if (!batch.writes_max) continue;
-    for (std::uint32_t i = threadIdx.x; i < batch.ranges; i += blockDim.x) batch.range_max(place)[i] = 0;
+    if (batch.writes_max) clear_maxima(batch, place, threadIdx.x, blockDim.x);
   }
 }
 

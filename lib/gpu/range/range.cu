@@ -56,13 +56,15 @@ void intersect_ranges(const RangeView& batch, unsigned left_free, const Stream& 
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// Decodes the batch's lists that no batch before has decoded.
+/// Decodes the batch's lists that no batch before has decoded. `coded`: some of these are not raw.
 template <Coding coding>
-void decode_missing(const IndexView& index, const RangeView& batch, bool quantized, const Stream& stream) {
+void decode_missing(const IndexView& index, const RangeView& batch, bool coded, bool quantized, const Stream& stream) {
   if (batch.blocks == 0) return;
-  prepare_starts<<<std::min(resident_blocks(prepare_starts, plain_threads, 0), batch.num_lists), plain_threads, 0,
-                   stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  if (coded) {
+    prepare_starts<<<std::min(resident_blocks(prepare_starts, plain_threads, 0), batch.num_lists), plain_threads, 0,
+                     stream>>>(batch);
+    CUDA_CHECK(cudaGetLastError());
+  }
   RangeKernels<coding>::write_entries(index, batch, quantized, stream);
 }
 
@@ -126,7 +128,7 @@ class RangeRun final : public StrategyRun {
     view_.ranges = lists.window.ranges;
     set_items();
     with_coding(device_.coding, [&]<Coding coding>() {
-      decode_missing<coding>(index, view_, device_.quantized, stream);
+      decode_missing<coding>(index, view_, true, device_.quantized, stream);
       find_candidates(work, index.left_free, stream);
       if (!scores_windows_) return;
       // While the window's blocks are there.
@@ -149,7 +151,7 @@ class RangeRun final : public StrategyRun {
     static_cast<BatchView&>(view_) = shared;
     with_coding(device_.coding, [&]<Coding coding>() {
       if (decodes_) {
-        decode_missing<coding>(index, view_, device_.quantized, stream);
+        decode_missing<coding>(index, view_, decodes_coded_, device_.quantized, stream);
         if (view_.blocks > 0) decoded_.record(stream);
         find_candidates(work, index.left_free, stream);
       } else {
@@ -217,10 +219,12 @@ class RangeRun final : public StrategyRun {
 
   void count(const QueryBatch& batch, const BatchWork& work) {
     counts_ = {};
+    decodes_coded_ = false;
     if (!decodes_) return;
     for (std::size_t i = 0; i < batch.lists.size(); ++i) {
       const ListView& list = batch.lists[i];
       if (!batch.entries_of.lists.empty() && batch.entries_of.lists[i].blocks == 0) continue;
+      decodes_coded_ |= !list.raw;
       counts_.decoded += list.df;
       counts_.list_bytes += std::uint64_t{list.words} * 4 + std::uint64_t{list.rows} * 8;
       counts_.list_bytes +=
@@ -232,6 +236,7 @@ class RangeRun final : public StrategyRun {
 
   const DeviceIndex::Device& device_;
   bool decodes_ = false;         ///< lists to entries
+  bool decodes_coded_ = false;   ///< some that are not raw and not there already
   bool scores_windows_ = false;  ///< candidates are scored window by window
   BatchCounts counts_;
   std::vector<BatchChunk> chunks_;    ///< of unions
