@@ -57,8 +57,8 @@ BuiltInCost built_in_cost(const CostQuestion& question) {
   // Of a GPU's batch, the host prepares each query, and a query alone can't use all of the GPU.
   constexpr double host_us = 1;
   const auto queries = static_cast<double>(std::max<std::size_t>(question.batch, 1));
-  if (looks_up) return {host_us + 45 / queries, 2e-5 + 2.3e-4 / queries, true};
-  return {host_us + 70 / queries, 2e-6 + 8e-6 / queries, false};
+  if (looks_up) return {host_us + 47 / queries, 2e-5 + 2.3e-4 / queries, true};
+  return {host_us + 56 / queries, 2e-6 + 8e-6 / queries, false};
 }
 
 /// The part of its share of a batch's time for which a query keeps a GPU from others: batches that follow each other
