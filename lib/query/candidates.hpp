@@ -1,6 +1,6 @@
 #pragma once
-#include "quern/query/kernels.hpp"
 #include "quern/core/scratch_memory.hpp"
+#include "quern/query/kernels.hpp"
 #include "quern/query/top_k.hpp"
 
 namespace quern {

@@ -2,9 +2,9 @@
 #include <array>
 #include <span>
 
+#include "quern/core/scratch_memory.hpp"
 #include "quern/query/list_blocks.hpp"
 #include "quern/query/scoring.hpp"
-#include "quern/core/scratch_memory.hpp"
 
 namespace quern {
 

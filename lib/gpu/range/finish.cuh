@@ -80,10 +80,7 @@ class QueryFinish {
  public:
   __device__ QueryFinish(const IndexView& index, const RangeView& batch, Candidate* keys, std::uint32_t& kept,
                          std::uint32_t* warp_buffers)
-      : batch_(batch),
-        keys_(keys),
-        kept_(kept),
-        scores_(index, batch, warp_buffers + warp() * WarpBuffer<V>::size) {}
+      : batch_(batch), keys_(keys), kept_(kept), scores_(index, batch, warp_buffers + warp() * WarpBuffer<V>::size) {}
 
   /// Writes the results of query `number`. With `scored`, its candidates are rank keys already.
   __device__ void run(std::uint32_t number, bool scored) {

@@ -57,8 +57,8 @@ bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlace
   return true;
 }
 
-/// So that it is not evicted for what is missing. In many threads, since each list is sought in memory that other threads
-/// have written; a batch has no list twice.
+/// So that it is not evicted for what is missing. In many threads, since each list is sought in memory that other
+/// threads have written; a batch has no list twice.
 void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
   in_parallel(lists.coded.size(), [&](std::size_t i) {
     const auto& [number, list] = lists.coded[i];
