@@ -28,7 +28,7 @@ constexpr UnreadableFormat unreadable_formats[] = {
 const std::vector<const CorpusFormat*>& all_corpus_formats() {
   // A TRECWEB file would also pass as TRECTEXT, so it is tried first.
   static const std::vector<const CorpusFormat*> formats = {&trecweb_format(), &trectext_format(), &warc_format(),
-                                                           &jsonl_format()};
+                                                           &jsonl_format(), &tsv_format()};
   return formats;
 }
 

@@ -71,6 +71,8 @@ const CorpusFormat& trectext_format();
 const CorpusFormat& warc_format();
 /// JSON objects, one per line, over several lines, or in an array: the corpora of Anserini and BEIR; see jsonl.md.
 const CorpusFormat& jsonl_format();
+/// Lines with tabs: MS MARCO; see tsv.md.
+const CorpusFormat& tsv_format();
 
 /// All formats, in the order in which detection tries them. The one place to add one.
 const std::vector<const CorpusFormat*>& all_corpus_formats();

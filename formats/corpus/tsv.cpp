@@ -1,0 +1,100 @@
+#include <cstring>
+#include <string>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/formats/corpus/document_fields.hpp"
+#include "quern/formats/corpus/record_finder.hpp"
+
+namespace quern {
+namespace {
+
+/// Cuts lines; empty ones are no records.
+class LineFinder : public RecordFinder {
+ public:
+  using RecordFinder::RecordFinder;
+
+ protected:
+  Step scan(std::string_view window, std::size_t from, bool) override {
+    std::size_t at = from;
+    if (!in_record()) {
+      while (at < window.size() && is_line_end(window[at])) ++at;
+      if (at == window.size()) return {Step::ran_out, at, 0, nullptr};
+      return {Step::begins, at, at + 1, nullptr};
+    }
+    const void* const end = at < window.size() ? std::memchr(window.data() + at, '\n', window.size() - at) : nullptr;
+    if (end == nullptr) return {Step::ran_out, window.size(), 0, nullptr};
+    at = static_cast<std::size_t>(static_cast<const char*>(end) - window.data());
+    return {Step::ends, at, 0, nullptr};
+  }
+
+ private:
+  static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+};
+
+/// The place of the first tab from `from` on; the record's size if there is none.
+std::uint64_t find_tab(const RecordText& record, std::uint64_t from) {
+  const std::unique_ptr<PieceSource> pieces = record.pieces(from);
+  std::uint64_t at = from;
+  for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) {
+    const std::size_t tab = piece.find('\t');
+    if (tab != std::string_view::npos) return at + tab;
+    at += piece.size();
+  }
+  return record.size();
+}
+
+bool is_url(std::string_view text) {
+  return (starts_with_ignoring_case(text, "http://") || starts_with_ignoring_case(text, "https://")) &&
+         text.find(' ') == std::string_view::npos;
+}
+
+class TsvFormat : public CorpusFormat {
+ public:
+  std::string_view name() const override { return "tsv"; }
+  std::string_view description() const override {
+    return "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected";
+  }
+  /// Link files, judgements and logs look the same, and may lie in a corpus's folder.
+  bool detect(std::string_view) const override { return false; }
+
+  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
+    return std::make_unique<LineFinder>(limits);
+  }
+
+  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
+    out.clear();
+    // What comes before the text is short, or makes the record bad.
+    std::string_view head = record.head();
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    const std::size_t begin = head.substr(0, byte_order_mark.size()) == byte_order_mark ? byte_order_mark.size() : 0;
+    const std::size_t tab = head.find('\t', begin);
+    if (tab == std::string_view::npos) {
+      const std::uint64_t far_tab = find_tab(record, head.size());
+      return far_tab == record.size() ? bad_record("it has no tab behind its docno") : docno_too_long(far_tab - begin);
+    }
+    ParsedRecord result;
+    if (!set_docno(head.substr(begin, tab - begin), scratch, out, result)) return result;
+    std::uint64_t text = tab + 1;
+    const std::size_t next = head.find('\t', tab + 1);
+    if (next != std::string_view::npos && is_url(head.substr(tab + 1, next - tab - 1))) {
+      set_url(head.substr(tab + 1, next - tab - 1), scratch, out);
+      text = next + 1;
+      const std::uint64_t title_end = find_tab(record, text);
+      if (title_end < record.size()) {
+        append_plain_text(*record.pieces(text, title_end), scratch, out.title);
+        text = title_end + 1;
+      }
+    }
+    append_plain_text(*record.pieces(text), scratch, out.body);
+    return result;
+  }
+};
+
+}  // namespace
+
+const CorpusFormat& tsv_format() {
+  static const TsvFormat format;
+  return format;
+}
+
+}  // namespace quern
