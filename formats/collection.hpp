@@ -13,6 +13,7 @@
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/document_text.hpp"
+#include "quern/text/field_names.hpp"
 
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
 namespace quern {
@@ -25,6 +26,7 @@ struct CollectionManifest {
   TextLibraries libraries;  ///< that made the terms
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
+  FieldNames field_names;  ///< of JSON objects, where they were named
   Duplicates duplicates = Duplicates::keep;
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;

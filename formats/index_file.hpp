@@ -14,6 +14,7 @@
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
+#include "quern/text/field_names.hpp"
 
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {
@@ -26,6 +27,7 @@ struct IndexManifest {
   TextLibraries libraries;  ///< that made the terms; unknown where another program did
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
+  FieldNames field_names;  ///< of the corpus's JSON objects, where they were named
   Duplicates duplicates = Duplicates::keep;
   Lengths lengths = Lengths::exact;
   std::string order = "natural";

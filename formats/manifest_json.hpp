@@ -6,6 +6,7 @@
 #include "quern/core/named.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/text/analyzer.hpp"
+#include "quern/text/field_names.hpp"
 
 namespace quern {
 
@@ -45,10 +46,14 @@ Enum named_value(const ManifestJson& json, const NamedValue<Enum> (&names)[n], c
 /// How a corpus was parsed: settings that a collection's manifest and those of the indexes built from it have alike.
 template <class Manifest>
 ManifestJson parse_settings(const Manifest& manifest) {
-  return {{"analyzer", ManifestJson::parse(analyzer_to_json(manifest.analyzer))},
-          {"format", manifest.corpus_format},
-          {"max_document_bytes", manifest.max_document_bytes},
-          {"duplicates", name_of_value(duplicates_names, manifest.duplicates)}};
+  ManifestJson settings = {{"analyzer", ManifestJson::parse(analyzer_to_json(manifest.analyzer))},
+                           {"format", manifest.corpus_format},
+                           {"max_document_bytes", manifest.max_document_bytes},
+                           {"duplicates", name_of_value(duplicates_names, manifest.duplicates)}};
+  for (const NamedField& field : named_fields)
+    if (const std::string& name = manifest.field_names.*field.member; !name.empty())
+      settings["fields"][field.name] = name;
+  return settings;
 }
 template <class Manifest>
 void read_parse_settings(const ManifestJson& settings, const std::string& what, Manifest& manifest) {
@@ -56,6 +61,10 @@ void read_parse_settings(const ManifestJson& settings, const std::string& what, 
   settings.at("format").get_to(manifest.corpus_format);
   settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
   manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
+  if (!settings.contains("fields")) return;
+  for (const NamedField& field : named_fields)
+    if (settings.at("fields").contains(field.name))
+      settings.at("fields").at(field.name).get_to(manifest.field_names.*field.member);
 }
 
 /// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.

@@ -141,6 +141,9 @@ std::string config_text(const IndexManifest& manifest, const FilesBeside& beside
       stopwords_setting(manifest.analyzer), name_of_value(duplicates_names, manifest.duplicates), manifest.order,
       manifest.order_seed, manifest.codec, manifest.codec_options.block_size, manifest.codec_options.recursion,
       manifest.bm25.k1, manifest.bm25.b);
+  for (const NamedField& field : named_fields)
+    if (const std::string& name = manifest.field_names.*field.member; !name.empty())
+      text += fmt::format("{}-field = {}\n", field.name, name);
   if (manifest.quantize_bits > 0) text += fmt::format("quantize = {}\n", manifest.quantize_bits);
   if (manifest.scores) text += score_settings(*manifest.scores);
   if (beside.forward) text += "forward = true\n";

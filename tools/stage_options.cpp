@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "quern/core/ascii_text.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
@@ -22,6 +25,23 @@ void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments) {
       ->type_name("NAME|FILE")
       ->capture_default_str();
 }
+
+namespace {
+
+/// What a line `key = value` of a configuration file can hold.
+CLI::Validator field_name_validator() {
+  return CLI::Validator(
+      [](const std::string& name) -> std::string {
+        const bool has_others = std::any_of(name.begin(), name.end(), [](char c) {
+          return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '#';
+        });
+        if (!name.empty() && !has_others && trim(name).size() == name.size()) return {};
+        return "a key must not be empty, begin or end with a space, or hold # or control characters";
+      },
+      "KEY");
+}
+
+}  // namespace
 
 void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
@@ -46,6 +66,13 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->type_name("NAME")
       ->check(name_validator(formats))
       ->capture_default_str();
+  for (const NamedField& field : named_fields)
+    command
+        .add_option(fmt::format("--{}-field", field.name), arguments.field_names.*field.member,
+                    fmt::format("Key of JSON objects that has a document's {} (default: those that the format knows)",
+                                field.name))
+        ->type_name("KEY")
+        ->check(field_name_validator());
   command
       .add_option("--max-document", arguments.max_document, "Largest document to accept; a larger one counts as bad")
       ->type_name("SIZE")
@@ -67,6 +94,7 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.corpus = arguments.corpus;
   options.files = arguments.files;
   options.reader.format = arguments.format;
+  options.reader.field_names = arguments.field_names;
   options.reader.max_document_bytes = parse_size(arguments.max_document);
   options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   options.duplicates = arguments.duplicates;

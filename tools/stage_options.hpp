@@ -24,6 +24,7 @@ struct ParseArguments {
   std::vector<std::string> corpus;
   FileChoice files;
   std::string format = "auto";
+  FieldNames field_names;
   std::string max_document = "64M";
   AnalyzerArguments analyzer;
   Duplicates duplicates = ParseOptions().duplicates;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/formats/corpus/record_text.hpp"
 #include "quern/text/document_text.hpp"
@@ -20,6 +21,8 @@ struct RecordScratch {
   std::string tmp_folder = ".";
   /// No document may have more bytes than this once its transfer and content encodings are undone.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
+  /// Which keys of JSON objects are fields.
+  JsonKeys json_keys;
   /// Invalid UTF-8 sequences that were replaced, over all records so far.
   std::uint64_t repaired_utf8 = 0;
 

@@ -1,16 +1,73 @@
 #include "quern/formats/corpus/json_fields.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 
-std::optional<std::size_t> find_json_key(std::string_view name) {
-  const auto* const found =
-      std::find_if(json_keys.begin(), json_keys.end(), [&](const JsonKey& key) { return key.name == name; });
-  if (found == json_keys.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - json_keys.begin());
+namespace {
+
+struct KnownKey {
+  const char* name;
+  JsonField field;
+};
+/// Of each field, those that come first count.
+constexpr KnownKey known_keys[] = {
+    {"id", JsonField::docno},      {"_id", JsonField::docno},    {"docno", JsonField::docno},
+    {"docid", JsonField::docno},   {"doc_id", JsonField::docno}, {"title", JsonField::title},
+    {"contents", JsonField::text}, {"text", JsonField::text},    {"content", JsonField::text},
+    {"body", JsonField::text},     {"url", JsonField::url}};
+
+struct FieldName {
+  JsonField field;
+  std::string FieldNames::*name;
+};
+constexpr FieldName field_names[] = {{JsonField::docno, &FieldNames::docno},
+                                     {JsonField::title, &FieldNames::title},
+                                     {JsonField::text, &FieldNames::text},
+                                     {JsonField::url, &FieldNames::url}};
+
+}  // namespace
+
+JsonKeys::JsonKeys(const FieldNames& names) {
+  const auto is_taken = [&](const KnownKey& key) {
+    return std::any_of(std::begin(field_names), std::end(field_names), [&](const FieldName& of) {
+      const std::string& name = names.*of.name;
+      return !name.empty() && (of.field == key.field || name == key.name);
+    });
+  };
+  for (const FieldName& of : field_names) {
+    if (!(names.*of.name).empty()) keys_.push_back({names.*of.name, of.field, 0});
+    unsigned rank = 0;
+    for (const KnownKey& key : known_keys)
+      if (key.field == of.field && !is_taken(key)) keys_.push_back({key.name, key.field, rank++});
+  }
+}
+
+std::optional<std::size_t> JsonKeys::find(std::string_view name) const {
+  const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const JsonKey& key) { return key.name == name; });
+  if (found == keys_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - keys_.begin());
+}
+
+std::string JsonKeys::names_of(JsonField field, std::string_view last_separator) const {
+  std::vector<std::string_view> names;
+  for (const JsonKey& key : keys_)
+    if (key.field == field) names.push_back(key.name);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : last_separator;
+    text += names[i];
+  }
+  return text;
+}
+
+std::size_t JsonKeys::longest_name() const {
+  std::size_t longest = 0;
+  for (const JsonKey& key : keys_) longest = std::max(longest, key.name.size());
+  return longest;
 }
 
 void UnreadKeys::add(std::string_view name) {
@@ -22,9 +79,9 @@ void UnreadKeys::add(std::string_view name) {
   names_ += cut.size() < name.size() ? "...'" : "'";
 }
 
-std::string UnreadKeys::remark() const {
+std::string UnreadKeys::remark(const JsonKeys& keys) const {
   if (count_ == 0) return {};
-  std::string remark = "it has no text under contents, text, content or body, and " + names_;
+  std::string remark = "it has no text under " + keys.names_of(JsonField::text, " or ") + ", and " + names_;
   if (count_ > max_names) remark += " and " + std::to_string(count_ - max_names) + " more";
   return remark + (count_ == 1 ? " is not read" : " are not read");
 }

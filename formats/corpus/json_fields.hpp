@@ -1,9 +1,11 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "quern/text/field_names.hpp"
 
 /// Which keys of a JSON object are the fields of a document; jsonl.md has the rules.
 namespace quern {
@@ -13,27 +15,28 @@ inline constexpr std::size_t json_fields = 4;
 
 /// A key of a field. Of several in an object, that of the lowest rank counts, unless its value is null.
 struct JsonKey {
-  std::string_view name;
+  std::string name;
   JsonField field;
   unsigned rank;
 };
 
-inline constexpr std::array<JsonKey, 11> json_keys = {{
-    {"id", JsonField::docno, 0},
-    {"_id", JsonField::docno, 1},
-    {"docno", JsonField::docno, 2},
-    {"docid", JsonField::docno, 3},
-    {"doc_id", JsonField::docno, 4},
-    {"title", JsonField::title, 0},
-    {"contents", JsonField::text, 0},
-    {"text", JsonField::text, 1},
-    {"content", JsonField::text, 2},
-    {"body", JsonField::text, 3},
-    {"url", JsonField::url, 0},
-}};
+/// The keys of documents' fields.
+class JsonKeys {
+ public:
+  /// A field that `names` names has that key alone, and no other field has it; the others have those that are known.
+  explicit JsonKeys(const FieldNames& names = {});
 
-/// The key's number in json_keys; nothing if it has another name.
-std::optional<std::size_t> find_json_key(std::string_view name);
+  const std::vector<JsonKey>& all() const { return keys_; }
+  /// The key's number in all(); nothing if it has another name.
+  std::optional<std::size_t> find(std::string_view name) const;
+  /// The names of a field's keys, for messages: "id, _id and docno" with " and ".
+  std::string names_of(JsonField field, std::string_view last_separator) const;
+  /// Bytes of the longest name.
+  std::size_t longest_name() const;
+
+ private:
+  std::vector<JsonKey> keys_;
+};
 
 /// Names the keys that nothing reads: for a document without text, the reason is among them.
 class UnreadKeys {
@@ -43,7 +46,7 @@ class UnreadKeys {
 
   void add(std::string_view name);
   /// A remark for the user; empty if there are none.
-  std::string remark() const;
+  std::string remark(const JsonKeys& keys) const;
 
  private:
   std::string names_;

@@ -1,10 +1,12 @@
 #include "quern/formats/corpus/json_pieces.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
@@ -109,7 +111,7 @@ TrimmedString take_trimmed(JsonReader& json) {
 class JsonDocument {
  public:
   JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out)
-      : json_(record, *scratch.json), scratch_(scratch), out_(out) {}
+      : json_(record, *scratch.json), scratch_(scratch), out_(out), seen_(keys().size()) {}
 
   ParsedRecord read() {
     if (json_.begin('{')) {
@@ -124,26 +126,31 @@ class JsonDocument {
  private:
   static constexpr unsigned no_rank = std::numeric_limits<unsigned>::max();
 
+  const std::vector<JsonKey>& keys() const { return scratch_.json_keys.all(); }
+
   void read_member() {
     std::uint64_t name_bytes = 0;
-    const std::string name = json_.take_string(UnreadKeys::max_name_bytes + 4, name_bytes);
+    const std::size_t kept = std::max(UnreadKeys::max_name_bytes + 4, scratch_.json_keys.longest_name());
+    const std::string name = json_.take_string(kept, name_bytes);
     json_.take(':');
     const bool is_null = json_.peek() == 'n';  // or damaged, which skip_value() finds
-    const std::optional<std::size_t> key = name_bytes == name.size() ? find_json_key(name) : std::nullopt;
+    const std::optional<std::size_t> key = name_bytes == name.size() ? scratch_.json_keys.find(name) : std::nullopt;
     if (!key) {
       if (!is_null) unread_.add(name);
       json_.skip_value();
       return;
     }
     // Of several keys of one name the first counts.
-    const bool is_first = !std::exchange(seen_[*key], true);
-    unsigned& rank = ranks_[static_cast<std::size_t>(json_keys[*key].field)];
-    if (!is_first || is_null || json_keys[*key].rank > rank) {
+    const bool is_first = !seen_[*key];
+    seen_[*key] = true;
+    const JsonField field = keys()[*key].field;
+    unsigned& rank = ranks_[static_cast<std::size_t>(field)];
+    if (!is_first || is_null || keys()[*key].rank > rank) {
       json_.skip_value();
       return;
     }
-    rank = json_keys[*key].rank;
-    read_field(json_keys[*key].field);
+    rank = keys()[*key].rank;
+    read_field(field);
   }
 
   void read_field(JsonField field) {
@@ -212,20 +219,20 @@ class JsonDocument {
 
   ParsedRecord result() {
     ParsedRecord result;
-    if (!has(JsonField::docno)) return json_without_docno();
+    if (!has(JsonField::docno)) return json_without_docno(scratch_.json_keys);
     if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
     if (!set_docno(docno_.text, scratch_, out_, result)) return result;
     set_url(url_.text, scratch_, out_);
     if (!is_title_text_) return bad_record("its title is not a text");
     if (!is_body_text_) return bad_record("its text is not a text");
-    if (!has(JsonField::text)) result.remark = unread_.remark();
+    if (!has(JsonField::text)) result.remark = unread_.remark(scratch_.json_keys);
     return result;
   }
 
   JsonReader json_;
   RecordScratch& scratch_;
   DocumentText& out_;
-  std::array<bool, json_keys.size()> seen_{};
+  std::vector<bool> seen_;  ///< by key
   std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank};
   TrimmedString docno_, url_;
   bool is_title_text_ = true, is_body_text_ = true;
@@ -236,8 +243,10 @@ class JsonDocument {
 
 ParsedRecord json_is_damaged(const std::string& why) { return bad_record("it is no JSON object: " + why); }
 
-ParsedRecord json_without_docno() {
-  return bad_record("it has no docno: none of the keys id, _id, docno, docid, doc_id");
+ParsedRecord json_without_docno(const JsonKeys& keys) {
+  const std::string names = keys.names_of(JsonField::docno, ", ");
+  return bad_record(std::string("it has no docno: ") +
+                    (names.find(',') == std::string::npos ? "no key " : "none of the keys ") + names);
 }
 
 ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out) {

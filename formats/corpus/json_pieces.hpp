@@ -10,6 +10,6 @@ ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scrat
 
 /// What becomes of a record that is no JSON object, or has no docno.
 ParsedRecord json_is_damaged(const std::string& why);
-ParsedRecord json_without_docno();
+ParsedRecord json_without_docno(const JsonKeys& keys);
 
 }  // namespace quern

@@ -16,8 +16,8 @@ using Object = simdjson::dom::object;
 
 /// The value of the key that counts for a field: of the keys that the object has with a value other than null, the
 /// first one.
-bool find_value(const Object& object, JsonField field, Element& value) {
-  for (const JsonKey& key : json_keys) {
+bool find_value(const Object& object, const JsonKeys& keys, JsonField field, Element& value) {
+  for (const JsonKey& key : keys.all()) {
     if (key.field == field && object.at_key(key.name).get(value) == simdjson::SUCCESS && !value.is_null()) return true;
   }
   return false;
@@ -40,31 +40,32 @@ bool append_strings(const Element& value, RecordScratch& scratch, SpooledText& o
   return true;
 }
 
-std::string remark_on_unread(const Object& object) {
+std::string remark_on_unread(const Object& object, const JsonKeys& keys) {
   UnreadKeys unread;
   for (const simdjson::dom::key_value_pair member : object) {
-    if (!find_json_key(member.key) && !member.value.is_null()) unread.add(member.key);
+    if (!keys.find(member.key) && !member.value.is_null()) unread.add(member.key);
   }
-  return unread.remark();
+  return unread.remark(keys);
 }
 
 ParsedRecord read_fields(const Object& object, RecordScratch& scratch, DocumentText& out) {
   ParsedRecord result;
+  const JsonKeys& keys = scratch.json_keys;
   Element value;
-  if (!find_value(object, JsonField::docno, value)) return json_without_docno();
+  if (!find_value(object, keys, JsonField::docno, value)) return json_without_docno(keys);
   std::string_view text;
   const bool is_string = value.get_string().get(text) == simdjson::SUCCESS;
   const std::string number = is_string ? std::string() : number_text(value);
   if (!set_docno(is_string ? text : number, scratch, out, result)) return result;
 
-  if (find_value(object, JsonField::url, value) && value.get_string().get(text) == simdjson::SUCCESS) {
+  if (find_value(object, keys, JsonField::url, value) && value.get_string().get(text) == simdjson::SUCCESS) {
     set_url(text, scratch, out);
   }
-  if (find_value(object, JsonField::title, value) && !append_strings(value, scratch, out.title)) {
+  if (find_value(object, keys, JsonField::title, value) && !append_strings(value, scratch, out.title)) {
     return bad_record("its title is not a text");
   }
-  if (!find_value(object, JsonField::text, value)) {
-    result.remark = remark_on_unread(object);
+  if (!find_value(object, keys, JsonField::text, value)) {
+    result.remark = remark_on_unread(object, keys);
   } else if (!append_strings(value, scratch, out.body)) {
     return bad_record("its text is not a text");
   }

@@ -60,10 +60,11 @@ struct ChunkLimits {
 class ChunkBuilder {
  public:
   /// Large texts wait in work files in `tmp_folder`. With `store_text` chunks keep the documents' texts.
-  ChunkBuilder(const AnalyzerOptions& options, std::uint64_t max_document_bytes, const std::string& tmp_folder,
+  ChunkBuilder(const AnalyzerOptions& options, const CorpusOptions& reader, const std::string& tmp_folder,
                ChunkLimits limits = {}, bool store_text = false)
       : analyzer_(options), limits_(limits), store_text_(store_text), document_(tmp_folder), encoder_(store_text) {
-    scratch_.max_document_bytes = max_document_bytes;
+    scratch_.max_document_bytes = reader.max_document_bytes;
+    scratch_.json_keys = JsonKeys(reader.field_names);
     scratch_.tmp_folder = tmp_folder;
   }
 

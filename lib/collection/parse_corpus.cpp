@@ -30,8 +30,7 @@ constexpr std::uint64_t text_growth = 2;
 /// however many threads take turns.
 struct Job {
   Job(const ParseOptions& options, const std::string& tmp_folder)
-      : builder(options.analyzer, options.reader.max_document_bytes, tmp_folder, options.chunk_limits,
-                options.store_text) {}
+      : builder(options.analyzer, options.reader, tmp_folder, options.chunk_limits, options.store_text) {}
 
   RecordBatch batch;
   ChunkBuilder builder;
@@ -235,6 +234,7 @@ class CorpusParser {
     manifest.libraries = text_libraries(options_.analyzer);
     manifest.corpus_format = options_.reader.format;
     manifest.max_document_bytes = options_.reader.max_document_bytes;
+    manifest.field_names = options_.reader.field_names;
     manifest.duplicates = options_.duplicates;
     manifest.documents = report_.indexed;
     manifest.empty_documents = report_.empty;

@@ -18,6 +18,8 @@ struct CorpusOptions {
   /// Larger records are skipped and counted as bad. From 1 to largest_max_document.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t largest_max_document = std::uint64_t{4} << 30;
+  /// Of JSON objects.
+  FieldNames field_names;
   /// A batch ends after the record with which it has at least this many bytes of the corpus.
   std::uint64_t batch_bytes = std::uint64_t{2} << 20;
   /// It ends earlier with so many records, good or bad: these take memory however short they are.

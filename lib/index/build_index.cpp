@@ -158,6 +158,7 @@ class IndexBuilder {
     manifest.libraries = from.libraries;
     manifest.corpus_format = from.corpus_format;
     manifest.max_document_bytes = from.max_document_bytes;
+    manifest.field_names = from.field_names;
     manifest.duplicates = from.duplicates;
     manifest.order = name_of_value(order_names, order_options_.by);
     manifest.order_seed = order_options_.seed;

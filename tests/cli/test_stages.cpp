@@ -191,6 +191,34 @@ TEST_CASE("a corpus may come compressed, in several files, and on standard input
   CHECK(postings_of({"-"}, input) == wanted);
 }
 
+TEST_CASE("a corpus may be lines with tabs, or objects with other keys", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  const auto postings_of = [&](const CommandLine& corpus) {
+    CommandLine arguments = {"index", "-o", index, "--force"};
+    arguments.insert(arguments.end(), corpus.begin(), corpus.end());
+    const RunOutcome outcome = run_quern(arguments);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    return run_quern({"inspect", index, "mill", "water", "wheel"}).out;
+  };
+  const std::string wanted = postings_of({folder.write("plain.jsonl", small_jsonl)});
+  const std::string tsv = folder.write("c.tsv", "a\twater mill\nb\twind mill mill\nc\twater wheel\n");
+  CHECK(postings_of({tsv, "--format", "tsv"}) == wanted);
+  CHECK(contains(run_quern({"index", tsv, "-o", index, "--force"}).err, "--format"));
+
+  const std::string pages = folder.write("p.jsonl",
+                                         "{\"id\":1,\"pid\":\"a\",\"passage\":\"water mill\"}\n"
+                                         "{\"id\":2,\"pid\":\"b\",\"passage\":\"wind mill mill\"}\n"
+                                         "{\"id\":3,\"pid\":\"c\",\"passage\":\"water wheel\"}\n");
+  CHECK(postings_of({pages, "--id-field", "pid", "--text-field", "passage"}) == wanted);
+  const std::string config = run_quern({"inspect", index, "--config"}).out;
+  CHECK(contains(config, "\nid-field = pid\ntext-field = passage\n"));
+  CHECK(postings_of({pages, "--config", folder.write("again.conf", config)}) == wanted);
+  for (const std::string wrong : {"", " pid", "p#d", "p\nd"})
+    CHECK(run_quern({"index", pages, "-o", index, "--force", "--id-field", wrong}).exit_status == 2);
+}
+
 TEST_CASE("analyze shows the terms of documents and queries", "[cli]") {
   CHECK(run_quern({"analyze", "The MILLS, of gods", "Über-x"}).out == "the mills of gods\nüber x\n");
   CHECK(run_quern({"analyze", "The mills of the gods", "--stemmer", "porter2", "--stopwords", "english"}).out ==

@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "quern/formats/corpus/corpus_format.hpp"
 
@@ -119,6 +121,44 @@ TEST_CASE("Text is plain, a string or several, under one of its keys", "[format]
   CHECK(parsed_document(jsonl, "{\"id\": 1, \"text\": \"a\\u0000\\u001eb\"}").body == "a  b");
   CHECK_FALSE(why_bad(jsonl, "{\"id\": 1, \"text\": 5}").empty());
   CHECK_FALSE(why_bad(jsonl, "{\"id\": 1, \"title\": {}}").empty());
+}
+
+TEST_CASE("Fields may have other keys, which then belong to no other field", "[format][pieces]") {
+  const auto parse = [](const FieldNames& names, const std::string& record) {
+    Spool spool(std::filesystem::temp_directory_path().string());
+    spool.append(as_bytes(record));
+    std::vector<Parsed> ways;
+    for (const RecordText& text : {RecordText(record), RecordText(spool, 5)}) {
+      RecordScratch scratch;
+      scratch.json_keys = JsonKeys(names);
+      Parsed& parsed = ways.emplace_back();
+      DocumentText document;
+      parsed.result = jsonl.parse(text, scratch, document);
+      parsed.document = PlainDocument(document);
+    }
+    CHECK(same_record(ways[0], ways[1]));
+    return ways[0];
+  };
+  const std::string line =
+      "{\"docid\": \"D1\", \"pid\": \"D1_0\", \"text\": \"t\", \"passage\": \"Two stones.\", \"title\": \"Flour\"}";
+  const Parsed passage = parse({"pid", "", "passage", ""}, line);
+  CHECK(passage.document.docno == "D1_0");
+  CHECK(passage.document.body == "Two stones.");
+  CHECK(passage.document.title == "Flour");
+  // A title that is the text is no title.
+  const Parsed title = parse({"", "", "title", ""}, line);
+  CHECK(title.document.docno == "D1");
+  CHECK(title.document.body == "Flour");
+  CHECK(title.document.title.empty());
+  const std::string long_name(100, 'k');
+  const Parsed other =
+      parse({"", long_name, "", "text"}, "{\"id\": 1, \"" + long_name + "\": \"T\", \"text\": \"http://a/\"}");
+  CHECK(other.document.title == "T");
+  CHECK(other.document.url == "http://a/");
+  CHECK(other.document.body.empty());
+  CHECK(parse({"pid", "", "", ""}, "{\"id\": 1}").result.reason == "it has no docno: no key pid");
+  CHECK(parse({"", "", "words", ""}, "{\"id\": 1, \"text\": \"t\"}").result.remark ==
+        "it has no text under words, and 'text' is not read");
 }
 
 TEST_CASE("Invalid UTF-8 in JSONL is repaired and counted", "[format]") {

@@ -32,8 +32,9 @@ TEST_CASE("The worked example of tsv.md gives what the page says", "[format]") {
 }
 
 TEST_CASE("Lines are records, whatever ends them, and empty ones are not", "[format]") {
-  const std::string file = "\xEF\xBB\xBF"
-                           "1\ta\r\n\r\n\n2\tb\n3\tc";
+  const std::string file =
+      "\xEF\xBB\xBF"
+      "1\ta\r\n\r\n\n2\tb\n3\tc";
   for (const std::size_t step : {1, 2, 3, 100}) {
     const std::vector<Piece> pieces = cut_records(tsv, file, step);
     REQUIRE(pieces.size() == 3);
@@ -70,9 +71,8 @@ TEST_CASE("A line without docno or tab is bad, one without text is not", "[forma
 
 TEST_CASE("A long line in pieces gives what it gives whole", "[format][pieces]") {
   const std::string words(300'000, 'w');
-  for (const std::string& record :
-       {"1\t" + words + "\t\xFF", "1\thttp://a.example/\t" + words + "\t" + words, "1\thttp://a.example/\t" + words,
-        words, words + "\ttext"}) {
+  for (const std::string& record : {"1\t" + words + "\t\xFF", "1\thttp://a.example/\t" + words + "\t" + words,
+                                    "1\thttp://a.example/\t" + words, words, words + "\ttext"}) {
     for (const std::size_t piece_bytes : {1000, 1 << 18})
       CHECK(same_record(parse_record(tsv, record), parse_in_pieces(tsv, record, piece_bytes)));
   }

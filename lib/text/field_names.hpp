@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+namespace quern {
+
+/// Names that a corpus's fields have, where they are not those that its format knows; empty: these.
+struct FieldNames {
+  std::string docno, title, text, url;
+
+  bool operator==(const FieldNames&) const = default;
+};
+
+/// A field's name on the command line and in manifests, and its member.
+struct NamedField {
+  const char* name;
+  std::string FieldNames::*member;
+};
+inline constexpr NamedField named_fields[] = {
+    {"id", &FieldNames::docno}, {"title", &FieldNames::title}, {"text", &FieldNames::text}, {"url", &FieldNames::url}};
+
+}  // namespace quern
