@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "quern/core/error.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -20,29 +21,28 @@ constexpr KnownKey known_keys[] = {
     {"contents", JsonField::text}, {"text", JsonField::text},    {"content", JsonField::text},
     {"body", JsonField::text},     {"url", JsonField::url}};
 
-struct FieldName {
-  JsonField field;
-  std::string FieldNames::*name;
-};
-constexpr FieldName field_names[] = {{JsonField::docno, &FieldNames::docno},
-                                     {JsonField::title, &FieldNames::title},
-                                     {JsonField::text, &FieldNames::text},
-                                     {JsonField::url, &FieldNames::url}};
+/// In the order of named_fields.
+constexpr JsonField all_fields[] = {JsonField::docno, JsonField::title, JsonField::text, JsonField::url};
+static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) == json_fields);
+
+const std::string& name_of(JsonField field, const FieldNames& names) {
+  return names.*named_fields[static_cast<std::size_t>(field)].member;
+}
 
 }  // namespace
 
 JsonKeys::JsonKeys(const FieldNames& names) {
-  const auto is_taken = [&](const KnownKey& key) {
-    return std::any_of(std::begin(field_names), std::end(field_names), [&](const FieldName& of) {
-      const std::string& name = names.*of.name;
-      return !name.empty() && (of.field == key.field || name == key.name);
-    });
-  };
-  for (const FieldName& of : field_names) {
-    if (!(names.*of.name).empty()) keys_.push_back({names.*of.name, of.field, 0});
+  for (const JsonField field : all_fields) {
+    const std::string& name = name_of(field, names);
+    if (name.empty()) continue;
+    if (find(name)) throw InvalidArgument("'" + name + "' can't be the key of two fields; name another one");
+    keys_.push_back({name, field, 0});
+  }
+  for (const JsonField field : all_fields) {
+    if (!name_of(field, names).empty()) continue;
     unsigned rank = 0;
     for (const KnownKey& key : known_keys)
-      if (key.field == of.field && !is_taken(key)) keys_.push_back({key.name, key.field, rank++});
+      if (key.field == field && !find(key.name)) keys_.push_back({key.name, field, rank++});
   }
 }
 

@@ -24,12 +24,13 @@ struct JsonKey {
 class JsonKeys {
  public:
   /// A field that `names` names has that key alone, and no other field has it; the others have those that are known.
+  /// Throws InvalidArgument if two fields have one name.
   explicit JsonKeys(const FieldNames& names = {});
 
   const std::vector<JsonKey>& all() const { return keys_; }
   /// The key's number in all(); nothing if it has another name.
   std::optional<std::size_t> find(std::string_view name) const;
-  /// The names of a field's keys, for messages: "id, _id and docno" with " and ".
+  /// The names of a field's keys, for messages: "id, _id and docno" if the last separator is " and ".
   std::string names_of(JsonField field, std::string_view last_separator) const;
   /// Bytes of the longest name.
   std::size_t longest_name() const;

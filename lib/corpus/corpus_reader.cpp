@@ -34,6 +34,8 @@ class NoRecords final : public RecordFinder {
 CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resources& resources)
     : options_(std::move(options)), tmp_folder_(resources.tmp_folder), files_(std::move(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
+  if (given_format_ != nullptr && given_format_ != &jsonl_format() && options_.field_names != FieldNames())
+    throw InvalidArgument("--format " + options_.format + " has no keys; fields have names in JSON objects only");
   if (options_.batch_bytes == 0 || options_.batch_records == 0)
     throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
   if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; use at least 1");

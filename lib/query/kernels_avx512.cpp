@@ -16,7 +16,8 @@
 #endif
 
 /// All functions are compiled for processors that may not be the one this runs on. Without ThreadSanitizer, between
-/// whose calls GCC 12 keeps a mask's 16 bits in memory and reads 32; so they call intrinsics alone.
+/// whose calls GCC 12 keeps a mask's 16 bits in memory and reads 32; for the same reason masks are counted by
+/// intrinsics.
 #define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"), no_sanitize("thread")))
 
 namespace quern {

@@ -215,6 +215,9 @@ TEST_CASE("a corpus may be lines with tabs, or objects with other keys", "[cli]"
   const std::string config = run_quern({"inspect", index, "--config"}).out;
   CHECK(contains(config, "\nid-field = pid\ntext-field = passage\n"));
   CHECK(postings_of({pages, "--config", folder.write("again.conf", config)}) == wanted);
+  CHECK(run_quern({"index", tsv, "-o", index, "--force", "--format", "tsv", "--id-field", "pid"}).exit_status == 1);
+  CHECK(run_quern({"index", pages, "-o", index, "--force", "--id-field", "pid", "--url-field", "pid"}).exit_status ==
+        1);
   for (const std::string wrong : {"", " pid", "p#d", "p\nd"})
     CHECK(run_quern({"index", pages, "-o", index, "--force", "--id-field", wrong}).exit_status == 2);
 }

@@ -156,6 +156,7 @@ TEST_CASE("Fields may have other keys, which then belong to no other field", "[f
   CHECK(other.document.title == "T");
   CHECK(other.document.url == "http://a/");
   CHECK(other.document.body.empty());
+  CHECK_THROWS_AS(JsonKeys({"a", "", "a", ""}), InvalidArgument);
   CHECK(parse({"pid", "", "", ""}, "{\"id\": 1}").result.reason == "it has no docno: no key pid");
   CHECK(parse({"", "", "words", ""}, "{\"id\": 1, \"text\": \"t\"}").result.remark ==
         "it has no text under words, and 'text' is not read");
