@@ -10,10 +10,12 @@ struct FieldNames {
   bool operator==(const FieldNames&) const = default;
 };
 
+using FieldName = std::string FieldNames::*;  // nvcc puts parentheses around members of such a type that has no name
+
 /// A field's name on the command line and in manifests, and its member.
 struct NamedField {
   const char* name;
-  std::string FieldNames::*member;
+  FieldName member;
 };
 inline constexpr NamedField named_fields[] = {
     {"id", &FieldNames::docno}, {"title", &FieldNames::title}, {"text", &FieldNames::text}, {"url", &FieldNames::url}};
