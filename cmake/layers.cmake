@@ -37,16 +37,14 @@ endfunction()
 add_layer(core
   FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries formats/rankers TOP_FOLDERS formats
   LIBRARIES ${QUERN_DEPENDENCIES})
-# Scores are computed in headers too (core/bm25.hpp). A program that uses the installed library gets the same bits only
-# without fused multiply-add.
-target_compile_options(quern_core INTERFACE
-  "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>>")
 add_layer(build
-  FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange formats/corpus formats/exchange
+  FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange lib/pipeline formats/corpus formats/exchange
   LIBRARIES quern_core)
 add_layer(search FOLDERS lib/query lib/intersect lib/cache lib/schedule lib/features lib/ranker lib/rerank lib/evaluation
   LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
+# What other programs include, and the code behind it.
+add_layer(api FOLDERS lib/api LIBRARIES quern_gpu quern_build)
 # Measurements and synthetic data: for the executable and the tests, not installed.
 add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
@@ -58,11 +56,20 @@ if(QUERN_WITH_CUDA)
   compile_cuda_sources(quern_gpu quern_lab)
 endif()
 
-# What other programs link to.
-add_library(quern_library INTERFACE)
-add_library(quern::quern ALIAS quern_library)
-set_target_properties(quern_library PROPERTIES EXPORT_NAME quern)
-target_link_libraries(quern_library INTERFACE quern_gpu quern_build)
+# What other programs link to: libquern.so, which shows nothing but lib/api, or the static libraries of all layers.
+set_target_properties(quern_api PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+set(exported_symbols "${CMAKE_SOURCE_DIR}/cmake/exported_symbols.map")
+file(WRITE "${CMAKE_BINARY_DIR}/shared.cpp" "// libquern.so is made of the layers' static libraries.\n")
+add_library(quern_shared SHARED "${CMAKE_BINARY_DIR}/shared.cpp")
+add_library(quern::quern ALIAS quern_shared)
+set_target_properties(quern_shared PROPERTIES OUTPUT_NAME quern EXPORT_NAME quern VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${exported_symbols}")
+target_compile_features(quern_shared INTERFACE cxx_std_20)
+target_include_directories(quern_shared INTERFACE $<BUILD_INTERFACE:${include_tree}> $<INSTALL_INTERFACE:include>)
+target_link_libraries(quern_shared PRIVATE "-Wl,--whole-archive" $<TARGET_FILE:quern_api> "-Wl,--no-whole-archive"
+                      quern_gpu quern_build)
+target_link_options(quern_shared PRIVATE "-Wl,--version-script=${exported_symbols}" -Wl,--no-undefined)
+add_dependencies(quern_shared quern_api)
 
 # The same kernels for each SIMD level.
 file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/query/kernels_*.cpp

@@ -127,6 +127,7 @@ class ContainerReader {
 
   /// The section "manifest", its checksum checked.
   std::string manifest() const;
+  std::uint64_t file_bytes() const { return file_size_; }
   /// Names what this file holds: a hash over the sums of all sections, manifest included.
   std::uint64_t content_hash() const;
 

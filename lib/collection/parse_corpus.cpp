@@ -47,13 +47,20 @@ struct Job {
   }
 };
 
+CorpusFiles corpus_files(const ParseOptions& options, const Resources& resources) {
+  if (!options.source) return find_corpus_files(options.corpus, options.files, resources);
+  CorpusFiles files(resources.tmp_folder);
+  files.add_source(options.source);
+  return files;
+}
+
 class CorpusParser {
  public:
   CorpusParser(const ParseOptions& options, const Resources& resources, File& out)
       : options_(options),
         resources_(resources),
         out_(out),
-        reader_(find_corpus_files(options.corpus, options.files, resources), options.reader, resources),
+        reader_(corpus_files(options, resources), options.reader, resources),
         writer_(out, resources.tmp_folder, options.store_text),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),

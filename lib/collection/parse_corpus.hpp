@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@
 namespace quern {
 
 struct ParseOptions {
-  std::vector<std::string> corpus;  ///< files, folders, or "-"
-  FileChoice files;                 ///< of the folders
+  std::vector<std::string> corpus;     ///< files, folders, or "-"
+  FileChoice files;                    ///< of the folders
+  std::shared_ptr<ByteSource> source;  ///< a corpus that a program hands over instead; null: none
   CorpusOptions reader;
   AnalyzerOptions analyzer;
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents

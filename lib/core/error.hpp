@@ -48,6 +48,12 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
+/// Work that its caller has stopped.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The GPU refused or failed; the text names the call and the place in the source.
 class CudaError : public Error {
  public:

@@ -16,6 +16,7 @@ ChunkStream::~ChunkStream() {
   }
   changed_.notify_all();
   interrupt_.stop();
+  files_.stop();
   thread_.join();
 }
 
@@ -50,7 +51,7 @@ void ChunkStream::run() {
 }
 
 void ChunkStream::read_file(std::uint32_t file) {
-  const std::unique_ptr<ByteSource> source = ByteSource::open(files_.file(file).path, &interrupt_, max_window_bytes_);
+  const std::shared_ptr<ByteSource> source = files_.open(file, interrupt_, max_window_bytes_);
   std::uint64_t compressed_bytes = 0;
   Chunk chunk;
   do {

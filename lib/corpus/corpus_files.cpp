@@ -165,6 +165,17 @@ void CorpusFiles::add(const CorpusFile& file) {
   total_bytes_ += file.size_bytes;
 }
 
+void CorpusFiles::add_source(std::shared_ptr<ByteSource> source) {
+  source_ = std::move(source);
+  add({source_->name(), 0, false});
+}
+
+std::shared_ptr<ByteSource> CorpusFiles::open(std::uint32_t number, const ReadInterrupt& interrupt,
+                                              std::uint64_t max_window_bytes) const {
+  if (source_ && number == 0) return source_;
+  return ByteSource::open(file(number).path, &interrupt, max_window_bytes);
+}
+
 void CorpusFiles::pass_over(const std::string& path) {
   if (num_passed_over_++ < max_named) passed_over_.push_back(path);
 }

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/io/spool.hpp"
 
 namespace quern {
@@ -42,6 +44,15 @@ class CorpusFiles {
 
   /// Throws InvalidArgument if there are 2^32 files.
   void add(const CorpusFile& file);
+  /// Adds what a program hands over in place of a file; it can be read once. To be called once, before anything else.
+  void add_source(std::shared_ptr<ByteSource> source);
+  /// The bytes of a file, as ByteSource::open() has them.
+  std::shared_ptr<ByteSource> open(std::uint32_t number, const ReadInterrupt& interrupt,
+                                   std::uint64_t max_window_bytes) const;
+  /// Ends a read that waits for the source that was added.
+  void stop() const noexcept {
+    if (source_) source_->stop();
+  }
   std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.count()); }
   CorpusFile file(std::uint32_t number) const;
   /// Sum of the known sizes.
@@ -60,6 +71,7 @@ class CorpusFiles {
     std::uint64_t path_begin, path_bytes, size_bytes, found_in_folder;
   };
 
+  std::shared_ptr<ByteSource> source_;  ///< of the first file; null: the file system has it
   Spool paths_;
   RecordSpool<Row> rows_;
   std::uint64_t total_bytes_ = 0;

@@ -38,6 +38,8 @@ class ByteSource {
   /// Throws CorruptFile, with the name and the offset in the stored file, if compressed data is damaged or truncated,
   /// or followed by something else; IoError if the system can't read.
   virtual std::size_t read(std::span<std::uint8_t> to) = 0;
+  /// Ends a read that waits in another thread, now and from now on; for sources that a program fills.
+  virtual void stop() noexcept {}
   /// The path, or "standard input".
   virtual const std::string& name() const = 0;
   /// Bytes of the stored file read so far.

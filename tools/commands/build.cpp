@@ -3,8 +3,8 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/io/atomic_output.hpp"
 
+#include "beside_options.hpp"
 #include "command.hpp"
-#include "files_beside.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {

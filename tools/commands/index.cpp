@@ -1,14 +1,11 @@
-#include <fmt/format.h>
-
 #include <memory>
-#include <optional>
 
-#include "quern/formats/collection.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/pipeline/make_index.hpp"
 
+#include "beside_options.hpp"
 #include "command.hpp"
 #include "config_file.hpp"
-#include "files_beside.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {
@@ -27,38 +24,35 @@ struct IndexArguments {
   bool forward = false;
 };
 
-/// Parse, order and build; collection and order are temporary files.
+IndexSettings settings_of(const IndexArguments& arguments) {
+  IndexSettings settings;
+  settings.parse = parse_options(arguments.parse);
+  check_build_options(arguments.build);
+  if (arguments.order_name != fitting_order)
+    settings.by = find_named(order_names, arguments.order_name, "docID order").value;
+  settings.order = arguments.order;
+  settings.pagerank = pagerank_input(arguments.pagerank, {settings.by.value_or(OrderBy::natural)});
+  settings.build = arguments.build;
+  settings.forward = arguments.forward;
+  return settings;
+}
+
 void run(const IndexArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const ParseOptions options = parse_options(arguments.parse);
-  check_build_options(arguments.build);
-  std::optional<OrderBy> by;
-  if (arguments.order_name != fitting_order) by = find_named(order_names, arguments.order_name, "docID order").value;
-  const PagerankInput input = pagerank_input(arguments.pagerank, {by.value_or(OrderBy::natural)});
+  const IndexSettings settings = settings_of(arguments);
   refuse_overwritten_corpus(arguments.parse, arguments.output);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
-
-  auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
-  const ParseReport parsed = parse_corpus(options, resources, *file);
-  say_report(arguments.common, parsed);
-  const CollectionReader collection(file);
-  check_build_memory(collection, 0, resources);
-  const BesideChoice beside_choice{arguments.forward, options.store_text};
-  beside_choice.check_memory(collection, resources);
-  OrderOptions order_options = arguments.order;
-  order_options.scores.bm25 = arguments.build.bm25;
-  order_options.by = by.value_or(automatic_order(collection.manifest()));
-  PagerankReport pagerank;
-  const DocumentOrder order = make_order(collection, order_options, input, resources, &pagerank);
-  say_report(arguments.common, pagerank);
-  const BuildReport built = build_index(collection, order, order_options, arguments.build, resources, out.file());
-  const BesideReports beside = beside_choice.write(collection, order, built.index_hash, resources, out);
+  const IndexReports reports =
+      make_index(settings, resources, out,
+                 {[&](const ParseReport& parsed) { say_report(arguments.common, parsed); },
+                  [&](const PagerankReport& pagerank) { say_report(arguments.common, pagerank); }});
   out.commit();
-  say_report(arguments.common, built, arguments.output);
-  say_reports(arguments.common, beside);
+  say_report(arguments.common, reports.build, arguments.output);
+  say_reports(arguments.common, reports.beside);
   if (!arguments.common.json) return;
-  Json json{{"parse", to_json(parsed)}, {"pagerank", to_json(pagerank)}, {"build", to_json(built)}};
-  add_to_json(beside, json);
+  Json json{
+      {"parse", to_json(reports.parse)}, {"pagerank", to_json(reports.pagerank)}, {"build", to_json(reports.build)}};
+  add_to_json(reports.beside, json);
   print(json.dump(1) + "\n");
 }
 

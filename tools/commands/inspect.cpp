@@ -21,7 +21,7 @@
 #include "command.hpp"
 #include "config_file.hpp"
 #include "figures.hpp"
-#include "files_beside.hpp"
+#include "beside_options.hpp"
 #include "model_figures.hpp"
 #include "stage_options.hpp"
 #include "token_text.hpp"

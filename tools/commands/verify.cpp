@@ -9,13 +9,12 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/index/verify_index.hpp"
-#include "quern/index/verify_texts.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
+#include "quern/pipeline/beside_files.hpp"
+#include "quern/pipeline/verify_index_files.hpp"
 
 #include "command.hpp"
-#include "files_beside.hpp"
 
 namespace quern::tools {
 namespace {
@@ -24,22 +23,6 @@ struct VerifyArguments {
   CommonOptions common;
   std::vector<std::string> paths;
 };
-
-/// The forward file at `path`, of an index.
-void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources) {
-  const ForwardReader forward(ContainerReader::open(path, FileKind::forward, forward_version));
-  forward.check_belongs_to(index);
-  forward.container().verify(resources);
-  resources.progress->start("check forward file", forward.num_documents(), "documents");
-  forward.verify_contents(index, resources);
-}
-
-void verify_texts_of(const IndexReader& index, const Resources& resources) {
-  const TextsReader texts = TextsReader::open_beside(index);
-  texts.container().verify(resources);
-  resources.progress->start("check texts", texts.manifest().text_bytes, "bytes");
-  verify_texts(texts, index, resources);
-}
 
 /// Checksums first: they show where the damage is. Contradictions in the contents come after.
 void verify(const std::string& path, FileKind kind, const Resources& resources) {
@@ -64,15 +47,9 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
       plan.load();
       break;
     }
-    case FileKind::index: {
-      const IndexReader index = IndexReader::open(path);
-      index.container().verify(resources);
-      resources.progress->start("check contents", index.manifest().postings, "postings");
-      verify_index(index, resources);
-      if (has_file(forward_path(path))) verify_forward(forward_path(path), index, resources);
-      if (has_file(texts_path(path))) verify_texts_of(index, resources);
+    case FileKind::index:
+      verify_index_files(IndexReader::open(path), resources);
       break;
-    }
     case FileKind::texts: {
       const TextsReader texts = TextsReader::open(path);
       texts.container().verify(resources);

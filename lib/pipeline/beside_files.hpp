@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
@@ -8,21 +9,16 @@
 #include "quern/index/build_texts.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "command.hpp"
+/// What is written beside an index into its folder, if it is asked for.
+namespace quern {
 
-/// What commands that build an index write beside it into its folder, if asked to.
-namespace quern::tools {
+/// Whether there is such a file.
+bool has_file(const std::string& path);
 
 struct BesideReports {
   std::optional<ForwardReport> forward;
   std::optional<TextsReport> texts;
 };
-
-/// Whether there is such a file.
-bool has_file(const std::string& path);
-
-/// --forward.
-void add_forward_option(CLI::App& command, bool& forward);
 
 /// Which files are wanted.
 struct BesideChoice {
@@ -35,8 +31,4 @@ struct BesideChoice {
                       const Resources& resources, AtomicOutput& folder) const;
 };
 
-/// Adds what was written to the figures of a command.
-void add_to_json(const BesideReports& reports, Json& json);
-void say_reports(const CommonOptions& options, const BesideReports& reports);
-
-}  // namespace quern::tools
+}  // namespace quern

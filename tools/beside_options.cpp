@@ -1,8 +1,6 @@
-#include "files_beside.hpp"
+#include "beside_options.hpp"
 
 #include <fmt/format.h>
-
-#include <filesystem>
 
 #include "quern/core/size_text.hpp"
 
@@ -11,7 +9,7 @@
 namespace quern::tools {
 namespace {
 
-Json to_json(const ForwardReport& report) {
+Json forward_json(const ForwardReport& report) {
   Json tokens;
   for (std::size_t stream = 0; stream < num_document_streams; ++stream)
     tokens[std::string(document_stream_names[stream])] = report.manifest.counts.tokens[stream];
@@ -32,34 +30,14 @@ void say_report(const CommonOptions& options, const ForwardReport& report) {
 
 }  // namespace
 
-bool has_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 void add_forward_option(CLI::App& command, bool& forward) {
   command.add_flag("--forward", forward,
                    "Also write the documents' tokens by docID: what quern features, quern rerank and "
                    "quern query --ranker read");
 }
 
-void BesideChoice::check_memory(const CollectionReader& collection, const Resources& resources) const {
-  if (forward) check_forward_memory(collection, resources);
-}
-
-BesideReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
-                                  const std::string& index_hash, const Resources& resources,
-                                  AtomicOutput& folder) const {
-  BesideReports reports;
-  if (forward)
-    reports.forward =
-        build_forward(collection, {order.documents, index_hash}, resources, folder.add_member(forward_member));
-  if (texts) reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member));
-  return reports;
-}
-
 void add_to_json(const BesideReports& reports, Json& json) {
-  if (reports.forward) json["forward"] = to_json(*reports.forward);
+  if (reports.forward) json["forward"] = forward_json(*reports.forward);
   if (reports.texts) json["texts"] = to_json(*reports.texts);
 }
 

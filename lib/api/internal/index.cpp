@@ -1,0 +1,191 @@
+#include "quern/api/index.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "quern/api/internal/boundary.hpp"
+#include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/work_resources.hpp"
+#include "quern/core/error.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/pipeline/beside_files.hpp"
+#include "quern/pipeline/verify_index_files.hpp"
+
+namespace quern::api {
+
+struct PostingIterator::Impl {
+  std::shared_ptr<Index::Impl> index;   ///< keeps it mapped
+  std::optional<PostingCursor> cursor;  ///< none: an empty list
+};
+
+PostingIterator::PostingIterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PostingIterator::PostingIterator(PostingIterator&&) noexcept = default;
+PostingIterator& PostingIterator::operator=(PostingIterator&&) noexcept = default;
+PostingIterator::~PostingIterator() = default;
+
+bool PostingIterator::at_end() const noexcept { return !impl_->cursor || impl_->cursor->docid() == end_docid; }
+std::uint32_t PostingIterator::docid() const noexcept { return impl_->cursor->docid(); }
+std::uint32_t PostingIterator::frequency() {
+  return with_api_errors([&] { return impl_->cursor->freq(); });
+}
+void PostingIterator::next() {
+  with_api_errors([&] { impl_->cursor->next(); });
+}
+void PostingIterator::seek(std::uint32_t docid) {
+  with_api_errors([&] { impl_->cursor->next_geq(docid); });
+}
+
+Index::Impl::Impl(const std::string& index_path)
+    : path(index_path),
+      reader(IndexReader::open(index_path)),
+      analyzers([this] { return std::make_unique<Analyzer>(reader.manifest().analyzer); }) {}
+
+void Index::Impl::check(std::uint32_t docid) const {
+  if (docid >= reader.num_documents())
+    throw InvalidArgument(
+        fmt::format("{}: there is no document {}; docIDs are below {}", reader.name(), docid, reader.num_documents()));
+}
+
+const TextsReader& Index::Impl::texts() {
+  const std::lock_guard lock(texts_mutex_);
+  if (!texts_) texts_.emplace(TextsReader::open_beside(reader));
+  return *texts_;
+}
+
+Index::Index(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Index Index::open(const std::string& path) {
+  return with_api_errors([&] { return Index(std::make_shared<Impl>(path)); });
+}
+
+const std::string& Index::path() const noexcept { return impl_->path; }
+
+std::uint32_t Index::num_documents() const noexcept { return impl_->reader.num_documents(); }
+
+IndexStatistics Index::statistics() const {
+  return with_api_errors([&] {
+    const IndexReader& reader = impl_->reader;
+    const IndexManifest& manifest = reader.manifest();
+    IndexStatistics out;
+    out.documents = manifest.documents;
+    out.empty_documents = manifest.empty_documents;
+    out.terms = manifest.terms;
+    out.postings = manifest.postings;
+    out.tokens = manifest.tokens;
+    out.blocks = manifest.blocks;
+    if (manifest.documents > 0)
+      out.average_length = static_cast<double>(manifest.tokens) / static_cast<double>(manifest.documents);
+    out.file_bytes = reader.container().file_bytes();
+    out.codec = manifest.codec;
+    out.order = manifest.order;
+    out.stemmer = manifest.analyzer.stemmer;
+    out.stopwords = manifest.analyzer.stopwords_name;
+    out.block_size = manifest.codec_options.block_size;
+    out.k1 = manifest.bm25.k1;
+    out.b = manifest.bm25.b;
+    out.quantize_bits = manifest.quantize_bits;
+    out.has_pagerank = !reader.pagerank().empty();
+    out.has_global_scores = !reader.global_scores().empty();
+    out.has_forward = has_file(forward_path(reader.name()));
+    out.has_texts = has_file(texts_path(reader.name()));
+    return out;
+  });
+}
+
+std::string Index::manifest() const {
+  return with_api_errors([&] { return impl_->reader.manifest().to_json(); });
+}
+
+std::optional<TermInfo> Index::term(std::string_view term) const {
+  return with_api_errors([&]() -> std::optional<TermInfo> {
+    const auto list = impl_->reader.find(term);
+    if (!list) return std::nullopt;
+    return TermInfo{list->df, list->cf};
+  });
+}
+
+PostingArrays Index::postings(std::string_view term) const {
+  return with_api_errors([&] {
+    PostingArrays out;
+    const auto list = impl_->reader.find(term);
+    if (!list) return out;
+    out.docids.reserve(list->df);
+    out.frequencies.reserve(list->df);
+    for_each_block(impl_->reader, *list, [&](BlockReader& block) {
+      const auto docids = block.docids();
+      const auto frequencies = block.freqs();
+      out.docids.insert(out.docids.end(), docids.begin(), docids.end());
+      out.frequencies.insert(out.frequencies.end(), frequencies.begin(), frequencies.end());
+    });
+    return out;
+  });
+}
+
+PostingIterator Index::posting_iterator(std::string_view term) const {
+  return with_api_errors([&] {
+    auto impl = std::make_unique<PostingIterator::Impl>();
+    impl->index = impl_;
+    if (const auto list = impl_->reader.find(term)) impl->cursor.emplace(impl_->reader, *list);
+    return PostingIterator(std::move(impl));
+  });
+}
+
+void Index::for_each_term(const std::function<bool(std::string_view, const TermInfo&)>& visit) const {
+  with_api_errors([&] {
+    bool goes_on = true;
+    for (std::uint64_t block = 0; goes_on && block < impl_->reader.num_lexicon_blocks(); ++block)
+      impl_->reader.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+        if (goes_on) goes_on = visit(term, {list.df, list.cf});
+      });
+  });
+}
+
+std::vector<std::string> Index::analyze(std::string_view text) const {
+  return with_api_errors([&] { return impl_->analyzers.borrow()->terms(text); });
+}
+
+std::string Index::docno(std::uint32_t docid) const {
+  return with_api_errors([&] {
+    impl_->check(docid);
+    return std::string(impl_->reader.docno(docid));
+  });
+}
+
+std::uint32_t Index::length(std::uint32_t docid) const {
+  return with_api_errors([&] {
+    impl_->check(docid);
+    return impl_->reader.length(docid);
+  });
+}
+
+DocumentInfo Index::document(std::uint32_t docid) const {
+  return with_api_errors([&] {
+    impl_->check(docid);
+    IndexReader::DocumentText text = impl_->reader.text(docid);
+    return DocumentInfo{std::string(impl_->reader.docno(docid)), std::move(text.url), std::move(text.title),
+                        impl_->reader.length(docid)};
+  });
+}
+
+std::string Index::text(std::uint32_t docid) const {
+  return with_api_errors([&] {
+    impl_->check(docid);
+    return impl_->texts().text(docid);
+  });
+}
+
+std::optional<std::uint32_t> Index::find(std::string_view docno) const {
+  return with_api_errors([&] { return impl_->reader.find_docno(docno); });
+}
+
+void Index::verify(const Work& work) const {
+  with_api_errors([&] {
+    WorkResources resources(work, {});
+    verify_index_files(impl_->reader, resources);
+    resources.progress().finish();
+  });
+}
+
+}  // namespace quern::api

@@ -1,0 +1,32 @@
+#pragma once
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "quern/api/index.hpp"
+#include "quern/core/spare_pool.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/text/analyzer.hpp"
+
+namespace quern::api {
+
+/// An open index with what its users share.
+struct Index::Impl {
+  explicit Impl(const std::string& index_path);
+
+  /// Throws InvalidArgument if there is no such document.
+  void check(std::uint32_t docid) const;
+  /// Opened when they are first asked for. Throws InvalidArgument if there are none.
+  const TextsReader& texts();
+
+  std::string path;
+  IndexReader reader;
+  SparePool<Analyzer> analyzers;
+
+ private:
+  std::mutex texts_mutex_;
+  std::optional<TextsReader> texts_;
+};
+
+}  // namespace quern::api

@@ -1,0 +1,60 @@
+#include "quern/api/internal/index_settings.hpp"
+
+#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
+#include "quern/text/analyzer.hpp"
+
+namespace quern::api {
+namespace {
+
+PagerankInput pagerank_input(const IndexOptions& options) {
+  if (!options.links.empty()) {
+    if (!options.pagerank.empty() && options.pagerank != "links")
+      throw InvalidArgument("--links gives PageRank by links; leave out --pagerank, or say links");
+    return {PagerankFrom::link_file, options.links};
+  }
+  if (options.pagerank.empty()) return {};
+  if (options.pagerank == "none") return {PagerankFrom::nothing, {}};
+  if (options.pagerank == "links") return {PagerankFrom::links, {}};
+  return {PagerankFrom::score_file, options.pagerank};
+}
+
+}  // namespace
+
+IndexSettings index_settings(const IndexOptions& options) {
+  IndexSettings settings;
+  settings.parse.analyzer = make_analyzer_options(options.stemmer, options.stopwords);
+  settings.parse.max_errors = options.max_errors;
+  settings.parse.duplicates = options.refuse_duplicates ? Duplicates::refuse : Duplicates::keep;
+  settings.parse.store_text = options.store_text;
+  if (options.order != "auto") settings.by = find_named(order_names, options.order, "docID order").value;
+  settings.order.seed = options.seed;
+  settings.order.scores.alpha = options.alpha;
+  settings.order.scores.pagerank_scale = find_named(pagerank_scales, options.pagerank_scale, "scale of PageRank").value;
+  settings.pagerank = pagerank_input(options);
+  settings.build.codec = options.codec;
+  settings.build.codec_options.block_size = options.block_size;
+  settings.build.codec_options.recursion = options.recursion;
+  settings.build.bm25 = {options.k1, options.b};
+  settings.build.quantize_bits = options.quantize_bits;
+  settings.forward = options.forward;
+  check_build_options(settings.build);
+  return settings;
+}
+
+IndexReport index_report(const IndexReports& reports) {
+  IndexReport out;
+  out.documents = reports.parse.indexed;
+  out.empty = reports.parse.empty;
+  out.skipped = reports.parse.skipped;
+  out.bad = reports.parse.bad;
+  out.duplicates = reports.parse.duplicates;
+  out.terms = reports.parse.terms;
+  out.tokens = reports.parse.tokens;
+  out.postings = reports.parse.postings;
+  out.index_bytes = reports.build.index_bytes;
+  out.bad_documents = reports.parse.bad_documents;
+  return out;
+}
+
+}  // namespace quern::api

@@ -1,0 +1,71 @@
+#include "quern/api/internal/json_line.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace quern::api {
+namespace {
+
+/// Bytes that JSON strings can't hold as they are.
+constexpr std::array<bool, 256> make_escaped_bytes() {
+  std::array<bool, 256> is_escaped{};
+  for (unsigned byte = 0; byte < 0x20; ++byte) is_escaped[byte] = true;
+  is_escaped['"'] = is_escaped['\\'] = true;
+  return is_escaped;
+}
+constexpr std::array<bool, 256> escaped_bytes = make_escaped_bytes();
+
+void append_escaped(std::string& out, unsigned char byte) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  switch (byte) {
+    case '"':
+    case '\\':
+      out += '\\';
+      out += static_cast<char>(byte);
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out += "\\u00";
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+  }
+}
+
+void append_string(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (!escaped_bytes[byte]) continue;
+    out.append(text, copied, i - copied);
+    append_escaped(out, byte);
+    copied = i + 1;
+  }
+  out.append(text, copied, text.size() - copied);
+  out += '"';
+}
+
+}  // namespace
+
+void append_json_line(std::string& out, const NewDocument& document) {
+  out += "{\"id\":";
+  append_string(out, document.docno);
+  if (!document.url.empty()) {
+    out += ",\"url\":";
+    append_string(out, document.url);
+  }
+  if (!document.title.empty()) {
+    out += ",\"title\":";
+    append_string(out, document.title);
+  }
+  out += ",\"contents\":";
+  append_string(out, document.text);
+  out += "}\n";
+}
+
+}  // namespace quern::api

@@ -1,0 +1,9 @@
+#pragma once
+
+/// All of the library's interface.
+#include "quern/api/error.hpp"
+#include "quern/api/export.hpp"
+#include "quern/api/index.hpp"
+#include "quern/api/index_builder.hpp"
+#include "quern/api/searcher.hpp"
+#include "quern/api/work.hpp"

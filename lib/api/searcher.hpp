@@ -1,0 +1,112 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/api/index.hpp"
+#include "quern/api/work.hpp"
+
+namespace quern::api {
+
+enum class Idf { lucene, robertson };
+/// exact: float32; quantized: sums of the integers that the index stores.
+enum class Scores { exact, quantized };
+enum class Scorer { bm25, bm25_pagerank };
+/// automatic: GPUs if there are any, else the CPU.
+enum class Device { cpu, gpu, automatic };
+
+/// How documents are scored: formats/scores.md.
+struct Scoring {
+  std::optional<double> k1, b;  ///< none: the index's
+  Idf idf = Idf::lucene;
+  Scores scores = Scores::exact;
+  Scorer scorer = Scorer::bm25;
+  std::optional<double> alpha;    ///< of bm25_pagerank; none: the index's, or 0.3
+  bool early_termination = true;  ///< if the index allows it
+};
+
+/// Where queries run. The results are the same everywhere, bit by bit.
+struct Placement {
+  Device device = Device::cpu;
+  unsigned gpu = 0;                    ///< the first GPU's number
+  unsigned gpus = 1;                   ///< so many from there on; 0: all
+  std::string strategy;                ///< of GPUs; empty: the default
+  std::uint64_t gpu_memory_bytes = 0;  ///< that queries may take of each; 0: what is free
+  std::string plan;                    ///< a cache plan's path, for indexes that don't fit; empty: none
+  /// Told when queries move from a GPU to the CPU, or to fewer GPUs.
+  std::function<void(const std::string&)> notice;
+};
+
+/// A document that was found.
+struct Hit {
+  std::uint32_t docid = 0;
+  float score = 0;
+  bool operator==(const Hit&) const = default;
+};
+
+/// What finding costs, counted on the way.
+struct SearchStatistics {
+  std::uint64_t queries = 0;
+  std::uint64_t postings = 0, postings_scored = 0;  ///< in the queries' lists; with a term score
+  std::uint64_t blocks = 0, blocks_decoded = 0;
+  std::uint64_t stopped_early = 0;  ///< queries that global scores ended
+  std::uint64_t on_gpu = 0;         ///< queries that GPUs answered
+};
+
+/// The results of many queries, one after another: those of query i are at [offsets[i], offsets[i + 1]), best first,
+/// ties in docID order.
+struct BatchResults {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint32_t> docids;
+  std::vector<float> scores;
+  SearchStatistics statistics;
+};
+
+/// What is asked of a batch.
+struct BatchOptions {
+  std::size_t k = 10;     ///< documents per query, at least 1
+  std::string algorithm;  ///< one of algorithms(); empty: the first of them
+};
+
+/// The names of query algorithms, the default first, and of GPU strategies.
+QUERN_API std::vector<std::string> algorithms();
+QUERN_API std::vector<std::string> strategies();
+
+/// Answers queries over one index. Many threads may search at once; batches on GPUs take turns. Keeps the index open.
+/// After a fork, the child may search on the CPU; GPUs stay the parent's.
+class QUERN_API Searcher {
+ public:
+  /// Computes tables of some bytes per document, and copies the index to GPUs where they are asked for. `work`:
+  /// for this, and for later queries (its memory bounds what queries that run take; 0: no bound; its threads are those
+  /// of batches; progress and stop are for this alone). Throws Error: invalid_argument for scores that the index
+  /// doesn't have and numbers out of range, gpu and gpu_out_of_memory unless the device is the CPU or `automatic`.
+  explicit Searcher(const Index& index, const Scoring& scoring = {}, const Placement& placement = {},
+                    const Work& work = {});
+  Searcher(Searcher&&) noexcept;
+  Searcher& operator=(Searcher&&) noexcept;
+  ~Searcher();
+
+  const Index& index() const noexcept;
+  /// The k best documents for a query's text, best first, ties in docID order, found by the calling thread on the CPU.
+  /// `algorithm`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error: invalid_argument if k is 0
+  /// or the memory does not hold the query, corrupt_file if postings don't decode.
+  std::vector<Hit> search(std::string_view text, std::size_t k = 10, std::string_view algorithm = {},
+                          SearchStatistics* statistics = nullptr) const;
+  /// Answers many queries, on the searcher's device. `work`: its threads, or 0 for those of the constructor; progress
+  /// counts queries. Throws as search() does, and what GPUs fail with.
+  BatchResults batch(std::span<const std::string_view> texts, const BatchOptions& options = {},
+                     const Work& work = {}) const;
+
+  struct QUERN_INTERNAL Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quern::api

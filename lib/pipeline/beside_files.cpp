@@ -1,0 +1,27 @@
+#include "quern/pipeline/beside_files.hpp"
+
+#include <filesystem>
+
+namespace quern {
+
+bool has_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void BesideChoice::check_memory(const CollectionReader& collection, const Resources& resources) const {
+  if (forward) check_forward_memory(collection, resources);
+}
+
+BesideReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
+                                  const std::string& index_hash, const Resources& resources,
+                                  AtomicOutput& folder) const {
+  BesideReports reports;
+  if (forward)
+    reports.forward =
+        build_forward(collection, {order.documents, index_hash}, resources, folder.add_member(forward_member));
+  if (texts) reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member));
+  return reports;
+}
+
+}  // namespace quern

@@ -1,0 +1,16 @@
+#pragma once
+#include "quern/pipeline/beside_files.hpp"
+
+#include "command.hpp"
+
+/// Options and figures of the files beside an index.
+namespace quern::tools {
+
+/// --forward.
+void add_forward_option(CLI::App& command, bool& forward);
+
+/// Adds what was written to the figures of a command.
+void add_to_json(const BesideReports& reports, Json& json);
+void say_reports(const CommonOptions& options, const BesideReports& reports);
+
+}  // namespace quern::tools
