@@ -1,9 +1,12 @@
 #pragma once
 
 /// All of the library's interface.
+#include "quern/api/cache_plan.hpp"
 #include "quern/api/error.hpp"
+#include "quern/api/evaluation.hpp"
 #include "quern/api/export.hpp"
 #include "quern/api/index.hpp"
 #include "quern/api/index_builder.hpp"
 #include "quern/api/searcher.hpp"
+#include "quern/api/second_stage.hpp"
 #include "quern/api/work.hpp"

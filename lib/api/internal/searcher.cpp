@@ -1,5 +1,8 @@
 #include "quern/api/searcher.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -7,6 +10,7 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
@@ -17,20 +21,6 @@
 
 namespace quern::api {
 namespace {
-
-ScoringOptions scoring_options(const Scoring& scoring, const IndexReader& index) {
-  ScoringOptions options;
-  options.bm25 = index.manifest().bm25;
-  if (scoring.k1) options.bm25.k1 = *scoring.k1;
-  if (scoring.b) options.bm25.b = *scoring.b;
-  options.idf = scoring.idf == Idf::lucene ? quern::Idf::lucene : quern::Idf::robertson;
-  options.scores = scoring.scores == Scores::exact ? quern::Scores::exact : quern::Scores::quantized;
-  options.scorer = scoring.scorer == Scorer::bm25 ? quern::Scorer::bm25 : quern::Scorer::bm25_pagerank;
-  if (!index.global_scores().empty() && index.manifest().scores) options.alpha = index.manifest().scores->alpha;
-  if (scoring.alpha) options.alpha = *scoring.alpha;
-  options.early_termination = scoring.early_termination;
-  return options;
-}
 
 QueryDevice query_device(Device device) {
   switch (device) {
@@ -73,10 +63,17 @@ QueryMemory query_memory(const Work& work, unsigned threads) {
   return work.memory_bytes == 0 ? QueryMemory() : QueryMemory(work.memory_bytes / 8 * 3, threads);
 }
 
+/// What the results of a batch may take of the machine's memory: they may be copied as they grow.
+std::uint64_t most_result_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) /
+         4;
+}
+
 /// Collects the answers of a batch, which come in the order of the queries.
 class BatchCollection {
  public:
-  BatchCollection(std::size_t queries, std::size_t k, WorkProgress& progress) : progress_(progress) {
+  BatchCollection(std::size_t queries, std::size_t k, WorkProgress& progress)
+      : progress_(progress), most_results_(most_result_bytes() / sizeof(Hit)) {
     results_.offsets.reserve(queries + 1);
     results_.offsets.push_back(0);
     constexpr std::size_t most_reserved = std::size_t{1} << 24;
@@ -87,7 +84,12 @@ class BatchCollection {
 
   BatchSteps steps() {
     BatchSteps steps;
-    steps.take = [this](std::size_t, const QueryAnswer& answer) {
+    steps.take = [this](std::size_t query, const QueryAnswer& answer) {
+      if (answer.documents.size() > most_results_ - results_.docids.size())
+        throw quern::InvalidArgument(
+            fmt::format("the results of {} queries fill a quarter of this machine's memory; ask for fewer queries at a "
+                        "time, or a smaller k",
+                        query));
       for (const ScoredDocument& document : answer.documents) {
         results_.docids.push_back(document.docid);
         results_.scores.push_back(document.score);
@@ -105,6 +107,7 @@ class BatchCollection {
 
  private:
   WorkProgress& progress_;
+  std::uint64_t most_results_;
   BatchResults results_;
 };
 

@@ -1,0 +1,86 @@
+#include "quern/api/cache_plan.hpp"
+
+#include "quern/api/internal/boundary.hpp"
+#include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/scoring_options.hpp"
+#include "quern/api/internal/work_resources.hpp"
+#include "quern/cache/cache_plan.hpp"
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/formats/plan_file.hpp"
+#include "quern/io/atomic_output.hpp"
+
+namespace quern::api {
+namespace {
+
+std::uint64_t budget_bytes(const PlanOptions& options, const CacheBlocks& blocks) {
+  if (options.budget_bytes != 0) return options.budget_bytes;
+  check_range("budget", options.budget_share, 0, 1);
+  if (options.budget_share == 0) throw InvalidArgument("a plan needs a --budget");
+  // A byte is left, so that a small share is refused as too small.
+  return std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(options.budget_share * static_cast<double>(blocks.index_bytes())));
+}
+
+Scoring scoring_of(const PlanOptions& options, const IndexReader& index) {
+  Scoring scoring;
+  scoring.scores = options.scores;
+  const bool has_global_scores = !index.global_scores().empty() && options.scores == Scores::exact;
+  scoring.scorer = options.scorer.value_or(has_global_scores ? Scorer::bm25_pagerank : Scorer::bm25);
+  return scoring;
+}
+
+quern::PlanOptions plan_options(const PlanOptions& options, const CacheBlocks& blocks) {
+  quern::PlanOptions out;
+  if (!options.policy.empty()) out.policy = options.policy;
+  out.budget_bytes = budget_bytes(options, blocks);
+  out.max_admission = options.max_admission;
+  out.demand.k = options.k;
+  return out;
+}
+
+PlanReport report_of(const PlanManifest& manifest) {
+  PlanReport report;
+  report.queries = manifest.queries;
+  report.distinct_queries = manifest.distinct_queries;
+  report.unknown_queries = manifest.unknown_queries;
+  report.empty_queries = manifest.empty_queries;
+  report.cached_bytes = manifest.cached_bytes;
+  report.index_bytes = manifest.index_bytes;
+  report.cached_blocks = manifest.cached_blocks;
+  report.lists = manifest.lists;
+  return report;
+}
+
+}  // namespace
+
+std::vector<std::string> policies() {
+  return with_api_errors([] { return names_of(all_cache_policies()); });
+}
+
+PlanReport plan_cache(const Index& index, std::span<const std::string_view> queries, const std::string& path,
+                      const PlanOptions& options, const Work& work) {
+  return with_api_errors([&] {
+    const WorkResources resources(work, folder_of(path));
+    const IndexReader& reader = index.impl()->reader;
+    check_range("k", options.k, 1, end_docid);
+    const QueryEngine engine(reader, scoring_options(scoring_of(options, reader), reader), resources->threads,
+                             QueryMemory(resources->memory_bytes / 4, resources->threads));
+    const std::uint64_t block = options.caching_block == 0 ? CacheBlocks::default_size(reader) : options.caching_block;
+    const CacheBlocks blocks(reader, block, resources, engine.quantizer() != nullptr);
+    const quern::PlanOptions plan_for = plan_options(options, blocks);
+    check_plan_memory(blocks, plan_for.budget_bytes, resources);
+    AtomicOutput out = AtomicOutput::file(path, options.overwrite);
+    LogQueries log(reader.manifest().analyzer, resources);
+    for (const std::string_view query : queries) log.add(query);
+    const LogDemand demand = measure_demand(engine, blocks, log, plan_for.demand, resources);
+    const CachePlan plan = make_plan(engine, blocks, demand, plan_for);
+    if (plan.lists.empty() && blocks.kept_bytes() > 0)
+      throw InvalidArgument("the --budget holds no block of any list; give more");
+    write_plan(out.file(), plan);
+    out.commit();
+    return report_of(PlanReader::open(path).manifest());
+  });
+}
+
+}  // namespace quern::api

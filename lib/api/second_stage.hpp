@@ -1,0 +1,71 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/api/searcher.hpp"
+
+namespace quern::api {
+
+/// A feature of documents for a query: formats/features.md.
+struct FeatureInfo {
+  std::string name;  ///< as "body.bm25"
+  std::string kind, formula;
+};
+
+/// The features that `selection` names: names or patterns with * between commas, or "all". Throws Error:
+/// invalid_argument for a name that no feature has.
+QUERN_API std::vector<FeatureInfo> features(std::string_view selection = "all");
+
+/// Values of features: row by row for documents, a column for each feature.
+struct FeatureTable {
+  std::size_t rows = 0, columns = 0;
+  std::vector<float> values;  ///< rows * columns
+};
+
+/// Computes features from an index's forward file. Many threads may use it at once. Keeps the index open.
+class QUERN_API Features {
+ public:
+  /// Throws Error: invalid_argument if the index has no forward file, or as features() does.
+  explicit Features(const Index& index, std::string_view selection = "all");
+  Features(Features&&) noexcept;
+  Features& operator=(Features&&) noexcept;
+  ~Features();
+
+  /// Of a query's documents; their scores are those of the first stage. Throws Error: invalid_argument for a docID that
+  /// the index doesn't have, corrupt_file.
+  FeatureTable compute(std::string_view text, std::span<const Hit> documents) const;
+
+ private:
+  struct QUERN_INTERNAL Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Reorders results by a learned model. Many threads may use it at once. Keeps the index open.
+class QUERN_API Reranker {
+ public:
+  /// `model`: a file of LightGBM, XGBoost or RankLib, or a description of Quern's own. `selection`: the list of
+  /// features that it was trained with. Throws Error: invalid_argument if the index has no forward file or the model
+  /// asks for features that there are not, corrupt_file and io for the model.
+  Reranker(const Index& index, const std::string& model, std::string_view selection = "all");
+  Reranker(Reranker&&) noexcept;
+  Reranker& operator=(Reranker&&) noexcept;
+  ~Reranker();
+
+  /// The k best of a query's documents by the model, whose scores take the place of theirs; ties in docID order. Throws
+  /// Error: invalid_argument for a docID that the index doesn't have.
+  std::vector<Hit> rerank(std::string_view text, std::span<const Hit> documents, std::size_t k) const;
+  /// The same for the results of many queries, on `work.threads` threads.
+  BatchResults rerank(std::span<const std::string_view> texts, const BatchResults& results, std::size_t k,
+                      const Work& work = {}) const;
+
+ private:
+  struct QUERN_INTERNAL Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quern::api
