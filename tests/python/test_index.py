@@ -1,0 +1,236 @@
+"""Building and opening indexes."""
+import collections
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy
+import pytest
+
+import quern
+
+WORDS = "mill water wheel stone grain hand quern wind river flour".split()
+
+
+def documents(count, seed=1):
+    choice = random.Random(seed)
+    for i in range(count):
+        yield {"docno": f"D{i}", "text": " ".join(choice.choices(WORDS, k=choice.randrange(30)))}
+
+
+def leftovers(folder):
+    return sorted(os.listdir(folder))
+
+
+def test_documents_come_as_dicts_tuples_and_objects(tmp_path):
+    Tuple = collections.namedtuple("Tuple", "doc_id title text url")
+
+    class WithDefaultText:
+        doc_id = "c"
+
+        def default_text(self):
+            return "stone and wheel"
+
+    mixed = [
+        {"_id": "a", "contents": "water mill", "title": "Mills", "url": "http://mill.example/"},
+        Tuple("b", "Winds", "wind mill", None),
+        WithDefaultText(),
+        {"id": 7, "body": "seven"},
+    ]
+    report = quern.index(iter(mixed), tmp_path / "ix")
+    assert report.documents == 4
+    ix = quern.open(tmp_path / "ix")
+    assert len(ix) == 4
+    assert [ix.docno(i) for i in range(4)] == ["a", "b", "c", "7"]
+    assert ix.document(0) == {"docno": "a", "url": "http://mill.example/", "title": "Mills", "length": 3}
+    assert ix.df("mill") == 2 and ix.df("wheel") == 1 and ix.df("nothing") == 0
+    assert ix.find("7") == 3 and ix.find("8") is None
+
+
+def test_postings_are_those_of_counting(tmp_path):
+    given = list(documents(1000))
+    quern.index(given, tmp_path / "ix", block_size=64, codec="rpfd")
+    ix = quern.open(tmp_path / "ix")
+    for word in WORDS:
+        expected = [(i, document["text"].split().count(word)) for i, document in enumerate(given)]
+        expected = [(i, count) for i, count in expected if count]
+        docids, frequencies = ix.postings(word)
+        assert docids.dtype == frequencies.dtype == numpy.uint32
+        assert list(zip(docids.tolist(), frequencies.tolist())) == expected
+        assert ix.df(word) == len(expected) and ix.cf(word) == sum(count for _, count in expected)
+    assert [term for term, _, _ in ix.terms()] == sorted(word.encode() for word in WORDS)
+    del ix
+    assert docids.sum() == sum(i for i, _ in expected)  # the arrays own what they show
+
+
+def test_scores_are_bm25(tmp_path):
+    given = list(documents(300, seed=4))
+    quern.index(given, tmp_path / "ix")
+    ix = quern.open(tmp_path / "ix")
+    lengths = [len(document["text"].split()) for document in given]
+    average = sum(lengths) / len(lengths)
+    found = ix.search("mill water", k=300)
+    df = {word: sum(word in document["text"].split() for document in given) for word in ("mill", "water")}
+    for docid, score in zip(found.docid.tolist(), found.score.tolist()):
+        words = given[docid]["text"].split()
+        expected = 0
+        for word, n in df.items():
+            f = words.count(word)
+            idf = math.log(1 + (len(given) - n + 0.5) / (n + 0.5))
+            expected += idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * lengths[docid] / average))
+        assert score == pytest.approx(expected, rel=1e-5)
+    assert len(found) == sum(bool({"mill", "water"} & set(document["text"].split())) for document in given)
+
+
+def test_a_corpus_of_files_gives_the_command_lines_bytes(tmp_path, command_line):
+    from conftest import SAMPLE
+
+    quern.index(SAMPLE / "corpus", tmp_path / "a", stemmer="porter2", threads=1, memory="64M")
+    command_line("index", SAMPLE / "corpus", "-o", tmp_path / "b", "--stemmer", "porter2")
+    assert (tmp_path / "a/index.quern").read_bytes() == (tmp_path / "b/index.quern").read_bytes()
+
+
+def test_what_goes_wrong_has_a_python_exception_and_leaves_nothing(tmp_path):
+    def throws_in_the_midst():
+        yield from documents(50000)
+        raise LookupError("in the midst")
+
+    path = tmp_path / "ix"
+    for wrong, expected in [
+        ([], quern.InvalidArgument),
+        ([{"text": "no name"}], KeyError),
+        ([{"docno": "a", "text": 5}], TypeError),
+        ([{"docno": "a", "text": "lone \ud800 surrogate"}], UnicodeEncodeError),
+        ([{"docno": "", "text": "x"}], ValueError),
+        (["text", 3], (KeyError, TypeError)),
+        (3, TypeError),
+        (throws_in_the_midst(), LookupError),
+        (str(tmp_path / "missing"), quern.FileError),
+    ]:
+        with pytest.raises(expected):
+            quern.index(wrong, path)
+        assert leftovers(tmp_path) == []
+    with pytest.raises(quern.InvalidArgument):
+        quern.index([{"docno": "a"}, {"docno": "a"}], path, duplicates="refuse")
+    with pytest.raises(quern.InvalidArgument, match="codec"):
+        quern.index([{"docno": "a"}], path, codec="zip")
+    with pytest.raises(quern.InvalidArgument) as small:
+        quern.index([{"docno": "a"}], path, memory="1M")
+    assert small.value.option == "memory" and small.value.code == "invalid_argument"
+    with pytest.raises(LookupError):
+        quern.index(documents(10), path, progress=lambda *_: {}["the caller's own"])
+    assert leftovers(tmp_path) == []
+    quern.index(documents(10), path)
+    with pytest.raises(quern.InvalidArgument, match="overwrite|exists"):
+        quern.index(documents(10), path)
+    with pytest.raises(quern.CorruptFile):
+        (tmp_path / "text").write_text("no index")
+        quern.open(tmp_path / "text")
+
+
+def test_duplicates_are_counted(tmp_path):
+    report = quern.index([{"docno": "a", "text": "x"}, {"docno": "a", "text": "y"}], tmp_path / "ix")
+    assert report.duplicates == 1
+
+
+def test_progress_is_told(tmp_path):
+    told = []
+    quern.index(documents(20000), tmp_path / "ix", progress=lambda *step: told.append(step))
+    assert {"parse", "lists"} <= {stage for stage, *_ in told}
+    quern.open(tmp_path / "ix").verify(progress=lambda *step: told.append(step))
+
+
+def test_damage_is_found(tmp_path):
+    quern.index(documents(2000), tmp_path / "ix")
+    data = bytearray((tmp_path / "ix/index.quern").read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "ix/index.quern").write_bytes(data)
+    with pytest.raises(quern.CorruptFile, match="index.quern"):
+        quern.open(tmp_path / "ix").verify()
+
+
+def test_an_open_index_stays_when_it_is_replaced(tmp_path):
+    path = tmp_path / "ix"
+    quern.index(documents(100), path)
+    ix = quern.open(path)
+    before = ix.search("mill", 100)
+    quern.index(documents(10), path, overwrite=True)
+    assert len(ix) == 100 and len(quern.open(path)) == 10
+    assert (ix.search("mill", 100).docid == before.docid).all()
+
+
+def run_script(text, *arguments, **more):
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)], stdout=subprocess.PIPE, text=True, **more
+    )
+
+
+@pytest.mark.parametrize("endless", ["({'docno': str(i), 'text': 'x y z'} for i in itertools.count())",
+                                     "map(dict, itertools.repeat({'docno': 'a', 'text': 'x y z'}))"])
+def test_ctrl_c_ends_a_build_and_leaves_nothing(tmp_path, endless):
+    running = run_script(
+        f"""
+        import itertools, sys, quern
+        print("begun", flush=True)
+        try:
+            quern.index({endless}, sys.argv[1], memory="64M")
+        except KeyboardInterrupt:
+            print("interrupted")
+        """,
+        tmp_path / "ix",
+        cwd=tmp_path,
+    )
+    assert running.stdout.readline() == "begun\n"
+    threading.Event().wait(1)
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=60)[0] == "interrupted\n"
+    assert leftovers(tmp_path) == []
+
+
+def test_ctrl_c_ends_the_building_of_a_corpus(tmp_path):
+    with open(tmp_path / "corpus.tsv", "w") as corpus:
+        for i in range(2_000_000):
+            corpus.write(f"{i}\tthe text of number {i} {i * 7919 % 100003} {i * 31 % 77777}\n")
+    running = run_script(
+        """
+        import sys, quern
+        print("begun", flush=True)
+        try:
+            quern.index(sys.argv[1], sys.argv[2], format="tsv", order="bisection", memory="64M")
+            print("done")
+        except KeyboardInterrupt:
+            print("interrupted")
+        """,
+        tmp_path / "corpus.tsv",
+        tmp_path / "ix",
+    )
+    assert running.stdout.readline() == "begun\n"
+    threading.Event().wait(1)
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=60)[0] == "interrupted\n"
+    assert leftovers(tmp_path) == ["corpus.tsv"]
+
+
+def test_an_index_may_be_used_after_a_fork(tmp_path):
+    quern.index(documents(5000), tmp_path / "ix")
+    out = run_script(
+        """
+        import os, sys, quern
+        ix = quern.open(sys.argv[1])
+        expected = ix.batch(["mill water", "wheel"] * 200, 50, threads=2).docid.tolist()
+        child = os.fork()
+        if child == 0:
+            same = ix.batch(["mill water", "wheel"] * 200, 50, threads=2).docid.tolist() == expected
+            same = same and len(ix.search("mill", 5)) == 5
+            os._exit(0 if same else 1)
+        status = os.waitpid(child, 0)[1]
+        print(status, ix.batch(["mill water", "wheel"] * 200, 50, threads=2).docid.tolist() == expected)
+        """,
+        tmp_path / "ix",
+    )
+    assert out.communicate(timeout=60)[0] == "0 True\n"

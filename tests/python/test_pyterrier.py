@@ -1,0 +1,92 @@
+"""Pipelines of PyTerrier, without Java."""
+import pytest
+
+pt = pytest.importorskip("pyterrier")
+pandas = pytest.importorskip("pandas")
+
+import quern  # noqa: E402
+from conftest import SAMPLE  # noqa: E402
+from quern.pyterrier import QuernIndex, metadata_of  # noqa: E402
+
+
+@pytest.fixture
+def queries(topics):
+    return pandas.DataFrame({"qid": list(topics), "query": list(topics.values())})
+
+
+@pytest.fixture
+def index(sample_path):
+    return QuernIndex(sample_path)
+
+
+def trec(frame):
+    """Results as lines without the scores' digits, which data frames widen."""
+    return [(row.qid, row.docno, row.rank + 1) for row in frame.itertuples()]
+
+
+def trec_of(text):
+    return [(qid, docno, int(rank)) for qid, _, docno, rank, _, _ in map(str.split, text.splitlines())]
+
+
+def test_an_index_is_built_from_dicts(tmp_path):
+    index = QuernIndex(tmp_path / "ix", stemmer="porter2")
+    assert not index.built()
+    assert index.index({"docno": f"D{i}", "text": f"mills {i}"} for i in range(10)) is index
+    assert index.built() and len(index.quern) == 10
+    found = index.bm25(num_results=3).search("mill")
+    assert list(found["rank"]) == [0, 1, 2] and list(found["docno"]) == ["D0", "D1", "D2"]
+
+
+def test_retrievers_find_what_the_command_line_finds(index, sample_path, queries, command_line):
+    for retriever, arguments in [
+        (index.bm25(num_results=25), []),
+        (index.bm25(num_results=25, k1=0.9, b=0.4), ["--k1", 0.9, "--b", 0.4]),
+        (index.quantized(num_results=25), ["--scores", "quantized"]),
+        (index.bm25() % 25, []),
+    ]:
+        found = retriever.transform(queries)
+        expected = command_line("query", sample_path, "-q", SAMPLE / "topics.txt", "-k", 25, *arguments)
+        assert trec(found) == trec_of(expected)
+        scores = [float(line.split()[4]) for line in expected.splitlines()]
+        assert found["score"].astype("float32").tolist() == pandas.Series(scores).astype("float32").tolist()
+
+
+def test_rank_cut_offs_are_fused(index):
+    retriever = index.bm25(num_results=100)
+    assert retriever.fuse_rank_cutoff(10).num_results == 10
+    assert retriever.fuse_rank_cutoff(1000) is retriever
+    fused = (retriever % 10).compile()
+    assert fused.num_results == 10
+
+
+def test_columns_of_queries_stay(index, queries):
+    found = index.bm25(num_results=5).transform(queries.assign(source="sample"))
+    assert (found["source"] == "sample").all()
+    assert list(found.columns)[:3] == ["qid", "query", "source"]
+    empty = index.bm25().transform(queries.head(0))
+    assert len(empty) == 0 and {"docno", "score", "rank"} <= set(empty.columns)
+
+
+def test_a_learned_model_follows_in_a_pipeline(index, sample_path, queries, command_line):
+    pipeline = index.bm25(num_results=20) >> index.reranker(SAMPLE / "ranker.txt")
+    expected = command_line("query", sample_path, "-q", SAMPLE / "topics.txt", "-k", 20, "--rerank", 20, "--ranker",
+                            SAMPLE / "ranker.txt")
+    assert trec(pipeline.transform(queries)) == trec_of(expected)
+    with_features = (index.bm25(num_results=5) >> index.features("body.*")).transform(queries)
+    assert with_features["features"].iloc[0].shape == (len(quern.feature_names("body.*")),)
+
+
+def test_experiments_measure_pipelines(index, queries):
+    qrels = pandas.DataFrame(
+        [line.split() for line in (SAMPLE / "qrels.txt").read_text().splitlines()],
+        columns=["qid", "iteration", "docno", "label"],
+    ).astype({"label": int})
+    measured = pt.Experiment([index.bm25(num_results=100)], queries, qrels, ["map"])
+    by_quern = index.quern.batch(queries, 100).evaluate(SAMPLE / "qrels.txt", ["map"])
+    assert measured["map"].iloc[0] == pytest.approx(by_quern["map"], abs=1e-3)
+
+
+def test_the_folder_of_an_index_is_known(sample_path):
+    assert metadata_of(str(sample_path), ["index.quern"]) == {"type": "sparse_index", "format": "quern"}
+    assert metadata_of("elsewhere", ["data.pisa"]) is None
+    assert pt.inspect.artifact_type_format(QuernIndex(sample_path)) == ("sparse_index", "quern")

@@ -1,0 +1,107 @@
+"""Searching: the results are the command line's."""
+import concurrent.futures
+
+import numpy
+import pytest
+
+import quern
+
+
+@pytest.mark.parametrize("options", [{}, {"algorithm": "and"}, {"scores": "quantized"},
+                                     {"scorer": "bm25+pagerank", "alpha": 0.5}, {"k1": 0.9, "b": 0.4}])
+def test_runs_are_the_command_lines_byte_by_byte(sample, sample_path, topics, command_line, options):
+    arguments = []
+    for name, value in options.items():
+        arguments += [f"--{name}", value]
+    expected = command_line("query", sample_path, "-q", SAMPLE_TOPICS, "-k", 30, *arguments)
+    found = sample.batch(topics, 30, **options)
+    assert found.to_trec() == expected
+    assert len(found) == len(expected.splitlines())
+
+
+def test_algorithms_and_threads_agree(sample, topics):
+    expected = sample.batch(topics, 20, algorithm="or")
+    for algorithm in quern.algorithms():
+        if algorithm.startswith("and"):
+            continue
+        for threads in (1, 2, 5):
+            found = sample.batch(topics, 20, algorithm=algorithm, threads=threads)
+            assert (found.docid == expected.docid).all() and (found.score == expected.score).all()
+    one_by_one = [sample.search(text, 20) for text in topics.values()]
+    assert numpy.array_equal(numpy.concatenate([found.docid for found in one_by_one]), expected.docid)
+
+
+def test_results_are_arrays_that_belong_together(sample, topics):
+    found = sample.batch(topics, 7)
+    assert found.docid.dtype == numpy.uint32 and found.score.dtype == numpy.float32
+    assert found.query.dtype == numpy.int32 and found.offsets.dtype == numpy.uint64
+    assert len(found.offsets) == len(topics) + 1 and found.offsets[-1] == len(found)
+    assert found.docnos() == [sample.docno(docid) for docid in found.docid.tolist()]
+    run = found.to_run()
+    assert list(run) == list(topics) and sum(map(len, run.values())) == len(found)
+    docids, scores = found.docid, found.score
+    expected = docids.tolist()
+    del found
+    assert docids.tolist() == expected and len(scores) == len(expected)
+    with pytest.raises(ValueError):
+        docids[0] = 1
+
+
+def test_results_become_a_data_frame(sample, topics):
+    pandas = pytest.importorskip("pandas")
+    found = sample.batch(pandas.DataFrame({"qid": list(topics), "query": list(topics.values())}), 5)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["qid", "docid", "docno", "rank", "score", "query"]
+    assert (frame.groupby("qid").size() <= 5).all() and frame["rank"].min() == 0
+    assert frame["query"].iloc[0] == topics[frame["qid"].iloc[0]]
+
+
+def test_queries_come_in_several_forms(sample):
+    expected = sample.batch(["water", "mill"], 3)
+    assert expected.qids == ["1", "2"]
+    for form in ({"1": "water", "2": "mill"}, [("1", "water"), ("2", "mill")], {1: "water", 2: "mill"},
+                 iter(["water", "mill"]), ("water", "mill")):
+        found = sample.batch(form, 3)
+        assert found.qids == ["1", "2"] and (found.docid == expected.docid).all()
+    assert len(sample.batch([], 3)) == 0
+    assert len(sample.search("", 3)) == 0
+    for wrong in ("water", b"water", ["water", 3], [None], 7):
+        with pytest.raises(TypeError):
+            sample.batch(wrong, 3)
+    for wrong in ({"k": 0}, {"algorithm": "none"}, {"scores": "x"}, {"device": "x"}, {"k1": -1.0},
+                  {"k1": float("nan")}, {"b": 2.0}):
+        with pytest.raises(ValueError):
+            sample.batch(["water"], **wrong)
+    with pytest.raises(TypeError):
+        sample.batch(["water"], 3, no_such_option=1)
+
+
+def test_threads_share_an_index(sample, topics):
+    texts = list(topics.values())
+    expected = [sample.search(text, 10).docid.tolist() for text in texts]
+
+    def work(seed):
+        for i in range(200):
+            place = (seed + i) % len(texts)
+            assert sample.search(texts[place], 10).docid.tolist() == expected[place]
+            if i % 20 == 0:
+                sample.batch(texts, 10, threads=2)
+        return True
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_a_gpu_that_is_missing_is_an_error_but_not_with_auto(sample, topics):
+    told = []
+    try:
+        on_gpu = sample.batch(topics, 10, device="gpu")
+    except quern.GpuError:
+        on_gpu = sample.batch(topics, 10, device="auto", warn=told.append)
+        assert told
+    assert (on_gpu.docid == sample.batch(topics, 10).docid).all()
+
+
+from conftest import SAMPLE  # noqa: E402
+
+SAMPLE_TOPICS = SAMPLE / "topics.txt"

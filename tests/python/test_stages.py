@@ -1,0 +1,69 @@
+"""The second stage, evaluation and plans."""
+import numpy
+import pytest
+
+import quern
+from conftest import SAMPLE
+
+
+def test_reranked_runs_are_the_command_lines(sample, sample_path, topics, command_line):
+    expected = command_line("query", sample_path, "-q", SAMPLE / "topics.txt", "-k", 20, "--rerank", 20, "--ranker",
+                            SAMPLE / "ranker.txt")
+    first = sample.batch(topics, 20)
+    reranked = quern.rerank(sample, first, SAMPLE / "ranker.txt")
+    assert reranked.to_trec() == expected
+    assert quern.rerank(sample, first, SAMPLE / "ranker.txt", 3, threads=2).offsets[1] == 3
+    with pytest.raises(quern.FileError):
+        quern.rerank(sample, first, "missing.txt")
+
+
+def test_features_have_a_row_for_each_result(sample, topics):
+    first = sample.batch(topics, 10)
+    names = quern.feature_names("body.*")
+    values = quern.features(sample, first, "body.*")
+    assert values.shape == (len(first), len(names)) and values.dtype == numpy.float32
+    everything = quern.features(sample, first)
+    columns = [quern.feature_names().index(name) for name in names]
+    assert numpy.array_equal(everything[:, columns], values)
+    assert numpy.array_equal(everything[:, quern.feature_names().index("query.first_stage_score")], first.score) \
+        if "query.first_stage_score" in quern.feature_names() else True
+    with pytest.raises(quern.InvalidArgument):
+        quern.features(sample, first, "no.such*")
+
+
+def test_an_index_without_a_forward_file_says_so(tmp_path):
+    quern.index([{"docno": "a", "text": "mill"}], tmp_path / "ix")
+    ix = quern.open(tmp_path / "ix")
+    with pytest.raises(quern.InvalidArgument, match="forward"):
+        quern.features(ix, ix.search("mill"))
+    with pytest.raises(quern.InvalidArgument, match="store_text"):
+        ix.text(0)
+
+
+def test_measures_are_the_command_lines(sample, sample_path, topics, command_line, tmp_path):
+    found = sample.batch(topics, 100)
+    (tmp_path / "run").write_text(found.to_trec())
+    printed = command_line("eval", tmp_path / "run", SAMPLE / "qrels.txt")
+    expected = {line.split("\t")[0].strip(): line.split("\t")[2] for line in printed.splitlines()[1:]}
+    measures = found.evaluate(SAMPLE / "qrels.txt")
+    assert set(measures) == set(expected)
+    for name, value in measures.items():
+        assert float(expected[name]) == pytest.approx(value, abs=6e-5)
+    by_query = quern.evaluate(found.to_trec(), SAMPLE / "qrels.txt", ["map"])["by_query"]
+    assert sum(query["map"] for query in by_query.values()) / len(by_query) == pytest.approx(measures["map"])
+    with pytest.raises(quern.InvalidArgument):
+        found.evaluate(SAMPLE / "qrels.txt", ["nothing"])
+
+
+def test_plans_are_the_command_lines(sample, sample_path, tmp_path, command_line):
+    log = (SAMPLE / "query_log.txt").read_text().splitlines()
+    report = quern.plan(sample, log, tmp_path / "a.plan", budget="20%")
+    assert 0 < report.cached_bytes <= report.index_bytes // 5 + 1 and report.queries == len(log)
+    command_line("plan", sample_path, "-q", SAMPLE / "query_log.txt", "--queries-format", "lines", "--budget", "20%",
+                 "-o", tmp_path / "b.plan")
+    assert (tmp_path / "a.plan").read_bytes() == (tmp_path / "b.plan").read_bytes()
+    with pytest.raises(quern.InvalidArgument):
+        quern.plan(sample, log, tmp_path / "a.plan", budget="20%")
+    for budget in ("x", "0%", "1"):
+        with pytest.raises(ValueError):
+            quern.plan(sample, log, tmp_path / "c.plan", budget=budget)

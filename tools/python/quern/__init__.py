@@ -1,0 +1,60 @@
+"""Quern: block-max inverted indexes, and exact top-k search on CPUs and GPUs.
+
+    import quern
+
+    quern.index([{"docno": "M1", "text": "a quern is a hand mill"}], "my.quern")
+    ix = quern.open("my.quern")
+    print(ix.search("mill").docnos())
+    print(ix.batch({"q1": "mill", "q2": "hand"}, k=100).to_frame())
+
+Scores, orders and bytes are those of the command line, whatever the threads and the device.
+"""
+
+import os as _os
+
+from ._quern import algorithms, policies, strategies
+from ._quern import version as _version
+from .building import index
+from .errors import (
+    Cancelled,
+    CorruptFile,
+    Error,
+    FileError,
+    GpuError,
+    InvalidArgument,
+    OutOfMemory,
+    UnsupportedVersion,
+)
+from .index import Index
+from .results import Results
+from .stages import evaluate, feature_names, features, plan, rerank
+
+__version__ = _version()
+
+__all__ = [
+    "Cancelled",
+    "CorruptFile",
+    "Error",
+    "FileError",
+    "GpuError",
+    "Index",
+    "InvalidArgument",
+    "OutOfMemory",
+    "Results",
+    "UnsupportedVersion",
+    "algorithms",
+    "evaluate",
+    "feature_names",
+    "features",
+    "index",
+    "open",
+    "plan",
+    "policies",
+    "rerank",
+    "strategies",
+]
+
+
+def open(path):
+    """Opens an index. Raises FileError if there is none, CorruptFile and InvalidArgument if it is something else."""
+    return Index(_os.fspath(path))

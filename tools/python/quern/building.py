@@ -1,0 +1,136 @@
+"""Indexes from documents and corpora."""
+
+import os
+from types import SimpleNamespace
+
+from . import _quern
+from .index import _progress
+from .sizes import size_bytes
+
+
+def index(
+    documents,
+    path,
+    *,
+    stemmer="none",
+    stopwords="none",
+    codec="newpfd",
+    block_size=128,
+    recursion=1,
+    order="auto",
+    seed=1,
+    quantize=0,
+    k1=1.2,
+    b=0.75,
+    pagerank="",
+    links="",
+    alpha=0.3,
+    pagerank_scale="rank",
+    store_text=False,
+    forward=False,
+    duplicates="keep",
+    max_errors=1000,
+    overwrite=False,
+    memory=None,
+    threads=None,
+    progress=None,
+    warn=None,
+    format="auto",
+    include=(),
+    exclude=(),
+    id_field="",
+    title_field="",
+    text_field="",
+    url_field="",
+    max_document="64M",
+):
+    """Builds an index at `path`, which appears whole or not at all.
+
+    documents: one of
+      an iterable of dicts, or of objects with such attributes: docno (or doc_id, id, _id), text (or contents, body),
+        and perhaps title and url;
+      a dataset of ir_datasets, or its name as "irds:NAME";
+      the path of a corpus (a file or a folder of TREC, WARC, JSONL or TSV files, plain or compressed), or a list of
+        paths. The options from `format` on are for these.
+    stemmer, stopwords ("none", "english", a file), codec, block_size, order ("auto", "url", "natural", "bisection",
+    "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
+    memory: a budget such as "1G". threads: all cores unless given. progress: True, or a function that takes (stage,
+    done, total, unit). warn: a function that takes what the user should know.
+
+    Returns counts of documents, terms, postings and more, with attributes of these names.
+    Raises what the iterable raises, InvalidArgument, CorruptFile, FileError; KeyboardInterrupt at Ctrl-C. Nothing of
+    the index is left then.
+    """
+    options = _quern.IndexOptions()
+    for name, value in {
+        "stemmer": stemmer,
+        "stopwords": _stopwords(stopwords),
+        "codec": codec,
+        "block_size": block_size,
+        "recursion": recursion,
+        "order": order,
+        "seed": seed,
+        "quantize_bits": quantize,
+        "k1": k1,
+        "b": b,
+        "pagerank": os.fspath(pagerank),
+        "links": os.fspath(links),
+        "alpha": alpha,
+        "pagerank_scale": pagerank_scale,
+        "store_text": store_text,
+        "forward": forward,
+        "refuse_duplicates": _refuses(duplicates),
+        "max_errors": max_errors,
+        "overwrite": overwrite,
+    }.items():
+        setattr(options, name, value)
+    work = (threads or 0, size_bytes(memory), _progress(progress), warn)
+    corpus = _paths(documents)
+    if corpus is None:
+        return SimpleNamespace(**_quern.index_documents(_iterable(documents), os.fspath(path), options, *work))
+    reading = _quern.CorpusOptions()
+    for name, value in {
+        "format": format,
+        "include": list(include),
+        "exclude": list(exclude),
+        "id_field": id_field,
+        "title_field": title_field,
+        "text_field": text_field,
+        "url_field": url_field,
+        "max_document_bytes": size_bytes(max_document),
+    }.items():
+        setattr(reading, name, value)
+    return SimpleNamespace(**_quern.index_corpus(corpus, os.fspath(path), options, reading, *work))
+
+
+def _stopwords(stopwords):
+    """A list of words as the library takes it."""
+    if isinstance(stopwords, (str, os.PathLike)):
+        return os.fspath(stopwords)
+    return "words:" + ",".join(stopwords)
+
+
+def _refuses(duplicates):
+    if duplicates not in ("keep", "refuse"):
+        raise ValueError(f"duplicates must be 'keep' or 'refuse', not {duplicates!r}")
+    return duplicates == "refuse"
+
+
+def _paths(documents):
+    """The paths of a corpus; None if `documents` are something else."""
+    if isinstance(documents, (str, os.PathLike)):
+        name = os.fspath(documents)
+        return None if name.startswith("irds:") else [name]
+    if isinstance(documents, (list, tuple)) and documents:
+        if all(isinstance(path, (str, os.PathLike)) for path in documents):
+            return [os.fspath(path) for path in documents]
+    return None
+
+
+def _iterable(documents):
+    """The documents of a dataset, or what was given."""
+    if isinstance(documents, str):
+        import ir_datasets
+
+        documents = ir_datasets.load(documents.removeprefix("irds:"))
+    return documents.docs_iter() if hasattr(documents, "docs_iter") else documents

@@ -1,0 +1,174 @@
+"""Quern in PyTerrier's pipelines (pip install "quern[pyterrier]").
+
+    import pyterrier as pt
+    from quern.pyterrier import QuernIndex
+
+    index = QuernIndex("my.quern")
+    index.index(documents)                          # dicts with docno and text
+    pipeline = index.bm25(num_results=100) % 10     # the cut-off is fused: only 10 are searched for
+    pt.Experiment([pipeline], topics, qrels, ["map"])
+
+No Java is needed.
+"""
+
+import pandas
+import pyterrier as pt
+
+from . import building, stages
+from .index import Index
+from .results import Results
+
+
+class QuernIndex(pt.Artifact, pt.Indexer):
+    """An index as a PyTerrier artifact: it builds itself from documents, and makes the transformers that search it.
+
+    path: where the index is, or will be. options: of quern.index(), for index().
+    """
+
+    ARTIFACT_TYPE = "sparse_index"
+    ARTIFACT_FORMAT = "quern"
+    ARTIFACT_PACKAGE_HINT = "quern[pyterrier]"
+
+    def __init__(self, path, **options):
+        super().__init__(path)
+        self._options = options
+        self._index = None
+
+    def index(self, iter, **kwargs):
+        """Builds the index from an iterable of dicts with docno and text, and perhaps title and url. Returns itself."""
+        building.index(iter, self.path, **{**self._options, **kwargs})
+        self._index = None
+        return self
+
+    def index_inputs(self):
+        return [["docno", "text"]]
+
+    def built(self):
+        """Whether the index is there."""
+        return (self.path / "index.quern").exists()
+
+    @property
+    def quern(self):
+        """The index itself, a quern.Index, which is opened once."""
+        if self._index is None:
+            self._index = Index(str(self.path))
+        return self._index
+
+    def bm25(self, *, k1=None, b=None, num_results=1000, algorithm="", **options):
+        """A retriever by BM25: qid and query become qid, query, docno, docid, rank (from 0) and score.
+
+        k1, b: the index's unless given. algorithm, options: as for quern.Index.batch(), such as device="auto".
+        """
+        return QuernRetriever(self, num_results, algorithm, {"k1": k1, "b": b, **options})
+
+    def quantized(self, *, num_results=1000, algorithm="", **options):
+        """The same by sums of the integers that quern.index(quantize=8) stores."""
+        return QuernRetriever(self, num_results, algorithm, {"scores": "quantized", **options})
+
+    def features(self, selection="all"):
+        """A transformer that adds a column `features` to results: a numpy array for each. Needs forward=True."""
+        return QuernFeatures(self, selection)
+
+    def reranker(self, model, *, features="all"):
+        """A transformer that gives results the scores of a learned model. Needs forward=True."""
+        return QuernReranker(self, model, features)
+
+    def __repr__(self):
+        return f"QuernIndex({str(self.path)!r})"
+
+
+class QuernRetriever(pt.Transformer):
+    """Searches an index. A rank cut-off that follows is fused into it."""
+
+    def __init__(self, index, num_results, algorithm, options):
+        if num_results < 1:
+            raise ValueError(f"num_results must be at least 1, not {num_results}")
+        self.index = index
+        self.num_results = num_results
+        self.algorithm = algorithm
+        self.options = {name: value for name, value in options.items() if value is not None}
+
+    def fuse_rank_cutoff(self, k):
+        if k >= self.num_results:
+            return self
+        return QuernRetriever(self.index, k, self.algorithm, self.options)
+
+    def transform(self, inp):
+        pt.validate.query_frame(inp, extra_columns=["query"])
+        queries = inp.reset_index(drop=True)
+        texts = queries["query"].tolist()
+        found = self._search([str(qid) for qid in queries["qid"]], texts)
+        rows = queries.drop(columns=["docno", "docid", "rank", "score"], errors="ignore").iloc[found.query]
+        rows = rows.reset_index(drop=True)
+        return rows.assign(docno=found.docnos(), docid=found.docid, rank=found.rank, score=found.score.astype("float64"))
+
+    def _search(self, qids, texts):
+        return self.index.quern.batch(
+            list(zip(qids, texts)), self.num_results, algorithm=self.algorithm, **self.options
+        )
+
+    def __repr__(self):
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"QuernRetriever({self.index!r}, num_results={self.num_results}{options})"
+
+
+class _OfResults(pt.Transformer):
+    """What works on the results of queries."""
+
+    def _results(self, inp):
+        """The rows, those of a query one after another, and Results of them."""
+        rows = inp.reset_index(drop=True)
+        rows = rows.iloc[rows.groupby("qid", sort=False).ngroup().argsort(kind="stable")].reset_index(drop=True)
+        docids = [self.index.quern.find(docno) for docno in rows["docno"]]
+        if None in docids:
+            raise ValueError(f"{self.index.path} has no document {rows['docno'].iloc[docids.index(None)]!r}")
+        first = rows.groupby("qid", sort=False).head(1)
+        counts = rows.groupby("qid", sort=False).size()
+        scores = rows["score"].tolist() if "score" in rows else [0.0] * len(rows)
+        found = Results.of(self.index.quern, counts.tolist(), docids, scores)
+        return rows, Results(found, [str(qid) for qid in first["qid"]], first["query"].tolist())
+
+
+class QuernFeatures(_OfResults):
+    """Adds features of documents for their queries."""
+
+    def __init__(self, index, selection):
+        self.index = index
+        self.selection = selection
+
+    def transform(self, inp):
+        pt.validate.result_frame(inp, extra_columns=["query"])
+        rows, results = self._results(inp)
+        values = stages.features(self.index.quern, results, self.selection)
+        return rows.assign(features=list(values))
+
+
+class QuernReranker(_OfResults):
+    """Gives results the scores of a learned model."""
+
+    def __init__(self, index, model, features):
+        self.index = index
+        self.model = model
+        self.features = features
+
+    def transform(self, inp):
+        pt.validate.result_frame(inp, extra_columns=["query"])
+        rows, results = self._results(inp)
+        reranked = stages.rerank(self.index.quern, results, self.model, features=self.features)
+        scores = pandas.DataFrame(
+            {
+                "qid": [results.qids[i] for i in reranked.query],
+                "docno": reranked.docnos(),
+                "rank": reranked.rank,
+                "score": reranked.score.astype("float64"),
+            }
+        )
+        others = rows.drop(columns=["rank", "score", "docid"], errors="ignore")
+        return scores.merge(others.astype({"qid": str}), on=["qid", "docno"], how="left")
+
+
+def metadata_of(path, directory_listing):
+    """What PyTerrier asks of a folder that has no pt_meta.json: whether it is an index of Quern."""
+    if "index.quern" not in directory_listing:
+        return None
+    return {"type": QuernIndex.ARTIFACT_TYPE, "format": QuernIndex.ARTIFACT_FORMAT}

@@ -1,0 +1,19 @@
+"""Queries in the forms that callers have them."""
+
+
+def texts_of(queries):
+    """Ids and texts of queries: two lists of str.
+
+    queries: a list of texts, which get the ids "1", "2" and so on; pairs of id and text; a dict {id: text}; or a
+    pandas.DataFrame with the columns qid and query.
+    """
+    if hasattr(queries, "columns"):
+        return [str(qid) for qid in queries["qid"]], list(queries["query"])
+    if isinstance(queries, dict):
+        return [str(qid) for qid in queries], list(queries.values())
+    if isinstance(queries, (str, bytes)):
+        raise TypeError("queries must be a list of them; a single one is for search()")
+    queries = list(queries)
+    if queries and all(isinstance(query, tuple) and len(query) == 2 for query in queries):
+        return [str(qid) for qid, _ in queries], [text for _, text in queries]
+    return [str(i) for i in range(1, len(queries) + 1)], queries

@@ -1,0 +1,190 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <quern/api/quern.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "bindings.hpp"
+#include "text_list.hpp"
+#include "work.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace quern::python {
+namespace {
+
+/// Reads a document's fields from a dict, or from the attributes of anything else, such as a namedtuple. The first name
+/// that is there, and not None, counts.
+class DocumentFields {
+ public:
+  /// Valid until the next call. Raises TypeError for a field that is no text, and KeyError without a docno.
+  api::NewDocument read(nb::handle document) {
+    is_dict_ = PyDict_Check(document.ptr());
+    for (nb::object& held : held_) held.reset();
+    api::NewDocument fields;
+    fields.docno = find(document, docno_names_, 0, "docno");
+    if (!held_[0].is_valid()) {
+      PyErr_Format(PyExc_KeyError, "a document has none of docno, doc_id, id and _id: %R", document.ptr());
+      throw nb::python_error();
+    }
+    fields.text = find(document, text_names_, 1, "text");
+    fields.title = find(document, title_names_, 2, "title");
+    fields.url = find(document, url_names_, 3, "url");
+    if (!held_[1].is_valid() && !is_dict_) fields.text = default_text(document);
+    return fields;
+  }
+
+ private:
+  template <std::size_t count>
+  using Names = std::array<nb::object, count>;
+
+  static nb::object name(const char* text) {
+    PyObject* const interned = PyUnicode_InternFromString(text);
+    if (interned == nullptr) throw nb::python_error();
+    return nb::steal(interned);
+  }
+
+  nb::object look_up(nb::handle document, const nb::object& field) const {
+    if (is_dict_) {
+      PyObject* const found = PyDict_GetItemWithError(document.ptr(), field.ptr());
+      if (found == nullptr && PyErr_Occurred()) throw nb::python_error();
+      return nb::borrow(found);
+    }
+    PyObject* const found = PyObject_GetAttr(document.ptr(), field.ptr());
+    if (found != nullptr) return nb::steal(found);
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();
+    PyErr_Clear();
+    return {};
+  }
+
+  template <std::size_t count>
+  std::string_view find(nb::handle document, const Names<count>& names, std::size_t place, const char* what) {
+    for (const nb::object& field : names) {
+      nb::object found = look_up(document, field);
+      if (!found.is_valid() || found.is_none()) continue;
+      if (place == 0 && PyLong_Check(found.ptr())) found = nb::str(found);
+      held_[place] = std::move(found);
+      return text_of(held_[place], what);
+    }
+    return {};
+  }
+
+  /// What ir_datasets offers for documents with fields of other names.
+  std::string_view default_text(nb::handle document) {
+    const nb::object method = look_up(document, default_text_);
+    if (!method.is_valid()) return {};
+    held_[1] = method();
+    return text_of(held_[1], "default_text()");
+  }
+
+  const Names<4> docno_names_ = {name("docno"), name("doc_id"), name("id"), name("_id")};
+  const Names<3> text_names_ = {name("text"), name("contents"), name("body")};
+  const Names<1> title_names_ = {name("title")};
+  const Names<1> url_names_ = {name("url")};
+  const nb::object default_text_ = name("default_text");
+  bool is_dict_ = false;
+  std::array<nb::object, 4> held_;  ///< what the fields are views of
+};
+
+nb::dict to_dict(const api::IndexReport& report) {
+  nb::dict out;
+  out["documents"] = report.documents;
+  out["empty"] = report.empty;
+  out["skipped"] = report.skipped;
+  out["bad"] = report.bad;
+  out["duplicates"] = report.duplicates;
+  out["terms"] = report.terms;
+  out["tokens"] = report.tokens;
+  out["postings"] = report.postings;
+  out["index_bytes"] = report.index_bytes;
+  out["bad_documents"] = report.bad_documents;
+  return out;
+}
+
+/// Builds an index from an iterable. Whatever is raised, the builder goes, and nothing is left of the index.
+nb::dict index_documents(const nb::object& documents, const std::string& path, const api::IndexOptions& options,
+                         unsigned threads, std::uint64_t memory, const nb::object& progress, const nb::object& warn) {
+  DocumentFields fields;
+  const nb::object items = nb::steal(PyObject_GetIter(documents.ptr()));
+  if (!items.is_valid()) throw nb::python_error();
+  InterruptibleWork work({threads, memory, progress, warn});
+  // Its threads may call functions that need the GIL, also while it ends.
+  struct WithoutGil {
+    void operator()(api::IndexBuilder* builder) const {
+      const nb::gil_scoped_release without_gil;
+      delete builder;
+    }
+  };
+  std::unique_ptr<api::IndexBuilder, WithoutGil> builder(new api::IndexBuilder(path, options, work.work()));
+  constexpr std::uint64_t between_looks = 1024;  // an iterable that runs no Python code looks for no signals itself
+  for (std::uint64_t added = 0; PyObject* const next = PyIter_Next(items.ptr()); ++added) {
+    const nb::object item = nb::steal(next);
+    if (added % between_looks == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+    const api::NewDocument document = fields.read(item);
+    const nb::gil_scoped_release without_gil;
+    try {
+      builder->add(document);
+    } catch (const std::exception&) {
+      {
+        const nb::gil_scoped_acquire with_gil;
+        work.rethrow();
+      }
+      throw;
+    }
+  }
+  if (PyErr_Occurred()) throw nb::python_error();
+  return to_dict(work.finish([&] { return builder->finish(); }));
+}
+
+nb::dict index_corpus(const std::vector<std::string>& corpus, const std::string& path, const api::IndexOptions& options,
+                      const api::CorpusOptions& reading, unsigned threads, std::uint64_t memory,
+                      const nb::object& progress, const nb::object& warn) {
+  InterruptibleWork work({threads, memory, progress, warn});
+  return to_dict(work.finish([&] { return api::build_index(corpus, path, options, reading, work.work()); }));
+}
+
+}  // namespace
+
+void bind_builder(nb::module_& module) {
+  nb::class_<api::IndexOptions>(module, "IndexOptions", "What shapes an index.")
+      .def(nb::init<>())
+      .def_rw("stemmer", &api::IndexOptions::stemmer)
+      .def_rw("stopwords", &api::IndexOptions::stopwords)
+      .def_rw("codec", &api::IndexOptions::codec)
+      .def_rw("block_size", &api::IndexOptions::block_size)
+      .def_rw("recursion", &api::IndexOptions::recursion)
+      .def_rw("order", &api::IndexOptions::order)
+      .def_rw("seed", &api::IndexOptions::seed)
+      .def_rw("pagerank", &api::IndexOptions::pagerank)
+      .def_rw("links", &api::IndexOptions::links)
+      .def_rw("alpha", &api::IndexOptions::alpha)
+      .def_rw("pagerank_scale", &api::IndexOptions::pagerank_scale)
+      .def_rw("k1", &api::IndexOptions::k1)
+      .def_rw("b", &api::IndexOptions::b)
+      .def_rw("quantize_bits", &api::IndexOptions::quantize_bits)
+      .def_rw("store_text", &api::IndexOptions::store_text)
+      .def_rw("forward", &api::IndexOptions::forward)
+      .def_rw("refuse_duplicates", &api::IndexOptions::refuse_duplicates)
+      .def_rw("max_errors", &api::IndexOptions::max_errors)
+      .def_rw("overwrite", &api::IndexOptions::overwrite);
+  nb::class_<api::CorpusOptions>(module, "CorpusOptions", "How the files of a corpus are read.")
+      .def(nb::init<>())
+      .def_rw("format", &api::CorpusOptions::format)
+      .def_rw("include", &api::CorpusOptions::include)
+      .def_rw("exclude", &api::CorpusOptions::exclude)
+      .def_rw("id_field", &api::CorpusOptions::id_field)
+      .def_rw("title_field", &api::CorpusOptions::title_field)
+      .def_rw("text_field", &api::CorpusOptions::text_field)
+      .def_rw("url_field", &api::CorpusOptions::url_field)
+      .def_rw("max_document_bytes", &api::CorpusOptions::max_document_bytes);
+  module.def("index_documents", &index_documents, "documents"_a, "path"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
+             "progress"_a = nb::none(), "warn"_a = nb::none());
+  module.def("index_corpus", &index_corpus, "corpus"_a, "path"_a, "options"_a, "reading"_a, "threads"_a = 0,
+             "memory"_a = 0, "progress"_a = nb::none(), "warn"_a = nb::none());
+}
+
+}  // namespace quern::python

@@ -1,0 +1,17 @@
+#include <nanobind/nanobind.h>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "results.hpp"
+
+/// quern._quern: what is behind the package's functions (tools/python/quern).
+NB_MODULE(_quern, module) {
+  using namespace quern::python;
+  translate_errors();
+  bind_index(module);
+  bind_results(module);
+  bind_searcher(module);
+  bind_builder(module);
+  bind_second_stage(module);
+  bind_tools(module);
+}

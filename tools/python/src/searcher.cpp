@@ -1,0 +1,110 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <quern/api/quern.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bindings.hpp"
+#include "results.hpp"
+#include "text_list.hpp"
+#include "work.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace quern::python {
+namespace {
+
+/// The value that a name stands for. Raises ValueError, with all names, for another.
+template <class Value, std::size_t count>
+Value named(const std::pair<const char*, Value> (&names)[count], std::string_view name, const char* what) {
+  std::string known;
+  for (const auto& [text, value] : names) {
+    if (name == text) return value;
+    known += std::string(known.empty() ? "" : ", ") + text;
+  }
+  throw nb::value_error(("unknown " + std::string(what) + " '" + std::string(name) + "': use one of " + known).c_str());
+}
+
+constexpr std::pair<const char*, api::Idf> idfs[] = {{"lucene", api::Idf::lucene}, {"robertson", api::Idf::robertson}};
+constexpr std::pair<const char*, api::Scores> all_scores[] = {{"exact", api::Scores::exact},
+                                                              {"quantized", api::Scores::quantized}};
+constexpr std::pair<const char*, api::Scorer> scorers[] = {{"bm25", api::Scorer::bm25},
+                                                           {"bm25+pagerank", api::Scorer::bm25_pagerank}};
+constexpr std::pair<const char*, api::Device> devices[] = {
+    {"cpu", api::Device::cpu}, {"gpu", api::Device::gpu}, {"auto", api::Device::automatic}};
+
+void make_searcher(api::Searcher* self, const api::Index& index, std::optional<double> k1, std::optional<double> b,
+                   const std::string& idf, const std::string& scores, const std::string& scorer,
+                   std::optional<double> alpha, bool early_termination, const std::string& device, unsigned gpu,
+                   unsigned gpus, const std::string& strategy, std::uint64_t gpu_memory, const std::string& plan,
+                   unsigned threads, std::uint64_t memory, const nb::object& warn) {
+  api::Scoring scoring;
+  scoring.k1 = k1;
+  scoring.b = b;
+  scoring.idf = named(idfs, idf, "idf");
+  scoring.scores = named(all_scores, scores, "scores");
+  scoring.scorer = named(scorers, scorer, "scorer");
+  scoring.alpha = alpha;
+  scoring.early_termination = early_termination;
+  api::Placement placement;
+  placement.device = named(devices, device, "device");
+  placement.gpu = gpu;
+  placement.gpus = gpus;
+  placement.strategy = strategy;
+  placement.gpu_memory_bytes = gpu_memory;
+  placement.plan = plan;
+  api::Work work;
+  work.threads = threads;
+  work.memory_bytes = memory;
+  // A notice may come at any time, from any thread: its failure can't be raised anywhere.
+  const auto failure = std::make_shared<CallerFailure>();
+  set_callbacks(work, {0, 0, nb::none(), warn}, failure);
+  placement.notice = work.warn;
+  const nb::gil_scoped_release without_gil;
+  new (self) api::Searcher(index, scoring, placement, work);
+}
+
+Results search(const api::Searcher& searcher, std::string_view text, std::size_t k, std::string_view algorithm) {
+  const nb::gil_scoped_release without_gil;
+  Results results{searcher.index(), {}};
+  const std::vector<api::Hit> hits = searcher.search(text, k, algorithm, &results.found.statistics);
+  results.found.offsets = {0, hits.size()};
+  results.found.docids.reserve(hits.size());
+  results.found.scores.reserve(hits.size());
+  for (const api::Hit& hit : hits) {
+    results.found.docids.push_back(hit.docid);
+    results.found.scores.push_back(hit.score);
+  }
+  return results;
+}
+
+Results batch(const api::Searcher& searcher, const nb::object& texts, std::size_t k, const std::string& algorithm,
+              unsigned threads, const nb::object& progress) {
+  const TextList list(texts, "a query");
+  InterruptibleWork work({threads, 0, progress, nb::none()});
+  return {searcher.index(), work.finish([&] { return searcher.batch(list.views(), {k, algorithm}, work.work()); })};
+}
+
+}  // namespace
+
+void bind_searcher(nb::module_& module) {
+  nb::class_<api::Searcher>(module, "Searcher", "Answers queries over an index in one way. Many threads may search.")
+      .def("__init__", &make_searcher, "index"_a, nb::kw_only(), "k1"_a = nb::none(), "b"_a = nb::none(),
+           "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
+           "early_termination"_a = true, "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1, "strategy"_a = "",
+           "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0, "memory"_a = 0, "warn"_a = nb::none())
+      .def("search", &search, "text"_a, "k"_a = 10, "algorithm"_a = "",
+           "The k best documents for a query's text, found by this thread on the CPU.")
+      .def("batch", &batch, "texts"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
+           "The results of many queries, on the searcher's device. Ctrl-C stops it.");
+  module.def("algorithms", &api::algorithms, "The names of query algorithms, the default first.");
+  module.def("strategies", &api::strategies, "The names of GPU strategies, the default first.");
+}
+
+}  // namespace quern::python
