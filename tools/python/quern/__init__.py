@@ -12,6 +12,7 @@ Scores, orders and bytes are those of the command line, whatever the threads and
 
 import os as _os
 
+from . import _machine  # noqa: F401 (before the module: it says what the machine lacks)
 from ._quern import algorithms, policies, strategies
 from ._quern import version as _version
 from .building import index
