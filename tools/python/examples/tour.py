@@ -25,9 +25,9 @@ MODEL = """[ranker]
 version = 1
 [inputs]
 linear = body.bm25 1
-linear = title.bm25 1
+linear = body.ordered_pairs 1
 [layer.1]
-weights = 1 0.5
+weights = 1 1
 """
 
 
@@ -68,10 +68,6 @@ def main(folder):
     # Features, to train models with.
     names = quern.feature_names("body.*")
     print(f"{len(names)} features of bodies for {len(first)} results: {quern.features(ix, first, 'body.*').shape}")
-
-    # What a GPU should keep of a larger index, by a log of queries.
-    plan = quern.plan(ix, list(TOPICS.values()), folder / "mills.plan", budget="100%", overwrite=True)
-    print(f"a plan for {plan.queries} queries holds {plan.cached_bytes} of {plan.index_bytes} bytes")
 
 
 if __name__ == "__main__":
