@@ -1,5 +1,8 @@
 """Searching: the results are the command line's."""
 import concurrent.futures
+import os
+import signal
+import threading
 
 import numpy
 import pytest
@@ -74,6 +77,15 @@ def test_queries_come_in_several_forms(sample):
             sample.batch(["water"], **wrong)
     with pytest.raises(TypeError):
         sample.batch(["water"], 3, no_such_option=1)
+
+
+def test_ctrl_c_ends_a_batch(sample):
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        sample.batch(["water mill wheel stone"] * 3_000_000, 20, threads=2)
+    assert len(sample.batch(["water"], 3)) == 3
+    with pytest.raises(LookupError):
+        sample.batch(["water"], 3, progress=lambda *_: {}["the caller's own"])
 
 
 def test_threads_share_an_index(sample, topics):

@@ -87,7 +87,7 @@ Results search(const api::Searcher& searcher, std::string_view text, std::size_t
 Results batch(const api::Searcher& searcher, const nb::object& texts, std::size_t k, const std::string& algorithm,
               unsigned threads, const nb::object& progress) {
   const TextList list(texts, "a query");
-  InterruptibleWork work({threads, 0, progress, nb::none()});
+  DirectWork work({threads, 0, progress, nb::none()});
   return {searcher.index(), work.finish([&] { return searcher.batch(list.views(), {k, algorithm}, work.work()); })};
 }
 

@@ -53,7 +53,7 @@ nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig> compute(const api::Feat
 Results rerank(const api::Reranker& reranker, const nb::object& texts, const Results& results, std::size_t k,
                unsigned threads, const nb::object& progress) {
   const TextList list(texts, "a query");
-  InterruptibleWork work({threads, 0, progress, nb::none()});
+  DirectWork work({threads, 0, progress, nb::none()});
   return {results.index, work.finish([&] { return reranker.rerank(list.views(), results.found, k, work.work()); })};
 }
 

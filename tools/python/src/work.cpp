@@ -52,6 +52,18 @@ InterruptibleWork::InterruptibleWork(const WorkArguments& arguments) {
   set_callbacks(work_, arguments, failure_);
 }
 
+DirectWork::DirectWork(const WorkArguments& arguments) {
+  work_.threads = arguments.threads;
+  work_.memory_bytes = arguments.memory;
+  set_callbacks(work_, arguments, failure_);
+  work_.progress = [tell = std::move(work_.progress), failure = failure_](const api::ProgressStep& step) {
+    failure->run([] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+    if (tell) tell(step);
+  };
+}
+
 bool InterruptibleWork::has_signal() {
   const nb::gil_scoped_acquire with_gil;
   return PyErr_CheckSignals() != 0;

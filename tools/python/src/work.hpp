@@ -88,6 +88,31 @@ class InterruptibleWork {
   api::Work work_;
 };
 
+/// Work that reports progress in the thread that calls it, often: that thread does it, without the GIL, and looks for
+/// signals on the way. What a thread keeps from one batch of queries to the next stays with it.
+class DirectWork {
+ public:
+  explicit DirectWork(const WorkArguments& arguments);
+
+  const api::Work& work() const { return work_; }
+
+  /// As InterruptibleWork::finish().
+  template <class Run>
+  auto finish(Run&& run) {
+    try {
+      const nanobind::gil_scoped_release without_gil;
+      return run();
+    } catch (const std::exception&) {
+      failure_->rethrow();
+      throw;
+    }
+  }
+
+ private:
+  std::shared_ptr<CallerFailure> failure_ = std::make_shared<CallerFailure>();
+  api::Work work_;
+};
+
 /// Functions of a caller that the library calls from its threads. What they raise is kept in `failure`.
 void set_callbacks(api::Work& work, const WorkArguments& arguments, const std::shared_ptr<CallerFailure>& failure);
 
