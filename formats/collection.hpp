@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/given_impacts.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
@@ -18,7 +19,9 @@
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
 namespace quern {
 
-inline constexpr FormatVersions collection_version = {.written = 2, .oldest_read = 1};
+inline constexpr FormatVersions collection_version = {.written = 2, .oldest_read = 1, .newest_read = 3};
+/// Of collections with weights that the corpus gave.
+inline constexpr FormatVersions impacts_collection_version = {.written = 3, .oldest_read = 3};
 
 /// Settings and counts of a collection.
 struct CollectionManifest {
@@ -28,10 +31,11 @@ struct CollectionManifest {
   std::uint64_t max_document_bytes = 0;
   FieldNames field_names;  ///< of JSON objects, where they were named
   Duplicates duplicates = Duplicates::keep;
+  std::optional<ImpactSettings> impacts;  ///< if the corpus gave the weights of terms
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;
   std::uint64_t terms = 0;     ///< of all streams
-  std::uint64_t tokens = 0;    ///< of title and body
+  std::uint64_t tokens = 0;    ///< of title and body; the sum of weights, if the corpus gave these
   std::uint64_t postings = 0;  ///< of title and body
   std::uint64_t links = 0;
   std::uint64_t documents_without_url = 0;
@@ -103,6 +107,27 @@ class TokenCursor {
   const std::uint8_t* end_;
 };
 
+/// Reads the body of a document whose weights the corpus gave: a weight after each term. Throws CorruptFile for a
+/// number without an end, a term without a weight, and a weight of 0.
+class WeightCursor {
+ public:
+  explicit WeightCursor(ByteView stream) : tokens_(stream) {}
+  /// Goes to the next term; false at the end.
+  bool next() {
+    if (tokens_.done()) return false;
+    term_ = tokens_.next();
+    if (term_ == TokenCursor::phrase_end_token || tokens_.done() || (weight_ = tokens_.next()) == 0)
+      throw CorruptFile("a forward list has a term without a weight");
+    return true;
+  }
+  std::uint32_t chunk_term() const { return term_ - 1; }
+  std::uint32_t weight() const { return weight_; }
+
+ private:
+  TokenCursor tokens_;
+  std::uint32_t term_ = 0, weight_ = 0;
+};
+
 /// Codes the documents of a chunk. Of each document: the tokens and phrase ends of its title, body and URL, each stream
 /// followed by end_stream(), then its links, then end_document(); its text in pieces anywhere before. A chunk ends with
 /// pack(), which may come within a document: this goes on in the next chunk, and so do its streams, links and text. One
@@ -114,6 +139,11 @@ class ChunkEncoder {
   /// Forgets everything, an open document too.
   void clear();
   void add_token(std::uint32_t chunk_term) { put_varint(streams_, chunk_term + 1); }
+  /// Instead of tokens, if the corpus gives weights.
+  void add_weight(std::uint32_t chunk_term, std::uint32_t weight) {
+    add_token(chunk_term);
+    put_varint(streams_, weight);
+  }
   void add_phrase_end() { streams_.push_back(TokenCursor::phrase_end_token); }
   void end_stream();
   void add_text(std::string_view piece) { put_bytes(texts_, piece); }
@@ -149,8 +179,10 @@ class ChunkEncoder {
 /// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
 class CollectionWriter {
  public:
-  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are.
-  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false);
+  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are. `versions` is another
+  /// if the corpus gave weights.
+  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false,
+                   FormatVersions versions = collection_version);
   void add_chunk(const PackedChunk& chunk);
   /// Ends the chunks and begins the lexicon.
   void begin_lexicon();
@@ -280,8 +312,9 @@ class CollectionReader {
   void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
   void load_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// Tokens of title and body.
+  /// Tokens of title and body, or the sum of the weights there.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
+  std::uint64_t sum_weights(std::size_t chunk, ByteView body) const;
   /// Returns how many bytes of text are in the chunk.
   std::uint64_t verify_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Returns what of the manifest's counts is in the chunk.

@@ -63,6 +63,8 @@ CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
       manifest_(CollectionManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
     container_.fail("manifest", "impossible counts");
+  if (manifest_.impacts.has_value() != (container_.version() == impacts_collection_version.written))
+    container_.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
   container_.check_count(container_.find("lengths"), manifest_.documents, 4);
   read_rows();
   if (has_texts()) read_text_rows();
@@ -256,7 +258,18 @@ std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow
     return tokens;
   };
   tokens_in(row.url);
-  return tokens_in(row.title) + tokens_in(row.body);
+  return tokens_in(row.title) + (manifest_.impacts ? sum_weights(chunk, row.body) : tokens_in(row.body));
+}
+
+std::uint64_t CollectionReader::sum_weights(std::size_t chunk, ByteView body) const {
+  std::uint64_t sum = 0;
+  for (WeightCursor cursor(body); cursor.next(); sum += cursor.weight()) {
+    if (cursor.chunk_term() >= rows_[chunk].terms)
+      throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
+    if (cursor.weight() > manifest_.impacts->max_weight())
+      throw CorruptFile(place(chunk, "the forward lists") + ": a weight of too many bits");
+  }
+  return sum;
 }
 
 std::uint64_t CollectionReader::verify_texts(std::size_t chunk, ChunkBuffers& buffers) const {

@@ -114,8 +114,8 @@ void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
   begin_chunk();
 }
 
-CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts)
-    : out_(file, FileKind::collection, collection_version),
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, FormatVersions versions)
+    : out_(file, FileKind::collection, versions),
       with_texts_(with_texts),
       zstd_(1),
       lengths_(tmp_folder),

@@ -213,11 +213,11 @@ void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
     throw InvalidArgument(
         fmt::format("{}: is a Quern {}; a Quern {} is wanted here", name(), kind_name(found_kind), kind_name(kind)));
   }
-  if (found_version > versions.written) {
+  if (found_version > versions.newest_read) {
     throw UnsupportedVersion(
         fmt::format("{}: has format version {}, this program reads versions up to {}: use a newer program, or build "
                     "the file again",
-                    name(), found_version, versions.written));
+                    name(), found_version, versions.newest_read));
   }
   if (found_version < versions.oldest_read) {
     throw UnsupportedVersion(

@@ -20,10 +20,11 @@ enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3, plan
 /// "collection", "order", "index", "plan", "forward file", "text file".
 std::string_view kind_name(FileKind kind);
 
-/// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to that one.
+/// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to the newest.
 struct FormatVersions {
   std::uint32_t written;
   std::uint32_t oldest_read;
+  std::uint32_t newest_read = written;
 };
 
 struct SectionInfo {

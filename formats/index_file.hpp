@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
+#include "quern/core/given_impacts.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
@@ -19,7 +21,9 @@
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {
 
-inline constexpr FormatVersions index_version = {.written = 4, .oldest_read = 1};
+inline constexpr FormatVersions index_version = {.written = 4, .oldest_read = 1, .newest_read = 5};
+/// Of indexes with impacts that the corpus gave.
+inline constexpr FormatVersions impacts_index_version = {.written = 5, .oldest_read = 5};
 
 /// An index's description of itself: everything that shaped its bytes, and the parameters of its scores.
 struct IndexManifest {
@@ -36,6 +40,8 @@ struct IndexManifest {
   std::string codec;
   CodecOptions codec_options;
   Bm25Parameters bm25;
+  /// If postings have weights that the corpus gave instead of frequencies: impacts are these weights.
+  std::optional<ImpactSettings> impacts;
   unsigned quantize_bits = 0;       ///< of the quantized impacts; 0 if the index has none
   float quantize_top = 0;           ///< the greatest term score: quantized impacts are steps of it
   CollectionStatistics statistics;  ///< for scores: of this index, or of the collection that it is a shard of
@@ -70,7 +76,7 @@ inline float dequantize_down(std::uint16_t stored) { return static_cast<float>(s
 struct PostingList {
   term_t number = 0;
   std::uint64_t df = 0;
-  std::uint64_t cf = 0;
+  std::uint64_t cf = 0;                         ///< sum of the frequencies, or of the weights
   ByteView short_list;                          ///< coded postings of a list of at most max_short_list; else empty
   WordView words;                               ///< list header and blocks; empty for short lists
   std::uint64_t first_word = 0;                 ///< of words in the section "postings"
@@ -109,15 +115,23 @@ class IndexReader {
     if (manifest_.quantize_bits == 0) return std::nullopt;
     return ImpactQuantizer(manifest_.quantize_top, manifest_.quantize_bits);
   }
-  /// The term weight in the list's quantized impacts.
+  /// The term weight in the list's quantized impacts. Of weights that the corpus gave it is their unit: products with
+  /// impacts are these weights again.
   float quantized_weight(const PostingList& list) const {
+    if (manifest_.impacts) return manifest_.impacts->unit();
     return quern::quantized_weight(list.df, manifest_.statistics, manifest_.bm25);
   }
-  /// An upper bound of the list's quantized impacts: their greatest; for short lists the greatest of the index. There
-  /// must be a quantizer.
+  /// The impact of a posting, of a document with this constant.
+  float impact_of(freq_t freq, float constant) const {
+    return manifest_.impacts ? manifest_.impacts->impact_of(freq) : impact(freq, constant);
+  }
+  /// An upper bound of the list's quantized impacts: their greatest; for short lists the greatest of the index, or what
+  /// the sum of their weights leaves for one. There must be a quantizer.
   std::uint32_t quantized_max_impact(const PostingList& list) const {
     const ImpactQuantizer quantize(manifest_.quantize_top, manifest_.quantize_bits);
-    return list.is_short() ? quantize.levels() : quantize(quantized_weight(list) * list.max_impact);
+    if (!list.is_short()) return quantize(quantized_weight(list) * list.max_impact);
+    if (!manifest_.impacts) return quantize.levels();
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(quantize.levels(), list.cf - list.df + 1));
   }
 
   std::optional<PostingList> find(std::string_view term) const;

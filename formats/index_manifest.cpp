@@ -19,7 +19,7 @@ std::string IndexManifest::to_json() const {
   settings["k1"] = bm25.k1;
   settings["b"] = bm25.b;
   if (scores) settings["scores"] = quern::to_json(*scores);
-  if (quantize_bits > 0) {
+  if (quantize_bits > 0 && !impacts) {
     settings["quantize_bits"] = quantize_bits;
     // A float32 as a double, which is written with as many digits as it takes: exact.
     settings["quantize_top"] = static_cast<double>(quantize_top);
@@ -57,6 +57,10 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"), what);
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
+    if (manifest.impacts) {
+      manifest.quantize_bits = manifest.impacts->bits;
+      manifest.quantize_top = static_cast<float>(manifest.impacts->max_weight());
+    }
     manifest.libraries = read_libraries(json);
     const auto& collection = json.at("statistics");
     collection.at("documents").get_to(manifest.statistics.documents);

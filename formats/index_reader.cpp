@@ -106,6 +106,8 @@ void IndexReader::check_document_scores() const {
 }
 
 void IndexReader::open_impacts() {
+  if (manifest_.impacts.has_value() != (container_.version() == impacts_index_version.written))
+    container_.fail("manifest", "has given impacts, or lacks them, unlike other indexes of its version");
   const unsigned bits = manifest_.quantize_bits;
   if (bits == 0) return;
   const float top = manifest_.quantize_top;

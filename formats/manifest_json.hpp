@@ -53,6 +53,7 @@ ManifestJson parse_settings(const Manifest& manifest) {
   for (const NamedField& field : named_fields)
     if (const std::string& name = manifest.field_names.*field.member; !name.empty())
       settings["fields"][field.name] = name;
+  if (manifest.impacts) settings["impacts"] = to_json(*manifest.impacts);
   return settings;
 }
 template <class Manifest>
@@ -61,6 +62,7 @@ void read_parse_settings(const ManifestJson& settings, const std::string& what, 
   settings.at("format").get_to(manifest.corpus_format);
   settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
   manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
+  if (settings.contains("impacts")) manifest.impacts = read_impact_settings(settings.at("impacts"), what);
   if (!settings.contains("fields")) return;
   for (const NamedField& field : named_fields)
     if (settings.at("fields").contains(field.name))

@@ -10,6 +10,24 @@ void check_score_settings(const DocumentScoreSettings& settings) {
   check_bm25(settings.bm25);
 }
 
+ManifestJson to_json(const ImpactSettings& settings) {
+  ManifestJson json = {{"bits", settings.bits}};
+  if (settings.scale) json["scale"] = *settings.scale;
+  return json;
+}
+
+ImpactSettings read_impact_settings(const ManifestJson& json, const std::string& what) {
+  ImpactSettings settings;
+  json.at("bits").get_to(settings.bits);
+  if (json.contains("scale")) settings.scale = json.at("scale").get<double>();
+  try {
+    check_impact_settings(settings);
+  } catch (const InvalidArgument& wrong) {
+    throw CorruptFile(what + ": section 'manifest': " + wrong.what());
+  }
+  return settings;
+}
+
 ManifestJson to_json(const DocumentScoreSettings& settings) {
   ManifestJson json = {{"pagerank_scale", name_of_value(pagerank_scales, settings.pagerank_scale)},
                        {"alpha", settings.alpha},

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/core/bm25.hpp"
+#include "quern/core/given_impacts.hpp"
 #include "quern/core/named.hpp"
 
 /// Settings that the manifests of several kinds of files share.
@@ -68,6 +69,10 @@ struct DocumentScoreSettings {
 
 /// Throws InvalidArgument if alpha, k1 or b is out of range or not a number.
 void check_score_settings(const DocumentScoreSettings& settings);
+
+nlohmann::ordered_json to_json(const ImpactSettings& settings);
+/// Throws as document_score_settings() does, and CorruptFile for numbers out of range.
+ImpactSettings read_impact_settings(const nlohmann::ordered_json& json, const std::string& what);
 
 nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);
 /// Throws nlohmann::json::exception if something is missing or of another type; CorruptFile, with `what`, for an

@@ -18,6 +18,7 @@ BlockReader::BlockReader(const IndexReader& index, const PostingList& list, std:
   const CodecOptions& options = index.manifest().codec_options;
   naming_place(0, [&] { decoder_ = index.codec().make_decoder(options, list_.words); });
   num_blocks_ = list_.num_blocks(options.block_size);
+  impacts_are_freqs_ = index.manifest().impacts.has_value();
   first_word_ = index.codec().header_words(options);
   if (num_blocks_ == 1) load(0);
 }
@@ -81,11 +82,14 @@ void BlockReader::load(std::size_t block) {
   pad_docids();
 }
 
-std::span<const std::uint32_t> BlockReader::quantized_impacts() {
+void BlockReader::decode_impacts_of(std::size_t block, unsigned size) {
   const unsigned width = list_.impact_width;
+  decode_impacts(impact_block(list_.impacts, width, index_->block_size(), block), width, size, decoded_->freqs.data());
+}
+
+std::span<const std::uint32_t> BlockReader::quantized_impacts() {
   freqs_block_ = SIZE_MAX;
-  decode_impacts(impact_block(list_.impacts, width, index_->block_size(), block_), width, size_,
-                 decoded_->freqs.data());
+  decode_impacts_of(block_, size_);
   return {decoded_->freqs.data(), size_};
 }
 
@@ -98,19 +102,27 @@ std::span<const freq_t> BlockReader::freqs_of(std::size_t block) {
   const unsigned size = size_of(block);
   if (block != freqs_block_) {
     freqs_block_ = SIZE_MAX;  // if decoding throws
-    const WordView words = holds(block) ? words_ : block_words(block);
-    naming_place(block, [&] { decoder_->decode_freqs(words, size, decoded_->freqs.data()); });
+    if (impacts_are_freqs_) {
+      decode_impacts_of(block, size);
+    } else {
+      const WordView words = holds(block) ? words_ : block_words(block);
+      naming_place(block, [&] { decoder_->decode_freqs(words, size, decoded_->freqs.data()); });
+    }
     freqs_block_ = block;
   }
   return {decoded_->freqs.data(), size};
+}
+
+freq_t BlockReader::single_freq(std::size_t block, WordView words, unsigned size, unsigned place) const {
+  if (impacts_are_freqs_) return quantized_impact(block, place);
+  return naming_place(block, [&] { return decoder_->freq_at(words, size, place); });
 }
 
 void BlockReader::read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out) {
   if (block != freqs_block_ && places.size() <= single_freqs) {
     const WordView words = block_words(block);
     const unsigned size = size_of(block);
-    for (std::size_t i = 0; i < places.size(); ++i)
-      out[i] = naming_place(block, [&] { return decoder_->freq_at(words, size, places[i]); });
+    for (std::size_t i = 0; i < places.size(); ++i) out[i] = single_freq(block, words, size, places[i]);
     return;
   }
   const auto freqs = freqs_of(block);

@@ -66,7 +66,7 @@ class BlockReader {
   std::span<const docid_t> docids() const { return {decoded_->docids.data(), size_}; }
   /// After them, for searches in wide registers, come this many times end_docid.
   static constexpr std::size_t docid_padding = 16;
-  /// All frequencies.
+  /// All frequencies; of an index with given impacts these, its weights.
   std::span<const freq_t> freqs() { return freqs_of(block_); }
   /// All frequencies of any block; the docIDs stay those of the current one.
   std::span<const freq_t> freqs_of(std::size_t block);
@@ -74,7 +74,7 @@ class BlockReader {
   freq_t freq(unsigned place) {
     if (block_ == freqs_block_) return decoded_->freqs[place];
     if (freqs_read_++ >= single_freqs) return freqs()[place];
-    return naming_place(block_, [&] { return decoder_->freq_at(words_, size_, place); });
+    return single_freq(block_, words_, size_, place);
   }
   /// The frequencies at some places of any block. A few are read without decoding the others.
   void read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out);
@@ -101,6 +101,9 @@ class BlockReader {
       fail(block, error.what());
     }
   }
+  freq_t single_freq(std::size_t block, WordView words, unsigned size, unsigned place) const;
+  /// Decodes a block's quantized impacts to where frequencies are.
+  void decode_impacts_of(std::size_t block, unsigned size);
   void load_short_list();
   void pad_docids() { std::fill_n(decoded_->docids.begin() + size_, docid_padding, end_docid); }
   WordView block_words(std::size_t block) const;
@@ -112,6 +115,7 @@ class BlockReader {
   PostingList list_;
   std::uint64_t* blocks_decoded_;
   std::unique_ptr<ListDecoder> decoder_;  ///< null for short lists
+  bool impacts_are_freqs_ = false;        ///< of a long list
   std::size_t num_blocks_ = 1;
   std::size_t first_word_ = 0;  ///< of the first block
   std::size_t block_ = 0;

@@ -144,7 +144,12 @@ std::string config_text(const IndexManifest& manifest, const FilesBeside& beside
   for (const NamedField& field : named_fields)
     if (const std::string& name = manifest.field_names.*field.member; !name.empty())
       text += fmt::format("{}-field = {}\n", field.name, name);
-  if (manifest.quantize_bits > 0) text += fmt::format("quantize = {}\n", manifest.quantize_bits);
+  if (manifest.impacts) {
+    text += fmt::format("impacts = {}\n", manifest.impacts->bits);
+    if (manifest.impacts->scale) text += fmt::format("impact-scale = {}\n", *manifest.impacts->scale);
+  } else if (manifest.quantize_bits > 0) {
+    text += fmt::format("quantize = {}\n", manifest.quantize_bits);
+  }
   if (manifest.scores) text += score_settings(*manifest.scores);
   if (beside.forward) text += "forward = true\n";
   if (beside.texts) text += "store-text = true\n";

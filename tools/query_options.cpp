@@ -1,6 +1,7 @@
 #include "query_options.hpp"
 
 #include "quern/core/bytes.hpp"
+#include "quern/formats/queries/query_vector.hpp"
 #include "quern/io/byte_source.hpp"
 
 #include "query_remarks.hpp"
@@ -12,16 +13,20 @@ constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
 
 }  // namespace
 
-void add_query_source_options(CLI::App& command, QuerySource& source) {
+void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds) {
   CLI::Option* file =
       command.add_option("-q,--queries", source.file, "File of queries, plain, gzip or zstd; - is standard input")
           ->type_name("FILE");
   require_one_of(command, command.add_option("--query", source.text, "One query")->type_name("TEXT"), file);
-  add_query_format_option(command, source.format, "Format of the file");
+  add_query_format_option(command, source.format, "Format of the file", kinds);
 }
 
-void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help) {
-  add_value_option(command, "--queries-format", format, query_formats, help);
+void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help, QueryKinds kinds) {
+  if (kinds == QueryKinds::text) {
+    add_value_option(command, "--queries-format", format, text_query_formats, help);
+  } else {
+    add_value_option(command, "--queries-format", format, query_formats, help);
+  }
 }
 
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -58,14 +63,19 @@ QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
 QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources)
     : text_(source.text), max_group_bytes_(resources.memory_bytes / 16) {
   QueryRemarks remarks(options);
+  const bool is_text = source.format != QueryFormat::vector;
   if (source.file.empty()) {
-    remarks.look_at(text_);
+    if (is_text) {
+      remarks.look_at(text_);
+    } else {
+      parse_query_vector(text_, "--query");
+    }
     return;
   }
   file_.emplace(source.file, source.format, resources);
   count_ = 0;
   const QueryFormat format = file_->for_each([&](std::string_view id, std::string_view text) {
-    remarks.look_at(text);
+    if (is_text) remarks.look_at(text);
     remarks.look_at_id(id);
     ++count_;
   });
@@ -145,6 +155,7 @@ void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
       ->type_name("X")
       ->check(range_validator(0.0, 1.0));
   add_idf_and_scores_options(command, arguments.idf, arguments.scores);
+  command.get_option("--scores")->each([&arguments](const std::string&) { arguments.names_scores = true; });
   add_value_option(command, "--scorer", arguments.scorer, scorer_names,
                    with_choices("Scoring function:", scorer_names));
   add_alpha_option(command, arguments.alpha);
@@ -155,6 +166,9 @@ void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index) {
   if (arguments.alpha && arguments.scorer != Scorer::bm25_pagerank)
     throw CLI::ValidationError("--alpha", "needs --scorer bm25+pagerank");
+  if (arguments.names_scores && arguments.scores == Scores::exact && index.manifest().impacts)
+    throw CLI::ValidationError("--scores",
+                               "exact: this index has given impacts, whose sums are integers; leave it out");
   ScoringOptions options;
   options.bm25 = index.manifest().bm25;
   if (arguments.k1) options.bm25.k1 = *arguments.k1;

@@ -24,10 +24,14 @@ struct QuerySource {
   std::string text;  ///< one query instead of a file
 };
 
+/// Which queries a command answers: text alone, or also terms with weights.
+enum class QueryKinds { text, text_and_vectors };
+
 /// -q/--queries, --query (one of the two is required) and --queries-format.
-void add_query_source_options(CLI::App& command, QuerySource& source);
+void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds = QueryKinds::text);
 /// --queries-format alone.
-void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help);
+void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help,
+                             QueryKinds kinds = QueryKinds::text);
 /// All queries, with remarks as QueryGroups makes them.
 std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options);
 /// The same of a file, "-" for standard input.
@@ -114,6 +118,7 @@ struct ScoringArguments {
   Scores scores = Scores::exact;
   Scorer scorer = Scorer::bm25;
   bool no_early_termination = false;
+  bool names_scores = false;  ///< --scores is given
 };
 
 /// --k1, --b, --idf, --scores, --scorer, --alpha and --no-early-termination.
@@ -123,7 +128,7 @@ void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores);
 /// --alpha alone.
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha);
 /// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha is given with a scorer that has
-/// none.
+/// none, and exact scores with an index that has none.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index);
 
 }  // namespace quern::tools

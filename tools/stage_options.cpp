@@ -26,6 +26,24 @@ void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments) {
       ->capture_default_str();
 }
 
+void add_impacts_option(CLI::App& command, unsigned& bits, const std::string& help) {
+  command.add_option("--impacts", bits, help)
+      ->type_name("N")
+      ->check(range_validator(min_quantize_bits, max_quantize_bits));
+}
+
+std::optional<ImpactSettings> impact_settings(const ImpactArguments& arguments) {
+  if (arguments.bits > 0) return ImpactSettings{arguments.bits, arguments.scale};
+  if (arguments.scale) throw usage_error("--impact-scale needs --impacts");
+  return std::nullopt;
+}
+
+AnalyzerOptions analyzer_options(const AnalyzerArguments& arguments, bool impacts) {
+  if (impacts && (arguments.stemmer != "none" || arguments.stopwords != "none"))
+    throw usage_error("--impacts takes terms as they are; leave out --stemmer and --stopwords");
+  return make_analyzer_options(arguments.stemmer, arguments.stopwords);
+}
+
 namespace {
 
 /// What a line `key = value` of a configuration file can hold.
@@ -79,6 +97,14 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->check(size_validator(1, CorpusOptions::largest_max_document))
       ->capture_default_str();
   add_analyzer_options(command, arguments.analyzer);
+  add_impacts_option(command, arguments.impacts.bits,
+                     "The corpus gives the weights of terms, under the key vector of JSON objects: store them as "
+                     "integers of N bits, which scores are sums of, and analyze no text");
+  command
+      .add_option("--impact-scale", arguments.impacts.scale,
+                  "With --impacts, multiply weights by X and round them (default: they must be whole)")
+      ->type_name("X")
+      ->check(range_validator(min_impact_scale, max_impact_scale));
   add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
                    "What to do with a document whose docno occurred before");
   command.add_flag("--store-text", arguments.store_text,
@@ -96,7 +122,8 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.reader.format = arguments.format;
   options.reader.field_names = arguments.field_names;
   options.reader.max_document_bytes = parse_size(arguments.max_document);
-  options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
+  options.impacts = impact_settings(arguments.impacts);
+  options.analyzer = analyzer_options(arguments.analyzer, options.impacts.has_value());
   options.duplicates = arguments.duplicates;
   options.store_text = arguments.store_text;
   options.max_errors = arguments.max_errors;

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,19 @@ struct AnalyzerArguments {
 };
 void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments);
 
+/// --impacts and --impact-scale as they are written.
+struct ImpactArguments {
+  unsigned bits = 0;  ///< 0: the corpus gives no weights
+  std::optional<double> scale;
+};
+/// --impacts, with a help text that says what has the weights.
+void add_impacts_option(CLI::App& command, unsigned& bits, const std::string& help);
+/// Throws wrong usage for a scale without bits.
+std::optional<ImpactSettings> impact_settings(const ImpactArguments& arguments);
+/// The analyzer that the options name, or with `impacts` the one of given terms. Throws wrong usage if they name one
+/// then.
+AnalyzerOptions analyzer_options(const AnalyzerArguments& arguments, bool impacts);
+
 /// Options of parsing as they are written; turned into ParseOptions once all are known.
 struct ParseArguments {
   std::vector<std::string> corpus;
@@ -27,6 +41,7 @@ struct ParseArguments {
   FieldNames field_names;
   std::string max_document = "64M";
   AnalyzerArguments analyzer;
+  ImpactArguments impacts;
   Duplicates duplicates = ParseOptions().duplicates;
   std::uint64_t max_errors = ParseOptions().max_errors;
   bool store_text = false;

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/core/given_impacts.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/formats/corpus/record_text.hpp"
@@ -23,6 +25,8 @@ struct RecordScratch {
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   /// Which keys of JSON objects are fields.
   JsonKeys json_keys;
+  /// If the corpus gives the weights of terms: what becomes of these.
+  std::optional<ImpactSettings> impacts = std::nullopt;
   /// Invalid UTF-8 sequences that were replaced, over all records so far.
   std::uint64_t repaired_utf8 = 0;
 
@@ -41,8 +45,9 @@ enum class RecordKind {
 
 struct ParsedRecord {
   RecordKind kind = RecordKind::document;
-  std::string reason;       ///< of bad and skipped ones
-  std::string remark = {};  ///< of a document: what the user may miss in it
+  std::string reason;          ///< of bad and skipped ones
+  std::string remark = {};     ///< of a document: what the user may miss in it
+  bool needs_options = false;  ///< of a bad one: it is sound, but the options don't fit it, and perhaps no other one
 };
 
 /// A corpus format: how to detect it, where records end, and how to parse them.
@@ -61,6 +66,8 @@ class CorpusFormat {
   /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
   /// threads where each has its own scratch.
   virtual ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const = 0;
+  /// Whether parse() finds weights of terms where the scratch asks for them.
+  virtual bool gives_weights() const { return false; }
 };
 
 /// How much of a file detect() reads.

@@ -21,9 +21,11 @@ constexpr KnownKey known_keys[] = {
     {"contents", JsonField::text}, {"text", JsonField::text},    {"content", JsonField::text},
     {"body", JsonField::text},     {"url", JsonField::url}};
 
-/// In the order of named_fields.
+/// In the order of named_fields: those that can be named.
 constexpr JsonField all_fields[] = {JsonField::docno, JsonField::title, JsonField::text, JsonField::url};
-static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) == json_fields);
+static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) + 1 == json_fields);
+/// Of JsonField::weights, which has no other key.
+constexpr const char* weights_key = "vector";
 
 const std::string& name_of(JsonField field, const FieldNames& names) {
   return names.*named_fields[static_cast<std::size_t>(field)].member;
@@ -31,7 +33,8 @@ const std::string& name_of(JsonField field, const FieldNames& names) {
 
 }  // namespace
 
-JsonKeys::JsonKeys(const FieldNames& names) {
+JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
+  if (with_weights) keys_.push_back({weights_key, JsonField::weights, 0});
   for (const JsonField field : all_fields) {
     const std::string& name = name_of(field, names);
     if (name.empty()) continue;

@@ -10,8 +10,8 @@
 /// Which keys of a JSON object are the fields of a document; jsonl.md has the rules.
 namespace quern {
 
-enum class JsonField { docno, title, text, url };
-inline constexpr std::size_t json_fields = 4;
+enum class JsonField { docno, title, text, url, weights };
+inline constexpr std::size_t json_fields = 5;
 
 /// A key of a field. Of several in an object, that of the lowest rank counts, unless its value is null.
 struct JsonKey {
@@ -24,8 +24,8 @@ struct JsonKey {
 class JsonKeys {
  public:
   /// A field that `names` names has that key alone, and no other field has it; the others have those that are known.
-  /// Throws InvalidArgument if two fields have one name.
-  explicit JsonKeys(const FieldNames& names = {});
+  /// Throws InvalidArgument if two fields have one name. Only `with_weights` is there a key of weights.
+  explicit JsonKeys(const FieldNames& names = {}, bool with_weights = false);
 
   const std::vector<JsonKey>& all() const { return keys_; }
   /// The key's number in all(); nothing if it has another name.

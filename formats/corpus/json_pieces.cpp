@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,8 +11,10 @@
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
+#include "quern/formats/corpus/document_weights.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/json_reader.hpp"
+#include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -171,7 +174,40 @@ class JsonDocument {
       case JsonField::text:
         is_body_text_ = read_text(out_.body);
         break;
+      case JsonField::weights:
+        weights_problem_ = read_weights();
+        break;
     }
+  }
+
+  /// What is wrong with the weights, or nothing.
+  WeightsProblem read_weights() {
+    if (json_.peek() != '{') {
+      json_.skip_value();
+      return json_without_weights();
+    }
+    DocumentWeights weights(scratch_, out_);
+    if (!json_.begin('{')) return weights.finish();
+    do {
+      std::uint64_t term_bytes = 0;
+      const std::string term = json_.take_string(max_term_bytes, term_bytes);
+      json_.take(':');
+      const int first = json_.peek();
+      if (first == '-' || (first >= '0' && first <= '9')) {
+        weights.add(term, term_bytes, number_of(json_.take_number()));
+      } else {
+        json_.skip_value();
+        weights.add_without_weight(term);
+      }
+    } while (json_.next_member('{'));
+    return weights.finish();
+  }
+
+  /// The value of a number that JsonReader took.
+  static double number_of(const std::string& text) {
+    double number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
   }
 
   TrimmedString read_docno() {
@@ -225,6 +261,7 @@ class JsonDocument {
     set_url(url_.text, scratch_, out_);
     if (!is_title_text_) return bad_record("its title is not a text");
     if (!is_body_text_) return bad_record("its text is not a text");
+    if (scratch_.impacts) return json_with_weights(weights_problem_, out_);
     if (!has(JsonField::text)) result.remark = unread_.remark(scratch_.json_keys);
     return result;
   }
@@ -233,9 +270,10 @@ class JsonDocument {
   RecordScratch& scratch_;
   DocumentText& out_;
   std::vector<bool> seen_;  ///< by key
-  std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank};
+  std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank, no_rank};
   TrimmedString docno_, url_;
   bool is_title_text_ = true, is_body_text_ = true;
+  WeightsProblem weights_problem_ = json_without_weights();
   UnreadKeys unread_;
 };
 
@@ -247,6 +285,15 @@ ParsedRecord json_without_docno(const JsonKeys& keys) {
   const std::string names = keys.names_of(JsonField::docno, ", ");
   return bad_record(std::string("it has no docno: ") +
                     (names.find(',') == std::string::npos ? "no key " : "none of the keys ") + names);
+}
+
+WeightsProblem json_without_weights() { return {"it has no object with weights of terms under the key vector"}; }
+
+ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out) {
+  if (problem.why.empty()) return {};
+  ParsedRecord record = bad_record("document " + out.docno + ": " + problem.why);
+  record.needs_options = problem.needs_options;
+  return record;
 }
 
 ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out) {

@@ -2,6 +2,7 @@
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
+#include "quern/formats/corpus/document_weights.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/json_parser.hpp"
 #include "quern/formats/corpus/json_pieces.hpp"
@@ -40,6 +41,29 @@ bool append_strings(const Element& value, RecordScratch& scratch, SpooledText& o
   return true;
 }
 
+/// Takes the weights of an object's terms.
+void add_weights(const Object& terms, DocumentWeights& weights) {
+  for (const simdjson::dom::key_value_pair member : terms) {
+    double weight = 0;
+    if (member.value.get_double().get(weight) == simdjson::SUCCESS) {
+      weights.add(member.key, member.key.size(), weight);
+    } else {
+      weights.add_without_weight(member.key);
+    }
+  }
+}
+
+/// The weights of a document; what is wrong with them, or nothing.
+WeightsProblem read_weights(const Object& object, RecordScratch& scratch, DocumentText& out) {
+  Element value;
+  Object terms;
+  if (!find_value(object, scratch.json_keys, JsonField::weights, value) || value.get_object().get(terms))
+    return json_without_weights();
+  DocumentWeights weights(scratch, out);
+  add_weights(terms, weights);
+  return weights.finish();
+}
+
 std::string remark_on_unread(const Object& object, const JsonKeys& keys) {
   UnreadKeys unread;
   for (const simdjson::dom::key_value_pair member : object) {
@@ -64,11 +88,10 @@ ParsedRecord read_fields(const Object& object, RecordScratch& scratch, DocumentT
   if (find_value(object, keys, JsonField::title, value) && !append_strings(value, scratch, out.title)) {
     return bad_record("its title is not a text");
   }
-  if (!find_value(object, keys, JsonField::text, value)) {
-    result.remark = remark_on_unread(object, keys);
-  } else if (!append_strings(value, scratch, out.body)) {
-    return bad_record("its text is not a text");
-  }
+  const bool has_text = find_value(object, keys, JsonField::text, value);
+  if (has_text && !append_strings(value, scratch, out.body)) return bad_record("its text is not a text");
+  if (scratch.impacts) return json_with_weights(read_weights(object, scratch, out), out);
+  if (!has_text) result.remark = remark_on_unread(object, keys);
   return result;
 }
 
@@ -88,6 +111,7 @@ class JsonlFormat : public CorpusFormat {
  public:
   std::string_view name() const override { return "jsonl"; }
   std::string_view description() const override { return "JSON objects with id, title, contents or text, url"; }
+  bool gives_weights() const override { return true; }
 
   bool detect(std::string_view head) const override {
     if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);

@@ -8,6 +8,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/formats/queries/query_vector.hpp"
 #include "quern/formats/queries/topic_markup.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
@@ -99,15 +100,17 @@ struct LineFormat {
   std::string_view wanted;                                 ///< for messages
 };
 
-/// In the order in which detection tries them; the last one fits every file.
+/// In the order in which detection tries them, up to the one that fits every file.
 constexpr LineFormat line_formats[] = {
     {QueryFormat::jsonl, split_json, is_anything, "a JSON object"},
     {QueryFormat::tsv, split_tab, is_single_word, "id<TAB>query"},
     {QueryFormat::weighted, split_weighted, is_log_id_with_small_weight, "id:weight:query, with a number as weight"},
     {QueryFormat::colon, split_colon, is_log_id, "id:query"},
     {QueryFormat::lines, split_nothing, is_anything, "a query"},
+    {QueryFormat::vector, split_json, is_anything, "a JSON object"},
 };
-constexpr std::size_t num_line_formats = std::size(line_formats);
+/// Of the line formats, those that detection tries: the last one must be named.
+constexpr std::size_t num_detected_formats = std::size(line_formats) - 1;
 
 bool fits(const LineFormat& format, std::string_view line) {
   LineParts parts;
@@ -121,10 +124,10 @@ bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 10
 /// The first format that fits all lines.
 const LineFormat& detect_line_format(std::string_view text, std::string_view name, const TextRelease& release) {
   std::uint64_t num_lines = 0;
-  std::uint64_t fitting[num_line_formats] = {}, first_misfit[num_line_formats] = {};
+  std::uint64_t fitting[num_detected_formats] = {}, first_misfit[num_detected_formats] = {};
   QueryLines lines(text, name, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
-    for (std::size_t i = 0; i < num_line_formats; ++i) {
+    for (std::size_t i = 0; i < num_detected_formats; ++i) {
       if (fits(line_formats[i], line)) {
         ++fitting[i];
       } else if (first_misfit[i] == 0) {
@@ -160,29 +163,62 @@ class JsonQueries {
 
   /// The query's id and text, which are valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
-    simdjson::dom::object object;
-    if (const auto error = parser_.parse(line.data(), line.size(), true).get(object)) {
-      fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
-    }
+    const simdjson::dom::object object = parse(line, number);
     LineParts query;
-    simdjson::dom::element id;
+    query.id = id_of(object, number);
     std::string_view text;
-    if (first_of(object, {"_id", "id", "qid", "query_id"}).get(id)) fail_at_line(name_, number, "has no \"_id\"");
-    if (id.get(text) == simdjson::SUCCESS) {
-      query.id = trim(text);
-    } else if (id.is_int64() || id.is_uint64()) {
-      number_id_ = simdjson::minify(id);
-      query.id = number_id_;
+    if (first_of(object, {"text", "query", "title"}).get(text)) {
+      const bool has_vector = object.at_key("vector").error() == simdjson::SUCCESS;
+      fail_at_line(
+          name_, number,
+          has_vector ? "has no \"text\", but a \"vector\"; read it with --queries-format vector" : "has no \"text\"");
     }
-    if (query.id.empty()) fail_at_line(name_, number, "its \"_id\" is neither text nor a whole number");
-    if (first_of(object, {"text", "query", "title"}).get(text)) fail_at_line(name_, number, "has no \"text\"");
     query.text = trim(text);
     return query;
   }
 
+  /// The same of a query with weights, whose text is the JSON object that has them.
+  LineParts read_vector(std::string_view line, std::uint64_t number) {
+    const simdjson::dom::object object = parse(line, number);
+    LineParts query;
+    query.id = id_of(object, number);
+    simdjson::dom::element vector;
+    if (object.at_key("vector").get(vector)) fail_at_line(name_, number, "has no \"vector\"");
+    vector_ = simdjson::minify(vector);
+    try {
+      parse_query_vector(vector_, "its \"vector\"");
+    } catch (const InvalidArgument& wrong) {
+      fail_at_line(name_, number, wrong.what());
+    }
+    query.text = vector_;
+    return query;
+  }
+
  private:
+  simdjson::dom::object parse(std::string_view line, std::uint64_t number) {
+    simdjson::dom::object object;
+    if (const auto error = parser_.parse(line.data(), line.size(), true).get(object)) {
+      fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
+    }
+    return object;
+  }
+
+  std::string_view id_of(const simdjson::dom::object& object, std::uint64_t number) {
+    simdjson::dom::element id;
+    std::string_view text;
+    if (first_of(object, {"_id", "id", "qid", "query_id"}).get(id)) fail_at_line(name_, number, "has no \"_id\"");
+    if (id.get(text) == simdjson::SUCCESS) {
+      text = trim(text);
+    } else if (id.is_int64() || id.is_uint64()) {
+      number_id_ = simdjson::minify(id);
+      text = number_id_;
+    }
+    if (text.empty()) fail_at_line(name_, number, "its \"_id\" is neither text nor a whole number");
+    return text;
+  }
+
   std::string_view name_;
-  std::string number_id_;
+  std::string number_id_, vector_;
   simdjson::dom::parser parser_;
 };
 
@@ -197,6 +233,7 @@ class LineQueries {
     if (!format_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(format_.wanted));
     ++num_queries_;
     if (format_.format == QueryFormat::jsonl) return json_.read(parts.text, number);
+    if (format_.format == QueryFormat::vector) return json_.read_vector(parts.text, number);
     if (format_.format == QueryFormat::lines) {
       own_id_ = std::to_string(num_queries_);
       parts.id = own_id_;

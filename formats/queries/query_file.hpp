@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,14 +21,18 @@ struct Query {
   bool operator==(const Query&) const = default;
 };
 
-/// The formats of query files. `automatic` stands for the format that a file is found to have.
-enum class QueryFormat { automatic, trec, webtrack, jsonl, tsv, weighted, colon, lines };
+/// The formats of query files. `automatic` stands for the format that a file is found to have. The text of a query of
+/// the format `vector` is the JSON object with its terms and weights: see query_vector.hpp.
+enum class QueryFormat { automatic, trec, webtrack, jsonl, tsv, weighted, colon, lines, vector };
 
 inline constexpr NamedValue<QueryFormat> query_formats[] = {
     {"auto", QueryFormat::automatic}, {"trec", QueryFormat::trec},   {"webtrack", QueryFormat::webtrack},
     {"jsonl", QueryFormat::jsonl},    {"tsv", QueryFormat::tsv},     {"weighted", QueryFormat::weighted},
-    {"colon", QueryFormat::colon},    {"lines", QueryFormat::lines},
+    {"colon", QueryFormat::colon},    {"lines", QueryFormat::lines}, {"vector", QueryFormat::vector},
 };
+/// Those whose queries are text: all but the last.
+inline constexpr std::span<const NamedValue<QueryFormat>> text_query_formats(query_formats,
+                                                                             std::size(query_formats) - 1);
 
 struct QueryFile {
   std::vector<Query> queries;                   ///< in the file's order; an id may occur more than once, as in logs

@@ -115,21 +115,27 @@ void ChunkBuilder::add_waiting(bool counted, const TakeChunk& take) {
   }
 }
 
-void ChunkBuilder::add_term(const TermKey& key, bool counted, const TakeChunk& take) {
+std::uint32_t ChunkBuilder::number_of(const TermKey& key, const TakeChunk& take) {
   if (is_full()) end_chunk(take);
   const std::uint32_t term = chunk_.terms.add(key);
   if (term == counts_.size()) counts_.emplace_back();
-  if (counted) {
-    const auto document = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
-    TermCounts& counts = counts_[term];
-    ++tokens_;
-    ++counts.cf;
-    if (counts.last_document != document) {
-      ++counts.df;
-      counts.last_document = document;
-      if (document == 1 && chunk_.is_continued) chunk_.in_continued.push_back(term);
-    }
-  }
+  return term;
+}
+
+void ChunkBuilder::count(std::uint32_t term, std::uint32_t occurrences) {
+  const auto document = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
+  TermCounts& counts = counts_[term];
+  tokens_ += occurrences;
+  counts.cf += occurrences;
+  if (counts.last_document == document) return;
+  ++counts.df;
+  counts.last_document = document;
+  if (document == 1 && chunk_.is_continued) chunk_.in_continued.push_back(term);
+}
+
+void ChunkBuilder::add_term(const TermKey& key, bool counted, const TakeChunk& take) {
+  const std::uint32_t term = number_of(key, take);
+  if (counted) count(term, 1);
   encoder_.add_token(term);
 }
 
@@ -159,6 +165,40 @@ void ChunkBuilder::add_kept_stream(PieceSource& text, const TakeChunk& take) {
   add_stream(seen, true, take);
 }
 
+void ChunkBuilder::keep_text(PieceSource& text, const TakeChunk& take) {
+  SlicedPieces sliced(text, std::min(text_step_bytes, limits_.bytes));
+  for (std::string_view piece = sliced.next(); !piece.empty(); piece = sliced.next()) {
+    lines_.append(piece, line_bytes_);
+    put_line_bytes(take);
+  }
+}
+
+/// The texts and terms of a document whose weights the corpus gives: it has no tokens but those of its body, each with
+/// a weight.
+void ChunkBuilder::add_weights(const TakeChunk& take) {
+  if (store_text_) {
+    keep_text(*document_.title.pieces(), take);
+    lines_.end_title(line_bytes_);
+    keep_text(*document_.body.pieces(), take);
+    lines_.finish(line_bytes_);
+    put_line_bytes(take);
+  }
+  encoder_.end_stream();
+  document_.weights.for_each([&](std::string_view name, std::uint32_t weight) {
+    const std::uint32_t term = number_of(term_key(name), take);
+    count(term, weight);
+    encoder_.add_weight(term, weight);
+  });
+  encoder_.end_stream();
+  encoder_.end_stream();
+}
+
+void ChunkBuilder::add_texts(const TakeChunk& take) {
+  add_title_and_body(take);
+  ViewPieces url(document_.url);
+  add_stream(url, false, take);
+}
+
 void ChunkBuilder::add_title_and_body(const TakeChunk& take) {
   const auto title = document_.title.pieces(), body = document_.body.pieces();
   if (!store_text_) {
@@ -175,9 +215,11 @@ void ChunkBuilder::add_title_and_body(const TakeChunk& take) {
 
 void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
   tokens_ = 0;
-  add_title_and_body(take);
-  ViewPieces url(document_.url);
-  add_stream(url, false, take);
+  if (scratch_.impacts) {
+    add_weights(take);
+  } else {
+    add_texts(take);
+  }
   document_.links.for_each([&](std::string_view target, std::string_view anchor) {
     if (is_full()) end_chunk(take);
     encoder_.add_link(target, anchor);
@@ -216,7 +258,9 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
   parsed.bytes += text.size();
   put_le(record_hashes_, hash_of(text));
   document_.clear();
-  const ParsedRecord result = record.format->parse(text, scratch_, document_);
+  const ParsedRecord result = scratch_.impacts && !record.format->gives_weights()
+                                  ? ParsedRecord{RecordKind::bad, "its format gives no weights of terms"}
+                                  : record.format->parse(text, scratch_, document_);
   if (result.kind == RecordKind::document) {
     add_document(parsed, take);
     if (!result.remark.empty() && parsed.remarked++ == 0) {
@@ -224,7 +268,9 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
     }
   }
   if (result.kind == RecordKind::skipped) ++parsed.skipped;
-  if (result.kind == RecordKind::bad) parsed.bad.push_back({record.file, record.file_offset, result.reason});
+  if (result.kind == RecordKind::bad) {
+    parsed.bad.push_back({record.file, record.file_offset, result.reason, result.needs_options});
+  }
 }
 
 bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const TakeChunk& take) {

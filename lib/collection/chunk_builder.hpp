@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct BadDocument {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
   std::string reason;
+  bool needs_options = false;  ///< as ParsedRecord has it
 };
 
 /// What parsing found in one batch of records.
@@ -59,12 +61,14 @@ struct ChunkLimits {
 /// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One per thread.
 class ChunkBuilder {
  public:
-  /// Large texts wait in work files in `tmp_folder`. With `store_text` chunks keep the documents' texts.
+  /// Large texts wait in work files in `tmp_folder`. With `store_text` chunks keep the documents' texts. With `impacts`
+  /// the corpus gives the weights of terms, and texts are not analyzed.
   ChunkBuilder(const AnalyzerOptions& options, const CorpusOptions& reader, const std::string& tmp_folder,
-               ChunkLimits limits = {}, bool store_text = false)
+               ChunkLimits limits = {}, bool store_text = false, std::optional<ImpactSettings> impacts = {})
       : analyzer_(options), limits_(limits), store_text_(store_text), document_(tmp_folder), encoder_(store_text) {
     scratch_.max_document_bytes = reader.max_document_bytes;
-    scratch_.json_keys = JsonKeys(reader.field_names);
+    scratch_.json_keys = JsonKeys(reader.field_names, impacts.has_value());
+    scratch_.impacts = impacts;
     scratch_.tmp_folder = tmp_folder;
   }
 
@@ -79,12 +83,19 @@ class ChunkBuilder {
   void add_document(ParsedBatch& parsed, const TakeChunk& take);
   void add_stream(PieceSource& text, bool counted, const TakeChunk& take);
   void add_kept_stream(PieceSource& text, const TakeChunk& take);
+  void keep_text(PieceSource& text, const TakeChunk& take);
+  void add_texts(const TakeChunk& take);
+  void add_weights(const TakeChunk& take);
   void add_title_and_body(const TakeChunk& take);
   void put_line_bytes(const TakeChunk& take);
   void add_token(std::string_view token, bool counted, const TakeChunk& take);
   void add_phrase_end(bool counted, const TakeChunk& take);
   void add_waiting(bool counted, const TakeChunk& take);
   void add_term(const TermKey& key, bool counted, const TakeChunk& take);
+  /// The term's number in the chunk, which it may end before.
+  std::uint32_t number_of(const TermKey& key, const TakeChunk& take);
+  /// Counts a term so many times for the document at hand.
+  void count(std::uint32_t term, std::uint32_t occurrences);
   /// A token of the stream at hand, or where its size is 0 the end of a phrase.
   struct WaitingToken {
     std::array<std::uint64_t, 2> front;
@@ -115,7 +126,7 @@ class ChunkBuilder {
   std::array<WaitingToken, 32> waiting_;
   std::size_t num_waiting_ = 0;
   std::vector<TermCounts> counts_;  ///< of each term
-  std::uint32_t tokens_ = 0;        ///< of the document at hand
+  std::uint32_t tokens_ = 0;        ///< of the document at hand; or the sum of its weights
   std::uint64_t text_bytes_ = 0;    ///< of the batch's documents
   TextLines lines_;                 ///< of the document at hand
   std::string line_bytes_;          ///< the next bytes of its text

@@ -15,11 +15,25 @@ void ForwardPostings::count(ByteView stream, const CollectionReader& collection)
   }
 }
 
+void ForwardPostings::count_weights(ByteView body, const CollectionReader& collection) {
+  for (WeightCursor cursor(body); cursor.next();) {
+    const std::uint32_t term = cursor.chunk_term();
+    if (term >= counts_.size()) throw CorruptFile(collection.name() + ": section 'chunk_data': an unknown term");
+    if (counts_[term] != 0) throw CorruptFile(collection.name() + ": section 'chunk_data': a term with two weights");
+    counts_[term] = cursor.weight();
+    counted_.push_back(term);
+  }
+}
+
 void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
                                 std::vector<Posting>& postings) {
   counted_.clear();
   count(row.title, collection);
-  count(row.body, collection);
+  if (collection.manifest().impacts) {
+    count_weights(row.body, collection);
+  } else {
+    count(row.body, collection);
+  }
   for (const std::uint32_t term : counted_) {
     postings.push_back({buffers_.terms[term], docid, counts_[term]});
     counts_[term] = 0;

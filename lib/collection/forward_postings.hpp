@@ -8,7 +8,8 @@
 
 namespace quern {
 
-/// Counts the terms of a collection's documents, in title and body together. For one thread at a time.
+/// Counts the terms of a collection's documents, in title and body together. Where the corpus gave weights, these are
+/// the counts. For one thread at a time.
 class ForwardPostings {
  public:
   /// Goes to the front of a chunk, whose documents begin_chunk() is followed by: some with each call of next().
@@ -42,6 +43,8 @@ class ForwardPostings {
 
  private:
   void count(ByteView stream, const CollectionReader& collection);
+  /// The same for a body with weights, which are frequencies then.
+  void count_weights(ByteView body, const CollectionReader& collection);
   /// Appends the row's postings to `postings` and sets its counts to zero again.
   void count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
                  std::vector<Posting>& postings);

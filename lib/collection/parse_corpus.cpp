@@ -15,6 +15,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 namespace quern {
 namespace {
@@ -30,7 +31,8 @@ constexpr std::uint64_t text_growth = 2;
 /// however many threads take turns.
 struct Job {
   Job(const ParseOptions& options, const std::string& tmp_folder)
-      : builder(options.analyzer, options.reader, tmp_folder, options.chunk_limits, options.store_text) {}
+      : builder(options.analyzer, options.reader, tmp_folder, options.chunk_limits, options.store_text,
+                options.impacts) {}
 
   RecordBatch batch;
   ChunkBuilder builder;
@@ -61,7 +63,8 @@ class CorpusParser {
         resources_(resources),
         out_(out),
         reader_(corpus_files(options, resources), options.reader, resources),
-        writer_(out, resources.tmp_folder, options.store_text),
+        writer_(out, resources.tmp_folder, options.store_text,
+                options.impacts ? impacts_collection_version : collection_version),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),
         waiting_chunks_(resources.memory_bytes / 8) {}
@@ -185,6 +188,7 @@ class CorpusParser {
 
   void note_bad(const BadDocument& bad) {
     std::string line = place_and_reason(bad);
+    if (bad.needs_options) throw InvalidArgument(line);
     if (++report_.bad > options_.max_errors) {
       throw InvalidArgument(
           fmt::format("more than {} bad documents, the last in {}; mend the corpus, or raise --max-errors",
@@ -238,7 +242,14 @@ class CorpusParser {
   CollectionManifest manifest() const {
     CollectionManifest manifest;
     manifest.analyzer = options_.analyzer;
+    manifest.analyzer.keeps_words = options_.impacts.has_value();
     manifest.libraries = text_libraries(options_.analyzer);
+    manifest.impacts = options_.impacts;
+    if (options_.impacts) {
+      // Terms are the corpus's own.
+      manifest.libraries = {};
+      manifest.libraries.zstd = zstd_version();
+    }
     manifest.corpus_format = options_.reader.format;
     manifest.max_document_bytes = options_.reader.max_document_bytes;
     manifest.field_names = options_.reader.field_names;
@@ -272,8 +283,26 @@ class CorpusParser {
 
 }  // namespace
 
+namespace {
+
+/// Weights of terms come from some formats only, and go through no analyzer.
+void check_impacts(const ParseOptions& options) {
+  if (!options.impacts) return;
+  check_impact_settings(*options.impacts);
+  const std::string& format = options.reader.format;
+  if (format != "auto" && !corpus_format_named(format).gives_weights())
+    throw InvalidArgument(fmt::format("the format {} gives no weights of terms; --impacts needs jsonl", format));
+  if (options.analyzer != AnalyzerOptions())
+    throw InvalidArgument("terms with weights are taken as they are: --impacts goes without stemmer and stop words");
+}
+
+}  // namespace
+
 ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out) {
-  return run_stage(resources, [&] { return CorpusParser(options, resources, out).run(); });
+  return run_stage(resources, [&] {
+    check_impacts(options);
+    return CorpusParser(options, resources, out).run();
+  });
 }
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ParseOptions {
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
   Duplicates duplicates = Duplicates::keep;
   bool store_text = false;  ///< keep the documents' texts
+  /// If the corpus gives the weights of terms: what becomes of them. Texts are not analyzed then.
+  std::optional<ImpactSettings> impacts = std::nullopt;
   /// Part of the format: other limits make other chunks. For tests.
   ChunkLimits chunk_limits;
 };
@@ -46,7 +49,8 @@ struct ParseReport {
 };
 
 /// Parses a corpus into a collection file, in parallel, within the memory budget. The bytes written depend on corpus
-/// and options alone. Throws InvalidArgument if there is nothing to index, and what the readers throw.
+/// and options alone. Throws InvalidArgument if there is nothing to index, or options contradict each other, and what
+/// the readers throw.
 ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out);
 
 }  // namespace quern

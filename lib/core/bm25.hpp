@@ -57,9 +57,9 @@ inline double inverse_document_frequency(Idf idf, std::uint64_t documents, std::
   return std::max(1e-6, std::log(odds));
 }
 
-/// w_t of a term that occurs `count` times in the query.
-inline float term_weight(unsigned count, double idf, const Bm25Parameters& parameters) {
-  return static_cast<float>(static_cast<double>(count) * idf * (parameters.k1 + 1.0));
+/// w_t of a term that occurs `count` times in the query, or has this weight there.
+inline float term_weight(double count, double idf, const Bm25Parameters& parameters) {
+  return static_cast<float>(count * idf * (parameters.k1 + 1.0));
 }
 
 }  // namespace quern

@@ -235,6 +235,9 @@ class ForwardBuilder {
 }  // namespace
 
 void check_forward_memory(const CollectionReader& collection, const Resources& resources) {
+  if (collection.manifest().impacts)
+    throw InvalidArgument(collection.name() +
+                          ": has the weights of terms, not the texts that --forward would write; leave it out");
   const std::uint64_t needed = forward_table_bytes(collection) + min_forward_bytes;
   if (needed > resources.memory_bytes) {
     throw InvalidArgument(fmt::format(

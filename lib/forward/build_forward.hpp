@@ -23,8 +23,8 @@ struct ForwardReport {
   std::uint64_t anchors = 0;  ///< links between documents whose texts are in the file
 };
 
-/// Throws InvalidArgument if the budget can't hold the tables that must be in memory: 24 bytes per document, a bit and
-/// a half per term, those of the collection, and 16 MB.
+/// Throws InvalidArgument if the corpus gave weights instead of tokens, and if the budget can't hold the tables that
+/// must be in memory: 24 bytes per document, a bit and a half per term, those of the collection, and 16 MB.
 void check_forward_memory(const CollectionReader& collection, const Resources& resources);
 
 /// Writes the forward file of an index that was built from the collection: each document's title, body, URL, and the

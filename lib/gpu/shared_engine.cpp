@@ -180,7 +180,7 @@ SharedEngine::Known SharedEngine::predict(const QueryFeatures& features) const {
 
 QueryFeatures SharedEngine::features(std::string_view text, Analyzer& analyzer) {
   bool all_found = false;
-  const std::vector<WeightedList> lists = engine_.lists_of(analyzer.terms(text), all_found, &found_terms_);
+  const std::vector<WeightedList> lists = engine_.lists_of(text, analyzer, all_found, &found_terms_);
   return features(lists, all_found);
 }
 
@@ -259,7 +259,7 @@ bool SharedEngine::gpus_are_faster(std::span<const std::string_view> texts) {
 void SharedEngine::run_alone(std::string_view text, const BatchSteps& steps, GpuStatistics& statistics) {
   const auto arrived = WallClock::now();
   bool all_found = false;
-  const std::vector<WeightedList> lists = engine_.lists_of(analyzer_.terms(text), all_found, &found_terms_);
+  const std::vector<WeightedList> lists = engine_.lists_of(text, analyzer_, all_found, &found_terms_);
   const Known known = predict(features(lists, all_found));
   QueryAnswer answer;
   Processor by = known.is_faster_on_gpu() && failure().empty() ? Processor::gpu : Processor::cpu;

@@ -23,6 +23,12 @@ unsigned num_scores(const DocumentOrder& order) {
   return unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
 }
 
+BuildOptions options_for(const CollectionReader& collection, BuildOptions options) {
+  options.impacts = collection.manifest().impacts;
+  check_build_options(options);
+  return options;
+}
+
 /// A chunk on its way to the inverter.
 struct InvertJob {
   std::size_t chunk = 0;
@@ -55,8 +61,9 @@ class IndexBuilder {
       : collection_(collection),
         order_(order),
         order_options_(order_options),
+        options_(options_for(collection, options)),
         resources_(resources),
-        assembly_({tables_of(collection, num_scores(order)), options, resources, out, collection.name()}) {}
+        assembly_({tables_of(collection, num_scores(order)), options_, resources, out, collection.name()}) {}
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
@@ -173,6 +180,7 @@ class IndexBuilder {
   const CollectionReader& collection_;
   const DocumentOrder& order_;
   const OrderOptions& order_options_;
+  const BuildOptions options_;
   const Resources& resources_;
   IndexAssembly assembly_;
   std::vector<docid_t> docids_;  ///< of each document of the collection
@@ -187,6 +195,12 @@ void check_build_options(const BuildOptions& options) {
   check_bm25(options.bm25);
   if (options.quantize_bits != 0)
     check_range("bits of quantized impacts", options.quantize_bits, min_quantize_bits, max_quantize_bits);
+  if (!options.impacts) return;
+  check_impact_settings(*options.impacts);
+  if (options.quantize_bits != 0)
+    throw InvalidArgument("impacts that the corpus gives are integers already; leave out --quantize");
+  if (options.bm25 != Bm25Parameters())
+    throw InvalidArgument("impacts that the corpus gives depend on neither k1 nor b; leave out --k1 and --b");
 }
 
 void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources) {
@@ -197,7 +211,6 @@ BuildReport build_index(const CollectionReader& collection, const DocumentOrder&
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
                         File& out) {
   return run_stage(resources, [&] {
-    check_build_options(options);
     check_score_settings(order_options.scores);
     return IndexBuilder(collection, order, order_options, options, resources, out).run();
   });

@@ -1,6 +1,8 @@
 #pragma once
+#include <optional>
 #include <string>
 
+#include "quern/core/given_impacts.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
@@ -13,10 +15,12 @@ struct BuildOptions {
   CodecOptions codec_options;
   Bm25Parameters bm25;
   unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: none are stored
+  /// If frequencies are weights that the corpus gave, and scores are to be sums of them. A collection says so itself.
+  std::optional<ImpactSettings> impacts = std::nullopt;
 };
 
-/// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws
-/// InvalidArgument.
+/// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts, and that no
+/// option is set that can't be heeded with given impacts. Throws InvalidArgument.
 void check_build_options(const BuildOptions& options);
 
 /// The result of building an index.

@@ -13,6 +13,7 @@
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/index/piece_join.hpp"
+#include "quern/index/weight_sections.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/zstd_frame.hpp"
 
@@ -32,10 +33,11 @@ struct EncodingJob {
 class ListOutput {
  public:
   ListOutput(IndexListWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
-             const std::function<std::string_view(term_t)>& term_at)
-      : writer_(writer), impacts_(impacts), counts_(counts), term_at_(term_at) {}
+             std::optional<WeightSections>& weights, const std::function<std::string_view(term_t)>& term_at)
+      : writer_(writer), impacts_(impacts), weights_(weights), counts_(counts), term_at_(term_at) {}
 
   void write(const EncodedBatch& batch) {
+    if (weights_) weights_->add(batch);
     if (batch.piece) {
       write_piece(batch);
     } else {
@@ -67,11 +69,13 @@ class ListOutput {
 
   void note(const EncodedList& list, const EncodedBatch::Item& item) {
     if (impacts_) impacts_->note(list, item.words);
+    if (weights_) weights_->end_list(list);
     counts_.tokens += item.cf;
   }
 
   IndexListWriter& writer_;
   std::optional<ImpactSections>& impacts_;
+  std::optional<WeightSections>& weights_;
   IndexManifest& counts_;
   const std::function<std::string_view(term_t)>& term_at_;
   PieceJoin pieces_;
@@ -125,7 +129,9 @@ void IndexTables::check(const std::string& source, const Resources& resources) c
 }
 
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
-    : plan_(plan), writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0) {
+    : plan_(plan),
+      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts,
+              plan.options.impacts ? impacts_index_version : index_version) {
   plan.tables.check(plan.source, plan.resources);
 }
 
@@ -151,14 +157,20 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
   Progress& progress = *plan_.resources.progress;
   progress.start("lists", expected_postings, "postings");
   const std::vector<float> constants = this->constants(lengths, statistics);
-  const EncodingContext context{&codec_named(options.codec), options.codec_options,
-                                static_cast<docid_t>(plan_.tables.documents), constants, plan_.source};
+  const EncodingContext context{&codec_named(options.codec),
+                                options.codec_options,
+                                static_cast<docid_t>(plan_.tables.documents),
+                                constants,
+                                plan_.source,
+                                options.impacts};
   IndexManifest counts;
   counts.statistics = statistics;
   std::optional<ImpactSections> impacts;
   if (options.quantize_bits > 0) impacts.emplace(options.quantize_bits, statistics, options.bm25, plan_.resources);
+  std::optional<WeightSections> weights;
+  if (options.impacts) weights.emplace(*options.impacts, options.codec_options.block_size, plan_.resources);
 
-  ListOutput output{writer_, impacts, counts, term_at};
+  ListOutput output{writer_, impacts, counts, weights, term_at};
   run_jobs(
       jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
       [&](EncodingJob& job) { return lists.next(job.batch); },
@@ -173,6 +185,7 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
     impacts->write(context, plan_.out, jobs_in_flight(), impact_writer);
     counts.quantize_top = impacts->quantizer().top();
   }
+  if (weights) weights->write(impact_writer);
   return {plan_, std::move(impact_writer).end(), std::move(lengths), std::move(counts)};
 }
 
@@ -238,6 +251,7 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.quantize_bits = plan_.options.quantize_bits;
   manifest.documents = plan_.tables.documents;
   manifest.quantize_top = counts_.quantize_top;
+  manifest.impacts = plan_.options.impacts;
   manifest.statistics = counts_.statistics;
   manifest.empty_documents = counts_.empty_documents;
   manifest.postings = counts_.postings;

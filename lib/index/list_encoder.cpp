@@ -44,6 +44,8 @@ void EncodedBatch::clear() {
   empty(block_offset);
   empty(block_max);
   empty(short_lists);
+  empty(weights);
+  spooled_weights.clear();
   piece.reset();
   parts.clear();
   is_spooled = false;
@@ -61,6 +63,7 @@ void EncodedBatch::spool_parts(std::size_t least) {
   move(block_last, parts.block_last);
   move(block_offset, parts.block_offset);
   move(block_max, parts.block_max);
+  move(weights, spooled_weights);
 }
 
 EncodedList head_of(const EncodedBatch::Item& item) {
@@ -108,7 +111,11 @@ ListEncoding::CodedValues ListEncoding::add_values(term_t term, std::span<const 
     falls |= docids[i] <= docids[i - 1];
   }
   if (falls != 0) fail_to_rise(term);
-  for (std::size_t i = 0; i < n; ++i) less_one[i] = freqs[i] - 1;
+  if (context_.impacts) {
+    std::fill_n(less_one, n, 0);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) less_one[i] = freqs[i] - 1;
+  }
   return {{gaps, n}, {less_one, n}};
 }
 
@@ -117,10 +124,19 @@ void ListEncoding::forget_values() {
   freqs_less_one_.clear();
 }
 
+void ListEncoding::check_weights(term_t term, std::span<const freq_t> freqs) const {
+  if (!context_.impacts) return;
+  const std::uint32_t max_weight = context_.impacts->max_weight();
+  for (const freq_t weight : freqs)
+    if (weight > max_weight)
+      throw CorruptFile(fmt::format("{}: the list of term {} has the weight {}, but {} bits hold {} at most",
+                                    context_.source, term, weight, context_.impacts->bits, max_weight));
+}
+
 float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {
   // A plain loop, which compilers vectorize.
   impacts_.resize(docids.size());
-  for (std::size_t i = 0; i < docids.size(); ++i) impacts_[i] = impact(freqs[i], context_.constants[docids[i]]);
+  for (std::size_t i = 0; i < docids.size(); ++i) impacts_[i] = impact_of(docids[i], freqs[i]);
   const float max_impact = max_of(impacts_);
   top_.add(impacts_, max_impact);
   return max_impact;
@@ -138,8 +154,9 @@ void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedB
     docids_.push_back(posting.docid);
     freqs_.push_back(posting.freq);
     item.cf += posting.freq;
-    item.kth_impact[0] = std::max(item.kth_impact[0], impact(posting.freq, context_.constants[posting.docid]));
+    item.kth_impact[0] = std::max(item.kth_impact[0], impact_of(posting.docid, posting.freq));
   }
+  check_weights(item.term, freqs_);
   const CodedBits bits = put_short_list(docids_, freqs_, context_.num_documents, out.short_lists);
   out.bits.docid_bits += bits.docid_bits;
   out.bits.freq_bits += bits.freq_bits;
@@ -180,6 +197,8 @@ void ListEncoding::encode_list(const Range& range, const ForEachBlock& for_each_
   docid_t before = range.before;
   for_each_block([&](std::span<const docid_t> docids, std::span<const freq_t> freqs) {
     if (!keep) forget_values();
+    check_weights(range.term, freqs);
+    if (context_.impacts) out.weights.insert(out.weights.end(), freqs.begin(), freqs.end());
     const CodedValues values = add_values(range.term, docids, freqs, before);
     before = docids.back();
     item.cf = std::accumulate(freqs.begin(), freqs.end(), item.cf);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
+#include "quern/core/given_impacts.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/list_source.hpp"
 #include "quern/index/top_impacts.hpp"
@@ -16,7 +17,7 @@ namespace quern {
 /// a LongList, which is alone in its batch: those of its words and rows that the arrays don't hold are in work files. A
 /// ListPiece is alone in its batch too: its item has the df of the list, and all else of the piece.
 struct EncodedBatch {
-  explicit EncodedBatch(const std::string& tmp_folder) : parts(tmp_folder) {}
+  explicit EncodedBatch(const std::string& tmp_folder) : parts(tmp_folder), spooled_weights(tmp_folder) {}
 
   struct Item {
     term_t term = 0;  ///< its number in the collection's lexicon
@@ -38,6 +39,10 @@ struct EncodedBatch {
   };
   std::optional<Piece> piece;
   SpooledListParts parts;
+  /// If the corpus gave weights, those of the postings of long lists; of a LongList, the last ones of them, and the
+  /// others in a work file.
+  std::vector<std::uint16_t> weights;
+  RecordSpool<std::uint16_t> spooled_weights;
   bool is_spooled = false;
   CodedBits bits;
   std::uint64_t postings = 0;
@@ -61,6 +66,8 @@ struct EncodingContext {
   docid_t num_documents = 0;
   std::span<const float> constants;  ///< K_d of each docID
   std::string_view source = {};      ///< what the lists come from, for messages
+  /// If frequencies are weights that the corpus gave: those of long lists are coded as 1, since impacts hold them.
+  std::optional<ImpactSettings> impacts = std::nullopt;
 };
 
 /// Whether lists may be encoded as ListPieces: if blocks don't depend on the rest of their list.
@@ -100,8 +107,13 @@ class ListEncoding {
   /// Visits the blocks of postings in memory.
   ForEachBlock blocks_of(std::span<const Posting> postings);
   ForEachBlock blocks_of(std::span<const docid_t> docids, std::span<const freq_t> freqs) const;
+  float impact_of(docid_t docid, freq_t freq) const {
+    return context_.impacts ? context_.impacts->impact_of(freq) : impact(freq, context_.constants[docid]);
+  }
   /// Adds the block's impacts to top_; returns the greatest.
   float add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs);
+  /// Throws unless these frequencies can be weights, if they are to be.
+  void check_weights(term_t term, std::span<const freq_t> freqs) const;
   [[noreturn]] void fail_to_rise(term_t term) const;
   /// Appends the block's values to the kept ones. `before` is the last docID of the block before.
   CodedValues add_values(term_t term, std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t before);

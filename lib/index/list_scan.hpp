@@ -84,7 +84,7 @@ class ListImpacts {
                        list_.impact_width, static_cast<unsigned>(place % block_size));
     }
     const float constant = document_constant(index_.length(docid), average_length_, index_.manifest().bm25);
-    return quantize_(weight_ * impact(freq, constant));
+    return quantize_(weight_ * index_.impact_of(freq, constant));
   }
 
  private:

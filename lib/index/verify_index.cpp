@@ -24,6 +24,7 @@ class IndexCheck {
       : index_(index),
         resources_(resources),
         quantizer_(index.quantizer()),
+        is_given_(index.manifest().impacts.has_value()),
         lengths_(index.num_documents()),
         constants_(index.num_documents()) {
     const double average = index.manifest().statistics.average_length();
@@ -94,7 +95,7 @@ class IndexCheck {
   float add_postings(std::span<const docid_t> docids, std::span<const freq_t> freqs, Totals& totals) {
     float max_impact = 0;
     for (std::size_t i = 0; i < docids.size(); ++i) {
-      const float term_score = impact(freqs[i], constants_[docids[i]]);
+      const float term_score = index_.impact_of(freqs[i], constants_[docids[i]]);
       max_impact = std::max(max_impact, term_score);
       totals.top.add(term_score);
       totals.cf += freqs[i];
@@ -114,18 +115,20 @@ class IndexCheck {
         fail(section, fmt::format("list {}, block {}: {}", list.number, block, why));
       };
       const auto docids = scan.docids();
-      const auto freqs = scan.freqs();
+      const auto coded_freqs = scan.freqs();
       const auto n = static_cast<unsigned>(docids.size());
       if (has_row && list.block_offset[block] != list.words.size() - scan.words().size())
         wrong("block_offset", "is not where the block begins");
       docid_t before = scan.docid_before();
       for (unsigned i = 0; i < n; ++i) {
         if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1) wrong("postings", "docIDs do not rise");
-        if (freqs[i] == 0) wrong("postings", "has a frequency of 0");
-        if (scan.decoder().freq_at(scan.words(), n, i) != freqs[i])
+        if (coded_freqs[i] == 0) wrong("postings", "has a frequency of 0");
+        if (is_given_ && coded_freqs[i] != 1) wrong("postings", "has a frequency beside given impacts");
+        if (scan.decoder().freq_at(scan.words(), n, i) != coded_freqs[i])
           wrong("postings", "a frequency read singly differs from its block's");
         before = docids[i];
       }
+      const auto freqs = is_given_ ? given_weights(list, block, n, impacts) : coded_freqs;
       const float max_impact = add_postings(docids, freqs, totals);
       if (quantizer_ && !has_impacts(list, block, docids, freqs, impacts))
         wrong("impacts", "are not those of the block's frequencies");
@@ -136,11 +139,20 @@ class IndexCheck {
     if (!scan.words().empty()) fail("postings", fmt::format("list {} has words after its last block", list.number));
   }
 
-  /// A block's quantized impacts, and how they are stored.
+  /// A block's quantized impacts, and how they are stored; and the weights that the corpus gave.
   struct ImpactBlock {
     std::vector<std::uint32_t> values;
     Words words;
+    std::vector<freq_t> weights;
   };
+
+  std::span<const freq_t> given_weights(const PostingList& list, std::size_t block, unsigned n,
+                                        ImpactBlock& impacts) const {
+    impacts.weights.resize(n + over_write_values);
+    decode_impacts(impact_block(list.impacts, list.impact_width, index_.block_size(), block), list.impact_width, n,
+                   impacts.weights.data());
+    return std::span(impacts.weights).first(n);
+  }
 
   /// Whether a block's impacts are, bit for bit, those of its frequencies.
   bool has_impacts(const PostingList& list, std::size_t block, std::span<const docid_t> docids,
@@ -149,7 +161,7 @@ class IndexCheck {
     impacts.values.clear();
     impacts.words.clear();
     for (std::size_t i = 0; i < docids.size(); ++i)
-      impacts.values.push_back((*quantizer_)(weight * impact(freqs[i], constants_[docids[i]])));
+      impacts.values.push_back((*quantizer_)(weight * index_.impact_of(freqs[i], constants_[docids[i]])));
     const std::uint32_t max_impact = *std::max_element(impacts.values.begin(), impacts.values.end());
     if (impact_width_of(max_impact) > list.impact_width) return false;
     put_impacts(impacts.values, list.impact_width, impacts.words);
@@ -168,7 +180,7 @@ class IndexCheck {
 
   void check_impact_sections() const {
     if (!quantizer_) return;
-    if (top_term_score_ != quantizer_->top())
+    if (!is_given_ && top_term_score_ != quantizer_->top())
       fail("manifest", "has a greatest term score that is not that of the lists");
     std::uint64_t end = 0;
     for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
@@ -238,6 +250,7 @@ class IndexCheck {
   const IndexReader& index_;
   const Resources& resources_;
   std::optional<ImpactQuantizer> quantizer_;
+  bool is_given_;  ///< whether the corpus gave impacts
   std::vector<std::atomic<std::uint32_t>> lengths_;
   std::vector<float> constants_;
   std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0, lists_ = 0, short_lists_ = 0;

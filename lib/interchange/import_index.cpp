@@ -1,5 +1,7 @@
 #include "quern/interchange/import_index.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
 
@@ -59,6 +61,12 @@ class IndexImport : public InvertedSink {
   }
 
   void add_posting(docid_t docid, freq_t freq) override {
+    const auto& impacts = options_.build.impacts;
+    if (impacts && freq > impacts->max_weight())
+      throw InvalidArgument(fmt::format(
+          "{}: document {} has the frequency {} in a list, but as a weight of {} bits it can be {} at most; "
+          "allow more with --impacts, up to 16",
+          options_.source, docid, freq, impacts->bits, impacts->max_weight()));
     lists_->add_posting(docid, freq);
     std::uint32_t& sum = sums_[docid];
     exact_ = exact_ && freq <= UINT32_MAX - sum;
@@ -98,6 +106,7 @@ class IndexImport : public InvertedSink {
     AssembledDocuments documents = std::move(lists).write_documents(std::move(*documents_));
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
+    manifest.analyzer.keeps_words = options_.build.impacts.has_value();
     manifest.corpus_format = options_.format;
     manifest.lengths = exact_ ? Lengths::exact : Lengths::lossy;
     manifest.collection_hash = hash_text(hash_.value());

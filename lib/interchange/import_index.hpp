@@ -11,7 +11,7 @@ struct ImportOptions {
   std::string source;        ///< the file's name in messages
   std::string format;        ///< the file's format, as the manifest names it
   AnalyzerOptions analyzer;  ///< for queries: it should be the analyzer that made the file's terms
-  BuildOptions build;
+  BuildOptions build;        ///< with impacts, the file's frequencies are weights, and queries are not analyzed
 };
 
 /// Builds an index from an inverted file: `read` passes the file's content to the sink that it gets. docIDs stay; lists

@@ -64,7 +64,18 @@ bool SpoolReader::fill(std::size_t bytes) {
 }
 
 void SpoolReader::fill_more() {
-  if (!fill(1)) throw CorruptFile("work file: ends too early, at byte " + std::to_string(end_));
+  if (!fill(1)) fail_at_end();
+}
+
+void SpoolReader::string(std::string& text) {
+  const std::uint64_t size = varint();
+  if (!have(size)) fail_at_end();
+  text.assign(reinterpret_cast<const char*>(data()), size);
+  skip(size);
+}
+
+void SpoolReader::fail_at_end() const {
+  throw CorruptFile("work file: ends too early, at byte " + std::to_string(end_));
 }
 
 }  // namespace quern

@@ -91,10 +91,13 @@ class SpoolReader {
       if (bits < 0x80) return value;
     }
   }
+  /// Sets `text` to the next string, as put_string() writes it. Throws CorruptFile past the end.
+  void string(std::string& text);
 
  private:
   bool fill(std::size_t bytes);
   void fill_more();
+  [[noreturn]] void fail_at_end() const;
 
   const Spool* spool_;
   std::uint64_t offset_;  ///< of the first byte after those in the buffer

@@ -156,7 +156,7 @@ std::uint64_t count_common(const IndexReader& index, const PostingList& a, const
 void add_pairs(const IndexReader& index, const std::string& query, Analyzer& analyzer, std::vector<double>& ratios) {
   std::vector<std::string> terms = analyzer.terms(query);
   std::vector<PostingList> lists;
-  find_lists(index, terms, false, [&](const PostingList& list, std::uint32_t) { lists.push_back(list); });
+  find_lists(index, terms, false, [&](const PostingList& list, double) { lists.push_back(list); });
   std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.df < b.df; });
   for (std::size_t i = 0; i < lists.size(); ++i)
     for (std::size_t j = i + 1; j < lists.size(); ++j)

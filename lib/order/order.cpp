@@ -166,6 +166,11 @@ void check_order(const std::string& name, const CollectionManifest& collection, 
   const OrderMethod& method = order_method(options.by);
   const PagerankInput input = pagerank_for(method, pagerank);
   const bool has_ranks = input.from != PagerankFrom::if_needed && input.from != PagerankFrom::nothing;
+  if (has_ranks && collection.impacts)
+    throw InvalidArgument(
+        fmt::format("{}: scores of given impacts include no PageRank; leave out --pagerank and --links, "
+                    "and take another order than score",
+                    name));
   check_order_memory(fmt::format("{}: the order {} of {} documents{}", name, method.name(), collection.documents,
                                  has_ranks ? " with PageRank" : ""),
                      method.needed_bytes(collection) + (has_ranks ? collection.documents * ranks_bytes : 0), resources);

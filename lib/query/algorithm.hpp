@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
+#include "quern/formats/queries/query_vector.hpp"
 #include "quern/query/query_statistics.hpp"
 #include "quern/query/top_k.hpp"
 
@@ -16,8 +17,8 @@ namespace quern {
 /// A term of a query, with its list.
 struct WeightedList {
   PostingList list;
-  float weight = 0;         ///< of its impacts: w_t, or n_t for quantized scores
-  std::uint32_t count = 1;  ///< n_t: occurrences of the term in the query
+  float weight = 0;  ///< of its impacts: w_t, or n_t for quantized scores
+  double count = 1;  ///< n_t: the weight that the query gives the term, or its occurrences there
 };
 
 /// What an algorithm takes in memory for each of a query's lists while it runs, at most: buffers for a block, mostly.
@@ -28,18 +29,31 @@ inline bool summed_before(const PostingList& a, const PostingList& b) {
   return a.df != b.df ? a.df < b.df : a.number < b.number;
 }
 
-/// Calls add(list, occurrences) for each distinct term that the index contains, in the order of the terms, which it
-/// sorts. Returns whether the index contains all of them; with `all_needed` it stops at the first that it doesn't.
-/// `index`: an IndexReader, or its FoundTerms.
-template <class Index, class Add>
-bool find_lists(Index& index, std::vector<std::string>& terms, bool all_needed, Add&& add) {
-  std::sort(terms.begin(), terms.end());
+/// A term of a query that find_lists() takes: text, each occurrence of which weighs 1, or with a weight.
+inline const std::string& name_of(const std::string& term) { return term; }
+inline const std::string& name_of(const QueryTerm& term) { return term.term; }
+inline double weight_of(const std::string&) { return 1; }
+inline double weight_of(const QueryTerm& term) { return term.weight; }
+inline bool found_before(const std::string& a, const std::string& b) { return a < b; }
+/// Sums of weights must not depend on the order in which the query has them.
+inline bool found_before(const QueryTerm& a, const QueryTerm& b) {
+  return a.term != b.term ? a.term < b.term : a.weight < b.weight;
+}
+
+/// Calls add(list, n_t) for each distinct term that the index contains, in the order of the terms, which it sorts: n_t
+/// is the sum of the weights that the term has. Returns whether the index contains all of them; with `all_needed` it
+/// stops at the first that it doesn't. `index`: an IndexReader, or its FoundTerms; `terms`: as name_of() takes them.
+template <class Index, class Term, class Add>
+bool find_lists(Index& index, std::vector<Term>& terms, bool all_needed, Add&& add) {
+  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return found_before(a, b); });
   bool all_found = true;
   for (std::size_t i = 0; i < terms.size() && (all_found || !all_needed);) {
+    const std::string& term = name_of(terms[i]);
+    double weight = weight_of(terms[i]);
     std::size_t end = i + 1;
-    while (end < terms.size() && terms[end] == terms[i]) ++end;
-    if (const auto list = index.find(terms[i])) {
-      add(*list, static_cast<std::uint32_t>(end - i));
+    for (; end < terms.size() && name_of(terms[end]) == term; ++end) weight += weight_of(terms[end]);
+    if (const auto list = index.find(term)) {
+      add(*list, weight);
     } else {
       all_found = false;
     }

@@ -5,6 +5,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/own_errors.hpp"
@@ -17,7 +18,7 @@ namespace quern {
 namespace {
 
 /// Integers up to it are exact in float32.
-constexpr std::uint64_t max_exact_sum = std::uint64_t{1} << 24;
+constexpr double max_exact_sum = 0x1p24;
 
 void check_quantized(const IndexReader& index, const ScoringOptions& options) {
   const IndexManifest& manifest = index.manifest();
@@ -32,6 +33,35 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
                     index.name(), manifest.bm25.k1, manifest.bm25.b));
 }
 
+/// Scores are sums of given impacts, whatever the options say; those that would change them are refused.
+void check_given(const IndexReader& index, const ScoringOptions& options) {
+  const auto refuse = [&](const char* option) {
+    throw InvalidArgument(
+        fmt::format("{}: scores are sums of the weights that its corpus gave; leave out {}", index.name(), option));
+  };
+  if (options.bm25 != index.manifest().bm25) refuse("--k1 and --b");
+  if (options.idf != Idf::lucene) refuse("--idf");
+  if (options.scorer != Scorer::bm25) refuse("--scorer");
+}
+
+/// The number that takes the place of a term's occurrences. The weight is not 0.
+double usable_weight(const QueryTerm& term, bool is_quantized, const ScoringOptions& options) {
+  const auto refuse = [&](const std::string& why) -> double {
+    constexpr std::size_t shown_bytes = 40;
+    throw InvalidArgument(
+        fmt::format("the weight {} of the query's term '{}' {}", term.weight, term.term.substr(0, shown_bytes), why));
+  };
+  if (!(term.weight >= min_query_weight && term.weight <= max_query_weight))
+    return refuse(
+        fmt::format("is not from {} to {}; scale the query, or drop the term", min_query_weight, max_query_weight));
+  if (!is_quantized) return term.weight;
+  const double weight =
+      options.query_scale ? std::max(1.0, std::floor(term.weight * *options.query_scale + 0.5)) : term.weight;
+  if (weight != std::floor(weight)) return refuse("is not whole, as sums of integers need it; give --query-scale");
+  if (weight >= max_exact_sum) return refuse(fmt::format("is too large: scores must stay below {}", max_exact_sum));
+  return weight;
+}
+
 }  // namespace
 
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads, QueryMemory memory)
@@ -43,12 +73,20 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
 }
 
 void QueryEngine::prepare() {
+  if (index_.manifest().impacts) {
+    check_given(index_, options_);
+    options_.scores = Scores::quantized;
+  }
   if (options_.scores == Scores::quantized) {
     check_quantized(index_, options_);
     quantizer_ = index_.quantizer();
   }
   check_bm25(options_.bm25);
   check_range("alpha", options_.alpha, 0, 1);
+  if (options_.query_scale) {
+    check_range("the scale of query weights", *options_.query_scale, min_query_weight, max_query_weight);
+    if (!quantizer_) throw InvalidArgument("exact scores use weights as they are; leave out --query-scale");
+  }
   index_.container().check_section("lengths");
   const double average = index_.manifest().statistics.average_length();
   constants_.resize(index_.num_documents());
@@ -130,37 +168,68 @@ void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatist
   }
 }
 
+std::vector<QueryTerm> QueryEngine::weighted(std::span<const QueryTerm> terms) const {
+  return with_own_errors([&] {
+    std::vector<QueryTerm> weighted;
+    weighted.reserve(terms.size());
+    for (const QueryTerm& term : terms)
+      if (term.weight != 0) weighted.push_back({term.term, usable_weight(term, quantizer_.has_value(), options_)});
+    return weighted;
+  });
+}
+
 void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
-  std::uint64_t sum = 0;
+  double sum = 0;
   for (const WeightedList& list : lists) {
-    const std::uint64_t impact =
-        list.list.is_short() ? quantizer_->levels() : (std::uint64_t{1} << list.list.impact_width) - 1;
-    sum += impact * list.count;
+    const std::uint64_t impact = index_.manifest().impacts ? index_.quantized_max_impact(list.list)
+                                 : list.list.is_short()    ? quantizer_->levels()
+                                                           : (std::uint64_t{1} << list.list.impact_width) - 1;
+    sum += static_cast<double>(impact) * list.count;
   }
-  if (sum >= max_exact_sum)
+  if (sum < max_exact_sum) return;
+  if (index_.manifest().impacts)
     throw InvalidArgument(fmt::format(
-        "a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the "
-        "index with fewer bits than --quantize {}, or use --scores exact",
-        lists.size(), sum, max_exact_sum, quantizer_->bits()));
+        "a query of {} terms could score {}, but scores must stay below {}; shorten it, or scale its weights down",
+        lists.size(), sum, max_exact_sum));
+  throw InvalidArgument(
+      fmt::format("a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the "
+                  "index with fewer bits than --quantize {}, or use --scores exact",
+                  lists.size(), sum, max_exact_sum, quantizer_->bits()));
+}
+
+template <class Term>
+void QueryEngine::append_lists(std::vector<Term> terms, bool& all_found, FoundTerms* remembered,
+                               std::vector<WeightedList>& lists) const {
+  const std::size_t others = lists.size();
+  const auto add = [&](const PostingList& list, double count) {
+    lists.push_back({list, static_cast<float>(count), count});
+  };
+  all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
+  order_and_weigh(std::span(lists).subspan(others));
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found,
                                                 FoundTerms* remembered) const {
+  return with_own_errors([&] {
+    std::vector<WeightedList> lists;
+    lists.reserve(terms.size());
+    append_lists(std::move(terms), all_found, remembered, lists);
+    return lists;
+  });
+}
+
+std::vector<WeightedList> QueryEngine::lists_of(std::string_view text, Analyzer& analyzer, bool& all_found,
+                                                FoundTerms* remembered) const {
   std::vector<WeightedList> lists;
-  lists.reserve(terms.size());
-  append_lists_of(std::move(terms), all_found, remembered, lists);
+  append_lists_of(text, analyzer, all_found, remembered, lists);
   return lists;
 }
 
-void QueryEngine::append_lists_of(std::vector<std::string> terms, bool& all_found, FoundTerms* remembered,
+void QueryEngine::append_lists_of(std::string_view text, Analyzer& analyzer, bool& all_found, FoundTerms* remembered,
                                   std::vector<WeightedList>& lists) const {
   with_own_errors([&] {
-    const std::size_t others = lists.size();
-    const auto add = [&](const PostingList& list, std::uint32_t count) {
-      lists.push_back({list, static_cast<float>(count), count});
-    };
-    all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
-    order_and_weigh(std::span(lists).subspan(others));
+    if (options_.text == QueryText::vector) return append_lists(terms_of_vector(text), all_found, remembered, lists);
+    append_lists(analyzer.terms(text), all_found, remembered, lists);
   });
 }
 
@@ -182,17 +251,36 @@ std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const Que
     check_range("k", k, 1, end_docid);
     QueryMemory::Claim claim(memory_);
     claim.raise_to_words_of(text);
-    std::vector<std::string> terms = analyzer.terms(text);
-    std::vector<WeightedList> lists;
-    lists.reserve(terms.size());
-    const bool all_needed = algorithm.matching == Matching::all;
-    const bool all_found = find_lists(found_terms_, terms, all_needed, [&](const PostingList& list, std::uint32_t n) {
-      lists.push_back({list, static_cast<float>(n), n});
-    });
-    if (all_needed && !all_found) return {};
-    order_and_weigh(lists);
-    return search(lists, all_found, algorithm, k, claim, statistics);
+    if (options_.text == QueryText::vector) return search_terms(terms_of_vector(text), algorithm, k, claim, statistics);
+    return search_terms(analyzer.terms(text), algorithm, k, claim, statistics);
   });
+}
+
+std::vector<ScoredDocument> QueryEngine::search(std::span<const QueryTerm> terms, const QueryAlgorithm& algorithm,
+                                                std::size_t k, QueryStatistics* statistics) const {
+  return with_own_errors([&] {
+    check_range("k", k, 1, end_docid);
+    QueryMemory::Claim claim(memory_);
+    std::uint64_t bytes = terms.size_bytes();
+    for (const QueryTerm& term : terms) bytes += term.term.size();
+    claim.raise_to(bytes);
+    return search_terms(weighted(terms), algorithm, k, claim, statistics);
+  });
+}
+
+template <class Term>
+std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term> terms, const QueryAlgorithm& algorithm,
+                                                      std::size_t k, QueryMemory::Claim& claim,
+                                                      QueryStatistics* statistics) const {
+  std::vector<WeightedList> lists;
+  lists.reserve(terms.size());
+  const bool all_needed = algorithm.matching == Matching::all;
+  const bool all_found = find_lists(found_terms_, terms, all_needed, [&](const PostingList& list, double n) {
+    lists.push_back({list, static_cast<float>(n), n});
+  });
+  if (all_needed && !all_found) return {};
+  order_and_weigh(lists);
+  return search(lists, all_found, algorithm, k, claim, statistics);
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
@@ -287,17 +375,40 @@ void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedL
   if (statistics) *statistics += counted;
 }
 
+namespace {
+
+/// search(i, answer) answers the i-th of `count` queries.
+template <class Search>
+void run_queries(std::size_t count, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes,
+                 Search&& search) {
+  const auto answer = [&](std::size_t i, QueryAnswer& out) {
+    const auto begun = WallClock::now();
+    search(i, out);
+    out.time_us = us_since(begun);
+    if (steps.render) steps.render(i, out);
+  };
+  answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes, steps.take);
+}
+
+}  // namespace
+
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes) {
   return with_own_errors([&] {
     tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-    const auto answer = [&](std::size_t i, QueryAnswer& out) {
-      const auto begun = WallClock::now();
+    run_queries(texts.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
       out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics);
-      out.time_us = us_since(begun);
-      if (steps.render) steps.render(i, out);
-    };
-    answer_in_batches<QueryAnswer>(texts.size(), threads, held_bytes, answer, answer_bytes, steps.take);
+    });
+  });
+}
+
+void run_batch(const QueryEngine& engine, std::span<const std::vector<QueryTerm>> queries,
+               const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const BatchSteps& steps,
+               std::uint64_t held_bytes) {
+  return with_own_errors([&] {
+    run_queries(queries.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
+      out.documents = engine.search(queries[i], algorithm, k, &out.statistics);
+    });
   });
 }
 

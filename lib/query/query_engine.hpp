@@ -16,7 +16,7 @@
 namespace quern {
 
 /// Term scores are exact, or quantized: the posting's quantized impact in the index times the occurrences of the term
-/// in the query. Quantized scores are sums of integers.
+/// in the query. Quantized scores are sums of integers. Where the corpus gave the impacts, scores are always quantized.
 enum class Scores { exact, quantized };
 
 inline constexpr NamedValue<Scores> scores_names[] = {
@@ -37,6 +37,14 @@ inline constexpr NamedValue<Scorer> scorer_names[] = {
     {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A"},
 };
 
+/// How the text of a query is read: as words, which the index's analyzer makes terms of, or as a JSON object of terms,
+/// as the index has them, and their weights (parse_query_vector()).
+enum class QueryText { words, vector };
+
+/// The range of weights of terms in queries, and of scales. With them, no number on the way to a score leaves the range
+/// of normal float32 numbers.
+inline constexpr double min_query_weight = 1e-9, max_query_weight = 1e9;
+
 /// How documents are scored.
 struct ScoringOptions {
   Bm25Parameters bm25;
@@ -45,13 +53,17 @@ struct ScoringOptions {
   Scorer scorer = Scorer::bm25;
   double alpha = 0.3;             ///< of bm25_pagerank, 0 to 1
   bool early_termination = true;  ///< if it is possible: see QueryEngine::why_not_early()
+  QueryText text = QueryText::words;
+  /// With quantized scores: weights of QueryTerms are multiplied by it and rounded, but not to 0.
+  std::optional<double> query_scale = std::nullopt;
 };
 
 /// Answers queries over one index. Thread-safe if each thread uses its own analyzer.
 class QueryEngine {
  public:
   /// Throws InvalidArgument for quantized scores if the index has no quantized impacts, or has them for another k1, b
-  /// or IDF; for PageRank if the index has none, or with quantized scores; and for a k1, b or alpha out of range.
+  /// or IDF; for PageRank if the index has none, or with quantized scores; for what would change given impacts; and
+  /// for a k1, b or alpha out of range.
   /// Throws CorruptFile if the index's PageRank or global scores are invalid. The index must outlive the object.
   /// Prepares its tables on `threads` threads. `memory`: for queries while they run.
   QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads = 1, QueryMemory memory = {});
@@ -62,9 +74,17 @@ class QueryEngine {
   Analyzer make_analyzer() const { return Analyzer(index_.manifest().analyzer); }
   /// The k best documents for a query's text, best first. Adds to *statistics, unless it is null. Throws
   /// InvalidArgument if the query has so many terms that a sum of quantized impacts could reach 2^24, where float32
-  /// stops being exact, or that the memory for queries is too small.
+  /// stops being exact, or that the memory for queries is too small; where the text is a vector, as weighted() does.
   std::vector<ScoredDocument> search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                      Analyzer& analyzer, QueryStatistics* statistics = nullptr) const;
+  /// The same for terms as the index has them, each with a weight that takes the place of its occurrences in a text. No
+  /// analyzer changes them. A term may come several times: its weights are added up. Throws as weighted() does.
+  std::vector<ScoredDocument> search(std::span<const QueryTerm> terms, const QueryAlgorithm& algorithm, std::size_t k,
+                                     QueryStatistics* statistics = nullptr) const;
+  /// The terms with the weights that scores use: those of weight 0 are left out, and the others scaled for quantized
+  /// scores. Throws InvalidArgument for a weight that is negative, not finite, not whole where scores are quantized and
+  /// there is no scale, or otherwise out of range.
+  std::vector<QueryTerm> weighted(std::span<const QueryTerm> terms) const;
   /// The same for a query whose lists were found: `lists` and `all_found` as lists_of() returns them.
   std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
                                      const QueryAlgorithm& algorithm, std::size_t k,
@@ -88,8 +108,11 @@ class QueryEngine {
   /// queries.
   std::vector<WeightedList> lists_of(std::vector<std::string> terms, bool& all_found,
                                      FoundTerms* remembered = nullptr) const;
+  /// The same for a query's text, which is read as the options say.
+  std::vector<WeightedList> lists_of(std::string_view text, Analyzer& analyzer, bool& all_found,
+                                     FoundTerms* remembered = nullptr) const;
   /// The same, appended to the lists of other queries: an allocation less for each.
-  void append_lists_of(std::vector<std::string> terms, bool& all_found, FoundTerms* remembered,
+  void append_lists_of(std::string_view text, Analyzer& analyzer, bool& all_found, FoundTerms* remembered,
                        std::vector<WeightedList>& lists) const;
   /// What all queries share, without statistics.
   ScoringContext scoring_context() const;
@@ -110,7 +133,19 @@ class QueryEngine {
  private:
   /// The most documents that can match.
   std::uint64_t max_matches(std::span<const WeightedList> lists) const;
-  /// What both kinds of search() do once lists are found.
+  /// Appends the lists of terms, as find_lists() takes them, in the order of summation.
+  template <class Term>
+  void append_lists(std::vector<Term> terms, bool& all_found, FoundTerms* remembered,
+                    std::vector<WeightedList>& lists) const;
+  /// Finds the lists of terms, and searches in them.
+  template <class Term>
+  std::vector<ScoredDocument> search_terms(std::vector<Term> terms, const QueryAlgorithm& algorithm, std::size_t k,
+                                           QueryMemory::Claim& claim, QueryStatistics* statistics) const;
+  /// The terms of a text that is a vector.
+  std::vector<QueryTerm> terms_of_vector(std::string_view text) const {
+    return weighted(parse_query_vector(text, "the query"));
+  }
+  /// What all kinds of search() do once lists are found.
   std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
                                      const QueryAlgorithm& algorithm, std::size_t k, QueryMemory::Claim& claim,
                                      QueryStatistics* statistics) const;
@@ -161,5 +196,9 @@ struct BatchSteps {
 /// take about `held_bytes` at most, and one per thread.
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
                std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes = default_held_bytes);
+/// The same for queries of terms with weights.
+void run_batch(const QueryEngine& engine, std::span<const std::vector<QueryTerm>> queries,
+               const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const BatchSteps& steps,
+               std::uint64_t held_bytes = default_held_bytes);
 
 }  // namespace quern

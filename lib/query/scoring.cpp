@@ -16,7 +16,7 @@ void ListScorer::term_scores(BlockReader& reader, float* out) const {
   }
   const auto freqs = reader.freqs();
   if (quantizer_) {
-    for (std::size_t i = 0; i < docids.size(); ++i) out[i] = term_score_of(impact(freqs[i], constants_[docids[i]]));
+    for (std::size_t i = 0; i < docids.size(); ++i) out[i] = short_list_score(freqs[i], docids[i]);
     return;
   }
   kernels_.term_scores(freqs.data(), docids.data(), docids.size(), {constants_.data(), weight_}, out);
@@ -34,7 +34,7 @@ void ListScorer::term_scores_at(BlockReader& reader, std::size_t block, const do
   std::array<freq_t, max_wanted + kernel_slack> freqs;
   reader.read_freqs(block, places, freqs.data());
   if (quantizer_) {
-    for (std::size_t i = 0; i < places.size(); ++i) out[i] = term_score_of(impact(freqs[i], constants_[docids[i]]));
+    for (std::size_t i = 0; i < places.size(); ++i) out[i] = short_list_score(freqs[i], docids[i]);
     return;
   }
   kernels_.term_scores(freqs.data(), docids, places.size(), {constants_.data(), weight_}, out);

@@ -18,6 +18,7 @@ class ListScorer {
   /// With `static_scores`, a term score includes its document's static score: for the list that sums begin with.
   ListScorer(const ScoringContext& context, const WeightedList& list, std::span<const float> static_scores = {})
       : static_scores_(static_scores),
+        index_(context.index),
         quantizer_(context.quantizer),
         constants_(context.constants),
         weight_(list.weight),
@@ -50,7 +51,13 @@ class ListScorer {
                       std::span<const std::uint16_t> places, float* out) const;
 
  private:
+  /// The quantized term score of a posting of a short list.
+  float short_list_score(freq_t freq, docid_t docid) const {
+    return term_score_of(index_->impact_of(freq, constants_[docid]));
+  }
+
   std::span<const float> static_scores_;
+  const IndexReader* index_;
   const ImpactQuantizer* quantizer_;
   std::span<const float> constants_;
   float weight_, unit_weight_;

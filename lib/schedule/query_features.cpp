@@ -28,9 +28,8 @@ QueryFeatures features_of(std::span<const WeightedList> lists, bool all_found, s
 QueryFeatures features_of(const IndexReader& index, std::vector<std::string> terms, Matching matching) {
   const bool all_needed = matching == Matching::all;
   QueryFeatures features;
-  const bool all_found = find_lists(index, terms, all_needed, [&](const PostingList& list, std::uint32_t) {
-    add_list(features, list, index.block_size());
-  });
+  const bool all_found = find_lists(
+      index, terms, all_needed, [&](const PostingList& list, double) { add_list(features, list, index.block_size()); });
   return all_needed && !all_found ? QueryFeatures{} : features;
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 
+#include "quern/core/ascii_text.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/io/file.hpp"
@@ -141,9 +142,10 @@ AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::str
 
 std::string analyzer_to_json(const AnalyzerOptions& options) {
   // nlohmann::json orders names by their bytes, so the text depends on the options alone.
-  return nlohmann::json{
-      {"stemmer", options.stemmer}, {"stopwords", options.stopwords}, {"stopwords_name", options.stopwords_name}}
-      .dump();
+  nlohmann::json json{
+      {"stemmer", options.stemmer}, {"stopwords", options.stopwords}, {"stopwords_name", options.stopwords_name}};
+  if (options.keeps_words) json["keeps_words"] = true;
+  return json.dump();
 }
 
 AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what) {
@@ -153,6 +155,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
     parsed.at("stemmer").get_to(options.stemmer);
     parsed.at("stopwords").get_to(options.stopwords);
     parsed.at("stopwords_name").get_to(options.stopwords_name);
+    options.keeps_words = parsed.value("keeps_words", false);
   } catch (const nlohmann::json::exception& error) {
     refuse(what, error.what());
   }
@@ -178,9 +181,26 @@ TextLibraries text_libraries(const AnalyzerOptions& options) {
 Analyzer::Analyzer(const AnalyzerOptions& options)
     : stemmer_(options.stemmer),
       stopwords_(options.stopwords.begin(), options.stopwords.end()),
-      plain_(stopwords_.empty() && stemmer_.changes_nothing()) {}
+      plain_(stopwords_.empty() && stemmer_.changes_nothing()),
+      keeps_words_(options.keeps_words) {}
+
+namespace {
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!(text = trim(text)).empty()) {
+    const auto* const end = std::find_if(text.begin(), text.end(), is_ascii_space);
+    const auto size = static_cast<std::size_t>(end - text.begin());
+    words.emplace_back(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return words;
+}
+
+}  // namespace
 
 std::vector<std::string> Analyzer::terms(std::string_view text) {
+  if (keeps_words_) return words_of(text);
   std::string repaired;
   repair_utf8(text, repaired);
   std::vector<std::string> all;

@@ -56,6 +56,8 @@ struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()
   std::vector<std::string> stopwords;   ///< tokens to drop, sorted, each once
   std::string stopwords_name = "none";  ///< their name in messages: "none", "english" or "file"
+  /// Terms are what stands between white space, as it is: for indexes whose terms the corpus gave.
+  bool keeps_words = false;
   bool operator==(const AnalyzerOptions&) const = default;
 };
 
@@ -96,6 +98,7 @@ class Analyzer {
   /// Throws InvalidArgument for an unknown stemmer.
   explicit Analyzer(const AnalyzerOptions& options);
 
+  /// Not of an analyzer that keeps words, which only queries go through.
   /// Calls on_term(std::string_view) for each term of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
   /// each `phrase_end`, in order. A term's bytes are valid until the next, with token_padding_bytes more that may be
   /// read. Terms have 1 to max_term_bytes bytes.
@@ -136,7 +139,7 @@ class Analyzer {
   TokenBuffer buffer_;
   Stemmer stemmer_;
   std::unordered_set<std::string, HashToken, std::equal_to<>> stopwords_;
-  bool plain_;
+  bool plain_, keeps_words_;
 };
 
 }  // namespace quern

@@ -3,6 +3,7 @@
 
 #include "quern/text/spooled_links.hpp"
 #include "quern/text/spooled_text.hpp"
+#include "quern/text/spooled_weights.hpp"
 
 namespace quern {
 
@@ -12,14 +13,16 @@ inline constexpr char phrase_end = '\x1e';
 
 /// What there is to index in one document: valid UTF-8, entities resolved, no tags.
 struct DocumentText {
-  /// Title, body and links go to work files in `tmp_folder` where they are large.
-  explicit DocumentText(const std::string& tmp_folder = ".") : title(tmp_folder), body(tmp_folder), links(tmp_folder) {}
+  /// Title, body, links and weights go to work files in `tmp_folder` where they are large.
+  explicit DocumentText(const std::string& tmp_folder = ".")
+      : title(tmp_folder), body(tmp_folder), links(tmp_folder), weights(tmp_folder) {}
 
   std::string docno;
   std::string url;  ///< empty if the document has none
   SpooledText title;
   SpooledText body;
   SpooledLinks links;
+  SpooledWeights weights;  ///< of terms, if the corpus gives them: these are indexed then, and not the texts
 
   void clear() {
     docno.clear();
@@ -27,6 +30,7 @@ struct DocumentText {
     title.clear();
     body.clear();
     links.clear();
+    weights.clear();
   }
 };
 

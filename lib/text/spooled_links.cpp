@@ -1,19 +1,8 @@
 #include "quern/text/spooled_links.hpp"
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern {
-namespace {
-
-void read_sized(SpoolReader& reader, std::string& text) {
-  const std::uint64_t size = reader.varint();
-  if (!reader.have(size)) throw CorruptFile("work file: a link ends too early");
-  text.assign(reinterpret_cast<const char*>(reader.data()), size);
-  reader.skip(size);
-}
-
-}  // namespace
 
 std::uint64_t SpooledLinks::append(std::string_view url) {
   record_.clear();
@@ -55,10 +44,10 @@ SpooledLinks::Reader::Reader(const SpooledLinks& links)
 bool SpooledLinks::Reader::next() {
   if (urls_left == 0) return false;
   --urls_left;
-  read_sized(urls, url);
+  urls.string(url);
   anchor.clear();
   if (anchors_left == 0 || until_anchor-- > 0) return true;
-  read_sized(anchors, anchor);
+  anchors.string(anchor);
   if (--anchors_left > 0) until_anchor = anchors.varint();
   return true;
 }

@@ -1,9 +1,11 @@
 #pragma once
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quern/core/bytes.hpp"
@@ -90,17 +92,22 @@ inline std::vector<std::string> record_texts(const CorpusFormat& format, std::st
 struct Parsed {
   ParsedRecord result;
   PlainDocument document;
+  std::vector<std::pair<std::string, std::uint32_t>> weights;
   std::uint64_t repaired_utf8 = 0;
 };
 
 inline Parsed parse_record(const CorpusFormat& format, const RecordText& record,
-                           std::uint64_t max_document_bytes = 1 << 20) {
+                           std::uint64_t max_document_bytes = 1 << 20, std::optional<ImpactSettings> impacts = {}) {
   RecordScratch scratch;
+  scratch.json_keys = JsonKeys({}, impacts.has_value());
+  scratch.impacts = impacts;
   scratch.max_document_bytes = max_document_bytes;
   Parsed parsed;
   DocumentText text;
   parsed.result = format.parse(record, scratch, text);
   parsed.document = PlainDocument(text);
+  text.weights.for_each(
+      [&](std::string_view term, std::uint32_t weight) { parsed.weights.emplace_back(term, weight); });
   parsed.repaired_utf8 = scratch.repaired_utf8;
   for (std::string* stream : {&parsed.document.title, &parsed.document.body}) {
     for (char& c : *stream) c = c == phrase_end ? '|' : c;
@@ -110,10 +117,10 @@ inline Parsed parse_record(const CorpusFormat& format, const RecordText& record,
 
 /// The same of a record that waits in a spool and comes in pieces of at most so many bytes.
 inline Parsed parse_in_pieces(const CorpusFormat& format, std::string_view record, std::size_t piece_bytes,
-                              std::uint64_t max_document_bytes = 1 << 20) {
+                              std::uint64_t max_document_bytes = 1 << 20, std::optional<ImpactSettings> impacts = {}) {
   Spool spool(std::filesystem::temp_directory_path().string());
   spool.append(as_bytes(record));
-  return parse_record(format, RecordText(spool, piece_bytes), max_document_bytes);
+  return parse_record(format, RecordText(spool, piece_bytes), max_document_bytes, impacts);
 }
 
 /// Whether two ways to parse a record gave the same. Why a record is bad may be said in other words.
@@ -121,7 +128,8 @@ inline bool same_record(const Parsed& a, const Parsed& b) {
   if (a.result.kind != b.result.kind) return false;
   if (a.result.kind == RecordKind::bad) return a.result.reason.substr(0, 12) == b.result.reason.substr(0, 12);
   if (a.result.kind == RecordKind::skipped) return a.result.reason == b.result.reason;
-  return a.result.remark == b.result.remark && a.document == b.document && a.repaired_utf8 == b.repaired_utf8;
+  return a.result.remark == b.result.remark && a.document == b.document && a.weights == b.weights &&
+         a.repaired_utf8 == b.repaired_utf8;
 }
 
 /// A record that must be a document.

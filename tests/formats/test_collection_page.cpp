@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "formats/page_example.hpp"
 #include "pipeline/pipeline.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// The worked example of the collection's page: the corpus that stands there makes the bytes that stand there. Read
 /// here by the page alone, without the reader.
@@ -56,6 +57,15 @@ TEST_CASE("the worked example of the collection's page holds", "[collection][for
     INFO(name);
     CHECK(shown[name] == bytes);
   }
+}
+
+TEST_CASE("the worked example of a collection with given weights holds", "[collection][format][impacts]") {
+  const Pipeline pipeline;
+  const CollectionReader collection(parse_weights(pipeline, page_block("collection.md", "weights corpus"), {16}));
+  const auto made = collection_bytes(collection.container());
+  auto shown = page_bytes("collection.md", "weights bytes");
+  CHECK(shown.size() == 3);
+  for (const char* name : {"forward", "lengths", "lexicon"}) CHECK(shown[name] == made.at(name));
 }
 
 TEST_CASE("the worked example of a collection with texts holds", "[collection][format][texts]") {

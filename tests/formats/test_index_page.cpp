@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "formats/page_example.hpp"
 #include "pipeline/pipeline.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// The worked example of the index's page: its rule for a corpus makes the bytes that stand there.
 namespace quern {
@@ -72,6 +73,27 @@ TEST_CASE("the worked example of quantized impacts holds", "[index][format][quan
   rows["impacts, its first 16 bytes"] = hex_text(container.view("impacts").first(16));
   rows["lexicon, its first 16 bytes"] = hex_text(container.view("lexicon").first(16));
   check_page("impact bytes", rows);
+}
+
+TEST_CASE("the worked example of given impacts holds", "[index][format][impacts]") {
+  std::vector<WeightedDocument> documents(70);
+  for (std::uint32_t i = 0; i < 70; ++i) {
+    documents[i]["mill"] = 3 * i + 1;
+    if (i % 35 == 0) documents[i]["wheel"] = 200;
+  }
+  Pipeline pipeline;
+  const CollectionReader collection(parse_weights(pipeline, as_vector_jsonl(documents), {8}));
+  BuildOptions options;
+  options.codec_options.block_size = 64;
+  const IndexReader index = Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
+  const ContainerReader& container = index.container();
+  CHECK(container.version() == 5);
+  std::map<std::string, std::string> rows;
+  for (const char* name : {"lexicon", "block_max", "impact_start", "impact_width"})
+    rows[name] = hex_text(container.view(name));
+  for (const char* name : {"impacts", "lengths"})
+    rows[std::string(name) + ", its first 16 bytes"] = hex_text(container.view(name).first(16));
+  check_page("given bytes", rows);
 }
 
 }  // namespace quern

@@ -128,10 +128,10 @@ class RandomJson {
   RandomBits random_;
 };
 
-void check_same(const std::string& record) {
-  const Parsed whole = parse_record(json, record);
+void check_same(const std::string& record, std::optional<ImpactSettings> impacts = {}) {
+  const Parsed whole = parse_record(json, record, 1 << 20, impacts);
   for (const std::size_t piece_bytes : {1, 2, 3, 5, 7, 64, 100000}) {
-    const Parsed in_pieces = parse_in_pieces(json, record, piece_bytes);
+    const Parsed in_pieces = parse_in_pieces(json, record, piece_bytes, 1 << 20, impacts);
     if (same_record(whole, in_pieces)) continue;
     INFO(record);
     INFO("pieces of " << piece_bytes << ": " << in_pieces.result.reason << "; whole: " << whole.result.reason);
@@ -152,6 +152,24 @@ TEST_CASE("Objects give the same document in pieces as whole", "[format][json][p
     check_same(random.damaged(record));
   }
   CHECK(documents > 700);
+}
+
+TEST_CASE("Weights of terms in pieces are what they are whole", "[format][json][impacts][property]") {
+  RandomJson random(31415);
+  const ImpactSettings settings{8, 10.0};
+  for (int i = 0; i < 1500; ++i) {
+    const std::string record = random.object();
+    check_same(record, settings);
+    check_same(random.damaged(record), settings);
+  }
+  std::string vector;
+  for (int i = 0; i < 70000; ++i)
+    vector += (i > 0 ? ", \"t" : "\"t") + std::to_string(i) + "\": " + std::to_string(i % 20 + 1);
+  for (const std::string end : {"}}", ", \"t69999\": 2}}", ", \"t3\": 2}}", ", \"\": 2}}", ", \"a\": -2}}"})
+    CHECK(same_record(parse_record(json, "{\"id\": 1, \"vector\": {" + vector + end, 1 << 20, settings),
+                      parse_in_pieces(json, "{\"id\": 1, \"vector\": {" + vector + end, 1000, 1 << 20, settings)));
+  CHECK(parse_in_pieces(json, "{\"id\": 1, \"vector\": {" + vector + "}}", 1000, 1 << 20, settings).weights.size() ==
+        70000);
 }
 
 TEST_CASE("In pieces as whole, so many levels and no more can be read", "[format][json]") {

@@ -13,6 +13,9 @@ namespace quern::testing {
 inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view bytes) {
   static RecordScratch scratch;
   scratch.max_document_bytes = 1 << 16;
+  const std::vector<std::optional<ImpactSettings>> impact_settings =
+      format.gives_weights() ? std::vector<std::optional<ImpactSettings>>{std::nullopt, ImpactSettings{8, 10.0}}
+                             : std::vector<std::optional<ImpactSettings>>{std::nullopt};
   format.detect(bytes);
   for (const std::uint64_t max_record_bytes : {40, 1 << 20}) {
     const std::vector<Piece> pieces = cut_records(format, bytes, bytes.size() + 1, {max_record_bytes});
@@ -28,9 +31,11 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
       DocumentText out;
       const ParsedRecord parsed = format.parse(piece.text, scratch, out);
       for (const std::size_t piece_bytes : {5, 1 << 18}) {
-        if (!same_record(parse_record(format, piece.text, scratch.max_document_bytes),
-                         parse_in_pieces(format, piece.text, piece_bytes, scratch.max_document_bytes))) {
-          std::abort();
+        for (const std::optional<ImpactSettings>& impacts : impact_settings) {
+          if (!same_record(parse_record(format, piece.text, scratch.max_document_bytes, impacts),
+                           parse_in_pieces(format, piece.text, piece_bytes, scratch.max_document_bytes, impacts))) {
+            std::abort();
+          }
         }
       }
       if (parsed.kind != RecordKind::document) continue;

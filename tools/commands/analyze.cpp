@@ -84,8 +84,11 @@ void analyze_lines(const std::vector<std::string>& texts, Analyzer& analyzer, Te
 }
 
 void run(const AnalyzeArguments& arguments) {
-  Analyzer analyzer(chosen_options(arguments));
+  const AnalyzerOptions options = chosen_options(arguments);
+  Analyzer analyzer(options);
   TermPrinter printer(arguments.common.json);
+  if (arguments.html && options.keeps_words)
+    throw usage_error("--html: the terms of this index were given, and did not come from pages");
   if (arguments.html) {
     analyze_page(whole_input(arguments.texts), analyzer, printer);
   } else {

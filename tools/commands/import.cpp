@@ -16,6 +16,7 @@ struct ImportArguments {
   CommonOptions common;
   AnalyzerArguments analyzer;
   BuildOptions build;
+  unsigned impact_bits = 0;
   std::string path, from = any_format, output;
 };
 
@@ -26,8 +27,9 @@ void run(const ImportArguments& arguments) {
   ImportOptions options;
   options.source = arguments.path;
   options.format = format.name();
-  options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
   options.build = arguments.build;
+  options.build.impacts = impact_settings({arguments.impact_bits, std::nullopt});
+  options.analyzer = analyzer_options(arguments.analyzer, options.build.impacts.has_value());
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = import_index([&](InvertedSink& sink) { format.read(arguments.path, sink, resources); },
                                           options, resources, out.file());
@@ -56,14 +58,19 @@ void add_import_command(CLI::App& program) {
       ->check(name_validator(formats))
       ->capture_default_str();
   add_analyzer_options(*command, arguments->analyzer);
+  add_impacts_option(*command, arguments->impact_bits,
+                     "The file's frequencies are weights of terms: store them as integers of N bits, which scores are "
+                     "sums of, and take the terms of queries as they are");
   add_build_options(*command, arguments->build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"--stemmer and --stopwords should be those that the file's terms were made with, since queries go through "
-             "the same analyzer."},
-            {{"quern import corpus.ciff.gz -o my.quern"},
-             {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
+  set_notes(
+      *command,
+      {"--stemmer and --stopwords should be those that the file's terms were made with, since queries go through "
+       "the same analyzer."},
+      {{"quern import corpus.ciff.gz -o my.quern"},
+       {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of weights that a model has learned"},
+       {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -27,12 +27,13 @@ struct IndexArguments {
 IndexSettings settings_of(const IndexArguments& arguments) {
   IndexSettings settings;
   settings.parse = parse_options(arguments.parse);
-  check_build_options(arguments.build);
+  settings.build = arguments.build;
+  settings.build.impacts = settings.parse.impacts;
+  check_build_options(settings.build);
   if (arguments.order_name != fitting_order)
     settings.by = find_named(order_names, arguments.order_name, "docID order").value;
   settings.order = arguments.order;
   settings.pagerank = pagerank_input(arguments.pagerank, {settings.by.value_or(OrderBy::natural)});
-  settings.build = arguments.build;
   settings.forward = arguments.forward;
   return settings;
 }
@@ -82,6 +83,8 @@ void add_index_command(CLI::App& program) {
             {{"quern index corpus.warc.gz -o my.quern"},
              {"quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern"},
              {"quern index corpus/ --store-text -o my.quern", "Keep the documents' texts beside the index"},
+             {"quern index splade.jsonl.gz --impacts 16 --impact-scale 100 -o splade.quern",
+              "Weights of terms that a model has learned, instead of texts"},
              {"quern inspect my.quern --config > my.conf", "Build another index with the settings of the first"},
              {"quern index corpus/ --config my.conf -o other.quern"}});
   command->callback([command, arguments] {

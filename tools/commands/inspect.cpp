@@ -97,6 +97,7 @@ Json index_json(const IndexReader& index) {
                {"lists_in_one_block", figures.lists_in_one_block},
                {"file_bytes", figures.file_bytes},
                {"sections", sections_json(index.container())}};
+  if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
   if (manifest.scores) json["scores"] = to_json(*manifest.scores);
   Json lengths = Json::object();
   for (std::size_t i = 0; i < figures.lengths.size(); ++i)
@@ -122,6 +123,7 @@ Json collection_json(const CollectionReader& collection) {
                {"stopwords", manifest.analyzer.stopwords_name},
                {"file_bytes", collection.container().file().size()},
                {"sections", sections_json(collection.container())}};
+  if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
   if (manifest.text_bytes) json["text_bytes"] = *manifest.text_bytes;
   return json;
 }
@@ -201,7 +203,7 @@ void print_documents(const IndexReader& index, bool json) {
 }
 
 /// A term's posting list, written as it is decoded: docID, frequency, docno, and the quantized impact if it is
-/// stored.
+/// stored. A weight that the corpus gave is both; it stands for the frequency alone.
 void print_list(const IndexReader& index, const std::string& term, bool json) {
   const auto list = index.find(term);
   if (!list)
@@ -214,7 +216,7 @@ void print_list(const IndexReader& index, const std::string& term, bool json) {
              : fmt::format("# {} df {} cf {} blocks {}\n", term, list->df, list->cf,
                            list->num_blocks(index.block_size())));
   std::optional<ListImpacts> impacts;
-  if (index.quantizer()) impacts.emplace(index, *list);
+  if (index.quantizer() && !index.manifest().impacts) impacts.emplace(index, *list);
   std::uint64_t place = 0;
   for (PostingCursor cursor(index, *list); cursor.docid() != end_docid; cursor.next(), ++place) {
     const docid_t docid = cursor.docid();
@@ -346,8 +348,10 @@ void add_inspect_command(CLI::App& program) {
                    "An index, collection, order or plan, a file beside an index, or a learned model")
       ->type_name("")
       ->required();
-  command->add_option("TERM", arguments->terms,
-                      "Terms whose posting lists to print: docID, frequency, docno and, if stored, quantized impact");
+  command->add_option(
+      "TERM", arguments->terms,
+      "Terms whose posting lists to print: docID, frequency or given weight, docno and, if stored, quantized "
+      "impact");
   command->add_flag("--config", arguments->config,
                     "Print the settings that rebuild this index, for quern index --config");
   command->add_flag("--docs", arguments->documents,

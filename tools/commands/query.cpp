@@ -41,6 +41,7 @@ struct QueryArguments {
   GpuMemoryArguments gpu_memory;
   std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
+  std::optional<double> query_scale;
   SharingArguments sharing;
   SecondStageArguments second_stage;
   std::string algorithm{all_algorithms().front().name};
@@ -307,7 +308,7 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
                {"algorithm", arguments.algorithm},
                {"k", arguments.k},
                {"rerank", arguments.second_stage.wanted() ? arguments.first_k() : 0},
-               {"scores", name_of_value(scores_names, arguments.scoring.scores)},
+               {"scores", name_of_value(scores_names, engine.options().scores)},
                {"scorer", name_of_value(scorer_names, arguments.scoring.scorer)},
                {"threads", threads}};
   json.update(statistics.json(engine, seconds));
@@ -359,6 +360,16 @@ void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, std::ui
   if (second_stage.on_gpu() != nullptr) second_stage.limit_memory(bytes - memory.pinned, resources.threads, pages);
 }
 
+bool has_vectors(const QueryArguments& arguments) { return arguments.queries.format == QueryFormat::vector; }
+
+/// Refuses options that queries of this kind can't heed.
+void check_vectors(const QueryArguments& arguments) {
+  if (has_vectors(arguments) && arguments.second_stage.wanted())
+    throw usage_error("--ranker: features are of queries that are text, not of --queries-format vector");
+  if (!has_vectors(arguments) && arguments.query_scale)
+    throw usage_error("--query-scale needs --queries-format vector");
+}
+
 /// With --batch-wait: refuses queries that do not arrive one by one.
 void check_stream(const QuerySource& source) {
   if (source.file.empty())
@@ -370,10 +381,18 @@ void check_stream(const QuerySource& source) {
   }
 }
 
+ScoringOptions scoring_of(const QueryArguments& arguments, const IndexReader& index) {
+  ScoringOptions options = scoring_options(arguments.scoring, index);
+  if (has_vectors(arguments)) options.text = QueryText::vector;
+  options.query_scale = arguments.query_scale;
+  return options;
+}
+
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
   check_sharing(arguments.sharing, arguments.device);
   arguments.second_stage.check(arguments.k);
+  check_vectors(arguments);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
@@ -395,7 +414,7 @@ void run(const QueryArguments& arguments) {
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads,
+  const QueryEngine engine(index, scoring_of(arguments, index), resources.threads,
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
@@ -413,7 +432,7 @@ void run(const QueryArguments& arguments) {
     QueryRemarks remarks(arguments.common);
     query_run.answer(stream, [&](const std::vector<Query>& batch) {
       for (const Query& query : batch) {
-        remarks.look_at(query.text);
+        if (source.format != QueryFormat::vector) remarks.look_at(query.text);
         remarks.look_at_id(query.id);
       }
     });
@@ -435,7 +454,7 @@ void add_query_command(CLI::App& program) {
   auto arguments = std::make_shared<QueryArguments>();
   CLI::App* command = program.add_subcommand("query", "Rank documents: print the k best for each query");
   add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(),
                   with_choices("Query algorithm:", all_algorithms()))
       ->capture_default_str();
@@ -445,6 +464,12 @@ void add_query_command(CLI::App& program) {
       ->capture_default_str();
   add_second_stage_options(*command, arguments->second_stage);
   add_scoring_options(*command, arguments->scoring);
+  command
+      ->add_option("--query-scale", arguments->query_scale,
+                   "With --queries-format vector, multiply weights by X and round them, for scores that are integers "
+                   "(default: they must be whole)")
+      ->type_name("X")
+      ->check(range_validator(min_query_weight, max_query_weight));
   add_device_option(*command, arguments->device, all_query_devices);
   add_sharing_options(*command, arguments->sharing);
   add_gpu_option(*command, arguments->gpu.gpu);
@@ -478,6 +503,8 @@ void add_query_command(CLI::App& program) {
         "With an index that quern index --order score built"},
        {"quern query my.quern -q topics.txt --ranker model.txt --rerank 1000 -o my.run",
         "Reorder the 1000 best by a learned model; the index was built with --forward"},
+       {"quern query splade.quern -q queries.jsonl --queries-format vector --query-scale 100 -o my.run",
+        "Queries of terms with weights"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
        {"quern query my.quern -q log.txt --device both --costs my.costs --deadline 10 --stats stats.json -o my.run",
         "Each query on the CPU or a GPU, where it is predicted to end first"},

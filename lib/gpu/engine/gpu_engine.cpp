@@ -126,7 +126,7 @@ void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::str
   lists.clear();
   std::array<std::size_t, queries_at_once + 1> first_lists{};
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    engine_.append_lists_of(analyzer->terms(texts[i]), queries[i].all_found, &found_terms_, lists);
+    engine_.append_lists_of(texts[i], *analyzer, queries[i].all_found, &found_terms_, lists);
     first_lists[i + 1] = lists.size();
   }
   for (std::size_t i = 0; i < queries.size(); ++i)

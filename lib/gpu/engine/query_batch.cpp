@@ -50,7 +50,7 @@ void QueryBatch::decode_raw(const PostingList& list, const ListView& view) {
   }
   const float weight = engine_.index().quantized_weight(list);
   for (std::size_t i = 0; i < docids.size(); ++i)
-    values[i] = (*quantizer)(weight * impact(freqs[i], engine_.constants()[docids[i]]));
+    values[i] = (*quantizer)(weight * engine_.index().impact_of(freqs[i], engine_.constants()[docids[i]]));
 }
 
 ListView QueryBatch::view_of(const PostingList& list) const {

@@ -198,7 +198,7 @@ LogLists find_log_lists(const QueryEngine& engine, std::span<const std::string_v
     found.queries.resize(texts.size());
     gpu::in_parallel(texts.size(), [&](std::size_t i) {
       bool all_found = false;
-      std::vector<WeightedList> lists = engine.lists_of(analyzers.local().terms(texts[i]), all_found);
+      std::vector<WeightedList> lists = engine.lists_of(texts[i], analyzers.local(), all_found);
       if (all_found || matching == Matching::any) found.queries[i] = std::move(lists);
     });
   });
