@@ -1,6 +1,7 @@
 #pragma once
 #include <simdjson.h>
 
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,11 +13,13 @@ struct JsonParser {
   simdjson::dom::parser parser;
   std::string padded;  ///< the text, with the room after it that simdjson reads
 
-  /// The value lives until the parser's next use.
+  /// The value lives until the parser's next use. Throws std::bad_alloc, after which the parser can't be used any more.
   simdjson::simdjson_result<simdjson::dom::element> parse(std::string_view text) {
     padded.assign(text);
     padded.append(simdjson::SIMDJSON_PADDING, ' ');
-    return parser.parse(padded.data(), text.size(), false);
+    const auto value = parser.parse(padded.data(), text.size(), false);
+    if (value.error() == simdjson::MEMALLOC) throw std::bad_alloc();
+    return value;
   }
 
   /// A number's shortest form; nothing where the text is none.

@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
@@ -54,7 +55,9 @@ std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_vie
   return with_own_errors([&] {
     simdjson::dom::parser parser;
     simdjson::dom::object object;
-    if (const auto error = parser.parse(json.data(), json.size(), true).get(object))
+    const auto error = parser.parse(json.data(), json.size(), true).get(object);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (error)
       refuse(what, fmt::format("is not a JSON object of terms and weights: {}", simdjson::error_message(error)));
     return read_terms(object, what);
   });

@@ -23,6 +23,7 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/query_file.hpp"
+#include "quern/formats/queries/query_vector.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/tables/document_tables.hpp"
@@ -85,12 +86,20 @@ class EntryPoints {
             {"read a collection", [this] { read_collection(); }},
             {"look up in an index", [this] { look_up(); }},
             {"query engine", [this] { search(); }},
+            {"given impacts", [this] { use_weights(); }, 1},
             {"intersect", [this] { intersect(); }},
             {"plan", [this] { plan(); }},
             {"simulate", [this] { simulate(); }},
             {"export and import ciff", [this] { exchange("ciff"); }},
             {"export and import ds2i", [this] { exchange("ds2i"); }},
             {"read queries", [] { parse_queries("1\tmill\n2\twater wheel\n", QueryFormat::automatic, "log"); }},
+            {"read queries with weights",
+             [] {
+               const QueryFile file =
+                   parse_queries("{\"id\": 1, \"vector\": {\"a-term-that-is-too-long-for-a-small-text\": 2}}\n",
+                                 QueryFormat::vector, "log");
+               query_vector_text(parse_query_vector(file.queries.front().text, "query"));
+             }},
             {"read tables", [this] { read_tables(); }},
             {"evaluate runs", [this] { evaluate(); }},
             {"output of a long name", [this] { write_long_name(); }},
@@ -285,6 +294,30 @@ class EntryPoints {
       run_batch(engine, queries_, algorithm, 3, resources_.threads, steps);
   }
 
+  /// From a corpus with the weights of terms to answers.
+  void use_weights() {
+    ParseOptions options;
+    std::vector<QueryTerm> query;
+    {
+      const OwnWork own;
+      options.corpus = {weights_};
+      query = {{"mill", 2}, {"a-term-that-is-too-long-for-a-small-text", 1}, {"unknown", 1}};
+    }
+    options.impacts = ImpactSettings{16, 100.0};
+    write_file("weights", [&](File& out) { parse_corpus(options, resources_, out); });
+    const CollectionReader from = CollectionReader::open("weights");
+    from.verify_contents(resources_);
+    const DocumentOrder order = make_order(from, {}, {}, resources_);
+    write_file("impacts", [&](File& out) { build_index(from, order, {}, {}, resources_, out); });
+    const IndexReader reader = IndexReader::open("impacts");
+    verify_index(reader, resources_);
+    const QueryEngine engine(reader, {}, resources_.threads);
+    BatchSteps steps;
+    steps.take = [](std::size_t, const QueryAnswer&) {};
+    run_batch(engine, std::span<const std::vector<QueryTerm>>(&query, 1), algorithm_named("maxscore"), 3,
+              resources_.threads, steps);
+  }
+
   void intersect() {
     const IndexReader reader = index();
     for (const IntersectionMethod& method : all_intersection_methods())
@@ -344,6 +377,14 @@ class EntryPoints {
   Resources resources_;
   const std::string long_name_ = "a name that is too long for a text without an allocation";
   const std::string corpus_ = folder_.write("corpus.trecweb", small_trecweb);
+  const std::string weights_ = folder_.write("weights.jsonl", [] {
+    std::string lines;
+    for (int i = 0; i < 40; ++i)
+      lines += "{\"id\": " + std::to_string(i) +
+               ", \"vector\": {\"mill\": 1.5, \"a-term-that-is-too-long-for-a-small-text\": " + std::to_string(i + 1) +
+               "}}\n";
+    return lines;
+  }());
 };
 
 struct Turns {

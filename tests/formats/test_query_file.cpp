@@ -5,6 +5,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/formats/queries/query_file.hpp"
+#include "quern/formats/queries/query_vector.hpp"
 
 #include "catch.hpp"
 
@@ -78,7 +79,37 @@ TEST_CASE("The worked examples of query_file.md give the queries that the page s
 
 TEST_CASE("All query formats have names, auto first", "[format][query_file]") {
   const std::vector<std::string> names = quern::names_of(quern::query_formats);
-  CHECK(names == std::vector<std::string>{"auto", "trec", "webtrack", "jsonl", "tsv", "weighted", "colon", "lines"});
+  CHECK(names ==
+        std::vector<std::string>{"auto", "trec", "webtrack", "jsonl", "tsv", "weighted", "colon", "lines", "vector"});
+  CHECK(quern::names_of(quern::text_query_formats) == std::vector<std::string>(names.begin(), names.end() - 1));
+}
+
+TEST_CASE("The text of a query of terms with weights is their JSON object", "[format][query_file][impacts]") {
+  using quern::parse_query_vector;
+  const auto queries = parse_queries(
+      "{\"id\": \"q1\", \"vector\": { \"mill\": 2, \"##e\\u0072\": 0.5 }}\n\n{\"_id\": 2, \"vector\": {}}\n",
+      QueryFormat::vector, "test.queries");
+  REQUIRE(queries.queries == Queries{{"q1", R"({"mill":2,"##er":0.5})"}, {"2", "{}"}});
+  const std::vector<quern::QueryTerm> terms = {{"mill", 2}, {"##er", 0.5}};
+  CHECK(parse_query_vector(queries.queries[0].text, "q1") == terms);
+  CHECK(parse_query_vector(quern::query_vector_text(terms), "q1") == terms);
+  using Catch::Matchers::Contains;
+  const auto refused = [](const std::string& line, const std::string& why) {
+    INFO(line);
+    CHECK_THROWS_WITH(parse_queries("{\"id\": 1, \"vector\": {}}\n" + line + "\n", QueryFormat::vector, "test.queries"),
+                      Contains("test.queries, line 2") && Contains(why));
+  };
+  refused("mill", "is not a JSON object");
+  refused("{\"id\": 1}", "has no \"vector\"");
+  refused("{\"vector\": {}}", "has no \"_id\"");
+  refused("{\"id\": 1, \"vector\": [1]}", "is not a JSON object of terms");
+  refused("{\"id\": 1, \"vector\": {\"a\": -0.5}}", "'a' has the weight -0.5");
+  refused("{\"id\": 1, \"vector\": {\"a\": \"1\"}}", "is not a number");
+  refused("{\"id\": 1, \"vector\": {\"a\": 1e999}}", "is not a JSON object");
+  refused("{\"id\": 1, \"vector\": {\"\": 1}}", "a term is empty");
+  refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' comes twice");
+  // Named, not found.
+  CHECK_THROWS_WITH(automatic("{\"id\": 1, \"vector\": {\"a\": 1}}\n"), Contains("--queries-format vector"));
 }
 
 TEST_CASE("All lines decide the format, not the first alone", "[format][query_file]") {

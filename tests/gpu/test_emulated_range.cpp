@@ -6,6 +6,7 @@
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// The kernels of the strategy `range`, run by an emulated GPU, give the CPU's results.
 namespace quern {
@@ -127,6 +128,19 @@ TEST_CASE("emulated kernels give the CPU's results whatever the order of threads
     ScoringOptions scoring;
     scoring.scores = Scores::quantized;
     check_all_ways(QueryEngine(index, scoring), queries);
+  }
+}
+
+TEST_CASE("emulated kernels give the CPU's results over given impacts", "[gpu_emulated][impacts][property]") {
+  Pipeline pipeline;
+  const CollectionReader collection(parse_weights(pipeline, as_vector_jsonl(random_weights(7, 600, 60, 65535)), {16}));
+  const std::vector<std::vector<std::string>> queries = {
+      {"everywhere"}, {"everywhere", "##often"}, {"T1", "T2", "T1"}, {"T0", "T3", "##often"}, {"T9", "unknown"}};
+  for (const Codec* codec : all_codecs()) {
+    const BuildOptions options = coded(*codec, {8, 1});
+    INFO(coding_text(options));
+    const IndexReader index = Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
+    check_all_ways(QueryEngine(index, {}), queries);
   }
 }
 
