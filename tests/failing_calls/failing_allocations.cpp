@@ -455,7 +455,7 @@ int count_threads() {
       std::printf("%s starts %d threads besides its own for %u\n", entry.name, workers, threads);
     }
     // Those of the first calls, in the constructor, count too.
-    const int of_all = threads_started - 2 * static_cast<int>(threads);  // the reading thread of two parses each
+    const int of_all = threads_started - 4 * static_cast<int>(threads);  // the reading thread of four parses each
     if (of_all > static_cast<int>(threads) - 1) {
       ++errors;
       std::printf("all calls together start %d threads besides their own for %u\n", of_all, threads);
