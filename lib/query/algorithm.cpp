@@ -59,11 +59,14 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
   Candidates found(cut.size());
   const Threshold threshold(primed_threshold(context, lists, top.k()), top);
   for (docid_t next = next_docid(); next != end_docid; next = next_docid()) {
+    if (context.passing) next = context.passing->next(next, documents);
+    if (next >= documents) return;
     if (context.none_above(next, threshold.value(next))) return context.stop_early(next);
     const docid_t begin = cut.begin(cut.of(next)), end = cut.end(cut.of(next));
     for (ListWindow& list : windows) list.add_to(begin, end, scores.data());
     // Of every document of the window; those that don't pass the threshold need not be added.
     scores.take_above(static_cast<float>(threshold.value(begin)), begin, end, found);
+    found.keep(context.passing);
     add_all(found, top);
   }
 }

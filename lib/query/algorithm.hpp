@@ -8,6 +8,7 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/queries/query_vector.hpp"
+#include "quern/query/document_set.hpp"
 #include "quern/query/query_statistics.hpp"
 #include "quern/query/top_k.hpp"
 
@@ -97,6 +98,7 @@ struct ScoringContext {
   VisitCount* visits = nullptr;                ///< the visits of `and`, if they are counted
   std::span<const float> upper_bounds;         ///< of each docID, for the scores from there on; empty: unknown
   docid_t first = 0;                           ///< `and` adds documents from here on to those that `top` has already
+  const DocumentSet* passing = nullptr;        ///< the documents that may be results; null: all
 
   /// Stands for the score of a document without any of the terms: below all scores, which may be 0 with static scores.
   float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }
@@ -109,6 +111,8 @@ struct ScoringContext {
     return *std::max_element(bounds.begin(),
                              bounds.begin() + (end - 1) / static_bound_documents - begin / static_bound_documents + 1);
   }
+  /// Whether documents in [begin, end) may be results, whatever they score.
+  bool some_pass(docid_t begin, docid_t end) const { return !passing || passing->next(begin, end) < end; }
   /// Whether no document from `docid` on scores more than `score`. If an algorithm processes documents in docID order
   /// and k of them score at least that, there are no more results (Wang et al. 3.2).
   bool none_above(docid_t docid, float score) const {

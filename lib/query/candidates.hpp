@@ -1,9 +1,22 @@
 #pragma once
 #include "quern/core/scratch_memory.hpp"
+#include "quern/query/document_set.hpp"
 #include "quern/query/kernels.hpp"
 #include "quern/query/top_k.hpp"
 
 namespace quern {
+
+/// Moves those of n documents that are in `set`, with their scores, to the front; returns their number.
+inline std::size_t keep_documents(const DocumentSet& set, docid_t* docids, float* scores, std::size_t n) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const docid_t docid = docids[i];
+    docids[kept] = docid;
+    scores[kept] = scores[i];
+    kept += set.contains(docid);
+  }
+  return kept;
+}
 
 /// Documents that may become results, in docID order, with the term scores that were added up so far.
 class Candidates {
@@ -21,6 +34,10 @@ class Candidates {
   void resize(std::size_t size) { size_ = size; }
   /// After documents were written behind those that were there.
   void grow(std::size_t written) { size_ += written; }
+  /// Keeps those that are in `set`; all if it is null.
+  void keep(const DocumentSet* set) {
+    if (set) size_ = keep_documents(*set, docids(), scores(), size_);
+  }
 
  private:
   ScratchArray<docid_t> docids_;

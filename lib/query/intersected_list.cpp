@@ -8,7 +8,8 @@ IntersectedList::IntersectedList(const ScoringContext& context, const WeightedLi
     : blocks_(context, list.list),
       scorer_(context, list, first ? context.static_scores : std::span<const float>()),
       kernels_(query_kernels()),
-      statistics_(context.statistics) {}
+      statistics_(context.statistics),
+      passing_(context.passing) {}
 
 docid_t IntersectedList::enter_block(docid_t docid) {
   blocks_.enter();
@@ -23,10 +24,12 @@ void IntersectedList::end_run(std::size_t end, std::size_t block) {
 
 std::size_t IntersectedList::take_block(docid_t docid, docid_t* docids) {
   const auto of_block = blocks_.reader().docids();
-  const std::size_t skipped = search_block(of_block, 0, docid), count = of_block.size() - skipped;
-  std::copy_n(of_block.data() + skipped, count, docids);
-  for (std::size_t i = 0; i < count; ++i)
-    found_->postings[i] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(skipped + i)};
+  std::size_t count = 0;
+  for (std::size_t place = search_block(of_block, 0, docid); place < of_block.size(); ++place) {
+    docids[count] = of_block[place];
+    found_->postings[count] = {static_cast<std::uint16_t>(count), static_cast<std::uint16_t>(place)};
+    count += !passing_ || passing_->contains(of_block[place]);
+  }
   runs_ = 0;
   end_run(count, blocks_.block());
   return count;

@@ -32,9 +32,10 @@ class IntersectedList {
 
   /// Decodes the current block; returns its first docID that is not below `docid`.
   docid_t enter_block(docid_t docid);
-  /// Takes the current block's documents from `docid` on, which are written to `docids`; returns their number.
+  /// Takes the current block's documents from `docid` on that pass the filter, which are written to `docids`; returns
+  /// their number.
   std::size_t take_block(docid_t docid, docid_t* docids);
-  /// The same, of the documents with term scores above `min`, which are written to `scores`.
+  /// The same, whether they pass or not, of the documents with term scores above `min`, which are written to `scores`.
   std::size_t take_block_above(docid_t docid, float min, ScoredArrays taken);
   /// Keeps those of `count` ascending documents that the list contains; returns their number. `docids` has space for
   /// kernel_slack more. Leaves out blocks whose
@@ -57,6 +58,7 @@ class IntersectedList {
   ListScorer scorer_;
   const QueryKernels& kernels_;
   QueryStatistics* statistics_;
+  const DocumentSet* passing_;  ///< null: all documents
   /// Apart, as BlockReader::Decoded is.
   struct Found {
     /// Of the documents that were kept, then of the chosen ones: their numbers before they were kept, and their places.

@@ -118,6 +118,15 @@ void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
   });
 }
 
+void ListWindow::add_to(Candidates& documents) {
+  const docid_t* const docids = documents.docids();
+  for (std::size_t i = 0; i < documents.size() && move_to_block(docids[i]);) {
+    const std::size_t in_block = kernels_.count_up_to(docids + i, documents.size() - i, blocks_.last());
+    add_in_block(docids + i, in_block, documents.scores() + i);
+    i += in_block;
+  }
+}
+
 void ListWindow::take_above(docid_t begin, docid_t end, float min, Candidates& taken) {
   taken.resize(0);
   walk(begin, end, [&](const docid_t* docids, const float* terms, unsigned n) {

@@ -39,6 +39,9 @@ class ListWindow {
   /// Adds the term scores of all postings in [begin, end) to scores[docid - begin], and moves past them. If there are
   /// static scores, they replace negative scores first.
   void add_to(docid_t begin, docid_t end, float* scores);
+  /// Adds the term scores of those of the documents that it contains. The docIDs ascend, also from call to call. Not
+  /// for scores that begin with static scores.
+  void add_to(Candidates& documents);
   /// Replaces `taken` by the documents in [begin, end) with term scores above `min`, and moves past them. Not for
   /// scores that begin with static scores.
   void take_above(docid_t begin, docid_t end, float min, Candidates& taken);

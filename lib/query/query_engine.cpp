@@ -246,32 +246,35 @@ std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) cons
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
-                                                Analyzer& analyzer, QueryStatistics* statistics) const {
+                                                Analyzer& analyzer, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
   return with_own_errors([&]() -> std::vector<ScoredDocument> {
     check_range("k", k, 1, end_docid);
     QueryMemory::Claim claim(memory_);
     claim.raise_to_words_of(text);
-    if (options_.text == QueryText::vector) return search_terms(terms_of_vector(text), algorithm, k, claim, statistics);
-    return search_terms(analyzer.terms(text), algorithm, k, claim, statistics);
+    if (options_.text == QueryText::vector)
+      return search_terms(terms_of_vector(text), algorithm, k, claim, statistics, passing);
+    return search_terms(analyzer.terms(text), algorithm, k, claim, statistics, passing);
   });
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::span<const QueryTerm> terms, const QueryAlgorithm& algorithm,
-                                                std::size_t k, QueryStatistics* statistics) const {
+                                                std::size_t k, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
   return with_own_errors([&] {
     check_range("k", k, 1, end_docid);
     QueryMemory::Claim claim(memory_);
     std::uint64_t bytes = terms.size_bytes();
     for (const QueryTerm& term : terms) bytes += term.term.size();
     claim.raise_to(bytes);
-    return search_terms(weighted(terms), algorithm, k, claim, statistics);
+    return search_terms(weighted(terms), algorithm, k, claim, statistics, passing);
   });
 }
 
 template <class Term>
 std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term> terms, const QueryAlgorithm& algorithm,
                                                       std::size_t k, QueryMemory::Claim& claim,
-                                                      QueryStatistics* statistics) const {
+                                                      QueryStatistics* statistics, const DocumentSet* passing) const {
   std::vector<WeightedList> lists;
   lists.reserve(terms.size());
   const bool all_needed = algorithm.matching == Matching::all;
@@ -280,28 +283,33 @@ std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term> terms, c
   });
   if (all_needed && !all_found) return {};
   order_and_weigh(lists);
-  return search(lists, all_found, algorithm, k, claim, statistics);
+  return search(lists, all_found, algorithm, k, claim, statistics, passing);
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
                                                 const QueryAlgorithm& algorithm, std::size_t k,
-                                                QueryStatistics* statistics) const {
+                                                QueryStatistics* statistics, const DocumentSet* passing) const {
   return with_own_errors([&] {
     check_range("k", k, 1, end_docid);
     QueryMemory::Claim claim(memory_);
-    return search(lists, all_found, algorithm, k, claim, statistics);
+    return search(lists, all_found, algorithm, k, claim, statistics, passing);
   });
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
                                                 const QueryAlgorithm& algorithm, std::size_t k,
-                                                QueryMemory::Claim& claim, QueryStatistics* statistics) const {
+                                                QueryMemory::Claim& claim, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
+  if (passing && passing->num_documents() != index_.num_documents())
+    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, the index has {}", index_.name(),
+                                      passing->num_documents(), index_.num_documents()));
   if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
   const std::uint64_t candidates = max_matches(lists);
   claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
   TopK top(k, candidates);
   ScoringContext context = scoring_context();
   context.all_terms_found = all_found;
+  context.passing = passing;
   run(algorithm, lists, context, top, statistics);
   return top.take();
 }
@@ -393,21 +401,22 @@ void run_queries(std::size_t count, unsigned threads, const BatchSteps& steps, s
 }  // namespace
 
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes) {
+               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes,
+               const DocumentSet* passing) {
   return with_own_errors([&] {
     tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
     run_queries(texts.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
-      out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics);
+      out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics, passing);
     });
   });
 }
 
 void run_batch(const QueryEngine& engine, std::span<const std::vector<QueryTerm>> queries,
                const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const BatchSteps& steps,
-               std::uint64_t held_bytes) {
+               std::uint64_t held_bytes, const DocumentSet* passing) {
   return with_own_errors([&] {
     run_queries(queries.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
-      out.documents = engine.search(queries[i], algorithm, k, &out.statistics);
+      out.documents = engine.search(queries[i], algorithm, k, &out.statistics, passing);
     });
   });
 }

@@ -72,15 +72,17 @@ class QueryEngine {
   static std::uint64_t table_bytes(const IndexReader& index, Scorer scorer);
 
   Analyzer make_analyzer() const { return Analyzer(index_.manifest().analyzer); }
-  /// The k best documents for a query's text, best first. Adds to *statistics, unless it is null. Throws
-  /// InvalidArgument if the query has so many terms that a sum of quantized impacts could reach 2^24, where float32
+  /// The k best documents for a query's text, best first, of those in `passing` or, if that is null, of all. Adds to
+  /// *statistics, unless it is null. Throws InvalidArgument if `passing` is a set of another number of documents than
+  /// the index has, if the query has so many terms that a sum of quantized impacts could reach 2^24, where float32
   /// stops being exact, or that the memory for queries is too small; where the text is a vector, as weighted() does.
   std::vector<ScoredDocument> search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
-                                     Analyzer& analyzer, QueryStatistics* statistics = nullptr) const;
+                                     Analyzer& analyzer, QueryStatistics* statistics = nullptr,
+                                     const DocumentSet* passing = nullptr) const;
   /// The same for terms as the index has them, each with a weight that takes the place of its occurrences in a text. No
   /// analyzer changes them. A term may come several times: its weights are added up. Throws as weighted() does.
   std::vector<ScoredDocument> search(std::span<const QueryTerm> terms, const QueryAlgorithm& algorithm, std::size_t k,
-                                     QueryStatistics* statistics = nullptr) const;
+                                     QueryStatistics* statistics = nullptr, const DocumentSet* passing = nullptr) const;
   /// The terms with the weights that scores use: those of weight 0 are left out, and the others scaled for quantized
   /// scores. Throws InvalidArgument for a weight that is negative, not finite, not whole where scores are quantized and
   /// there is no scale, or otherwise out of range.
@@ -88,7 +90,7 @@ class QueryEngine {
   /// The same for a query whose lists were found: `lists` and `all_found` as lists_of() returns them.
   std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
                                      const QueryAlgorithm& algorithm, std::size_t k,
-                                     QueryStatistics* statistics = nullptr) const;
+                                     QueryStatistics* statistics = nullptr, const DocumentSet* passing = nullptr) const;
   /// Goes on with a query by `and` whose documents below `first` were looked through elsewhere, for example by a GPU
   /// that has only the fronts of its lists (Wang et al. 2017, section 3.3): returns the k best of all documents with
   /// all terms. `found`: those documents below `first` that are among the k best of them, with their scores; documents
@@ -140,7 +142,8 @@ class QueryEngine {
   /// Finds the lists of terms, and searches in them.
   template <class Term>
   std::vector<ScoredDocument> search_terms(std::vector<Term> terms, const QueryAlgorithm& algorithm, std::size_t k,
-                                           QueryMemory::Claim& claim, QueryStatistics* statistics) const;
+                                           QueryMemory::Claim& claim, QueryStatistics* statistics,
+                                           const DocumentSet* passing) const;
   /// The terms of a text that is a vector.
   std::vector<QueryTerm> terms_of_vector(std::string_view text) const {
     return weighted(parse_query_vector(text, "the query"));
@@ -148,7 +151,7 @@ class QueryEngine {
   /// What all kinds of search() do once lists are found.
   std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
                                      const QueryAlgorithm& algorithm, std::size_t k, QueryMemory::Claim& claim,
-                                     QueryStatistics* statistics) const;
+                                     QueryStatistics* statistics, const DocumentSet* passing) const;
   /// Runs a query in a context that scoring_context() began.
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context, TopK& top,
            QueryStatistics* statistics) const;
@@ -193,12 +196,13 @@ struct BatchSteps {
 };
 
 /// Runs queries on `threads` threads, which share only the number of the next query. Answers that wait for their turn
-/// take about `held_bytes` at most, and one per thread.
+/// take about `held_bytes` at most, and one per thread. `passing` as in QueryEngine::search().
 void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes = default_held_bytes);
+               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes = default_held_bytes,
+               const DocumentSet* passing = nullptr);
 /// The same for queries of terms with weights.
 void run_batch(const QueryEngine& engine, std::span<const std::vector<QueryTerm>> queries,
                const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const BatchSteps& steps,
-               std::uint64_t held_bytes = default_held_bytes);
+               std::uint64_t held_bytes = default_held_bytes, const DocumentSet* passing = nullptr);
 
 }  // namespace quern

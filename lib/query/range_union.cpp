@@ -78,6 +78,27 @@ void RangeUnion::merge(docid_t begin, docid_t end, float min) {
       query_kernels().keep_above(all.docids.data(), all.scores.data(), all.size, min, candidates_.from(0)));
 }
 
+bool RangeUnion::few_pass(docid_t begin, docid_t end) const {
+  if (!context_.passing || !context_.static_scores.empty()) return false;
+  double density = 0;
+  for (const ListWindow* list : summed_lists()) density += densities_[static_cast<std::size_t>(list - lists_.data())];
+  const std::uint64_t passing = context_.passing->count(begin, end);
+  const double look_ups = static_cast<double>(passing * summed_lists().size());
+  return passing <= few_postings && postings_per_look_up * look_ups < density * (end - begin);
+}
+
+void RangeUnion::look_up_passing(docid_t begin, docid_t end, float min) {
+  std::size_t count = 0;
+  for (docid_t docid = begin; (docid = context_.passing->next(docid, end)) < end; ++docid) {
+    candidates_.docids()[count] = docid;
+    candidates_.scores()[count++] = context_.nothing();
+  }
+  candidates_.resize(count);
+  for (ListWindow* list : summed_lists()) list->add_to(candidates_);
+  candidates_.resize(
+      query_kernels().keep_above(candidates_.docids(), candidates_.scores(), count, min, candidates_.from(0)));
+}
+
 void RangeUnion::merge_list(Merged& merged, Merged& both) {
   const std::span<const float> static_scores = context_.static_scores;
   const docid_t* const docids = list_.docids();
@@ -95,7 +116,8 @@ void RangeUnion::merge_list(Merged& merged, Merged& both) {
 }
 
 docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds, const ScoreCut& cut) {
-  if (!find_lists(end, bounds, cut)) return end;
+  if (context_.passing) begin = context_.passing->next(begin, end);
+  if (begin >= end || !find_lists(end, bounds, cut)) return end;
   const docid_t end_of_few_postings = end_of_few(begin);
   const bool few = end_of_few_postings - begin >= min_stretch * max_size_;
   const docid_t stop = few ? std::min(end, end_of_few_postings) : begin + std::min(size_, end - begin);
@@ -103,13 +125,16 @@ docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds,
   // Some lists may begin later.
   if (stop < end && !find_lists(stop, bounds, cut)) return stop;
   const float min = cut.min_score(rests_[summed_]);
-  if (summed_lists().size() == 1 && context_.static_scores.empty()) {
+  if (few_pass(begin, stop)) {
+    look_up_passing(begin, stop, min);
+  } else if (summed_lists().size() == 1 && context_.static_scores.empty()) {
     summed_lists()[0]->take_above(begin, stop, min, candidates_);
   } else if (few) {
     merge(begin, stop, min);
   } else {
     add_up(begin, stop, min);
   }
+  candidates_.keep(context_.passing);
   complete(stop - begin, cut);
   add_all(candidates_, top_);
   return stop;

@@ -60,6 +60,10 @@ class RangeUnion {
     std::array<docid_t, few_postings + kernel_slack> docids;
     std::array<float, few_postings + kernel_slack> scores;
   };
+  /// The same, where few documents pass the filter: looks them up.
+  void look_up_passing(docid_t begin, docid_t end, float min);
+  /// Whether that costs less than adding up all postings.
+  bool few_pass(docid_t begin, docid_t end) const;
   /// Writes the documents of `merged` and those of list_ to `both`.
   void merge_list(Merged& merged, Merged& both);
 

@@ -128,6 +128,7 @@ bool ScoredIntersection::score_block(std::size_t block) {
   if (prunes_)
     for (const IntersectedList& list : lists_) from = std::max(from, list.next_docid());
   if (from == end_docid) return false;
+  if (context_.passing) from = context_.passing->next(from, last + 1);
   if (from > last) return true;
   has_threshold_ = prunes_ && threshold_.value(from) > context_.nothing();
   if (has_threshold_) {
@@ -155,6 +156,7 @@ void ScoredIntersection::intersect(docid_t from) {
   has_scores_ = min > context_.nothing();
   std::size_t count = has_scores_ ? lists_[0].take_block_above(from, min, {docids, first_scores_.data()})
                                   : lists_[0].take_block(from, docids);
+  if (has_scores_ && context_.passing) count = keep_documents(*context_.passing, docids, first_scores_.data(), count);
   context_.visit(0, docids, count);
   for (std::size_t i = 1; i < all_lists_.size() && count > 0; ++i) {
     const float list_min = has_threshold_ ? cut.min_score(rest + bounds_[0] - bounds_[i]) : context_.nothing();

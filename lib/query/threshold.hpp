@@ -19,11 +19,12 @@ inline float next_below(float value) {
 }
 
 /// A score that all results of a union exceed, known before any document is scored: k documents or more score at least
-/// as much as the k-th best term score of a single list. Below all scores if no list stores such a term score.
+/// as much as the k-th best term score of a single list. Below all scores if no list stores such a term score, or if
+/// its documents may be among those that do not pass a filter.
 inline float primed_threshold(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   std::size_t rank = 0;
   while (rank < stored_ranks.size() && stored_ranks[rank] < k) ++rank;
-  if (!context.bounds_hold || rank == stored_ranks.size()) return context.nothing();
+  if (!context.bounds_hold || context.passing || rank == stored_ranks.size()) return context.nothing();
   float best = 0;
   for (const WeightedList& list : lists) best = std::max(best, kth_term_score(context, list, rank));
   // A document that ties with it may be a result; only lower scores are out.

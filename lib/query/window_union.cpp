@@ -46,6 +46,7 @@ WindowUnion::WindowUnion(const ScoringContext& context, std::span<const Weighted
       ranges_(context, lists_, windows_, windows_.size(), top) {
   for (const ListWindow& list : lists_) list.add_bounds(windows_, bounds_);
   if (!context.static_scores.empty()) bound_by_documents(lists.front().weight > 0);
+  if (context.passing) leave_out_windows();
 }
 
 void WindowUnion::bound_by_documents(bool weighted) {
@@ -59,6 +60,11 @@ void WindowUnion::bound_by_documents(bool weighted) {
     if (!context_.upper_bounds.empty())
       bounds_[window] = std::min<double>(bounds_[window], context_.upper_bounds[begin]);
   }
+}
+
+void WindowUnion::leave_out_windows() {
+  for (std::size_t window = 0; window < bounds_.size(); ++window)
+    if (!context_.some_pass(windows_.begin(window), windows_.end(window))) bounds_[window] = context_.nothing();
 }
 
 void WindowUnion::probe() {

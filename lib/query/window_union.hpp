@@ -34,6 +34,8 @@ class WindowUnion {
   /// Includes static scores in the upper bounds, and limits them by the documents' upper bounds for any query. A window
   /// whose bound is 0 has no postings, unless the lists have no weight (`weighted` is false).
   void bound_by_documents(bool weighted);
+  /// Leaves out windows of which no document passes the filter.
+  void leave_out_windows();
   void score(std::size_t window);
 
   const ScoringContext& context_;
