@@ -62,7 +62,8 @@ struct ChunkRow {
   std::uint64_t terms_offset = 0;  ///< of its terms' zstd frame in "chunk_terms"
   std::uint32_t terms_size = 0;
   bool unfinished = false;  ///< after these documents one begins or goes on that ends in a later chunk
-  std::uint32_t text_size = 0, text_raw_size = 0;  ///< of the texts' frame; 0 if there is none
+  std::uint32_t text_size = 0, text_raw_size = 0;      ///< of the texts' frame; 0 if there is none
+  std::uint32_t fields_size = 0, fields_raw_size = 0;  ///< of the kept fields' frame, behind that of texts; the same
 };
 
 /// A chunk ready to be written.
@@ -76,6 +77,8 @@ struct PackedChunk {
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
 /// The same for the texts, which follow the pieces.
 void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
+/// The same for kept fields, which follow the texts.
+void pack_fields(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
 
 /// A document of a chunk; views into the chunk's buffers.
 struct DocumentRow {
@@ -134,8 +137,9 @@ class WeightCursor {
 /// per thread.
 class ChunkEncoder {
  public:
-  /// With texts the chunks have a piece for them.
-  explicit ChunkEncoder(bool with_texts = false) : with_texts_(with_texts) {}
+  /// With texts the chunks have a piece for them, and with kept fields one for these.
+  explicit ChunkEncoder(bool with_texts = false, std::size_t kept_fields = 0)
+      : with_texts_(with_texts), kept_fields_(kept_fields) {}
   /// Forgets everything, an open document too.
   void clear();
   void add_token(std::uint32_t chunk_term) { put_varint(streams_, chunk_term + 1); }
@@ -148,7 +152,8 @@ class ChunkEncoder {
   void end_stream();
   void add_text(std::string_view piece) { put_bytes(texts_, piece); }
   void add_link(std::string_view url, std::string_view anchor);
-  void end_document(const DocumentRow& row);
+  /// `kept`: the values of its kept fields, coded; if empty, it has none.
+  void end_document(const DocumentRow& row, ByteView kept = {});
   /// Bytes of the chunk so far, before compression and without those of texts.
   std::size_t bytes() const { return documents_.size() + streams_.size() + links_.size() + document_links_.size(); }
   std::size_t text_bytes() const { return texts_.size(); }
@@ -165,6 +170,8 @@ class ChunkEncoder {
   void begin_chunk();
 
   bool with_texts_;
+  std::size_t kept_fields_;
+  Bytes fields_;
   Bytes documents_, stream_sizes_, streams_, links_, text_sizes_, texts_;
   std::size_t stream_begin_ = 0, text_begin_ = 0;
   // Of the open document.
@@ -179,9 +186,9 @@ class ChunkEncoder {
 /// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
 class CollectionWriter {
  public:
-  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are. `versions` is another
-  /// if the corpus gave weights.
-  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false,
+  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are; with kept fields the
+  /// same, and it names them. `versions` is another if the corpus gave weights.
+  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false, bool with_fields = false,
                    FormatVersions versions = collection_version);
   void add_chunk(const PackedChunk& chunk);
   /// Ends the chunks and begins the lexicon.
@@ -195,9 +202,11 @@ class CollectionWriter {
 
  private:
   void write_rows();
+  /// A section with two numbers of each row.
+  void write_sizes(std::string_view section, std::uint32_t ChunkRow::*size, std::uint32_t ChunkRow::*raw_size);
 
   ContainerWriter out_;
-  bool with_texts_;
+  bool with_texts_, with_fields_;
   ZstdCompressor zstd_;
   Spool lengths_;
   DictionaryWriter dictionary_;
@@ -219,6 +228,7 @@ struct ChunkBuffers {
   std::vector<DocumentRow> documents;
   std::vector<ForwardRow> forward;
   std::vector<std::string_view> texts;
+  std::vector<ByteView> fields;
   std::vector<term_t> terms;
 };
 
@@ -287,6 +297,8 @@ class CollectionReader {
   std::uint64_t forward_bytes(std::size_t chunk) const;
   /// True if the documents' texts are kept.
   bool has_texts() const { return manifest_.text_bytes.has_value(); }
+  /// True if fields of the documents are kept: manifest().field_names.kept.
+  bool has_fields() const { return !manifest_.field_names.kept.empty(); }
 
   /// The documents that end in the chunk; views into the buffers, valid until these are used again.
   std::span<const DocumentRow> documents(std::size_t chunk, ChunkBuffers& buffers) const;
@@ -295,6 +307,8 @@ class CollectionReader {
   /// The texts of the chunk's rows, or what of them is in the chunk; views into the buffers. The collection must have
   /// texts.
   std::span<const std::string_view> texts(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// The values of the kept fields of each document that ends in the chunk, coded; views into the buffers.
+  std::span<const ByteView> fields(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Calls visit(row in chunk, url, anchor) for each link, in order.
   void links(std::size_t chunk, ChunkBuffers& buffers,
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
@@ -307,10 +321,12 @@ class CollectionReader {
 
  private:
   void read_rows();
-  void read_text_rows();
+  /// Reads two numbers of each row: the sizes of a frame that the sections before it do not have.
+  void read_sizes(std::string_view section, std::uint32_t ChunkRow::*size, std::uint32_t ChunkRow::*raw_size);
   std::string place(std::size_t chunk, std::string_view what) const;
   void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
   void load_texts(std::size_t chunk, ChunkBuffers& buffers) const;
+  void load_fields(std::size_t chunk, ChunkBuffers& buffers) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Tokens of title and body, or the sum of the weights there.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;

@@ -9,12 +9,13 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/text/field_value.hpp"
 
 namespace quern {
 namespace {
 
 constexpr std::uint64_t chunk_row_bytes = 56;
-constexpr std::uint64_t text_row_bytes = 8;
+constexpr std::uint64_t size_row_bytes = 8;
 
 ChunkRow get_row(ByteReader& reader) {
   ChunkRow row;
@@ -67,7 +68,8 @@ CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
     container_.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
   container_.check_count(container_.find("lengths"), manifest_.documents, 4);
   read_rows();
-  if (has_texts()) read_text_rows();
+  if (has_texts()) read_sizes("text_rows", &ChunkRow::text_size, &ChunkRow::text_raw_size);
+  if (has_fields()) read_sizes("field_rows", &ChunkRow::fields_size, &ChunkRow::fields_raw_size);
 } catch (...) {
   throw_own_error();
 }
@@ -106,18 +108,19 @@ void CollectionReader::read_rows() {
   if (!rows_.empty() && rows_.back().unfinished) container_.fail("chunks", "the last document has no end");
 }
 
-void CollectionReader::read_text_rows() {
-  const SectionInfo& section = container_.find("text_rows");
-  container_.check_count(section, rows_.size(), text_row_bytes);
+void CollectionReader::read_sizes(std::string_view name, std::uint32_t ChunkRow::*size,
+                                  std::uint32_t ChunkRow::*raw_size) {
+  const SectionInfo& section = container_.find(name);
+  container_.check_count(section, rows_.size(), size_row_bytes);
   const std::uint64_t data_size = container_.find("chunk_data").size;
   Bytes bytes(section.size);
   container_.file().read_at(section.offset, bytes);
   ByteReader reader(bytes, container_.name());
   for (ChunkRow& row : rows_) {
-    row.text_size = reader.le<std::uint32_t>();
-    row.text_raw_size = reader.le<std::uint32_t>();
-    if (!fits(row.offset + pieces_size(row), row.text_size, data_size))
-      container_.fail("text_rows", "the texts of a chunk reach past section 'chunk_data'");
+    row.*size = reader.le<std::uint32_t>();
+    row.*raw_size = reader.le<std::uint32_t>();
+    if (!fits(row.offset + pieces_size(row), std::uint64_t{row.text_size} + row.fields_size, data_size))
+      container_.fail(name, "a frame of a chunk reaches past section 'chunk_data'");
   }
 }
 
@@ -153,6 +156,14 @@ void CollectionReader::load_texts(std::size_t chunk, ChunkBuffers& buffers) cons
   buffers.frame.resize(row.text_size);
   container_.file().read_at(container_.find("chunk_data").offset + row.offset + pieces_size(row), buffers.frame);
   buffers.zstd.decompress(buffers.frame, row.text_raw_size, buffers.raw, place(chunk, "the texts"));
+}
+
+void CollectionReader::load_fields(std::size_t chunk, ChunkBuffers& buffers) const {
+  const ChunkRow& row = rows_[chunk];
+  buffers.frame.resize(row.fields_size);
+  container_.file().read_at(container_.find("chunk_data").offset + row.offset + pieces_size(row) + row.text_size,
+                            buffers.frame);
+  buffers.zstd.decompress(buffers.frame, row.fields_raw_size, buffers.raw, place(chunk, "the kept fields"));
 }
 
 void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) const {
@@ -221,6 +232,23 @@ std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, Chu
     for (const std::uint32_t size : sizes) buffers.texts.push_back(as_text(reader.take(size)));
     if (!reader.done()) reader.fail("has bytes after its end");
     return buffers.texts;
+  });
+}
+
+std::span<const ByteView> CollectionReader::fields(std::size_t chunk, ChunkBuffers& buffers) const {
+  return with_own_errors([&]() -> std::span<const ByteView> {
+    if (!has_fields()) throw InvalidArgument(name() + ": keeps no fields; parse the corpus with --keep-fields");
+    load_fields(chunk, buffers);
+    const std::string what = place(chunk, "the kept fields");
+    ByteReader reader(buffers.raw, what);
+    buffers.fields.clear();
+    for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
+      const std::uint8_t* const begin = reader.position();
+      for (std::size_t field = 0; field < manifest_.field_names.kept.size(); ++field) read_field_value(reader);
+      buffers.fields.emplace_back(begin, reader.position());
+    }
+    if (!reader.done()) reader.fail("has bytes after its end");
+    return buffers.fields;
   });
 }
 
@@ -303,6 +331,7 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
     container_.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk));
   links(chunk, buffers, [&](std::uint32_t, std::string_view, std::string_view) { ++counts.links; });
   if (has_texts()) counts.text_bytes = verify_texts(chunk, buffers);
+  if (has_fields()) fields(chunk, buffers);
   return counts;
 }
 
@@ -323,7 +352,7 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
       counts.local() = counts.local() + verify_chunk(chunk, buffers.local());
       const ChunkRow& row = rows_[chunk];
-      resources.progress->add(pieces_size(row) + row.text_size);
+      resources.progress->add(pieces_size(row) + row.text_size + row.fields_size);
     });
     const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
                                     manifest_.links, manifest_.text_bytes.value_or(0)};

@@ -2,6 +2,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/text/field_value.hpp"
 
 namespace quern {
 namespace {
@@ -45,6 +46,11 @@ void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
   packed.row.text_raw_size = static_cast<std::uint32_t>(raw.size());
 }
 
+void pack_fields(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
+  packed.row.fields_size = pack_frame(raw, zstd, packed);
+  packed.row.fields_raw_size = static_cast<std::uint32_t>(raw.size());
+}
+
 void ChunkEncoder::clear() {
   ended_streams_ = 0;
   is_continued_ = false;
@@ -53,7 +59,8 @@ void ChunkEncoder::clear() {
 
 /// The streams of an open document that ended before have no bytes here.
 void ChunkEncoder::begin_chunk() {
-  for (Bytes* piece : {&documents_, &stream_sizes_, &streams_, &links_, &document_links_, &text_sizes_, &texts_})
+  for (Bytes* piece :
+       {&documents_, &stream_sizes_, &streams_, &links_, &document_links_, &text_sizes_, &texts_, &fields_})
     piece->clear();
   stream_begin_ = text_begin_ = 0;
   num_document_links_ = documents_ended_ = 0;
@@ -87,7 +94,10 @@ void ChunkEncoder::end_row() {
   text_begin_ = texts_.size();
 }
 
-void ChunkEncoder::end_document(const DocumentRow& row) {
+void ChunkEncoder::end_document(const DocumentRow& row, ByteView kept) {
+  if (kept.empty())
+    for (std::size_t field = 0; field < kept_fields_; ++field) put_field_value(fields_, {});
+  fields_.insert(fields_.end(), kept.begin(), kept.end());
   put_string(documents_, row.docno);
   put_string(documents_, row.url);
   put_string(documents_, row.title);
@@ -110,13 +120,16 @@ void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
     text_sizes_.insert(text_sizes_.end(), texts_.begin(), texts_.end());
     pack_texts(text_sizes_, zstd, packed);
   }
+  if (kept_fields_ > 0) pack_fields(fields_, zstd, packed);
   is_continued_ = packed.row.unfinished;
   begin_chunk();
 }
 
-CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, FormatVersions versions)
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, bool with_fields,
+                                   FormatVersions versions)
     : out_(file, FileKind::collection, versions),
       with_texts_(with_texts),
+      with_fields_(with_fields),
       zstd_(1),
       lengths_(tmp_folder),
       dictionary_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder) {
@@ -167,19 +180,25 @@ void CollectionWriter::write_rows() {
     out_.write(bytes);
   }
   out_.end_section();
-  if (!with_texts_) return;
-  out_.begin_section("text_rows");
+  if (with_texts_) write_sizes("text_rows", &ChunkRow::text_size, &ChunkRow::text_raw_size);
+  if (with_fields_) write_sizes("field_rows", &ChunkRow::fields_size, &ChunkRow::fields_raw_size);
+}
+
+void CollectionWriter::write_sizes(std::string_view section, std::uint32_t ChunkRow::*size,
+                                   std::uint32_t ChunkRow::*raw_size) {
+  out_.begin_section(section);
   for (const ChunkRow& row : rows_) {
     Bytes bytes;
-    put_le(bytes, row.text_size);
-    put_le(bytes, row.text_raw_size);
+    put_le(bytes, row.*size);
+    put_le(bytes, row.*raw_size);
     out_.write(bytes);
   }
   out_.end_section();
 }
 
 void CollectionWriter::finish(const CollectionManifest& manifest) {
-  if (manifest.text_bytes.has_value() != with_texts_) throw Error("collection: misused writer");
+  if (manifest.text_bytes.has_value() != with_texts_ || manifest.field_names.kept.empty() == with_fields_)
+    throw Error("collection: misused writer");
   out_.end_section();
   write_rows();
   out_.add_section("manifest", as_bytes(manifest.to_json()));

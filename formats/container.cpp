@@ -44,6 +44,8 @@ std::string_view kind_name(FileKind kind) {
       return "forward file";
     case FileKind::texts:
       return "text file";
+    case FileKind::fields:
+      return "field file";
   }
   return "file of an unknown kind";
 }
@@ -185,7 +187,7 @@ Bytes checked_header(const File& file) {
 
 }  // namespace
 
-std::vector<std::string> index_members() { return {index_member, forward_member, texts_member}; }
+std::vector<std::string> index_members() { return {index_member, forward_member, texts_member, fields_member}; }
 
 std::string quern_file(const std::string& path) {
   return with_own_errors([&]() -> std::string {

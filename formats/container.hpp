@@ -15,9 +15,17 @@
 /// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
 namespace quern {
 
-enum class FileKind : std::uint32_t { collection = 1, order = 2, index = 3, plan = 4, forward = 5, texts = 6 };
+enum class FileKind : std::uint32_t {
+  collection = 1,
+  order = 2,
+  index = 3,
+  plan = 4,
+  forward = 5,
+  texts = 6,
+  fields = 7
+};
 
-/// "collection", "order", "index", "plan", "forward file", "text file".
+/// "collection", "order", "index", "plan", "forward file", "text file", "field file".
 std::string_view kind_name(FileKind kind);
 
 /// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to the newest.
@@ -207,6 +215,8 @@ inline constexpr const char* forward_member = "forward.quern";
 
 /// The documents' texts, in the folder of an index that has them.
 inline constexpr const char* texts_member = "texts.quern";
+/// The documents' kept fields, in the folder of an index that has them.
+inline constexpr const char* fields_member = "fields.quern";
 
 /// The files that an index's folder may have, by name: first that of the index, then those that may lie beside it.
 std::vector<std::string> index_members();

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -157,6 +158,8 @@ class IndexReader {
   std::string_view docno(docid_t docid) const;
   /// The docID of a docno; the lowest if several documents share it.
   std::optional<docid_t> find_docno(std::string_view wanted) const;
+  /// Calls visit(docID) for all documents with this docno, in their order.
+  void for_each_of_docno(std::string_view wanted, const std::function<void(docid_t)>& visit) const;
   /// The docID at a place, below num_documents(), of all docIDs sorted by docno_hash() of their docnos, then by docID;
   /// the value itself is not checked.
   docid_t docno_lookup(std::uint64_t place) const { return docno_lookup_.number<docid_t>(place); }
@@ -177,8 +180,14 @@ class IndexReader {
   };
   /// Decompresses a frame; for results that people read.
   DocumentText text(docid_t docid) const;
+  /// Calls visit(docID, URL, title) for the documents [begin, end), in their order; each frame is decompressed once.
+  void for_each_text(docid_t begin, docid_t end,
+                     const std::function<void(docid_t, std::string_view url, std::string_view title)>& visit) const;
 
  private:
+  /// The first place in `docno_lookup` with this hash or a greater one.
+  std::uint64_t first_place_of(std::uint64_t hash) const;
+  std::uint64_t docno_hash_at(std::uint64_t place) const;
   /// The place of the next list of a lexicon block.
   struct ListPlace {
     std::uint64_t number = 0, word = 0, row = 0, long_list = 0;

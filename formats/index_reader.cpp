@@ -216,48 +216,75 @@ std::string_view IndexReader::docno(docid_t docid) const {
   });
 }
 
+std::uint64_t IndexReader::docno_hash_at(std::uint64_t place) const {
+  if (docno_lookup(place) >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
+  return docno_hash(docno(docno_lookup(place)));
+}
+
+std::uint64_t IndexReader::first_place_of(std::uint64_t hash) const {
+  std::uint64_t low = 0, high = manifest_.documents;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (docno_hash_at(middle) < hash) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
   return with_own_errors([&]() -> std::optional<docid_t> {
     const std::uint64_t hash = docno_hash(wanted);
-    const auto hash_at = [&](std::size_t place) {
-      if (docno_lookup(place) >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
-      return docno_hash(docno(docno_lookup(place)));
-    };
-    std::size_t low = 0, high = manifest_.documents;
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (hash_at(middle) < hash) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    for (; low < manifest_.documents && hash_at(low) == hash; ++low)
-      if (docno(docno_lookup(low)) == wanted) return docno_lookup(low);
+    for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash;
+         ++place)
+      if (docno(docno_lookup(place)) == wanted) return docno_lookup(place);
     return std::nullopt;
   });
 }
 
+void IndexReader::for_each_of_docno(std::string_view wanted, const std::function<void(docid_t)>& visit) const {
+  with_own_errors([&] {
+    const std::uint64_t hash = docno_hash(wanted);
+    for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash;
+         ++place)
+      if (docno(docno_lookup(place)) == wanted) visit(docno_lookup(place));
+  });
+}
+
 IndexReader::DocumentText IndexReader::text(docid_t docid) const {
-  return with_own_errors([&]() -> DocumentText {
-    const docid_t group = docid / texts_per_block;
-    const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
-    if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
-    const std::string what = name() + ": section 'texts'";
-    ByteReader header(texts_.bytes(from, to), what);
-    const std::uint64_t size = header.varint();
+  DocumentText text;
+  for_each_text(docid, docid + 1, [&](docid_t, std::string_view url, std::string_view title) {
+    text.url = url;
+    text.title = title;
+  });
+  return text;
+}
+
+void IndexReader::for_each_text(
+    docid_t begin, docid_t end,
+    const std::function<void(docid_t, std::string_view url, std::string_view title)>& visit) const {
+  with_own_errors([&] {
     ZstdDecompressor zstd;
     Bytes raw;
-    zstd.decompress(header.take(header.left()), size, raw, what);
-    ByteReader reader(raw, what);
-    for (docid_t i = docid % texts_per_block; i > 0; --i) {
-      reader.string();
-      reader.string();
+    const std::string what = name() + ": section 'texts'";
+    while (begin < end) {
+      const docid_t group = begin / texts_per_block;
+      const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
+      if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
+      ByteReader header(texts_.bytes(from, to), what);
+      const std::uint64_t size = header.varint();
+      zstd.decompress(header.take(header.left()), size, raw, what);
+      ByteReader reader(raw, what);
+      const docid_t first = group * texts_per_block;
+      const auto stop = static_cast<docid_t>(std::min<std::uint64_t>(end, std::uint64_t{first} + texts_per_block));
+      for (docid_t docid = first; docid < stop; ++docid) {
+        const std::string_view url = reader.string(), title = reader.string();
+        if (docid >= begin) visit(docid, url, title);
+      }
+      begin = stop;
     }
-    DocumentText text;
-    text.url = reader.string();
-    text.title = reader.string();
-    return text;
   });
 }
 

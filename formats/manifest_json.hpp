@@ -7,6 +7,7 @@
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_names.hpp"
+#include "quern/text/field_value.hpp"
 
 namespace quern {
 
@@ -53,6 +54,7 @@ ManifestJson parse_settings(const Manifest& manifest) {
   for (const NamedField& field : named_fields)
     if (const std::string& name = manifest.field_names.*field.member; !name.empty())
       settings["fields"][field.name] = name;
+  if (!manifest.field_names.kept.empty()) settings["fields"]["keep"] = manifest.field_names.kept;
   if (manifest.impacts) settings["impacts"] = to_json(*manifest.impacts);
   return settings;
 }
@@ -67,6 +69,10 @@ void read_parse_settings(const ManifestJson& settings, const std::string& what, 
   for (const NamedField& field : named_fields)
     if (settings.at("fields").contains(field.name))
       settings.at("fields").at(field.name).get_to(manifest.field_names.*field.member);
+  if (!settings.at("fields").contains("keep")) return;
+  settings.at("fields").at("keep").get_to(manifest.field_names.kept);
+  if (manifest.field_names.kept.size() > max_kept_fields)
+    throw CorruptFile(what + ": section 'manifest': names too many kept fields");
 }
 
 /// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.

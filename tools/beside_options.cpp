@@ -39,11 +39,15 @@ void add_forward_option(CLI::App& command, bool& forward) {
 void add_to_json(const BesideReports& reports, Json& json) {
   if (reports.forward) json["forward"] = forward_json(*reports.forward);
   if (reports.texts) json["texts"] = to_json(*reports.texts);
+  if (reports.fields) json["fields"] = {{"fields", reports.fields->fields}, {"file_bytes", reports.fields->file_bytes}};
 }
 
 void say_reports(const CommonOptions& options, const BesideReports& reports) {
   if (reports.forward) say_report(options, *reports.forward);
   if (reports.texts) say_report(options, *reports.texts);
+  if (reports.fields)
+    say(options, fmt::format("quern: wrote {}: {}", count_text(reports.fields->fields, "kept field"),
+                             size_text(reports.fields->file_bytes)));
 }
 
 }  // namespace quern::tools

@@ -2,6 +2,7 @@
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 #include <sstream>
@@ -144,6 +145,8 @@ std::string config_text(const IndexManifest& manifest, const FilesBeside& beside
   for (const NamedField& field : named_fields)
     if (const std::string& name = manifest.field_names.*field.member; !name.empty())
       text += fmt::format("{}-field = {}\n", field.name, name);
+  if (const auto& kept = manifest.field_names.kept; !kept.empty())
+    text += fmt::format("keep-fields = {}\n", fmt::join(kept, ","));
   if (manifest.impacts) {
     text += fmt::format("impacts = {}\n", manifest.impacts->bits);
     if (manifest.impacts->scale) text += fmt::format("impact-scale = {}\n", *manifest.impacts->scale);

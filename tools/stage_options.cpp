@@ -92,6 +92,14 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
         ->type_name("KEY")
         ->check(field_name_validator());
   command
+      .add_option(
+          "--keep-fields", arguments.field_names.kept,
+          "Keep these values of JSON objects with the documents, for quern query --filter and --fields: strings, "
+          "numbers and booleans, such as lang,date")
+      ->type_name("KEY,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
       .add_option("--max-document", arguments.max_document, "Largest document to accept; a larger one counts as bad")
       ->type_name("SIZE")
       ->check(size_validator(1, CorpusOptions::largest_max_document))

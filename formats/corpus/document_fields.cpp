@@ -5,6 +5,7 @@
 
 #include "quern/core/ascii_text.hpp"
 #include "quern/text/charset.hpp"
+#include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -141,6 +142,22 @@ bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out
 void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out) {
   url = trim(url);
   if (url.size() <= max_field_bytes && !has_control_character(url)) out.url = repaired(url, scratch);
+}
+
+bool keep_text(std::string_view name, std::string_view text, std::uint64_t size, DocumentText& out,
+               ParsedRecord& problem) {
+  if (size > max_kept_text_bytes) {
+    problem = bad_record("its field '" + std::string(name) + "' has " + std::to_string(size) + " bytes; " +
+                         std::to_string(max_kept_text_bytes) + " can be kept");
+    return false;
+  }
+  put_field_value(out.kept, {FieldValue::Kind::text, 0, text});
+  return true;
+}
+
+ParsedRecord not_a_kept_value(std::string_view name) {
+  return bad_record("its field '" + std::string(name) +
+                    "' is an array or an object; strings, numbers and booleans can be kept");
 }
 
 void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit) {

@@ -25,6 +25,13 @@ bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out
 /// character.
 void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out);
 
+/// Appends the value of the kept field `name`. False, with `problem` set, if it is a text of more bytes than can be
+/// kept.
+bool keep_text(std::string_view name, std::string_view text, std::uint64_t size, DocumentText& out,
+               ParsedRecord& problem);
+/// A record whose kept field is an array or an object.
+ParsedRecord not_a_kept_value(std::string_view name);
+
 /// Calls visit(std::string_view) for consecutive pieces of the text, repaired and counted.
 void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "quern/core/error.hpp"
+#include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -31,6 +32,11 @@ const std::string& name_of(JsonField field, const FieldNames& names) {
   return names.*named_fields[static_cast<std::size_t>(field)].member;
 }
 
+/// Filters and results call these fields so, whatever a corpus calls them.
+bool is_own_name(std::string_view name) {
+  return name == "docno" || name == "url" || name == "title" || name == "text" || name == "score" || name == "rank";
+}
+
 }  // namespace
 
 JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
@@ -46,6 +52,24 @@ JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
     unsigned rank = 0;
     for (const KnownKey& key : known_keys)
       if (key.field == field && !find(key.name)) keys_.push_back({key.name, field, rank++});
+  }
+  keep(names.kept);
+}
+
+void JsonKeys::keep(const std::vector<std::string>& names) {
+  if (names.size() > max_kept_fields)
+    throw InvalidArgument(std::to_string(names.size()) + " fields can't be kept; at most " +
+                          std::to_string(max_kept_fields) + " can");
+  for (const std::string& name : names) {
+    if (!is_kept_name(name))
+      throw InvalidArgument("'" + name + "' can't be the name of a kept field: it has 1 to " +
+                            std::to_string(max_kept_name_bytes) +
+                            " letters, digits and _ - . and is no word of filters (and, or, not, in, has)");
+    if (find(name) || is_own_name(name))
+      throw InvalidArgument("'" + name + "' can't be kept: it is a field that every document has, or its key");
+    if (std::find(kept_.begin(), kept_.end(), name) != kept_.end())
+      throw InvalidArgument("'" + name + "' can't be kept twice");
+    kept_.push_back(name);
   }
 }
 
@@ -70,6 +94,7 @@ std::string JsonKeys::names_of(JsonField field, std::string_view last_separator)
 std::size_t JsonKeys::longest_name() const {
   std::size_t longest = 0;
   for (const JsonKey& key : keys_) longest = std::max(longest, key.name.size());
+  for (const std::string& name : kept_) longest = std::max(longest, name.size());
   return longest;
 }
 

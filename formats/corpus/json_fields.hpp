@@ -24,19 +24,25 @@ struct JsonKey {
 class JsonKeys {
  public:
   /// A field that `names` names has that key alone, and no other field has it; the others have those that are known.
-  /// Throws InvalidArgument if two fields have one name. Only `with_weights` is there a key of weights.
+  /// Throws InvalidArgument if two fields have one name, or a kept field one that it can't have. Only `with_weights` is
+  /// there a key of weights.
   explicit JsonKeys(const FieldNames& names = {}, bool with_weights = false);
 
   const std::vector<JsonKey>& all() const { return keys_; }
+  /// The keys whose values are kept, none of which is in all().
+  const std::vector<std::string>& kept() const { return kept_; }
   /// The key's number in all(); nothing if it has another name.
   std::optional<std::size_t> find(std::string_view name) const;
   /// The names of a field's keys, for messages: "id, _id and docno" if the last separator is " and ".
   std::string names_of(JsonField field, std::string_view last_separator) const;
-  /// Bytes of the longest name.
+  /// Bytes of the longest name, kept ones included.
   std::size_t longest_name() const;
 
  private:
+  void keep(const std::vector<std::string>& names);
+
   std::vector<JsonKey> keys_;
+  std::vector<std::string> kept_;
 };
 
 /// Names the keys that nothing reads: for a document without text, the reason is among them.

@@ -14,6 +14,7 @@
 #include "quern/formats/corpus/document_weights.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/json_reader.hpp"
+#include "quern/text/field_value.hpp"
 #include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -114,7 +115,11 @@ TrimmedString take_trimmed(JsonReader& json) {
 class JsonDocument {
  public:
   JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out)
-      : json_(record, *scratch.json), scratch_(scratch), out_(out), seen_(keys().size()) {}
+      : json_(record, *scratch.json),
+        scratch_(scratch),
+        out_(out),
+        seen_(keys().size()),
+        kept_(scratch.json_keys.kept().size()) {}
 
   ParsedRecord read() {
     if (json_.begin('{')) {
@@ -133,26 +138,31 @@ class JsonDocument {
 
   void read_member() {
     std::uint64_t name_bytes = 0;
-    const std::size_t kept = std::max(UnreadKeys::max_name_bytes + 4, scratch_.json_keys.longest_name());
-    const std::string name = json_.take_string(kept, name_bytes);
+    const std::size_t most = std::max(UnreadKeys::max_name_bytes + 4, scratch_.json_keys.longest_name());
+    const std::string name = json_.take_string(most, name_bytes);
     json_.take(':');
     const bool is_null = json_.peek() == 'n';  // or damaged, which skip_value() finds
-    const std::optional<std::size_t> key = name_bytes == name.size() ? scratch_.json_keys.find(name) : std::nullopt;
-    if (!key) {
-      if (!is_null) unread_.add(name);
-      json_.skip_value();
-      return;
+    if (name_bytes == name.size()) {
+      const auto& kept_names = scratch_.json_keys.kept();
+      const auto kept_name = std::find(kept_names.begin(), kept_names.end(), name);
+      if (kept_name != kept_names.end()) return read_kept(static_cast<std::size_t>(kept_name - kept_names.begin()));
+      if (const auto key = scratch_.json_keys.find(name)) return read_key(*key, is_null);
     }
+    if (!is_null) unread_.add(name);
+    json_.skip_value();
+  }
+
+  void read_key(std::size_t key, bool is_null) {
     // Of several keys of one name the first counts.
-    const bool is_first = !seen_[*key];
-    seen_[*key] = true;
-    const JsonField field = keys()[*key].field;
+    const bool is_first = !seen_[key];
+    seen_[key] = true;
+    const JsonField field = keys()[key].field;
     unsigned& rank = ranks_[static_cast<std::size_t>(field)];
-    if (!is_first || is_null || keys()[*key].rank > rank) {
+    if (!is_first || is_null || keys()[key].rank > rank) {
       json_.skip_value();
       return;
     }
-    rank = keys()[*key].rank;
+    rank = keys()[key].rank;
     read_field(field);
   }
 
@@ -210,6 +220,45 @@ class JsonDocument {
     return number;
   }
 
+  /// Of several keys of one name the first counts.
+  void read_kept(std::size_t field) {
+    Kept& kept = kept_[field];
+    const int first = json_.peek();
+    if (std::exchange(kept.is_read, true)) {
+      json_.skip_value();
+    } else if (first == '"') {
+      kept.value.kind = FieldValue::Kind::text;
+      kept.text = json_.take_string(max_kept_text_bytes, kept.size);
+    } else if (first == '-' || (first >= '0' && first <= '9')) {
+      kept.value.kind = FieldValue::Kind::number;
+      const std::string number = json_.take_number();
+      std::from_chars(number.data(), number.data() + number.size(), kept.value.number);
+    } else {
+      kept.is_nested = first == '[' || first == '{';
+      if (first == 't') kept.value.kind = FieldValue::Kind::yes;
+      if (first == 'f') kept.value.kind = FieldValue::Kind::no;
+      json_.skip_value();
+    }
+  }
+
+  /// False, with `problem` set, if a value can't be kept.
+  bool keep_fields(ParsedRecord& problem) {
+    for (std::size_t field = 0; field < kept_.size(); ++field) {
+      const std::string& name = scratch_.json_keys.kept()[field];
+      const Kept& kept = kept_[field];
+      if (kept.is_nested) {
+        problem = not_a_kept_value(name);
+        return false;
+      }
+      if (kept.value.kind != FieldValue::Kind::text) {
+        put_field_value(out_.kept, kept.value);
+      } else if (!keep_text(name, kept.text, kept.size, out_, problem)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   TrimmedString read_docno() {
     const int first = json_.peek();
     if (first == '"') return take_trimmed(json_);
@@ -260,16 +309,26 @@ class JsonDocument {
     if (!set_docno(docno_.text, scratch_, out_, result)) return result;
     set_url(url_.text, scratch_, out_);
     if (!is_title_text_) return bad_record("its title is not a text");
+    if (!keep_fields(result)) return result;
     if (!is_body_text_) return bad_record("its text is not a text");
     if (scratch_.impacts) return json_with_weights(weights_problem_, out_);
     if (!has(JsonField::text)) result.remark = unread_.remark(scratch_.json_keys);
     return result;
   }
 
+  /// The value of a kept field.
+  struct Kept {
+    FieldValue value;
+    std::string text;        ///< the first bytes of a text
+    std::uint64_t size = 0;  ///< of all of it
+    bool is_read = false, is_nested = false;
+  };
+
   JsonReader json_;
   RecordScratch& scratch_;
   DocumentText& out_;
   std::vector<bool> seen_;  ///< by key
+  std::vector<Kept> kept_;
   std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank, no_rank};
   TrimmedString docno_, url_;
   bool is_title_text_ = true, is_body_text_ = true;

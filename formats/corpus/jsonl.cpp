@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "quern/core/ascii_text.hpp"
@@ -7,6 +8,7 @@
 #include "quern/formats/corpus/json_parser.hpp"
 #include "quern/formats/corpus/json_pieces.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
+#include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -64,9 +66,34 @@ WeightsProblem read_weights(const Object& object, RecordScratch& scratch, Docume
   return weights.finish();
 }
 
+/// Keeps the values of the kept fields; false, with `problem` set, if one can't be kept.
+bool keep_fields(const Object& object, const JsonKeys& keys, DocumentText& out, ParsedRecord& problem) {
+  for (const std::string& name : keys.kept()) {
+    Element value;
+    std::string_view text;
+    double number = 0;
+    bool boolean = false;
+    if (object.at_key(name).get(value) != simdjson::SUCCESS || value.is_null()) {
+      put_field_value(out.kept, {});
+    } else if (value.get_string().get(text) == simdjson::SUCCESS) {
+      if (!keep_text(name, text, text.size(), out, problem)) return false;
+    } else if (value.get_double().get(number) == simdjson::SUCCESS) {
+      put_field_value(out.kept, {FieldValue::Kind::number, number, {}});
+    } else if (value.get_bool().get(boolean) == simdjson::SUCCESS) {
+      put_field_value(out.kept, {boolean ? FieldValue::Kind::yes : FieldValue::Kind::no, 0, {}});
+    } else {
+      problem = not_a_kept_value(name);
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string remark_on_unread(const Object& object, const JsonKeys& keys) {
   UnreadKeys unread;
+  const auto& kept = keys.kept();
   for (const simdjson::dom::key_value_pair member : object) {
+    if (std::find(kept.begin(), kept.end(), member.key) != kept.end()) continue;
     if (!keys.find(member.key) && !member.value.is_null()) unread.add(member.key);
   }
   return unread.remark(keys);
@@ -88,6 +115,7 @@ ParsedRecord read_fields(const Object& object, RecordScratch& scratch, DocumentT
   if (find_value(object, keys, JsonField::title, value) && !append_strings(value, scratch, out.title)) {
     return bad_record("its title is not a text");
   }
+  if (!keep_fields(object, keys, out, result)) return result;
   const bool has_text = find_value(object, keys, JsonField::text, value);
   if (has_text && !append_strings(value, scratch, out.body)) return bad_record("its text is not a text");
   if (scratch.impacts) return json_with_weights(read_weights(object, scratch, out), out);

@@ -225,7 +225,8 @@ void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
     encoder_.add_link(target, anchor);
   });
   std::string buffer;
-  encoder_.end_document({document_.docno, document_.url, one_line(*document_.title.pieces(), buffer), tokens_});
+  encoder_.end_document({document_.docno, document_.url, one_line(*document_.title.pieces(), buffer), tokens_},
+                        document_.kept);
 
   parsed.links += document_.links.count();
   chunk_.packed.lengths.push_back(tokens_);

@@ -65,7 +65,11 @@ class ChunkBuilder {
   /// the corpus gives the weights of terms, and texts are not analyzed.
   ChunkBuilder(const AnalyzerOptions& options, const CorpusOptions& reader, const std::string& tmp_folder,
                ChunkLimits limits = {}, bool store_text = false, std::optional<ImpactSettings> impacts = {})
-      : analyzer_(options), limits_(limits), store_text_(store_text), document_(tmp_folder), encoder_(store_text) {
+      : analyzer_(options),
+        limits_(limits),
+        store_text_(store_text),
+        document_(tmp_folder),
+        encoder_(store_text, reader.field_names.kept.size()) {
     scratch_.max_document_bytes = reader.max_document_bytes;
     scratch_.json_keys = JsonKeys(reader.field_names, impacts.has_value());
     scratch_.impacts = impacts;

@@ -63,7 +63,7 @@ class CorpusParser {
         resources_(resources),
         out_(out),
         reader_(corpus_files(options, resources), options.reader, resources),
-        writer_(out, resources.tmp_folder, options.store_text,
+        writer_(out, resources.tmp_folder, options.store_text, !options.reader.field_names.kept.empty(),
                 options.impacts ? impacts_collection_version : collection_version),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),

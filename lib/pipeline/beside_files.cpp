@@ -20,6 +20,8 @@ BesideReports BesideChoice::write(const CollectionReader& collection, const Docu
   if (forward)
     reports.forward =
         build_forward(collection, {order.documents, index_hash}, resources, folder.add_member(forward_member));
+  if (collection.has_fields())
+    reports.fields = build_fields(collection, order, index_hash, resources, folder.add_member(fields_member));
   if (texts) reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member));
   return reports;
 }

@@ -6,6 +6,7 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/forward/build_forward.hpp"
+#include "quern/index/build_fields.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/io/atomic_output.hpp"
 
@@ -18,9 +19,10 @@ bool has_file(const std::string& path);
 struct BesideReports {
   std::optional<ForwardReport> forward;
   std::optional<TextsReport> texts;
+  std::optional<FieldsReport> fields;
 };
 
-/// Which files are wanted.
+/// Which files are wanted; the fields that a collection keeps always are.
 struct BesideChoice {
   bool forward = false, texts = false;
 

@@ -1,6 +1,7 @@
 #include "quern/pipeline/verify_index_files.hpp"
 
 #include "quern/formats/container.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/verify_index.hpp"
@@ -27,12 +28,19 @@ void verify_forward(const std::string& path, const IndexReader& index, const Res
   forward.verify_contents(index, resources);
 }
 
+void verify_fields(const FieldsReader& fields, const Resources& resources) {
+  fields.container().verify(resources);
+  resources.progress->start("check fields", fields.num_documents(), "documents");
+  fields.verify_contents(resources);
+}
+
 void verify_index_files(const IndexReader& index, const Resources& resources) {
   index.container().verify(resources);
   resources.progress->start("check contents", index.manifest().postings, "postings");
   verify_index(index, resources);
   if (const std::string path = forward_path(index.name()); has_file(path)) verify_forward(path, index, resources);
   if (has_file(texts_path(index.name()))) verify_texts_beside(index, resources);
+  if (has_file(fields_path(index.name()))) verify_fields(FieldsReader::open_beside(index), resources);
 }
 
 }  // namespace quern

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "quern/core/resources.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/index_file.hpp"
 
 namespace quern {
@@ -13,5 +14,8 @@ void verify_index_files(const IndexReader& index, const Resources& resources);
 
 /// The same for the forward file at `path`, of an index.
 void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources);
+
+/// The same for kept fields, whatever index they belong to.
+void verify_fields(const FieldsReader& fields, const Resources& resources);
 
 }  // namespace quern

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "quern/core/types.hpp"
 #include "quern/text/spooled_links.hpp"
 #include "quern/text/spooled_text.hpp"
 #include "quern/text/spooled_weights.hpp"
@@ -23,6 +24,7 @@ struct DocumentText {
   SpooledText body;
   SpooledLinks links;
   SpooledWeights weights;  ///< of terms, if the corpus gives them: these are indexed then, and not the texts
+  Bytes kept;  ///< values of kept fields, coded one after another (field_value.hpp); empty: the document has none
 
   void clear() {
     docno.clear();
@@ -31,6 +33,7 @@ struct DocumentText {
     body.clear();
     links.clear();
     weights.clear();
+    kept.clear();
   }
 };
 

@@ -1,11 +1,14 @@
 #pragma once
 #include <string>
+#include <vector>
 
 namespace quern {
 
-/// Names that a corpus's fields have, where they are not those that its format knows; empty: these.
+/// Names that a corpus's fields have, where they are not those that its format knows; empty: these. `kept` are fields
+/// whose values are kept with the documents.
 struct FieldNames {
   std::string docno, title, text, url;
+  std::vector<std::string> kept = {};
 
   bool operator==(const FieldNames&) const = default;
 };

@@ -84,6 +84,29 @@ TEST_CASE("the worked example of a collection with texts holds", "[collection][f
   CHECK(hex_text(decompressed(frame, load_le<std::uint32_t>(text_row.data() + 4))) == shown["texts"]);
 }
 
+TEST_CASE("the worked example of the fields' page holds", "[format][filter]") {
+  Pipeline pipeline;
+  pipeline.kept_fields = {"lang", "year", "open"};
+  const CollectionReader collection(pipeline.parse(page_block("fields.md", "corpus")));
+  const DocumentOrder order = pipeline.order(collection);
+  pipeline.build(collection, order, {});
+  const ContainerReader fields(pipeline.fields(collection, order), FileKind::fields, fields_version);
+  const ByteView offsets = fields.view("field_offsets"), sizes = fields.view("field_sizes");
+  auto shown = page_bytes("fields.md", "bytes");
+  CHECK(shown.size() == 4);
+  CHECK(hex_text(sizes) == shown["field_sizes"]);
+  REQUIRE(offsets.size() == 32);
+  CHECK(load_le<std::uint64_t>(offsets.data() + 24) == fields.view("fields").size());
+  const char* const names[] = {"frame 0, lang", "frame 1, year", "frame 2, open"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    INFO(names[i]);
+    const auto from = load_le<std::uint64_t>(offsets.data() + i * 8),
+               to = load_le<std::uint64_t>(offsets.data() + i * 8 + 8);
+    const auto size = load_le<std::uint32_t>(sizes.data() + i * 4);
+    CHECK(hex_text(decompressed(fields.view("fields").subspan(from, to - from), size)) == shown[names[i]]);
+  }
+}
+
 TEST_CASE("the worked example of the texts' page holds", "[format][texts]") {
   Pipeline pipeline;
   pipeline.store_text = true;

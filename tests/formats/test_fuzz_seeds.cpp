@@ -3,6 +3,7 @@
 
 #include "quern/codec/short_list.hpp"
 #include "quern/core/random.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/texts_file.hpp"
@@ -186,6 +187,13 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
     CHECK(texts.num_documents() > 0);
     CHECK_NOTHROW(texts.verify_contents(default_resources()));
   });
+  for_each_seed("fields", [](ByteView seed) {
+    const FieldsReader fields(
+        ContainerReader(fuzz::container_around(seed, FileKind::fields, fields_version, fuzz::fields_sections),
+                        FileKind::fields, fields_version));
+    CHECK(fields.num_documents() > 0);
+    CHECK_NOTHROW(fields.verify_contents(default_resources()));
+  });
   for_each_seed("forward", [](ByteView seed) {
     const ForwardReader forward(
         ContainerReader(fuzz::container_around(seed, FileKind::forward, forward_version, fuzz::forward_sections),
@@ -226,6 +234,31 @@ void write_texts_seeds() {
                            fuzz::texts_sections));
 }
 
+/// A collection that keeps fields, and the fields of an index: two groups of documents.
+void write_fields_seeds() {
+  const TemporaryFolder folder;
+  ParseOptions options;
+  options.corpus = {folder.write("corpus",
+                                 "{\"id\":1,\"text\":\"mill\",\"lang\":\"en\",\"year\":1850}\n"
+                                 "{\"id\":2,\"text\":\"mill\",\"lang\":true}\n")};
+  options.reader.field_names.kept = {"lang", "year"};
+  File collection_file = File::anonymous(folder.path("")), file = File::anonymous(folder.path(""));
+  parse_corpus(options, testing::small_resources(folder), collection_file);
+  const CollectionReader collection(testing::shared(std::move(collection_file)));
+  write_seed("collection", "fields", fuzz::seed_of(collection.container(), fuzz::collection_sections));
+  FieldsWriter writer(file, folder.path(""), {"lang", "year"});
+  for (docid_t docid = 0; docid < fields_per_frame + 2; ++docid) {
+    Bytes values;
+    put_field_value(values, {FieldValue::Kind::text, 0, docid % 2 == 0 ? "en" : "de"});
+    put_field_value(values, {docid % 3 == 0 ? FieldValue::Kind::number : FieldValue::Kind::none, 1.5 * docid, {}});
+    writer.add(values);
+  }
+  writer.finish("0123456789abcdef");
+  write_seed("fields", "two_groups",
+             fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::fields, fields_version),
+                           fuzz::fields_sections));
+}
+
 /// Forward files of linked pages, whole and split over chunks.
 void write_forward_seeds() {
   const TemporaryFolder folder;
@@ -248,6 +281,8 @@ void write_forward_seeds() {
 }  // namespace
 
 TEST_CASE("make the fuzzers' seeds of forward files", "[.seeds][.forward_seeds]") { write_forward_seeds(); }
+
+TEST_CASE("make the fuzzers' seeds of fields", "[.seeds][.fields_seeds]") { write_fields_seeds(); }
 
 TEST_CASE("make the fuzzers' seeds of texts", "[.seeds][.texts_seeds]") { write_texts_seeds(); }
 

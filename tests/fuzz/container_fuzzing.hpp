@@ -55,8 +55,11 @@ inline constexpr std::array<std::string_view, 4> plan_sections = {"terms", "bloc
 inline constexpr std::array<std::string_view, 5> forward_sections = {"documents", "document_offsets", "out_links",
                                                                      "in_links", "manifest"};
 inline constexpr std::array<std::string_view, 3> texts_sections = {"texts", "text_frames", "manifest"};
-inline constexpr std::array<std::string_view, 8> collection_sections = {
-    "chunk_data", "lengths", "lexicon", "lexicon_blocks", "chunk_terms", "chunks", "manifest", "text_rows"};
+inline constexpr std::array<std::string_view, 4> fields_sections = {"fields", "field_offsets", "field_sizes",
+                                                                    "manifest"};
+inline constexpr std::array<std::string_view, 9> collection_sections = {"chunk_data",     "lengths",     "lexicon",
+                                                                        "lexicon_blocks", "chunk_terms", "chunks",
+                                                                        "manifest",       "text_rows",   "field_rows"};
 inline constexpr std::array<std::string_view, 18> index_sections = {
     "postings", "lexicon",       "lexicon_blocks", "block_last", "block_offset", "block_max",
     "docnos",   "docno_offsets", "docno_lookup",   "texts",      "text_offsets", "lengths",

@@ -42,6 +42,12 @@ void read_chunk(const CollectionReader& collection, std::size_t chunk, ChunkBuff
       touch(anchor, sum);
     });
   });
+  survive([&] {
+    if (!collection.has_fields()) return;
+    const auto fields = collection.fields(chunk, buffers);
+    if (fields.size() != collection.chunk(chunk).documents) std::abort();
+    for (const ByteView values : fields) touch(as_text(values), sum);
+  });
   if (!collection.has_texts()) return;
   survive([&] {
     const auto texts = collection.texts(chunk, buffers);

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "quern/collection/parse_corpus.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/texts_file.hpp"
+#include "quern/index/build_fields.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/order/order.hpp"
@@ -32,6 +34,7 @@ class Pipeline {
     options.reader.batch_bytes = batch_bytes;
     options.chunk_limits = chunk_limits;
     options.store_text = store_text;
+    options.reader.field_names.kept = kept_fields;
     StageFile file = new_file();
     parse_corpus(options, resources, *file);
     return file;
@@ -57,6 +60,13 @@ class Pipeline {
     return file;
   }
 
+  /// The same of kept fields.
+  StageFile fields(const CollectionReader& collection, const DocumentOrder& order) const {
+    StageFile file = new_file();
+    build_fields(collection, order, report.index_hash, resources, *file);
+    return file;
+  }
+
   static TextsReader open_texts(const StageFile& file) {
     return TextsReader(ContainerReader(file, FileKind::texts, texts_version));
   }
@@ -72,6 +82,7 @@ class Pipeline {
   std::uint64_t batch_bytes = 4096;  ///< small, so that small corpora make many chunks
   ChunkLimits chunk_limits;
   bool store_text = false;
+  std::vector<std::string> kept_fields;
   BuildReport report;  ///< of the last index
 
  private:

@@ -5,6 +5,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
@@ -98,6 +99,7 @@ Json index_json(const IndexReader& index) {
                {"file_bytes", figures.file_bytes},
                {"sections", sections_json(index.container())}};
   if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
+  if (!manifest.field_names.kept.empty()) json["kept_fields"] = manifest.field_names.kept;
   if (manifest.scores) json["scores"] = to_json(*manifest.scores);
   Json lengths = Json::object();
   for (std::size_t i = 0; i < figures.lengths.size(); ++i)
@@ -125,6 +127,7 @@ Json collection_json(const CollectionReader& collection) {
                {"sections", sections_json(collection.container())}};
   if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
   if (manifest.text_bytes) json["text_bytes"] = *manifest.text_bytes;
+  if (collection.has_fields()) json["kept_fields"] = manifest.field_names.kept;
   return json;
 }
 
@@ -137,6 +140,16 @@ Json texts_json(const TextsReader& texts) {
           {"index_hash", manifest.index_hash},
           {"file_bytes", texts.container().file().size()},
           {"sections", sections_json(texts.container())}};
+}
+
+Json fields_json(const FieldsReader& fields) {
+  const FieldsManifest& manifest = fields.manifest();
+  return {{"kind", "fields"},
+          {"documents", manifest.documents},
+          {"fields", manifest.names},
+          {"index_hash", manifest.index_hash},
+          {"file_bytes", fields.container().file().size()},
+          {"sections", sections_json(fields.container())}};
 }
 
 Json order_json(const OrderReader& order) {
@@ -332,6 +345,8 @@ void run(const InspectArguments& arguments) {
         arguments,
         forward_json(ForwardReader(ContainerReader::open(arguments.path, FileKind::forward, forward_version))));
   if (kind == FileKind::texts) return print_json_or_figures(arguments, texts_json(TextsReader::open(arguments.path)));
+  if (kind == FileKind::fields)
+    return print_json_or_figures(arguments, fields_json(FieldsReader::open(arguments.path)));
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
   print_json_or_figures(arguments, order_json(OrderReader::open(arguments.path)));

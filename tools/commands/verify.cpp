@@ -4,6 +4,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
@@ -57,6 +58,9 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
       texts.verify_contents(resources);
       break;
     }
+    case FileKind::fields:
+      verify_fields(FieldsReader::open(path), resources);
+      break;
     case FileKind::forward:
       verify_forward(path, IndexReader::open(folder_of(path)), resources);
       break;
@@ -81,6 +85,7 @@ void run(const VerifyArguments& arguments) {
     if (kind != FileKind::index) continue;
     if (has_file(forward_path(path))) print_sound(forward_path(path), FileKind::forward);
     if (has_file(texts_path(path))) print_sound(texts_path(path), FileKind::texts);
+    if (has_file(fields_path(path))) print_sound(fields_path(path), FileKind::fields);
   }
 }
 

@@ -1,0 +1,100 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/formats/container.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/io/file.hpp"
+#include "quern/io/spool.hpp"
+#include "quern/io/zstd_frame.hpp"
+#include "quern/text/field_value.hpp"
+
+/// The kept fields of an index's documents, in a file of their own beside it, by columns. See fields.md.
+namespace quern {
+
+inline constexpr FormatVersions fields_version = {.written = 1, .oldest_read = 1};
+
+/// Documents whose values of a field share a frame.
+inline constexpr docid_t fields_per_frame = 1024;
+/// What such a frame holds before compression, at most.
+inline constexpr std::size_t max_field_frame_bytes = fields_per_frame * (max_kept_text_bytes + 3);
+
+struct FieldsManifest {
+  std::uint64_t documents = 0;
+  std::vector<std::string> names;
+  std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
+  std::string zstd;        ///< version of the library that compressed the values
+
+  std::string to_json() const;
+  /// Throws CorruptFile, with `what` in front.
+  static FieldsManifest from_json(const std::string& text, const std::string& what);
+};
+
+/// Writes the values of documents in docID order. Those of one frame of each field are in memory.
+class FieldsWriter {
+ public:
+  FieldsWriter(File& file, const std::string& tmp_folder, std::vector<std::string> names);
+  /// The next document's values of all fields, coded one after another. Throws CorruptFile if they are not.
+  void add(ByteView values);
+  /// Ends the file: the fields of the index whose container has this content hash, as hash_text() writes it.
+  void finish(const std::string& index_hash);
+
+ private:
+  void end_frames();
+
+  ContainerWriter out_;
+  FieldsManifest manifest_;
+  ZstdCompressor zstd_{3};
+  std::vector<Bytes> columns_;  ///< of the frames at hand
+  Bytes frame_;
+  Spool offsets_, sizes_;
+};
+
+/// What one thread needs to read a field.
+struct FieldBuffers {
+  ZstdDecompressor zstd;
+  Bytes raw;
+  std::optional<std::uint64_t> frame;  ///< the number of the one in `raw`
+  std::vector<FieldValue> values;      ///< of its documents
+};
+
+/// Reads kept fields. Many threads may read at once, each with its own buffers. Throws CorruptFile if parts contradict
+/// each other.
+class FieldsReader {
+ public:
+  static FieldsReader open(const std::string& path);
+  /// The fields beside an index. Throws InvalidArgument if there are none, or if they are of another index.
+  static FieldsReader open_beside(const IndexReader& index);
+  explicit FieldsReader(ContainerReader container);
+
+  const FieldsManifest& manifest() const { return manifest_; }
+  const ContainerReader& container() const { return container_; }
+  const std::string& name() const { return container_.name(); }
+  docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
+  /// Throws InvalidArgument if the fields are of another index.
+  void check_belongs_to(const IndexReader& index) const;
+
+  /// The number of the field with this name.
+  std::optional<std::size_t> find(std::string_view field) const;
+  /// The values of a field of the documents from docID group · fields_per_frame on, up to fields_per_frame of them;
+  /// views into the buffers.
+  const std::vector<FieldValue>& values(std::size_t field, std::uint64_t group, FieldBuffers& buffers) const;
+  /// That of one document.
+  FieldValue value(std::size_t field, docid_t docid, FieldBuffers& buffers) const;
+  std::uint64_t num_groups() const { return (manifest_.documents + fields_per_frame - 1) / fields_per_frame; }
+
+  /// Beyond the sums: decodes every frame, in parallel, and looks for bytes between frames.
+  void verify_contents(const Resources& resources) const;
+
+ private:
+  ContainerReader container_;
+  FieldsManifest manifest_;
+  CheckedSection frames_, offsets_, sizes_;
+};
+
+/// Where the kept fields of an index are, if it has any: `index_path` is its folder, or the file in it.
+std::string fields_path(const std::string& index_path);
+
+}  // namespace quern

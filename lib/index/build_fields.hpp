@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "quern/core/resources.hpp"
+#include "quern/formats/collection.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/io/file.hpp"
+
+namespace quern {
+
+/// The result of writing an index's kept fields.
+struct FieldsReport {
+  std::uint64_t fields = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+/// Writes the kept fields of a collection's documents in docID order, within the memory budget, for the index with this
+/// hash (BuildReport::index_hash). The bytes written depend on collection, order and index alone. Throws
+/// InvalidArgument if the collection keeps no fields, and as check_build_memory() does.
+FieldsReport build_fields(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
+                          const Resources& resources, File& out);
+
+}  // namespace quern

@@ -1,0 +1,66 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
+
+/// Values of the fields that are kept with documents (--keep-fields), and how collections and indexes code them.
+namespace quern {
+
+/// Fields that may be kept, bytes of a field's name, and of a text as its value.
+inline constexpr std::size_t max_kept_fields = 16, max_kept_name_bytes = 64, max_kept_text_bytes = 255;
+
+/// A byte of a kept field's name: filters find its end. All of UTF-8 beyond ASCII are letters.
+constexpr bool is_field_name_byte(char c) {
+  return is_ascii_letter(c) || is_ascii_digit(c) || c == '_' || c == '-' || c == '.' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// Words that filters are made of.
+constexpr std::string_view filter_words[] = {"and", "or", "not", "in", "has"};
+
+inline bool is_filter_word(std::string_view word) {
+  return std::find(std::begin(filter_words), std::end(filter_words), word) != std::end(filter_words);
+}
+
+/// Whether a field of this name can be kept.
+inline bool is_kept_name(std::string_view name) {
+  return !name.empty() && name.size() <= max_kept_name_bytes &&
+         std::all_of(name.begin(), name.end(), is_field_name_byte) && !is_filter_word(name);
+}
+
+/// A value, or that there is none. A view of the bytes that it was read from.
+struct FieldValue {
+  enum class Kind : std::uint8_t { none, no, yes, number, text };
+
+  Kind kind = Kind::none;
+  double number = 0;
+  std::string_view text;
+};
+
+/// Appends a value: a byte with its kind, then the number as a float64, or the text with its size as a varint in front.
+inline void put_field_value(Bytes& out, const FieldValue& value) {
+  out.push_back(static_cast<std::uint8_t>(value.kind));
+  if (value.kind == FieldValue::Kind::number) put_le(out, value.number);
+  if (value.kind == FieldValue::Kind::text) put_string(out, value.text);
+}
+
+/// Reads one. Throws CorruptFile if there is no such kind, the text is too long, a number is not finite, or bytes are
+/// missing.
+inline FieldValue read_field_value(ByteReader& reader) {
+  const auto kind = reader.le<std::uint8_t>();
+  if (kind > static_cast<std::uint8_t>(FieldValue::Kind::text)) reader.fail("has a field's value of an unknown kind");
+  FieldValue value;
+  value.kind = static_cast<FieldValue::Kind>(kind);
+  if (value.kind == FieldValue::Kind::number) value.number = reader.le<double>();
+  if (!std::isfinite(value.number)) reader.fail("has a field's value that is no number");
+  if (value.kind == FieldValue::Kind::text) value.text = reader.string();
+  if (value.text.size() > max_kept_text_bytes) reader.fail("has a field's value that is too long");
+  return value;
+}
+
+}  // namespace quern
