@@ -40,7 +40,7 @@ add_layer(core
 add_layer(build
   FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange lib/pipeline formats/corpus formats/exchange
   LIBRARIES quern_core)
-add_layer(search FOLDERS lib/query lib/intersect lib/cache lib/schedule lib/features lib/ranker lib/rerank lib/evaluation
+add_layer(search FOLDERS lib/query lib/filter lib/intersect lib/cache lib/schedule lib/features lib/ranker lib/rerank lib/evaluation
   LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # What other programs include, and the code behind it.

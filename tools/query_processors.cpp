@@ -45,8 +45,9 @@ QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, 
                                  const SharingArguments& sharing, const QueryWork& work, Progress& progress,
                                  FailoverNotice notice)
     : work_(work) {
+  if (work.passing != nullptr && device == QueryDevice::both) device = QueryDevice::automatic;
   if (device != QueryDevice::both) {
-    one_ = std::make_unique<FailoverEngine>(engine, device, options, progress, std::move(notice));
+    one_ = std::make_unique<FailoverEngine>(engine, device, options, progress, std::move(notice), work.passing);
     return;
   }
   CostModel costs;

@@ -38,8 +38,14 @@ std::string continuing_on_cpu(const CudaError& error) {
 void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 
 FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
-                               Progress& progress, FailoverNotice notice)
-    : engine_(engine), device_(device), notice_(std::move(notice)) {
+                               Progress& progress, FailoverNotice notice, const DocumentSet* passing)
+    : engine_(engine), device_(device), notice_(std::move(notice)), passing_(passing) {
+  if (passing != nullptr && device != QueryDevice::cpu) {
+    if (device != QueryDevice::automatic)
+      throw InvalidArgument("GPUs answer no queries with a filter; use --device cpu or --device auto");
+    notice_("queries run on the CPU: GPUs answer none with a filter");
+    return;
+  }
   if (device != QueryDevice::cpu && !list_gpus().empty()) gpu::gpu_numbers(options.gpu, options.gpus);
   gpu_ = make_unless_on_cpu(device, notice_, [&] { return std::make_unique<GpuEngine>(engine, options, progress); });
 }
@@ -61,7 +67,7 @@ std::unique_ptr<FailoverEngine::Begun> FailoverEngine::begin(std::span<const std
 void FailoverEngine::finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
                             std::uint64_t held_bytes) {
   const auto answer_on_cpu = [&] {
-    run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes);
+    run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes, passing_);
   };
   if (!begun.answers_.valid()) return answer_on_cpu();
   Begun::Answers answers;

@@ -41,8 +41,10 @@ class FailoverEngine {
   /// Copies the index to the GPUs unless `device` is the CPU. Throws as GpuEngine does if `device` is a GPU. With
   /// `automatic` it calls `notice` and answers on the CPU instead, except that GPU numbers which don't exist beside
   /// GPUs that do are errors (InvalidArgument). `engine` must outlive the object.
+  /// `passing`, if given, are the documents that may be results: GPUs know no filters, so the CPU answers then, and
+  /// `device` must not be a GPU (InvalidArgument). It must outlive the object, too.
   FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options, Progress& progress,
-                 FailoverNotice notice);
+                 FailoverNotice notice, const DocumentSet* passing = nullptr);
 
   /// Queries that GPUs work on already, unless the CPU answers all. It waits for them when it ends.
   class Begun;
@@ -63,6 +65,7 @@ class FailoverEngine {
   const QueryEngine& engine_;
   QueryDevice device_;
   FailoverNotice notice_;
+  const DocumentSet* passing_;          ///< null: all documents
   std::unique_ptr<GpuEngine> gpu_;      ///< null: the CPU answers
   std::atomic<bool> gpu_lost_ = false;  ///< the CPU answers
 };

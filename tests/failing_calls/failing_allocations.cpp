@@ -18,6 +18,8 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/evaluation/run_comparison.hpp"
 #include "quern/features/feature_list.hpp"
+#include "quern/filter/document_filter.hpp"
+#include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
@@ -30,6 +32,7 @@
 #include "quern/formats/tables/measured_points.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/forward/build_forward.hpp"
+#include "quern/index/build_fields.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/index/verify_index.hpp"
@@ -80,6 +83,8 @@ class EntryPoints {
             {"build", [this] { build(); }},
             {"texts", [this] { write_texts(); }},
             {"read texts", [this] { read_texts(); }},
+            {"fields", [this] { write_fields(); }},
+            {"filter", [this] { filter(); }},
             {"forward file", [this] { write_forward(); }},
             {"rerank", [this] { rerank(); }},
             {"verify", [this] { verify(); }},
@@ -133,6 +138,7 @@ class EntryPoints {
     {
       const OwnWork own;
       options.corpus = {corpus_};
+      options.reader.field_names.kept = {"lang"};
     }
     options.analyzer = make_analyzer_options("porter2", "english");
     options.store_text = true;
@@ -161,6 +167,23 @@ class EntryPoints {
     const DocumentOrder order = OrderReader::open("order").load();
     const std::string hash = index_hash();
     write_file("texts.quern", [&](File& out) { build_texts(collection(), order, hash, resources_, out); });
+  }
+
+  void write_fields() {
+    const DocumentOrder order = OrderReader::open("order").load();
+    const std::string hash = index_hash();
+    write_file(fields_member, [&](File& out) { build_fields(collection(), order, hash, resources_, out); });
+  }
+
+  void filter() {
+    const IndexReader reader = index();
+    const FieldsReader fields = FieldsReader::open_beside(reader);
+    fields.container().verify(resources_);
+    fields.verify_contents(resources_);
+    evaluate_filter(parse_filter("not (has lang or url^='http://none' and docno in (M-1, M-2))"), reader, &fields,
+                    resources_);
+    const auto list = ByteSource::of_memory("list", "M-1\nM-9\n");
+    read_docno_list(*list, reader, resources_);
   }
 
   std::string index_hash() {
@@ -217,6 +240,7 @@ class EntryPoints {
       from.forward(chunk, buffers);
       from.links(chunk, buffers, [](std::uint32_t, std::string_view, std::string_view) {});
       from.texts(chunk, buffers);
+      from.fields(chunk, buffers);
     }
     from.lengths();
   }

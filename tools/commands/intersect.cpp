@@ -6,6 +6,8 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/wall_clock.hpp"
@@ -14,6 +16,7 @@
 
 #include "command.hpp"
 #include "figures.hpp"
+#include "filter_option.hpp"
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
@@ -25,6 +28,7 @@ struct IntersectArguments {
   CommonOptions common;
   QuerySource queries;
   std::string index, output, stats;
+  std::optional<std::string> filter;
   std::string method;  ///< empty: the device's own
   QueryDevice device = QueryDevice::cpu;
   IntersectionOptions options;
@@ -43,6 +47,14 @@ const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
   const bool its_own = arguments.method.empty() || (arguments.device != QueryDevice::cpu &&
                                                     !has_named(all_intersection_methods(), arguments.method));
   return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
+}
+
+/// Those of the documents that pass, in `kept`.
+Documents keep_passing(Documents documents, const DocumentSet& passing, std::vector<docid_t>& kept) {
+  kept.clear();
+  for (const docid_t docid : documents)
+    if (passing.contains(docid)) kept.push_back(docid);
+  return kept;
 }
 
 /// Writes a query's documents, a piece after the other: the text of all takes far more memory than they do.
@@ -167,6 +179,8 @@ class IntersectStatistics {
 void run(const IntersectArguments& arguments) {
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
+  const std::optional<DocumentSet> passing = passing_documents(
+      arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
   GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   gpu_memory.take_pinned(arguments.device, resources.memory_bytes);
   // Before the queries, which may take long to come.
@@ -186,7 +200,9 @@ void run(const IntersectArguments& arguments) {
   DocumentText text(arguments, index, pages, out);
   const auto begun = WallClock::now();
   IntersectionSteps steps;
+  std::vector<docid_t> some_pass;
   steps.take = [&](std::size_t i, Documents documents) {
+    if (passing) documents = keep_passing(documents, *passing, some_pass);
     text.write((*group)[i], documents);
     statistics.add_results(documents.size());
     resources.progress->add(1);
@@ -212,6 +228,7 @@ void add_intersect_command(CLI::App& program) {
       program.add_subcommand("intersect", "Find all documents that contain every term of a query, without scores");
   add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries);
+  add_filter_option(*command, arguments->filter);
   std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
   for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);
   const std::string method_help = with_choices(

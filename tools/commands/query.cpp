@@ -21,6 +21,7 @@
 #include "answer_stream.hpp"
 #include "command.hpp"
 #include "figures.hpp"
+#include "filter_option.hpp"
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
@@ -36,6 +37,7 @@ struct QueryArguments {
   QuerySource queries;
   ScoringArguments scoring;
   std::string index, output, output_format, tag = "quern", stats;
+  std::optional<std::string> filter;
   QueryDevice device = QueryDevice::cpu;
   GpuOptions gpu;
   GpuMemoryArguments gpu_memory;
@@ -187,8 +189,8 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
 class QueryRun {
  public:
   QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
-           const QueryEngine& engine, const GpuMemoryPlan& gpu_memory, const SecondStage* second_stage,
-           IndexPages& pages, TextOutput& out)
+           const QueryEngine& engine, const DocumentSet* passing, const GpuMemoryPlan& gpu_memory,
+           const SecondStage* second_stage, IndexPages& pages, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
         format_(output_format(arguments)),
@@ -198,8 +200,8 @@ class QueryRun {
         pages_(pages),
         statistics_(resources.tmp_folder),
         processors_(engine, arguments.device, gpu_options(arguments, gpu_memory, second_stage), arguments.sharing,
-                    {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads}, *resources.progress,
-                    [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
+                    {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads, passing},
+                    *resources.progress, [&](const std::string& text) { say(arguments_.common, "quern: " + text); }) {}
 
   void begin() {
     std::string text;
@@ -399,6 +401,8 @@ void run(const QueryArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   std::optional<SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
+  const std::optional<DocumentSet> passing = passing_documents(
+      arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
   GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
     say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
@@ -418,8 +422,8 @@ void run(const QueryArguments& arguments) {
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  QueryRun query_run(arguments, resources, index, engine, gpu_memory, second_stage ? &*second_stage : nullptr, pages,
-                     out);
+  QueryRun query_run(arguments, resources, index, engine, passing ? &*passing : nullptr, gpu_memory,
+                     second_stage ? &*second_stage : nullptr, pages, out);
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
@@ -462,6 +466,7 @@ void add_query_command(CLI::App& program) {
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();
+  add_filter_option(*command, arguments->filter);
   add_second_stage_options(*command, arguments->second_stage);
   add_scoring_options(*command, arguments->scoring);
   command
@@ -499,6 +504,8 @@ void add_query_command(CLI::App& program) {
       *command, {},
       {{"quern query my.quern --query \"water mill\""},
        {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
+       {"quern query my.quern --query \"water mill\" --filter 'lang=en and date>=2020'",
+        "Among some documents; the index was built with --keep-fields lang,date"},
        {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
         "With an index that quern index --order score built"},
        {"quern query my.quern -q topics.txt --ranker model.txt --rerank 1000 -o my.run",

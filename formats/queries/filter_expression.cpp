@@ -1,0 +1,210 @@
+#include "quern/formats/queries/filter_expression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "quern/core/ascii_text.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/text/field_value.hpp"
+#include "quern/text/utf8.hpp"
+
+namespace quern {
+namespace {
+
+struct Symbol {
+  std::string_view text;
+  FilterOperator op;
+  bool negated;
+};
+/// Longer ones first, since others begin as they do.
+constexpr Symbol operators[] = {
+    {"!=", FilterOperator::equal, true},
+    {"<=", FilterOperator::less_or_equal, false},
+    {">=", FilterOperator::greater_or_equal, false},
+    {"^=", FilterOperator::prefix, false},
+    {"=", FilterOperator::equal, false},
+    {"<", FilterOperator::less, false},
+    {">", FilterOperator::greater, false},
+};
+
+bool ends_value(char c) { return is_ascii_space(c) || c == '(' || c == ')' || c == ',' || c == '"' || c == '\''; }
+
+FilterValue unquoted(std::string_view word) {
+  FilterValue value;
+  value.text = word;
+  if (word == "true" || word == "false") value.boolean = word == "true";
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error == std::errc() && end == word.data() + word.size() && std::isfinite(number)) value.number = number;
+  return value;
+}
+
+/// Recursive descent; the depth of its calls is limited.
+class FilterParser {
+ public:
+  explicit FilterParser(std::string_view text) : text_(text) {}
+
+  FilterExpression parse() {
+    parse_either();
+    if (!at_end()) fail("'and', 'or' or the end is expected");
+    return std::move(expression_);
+  }
+
+ private:
+  bool at_end() {
+    while (at_ < text_.size() && is_ascii_space(text_[at_])) ++at_;
+    return at_ == text_.size();
+  }
+  bool take(char c) {
+    if (at_end() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  std::string_view next_name() {
+    if (at_end()) return {};
+    std::size_t end = at_;
+    while (end < text_.size() && is_field_name_byte(text_[end])) ++end;
+    return text_.substr(at_, end - at_);
+  }
+  bool take_word(std::string_view word) {
+    if (next_name() != word) return false;
+    at_ += word.size();
+    return true;
+  }
+  [[noreturn]] void fail(std::string_view why) {
+    const bool ended = at_end();
+    constexpr std::size_t shown_bytes = 20;
+    const std::string_view rest = text_.substr(at_), shown = cut_at_character(rest, shown_bytes);
+    throw InvalidArgument(
+        fmt::format("filter, {}: {}",
+                    ended ? std::string("at its end")
+                          : fmt::format("at byte {}, '{}{}'", at_ + 1, shown, shown.size() < rest.size() ? "..." : ""),
+                    why));
+  }
+
+  void put(FilterStep::Kind kind) { expression_.steps.push_back({kind, 0}); }
+
+  void parse_either() {
+    parse_both();
+    while (take_word("or")) {
+      parse_both();
+      put(FilterStep::Kind::either);
+    }
+  }
+  void parse_both() {
+    parse_one();
+    while (take_word("and")) {
+      parse_one();
+      put(FilterStep::Kind::both);
+    }
+  }
+  void parse_one() {
+    if (++depth_ > max_filter_depth)
+      fail(fmt::format("parentheses and 'not' are nested more than {} deep", max_filter_depth));
+    if (take_word("not")) {
+      parse_one();
+      put(FilterStep::Kind::negate);
+    } else if (take('(')) {
+      parse_either();
+      if (!take(')')) fail("')', 'and' or 'or' is expected");
+    } else {
+      parse_comparison();
+    }
+    --depth_;
+  }
+
+  std::string_view take_field() {
+    const std::string_view name = next_name();
+    if (name.empty() || is_filter_word(name)) fail("the name of a field is expected, as in lang=en");
+    at_ += name.size();
+    return name;
+  }
+
+  void parse_comparison() {
+    FilterComparison comparison;
+    const bool has = take_word("has");
+    at_end();
+    comparison.position = at_ + 1;
+    comparison.field = take_field();
+    bool negated = false;
+    if (has) {
+      comparison.op = FilterOperator::exists;
+    } else if (take_word("in")) {
+      take_list(comparison.values);
+    } else {
+      negated = take_operator(comparison.op);
+      comparison.values.push_back(take_value());
+    }
+    expression_.steps.push_back(
+        {FilterStep::Kind::compare, static_cast<std::uint32_t>(expression_.comparisons.size())});
+    expression_.comparisons.push_back(std::move(comparison));
+    if (negated) put(FilterStep::Kind::negate);
+  }
+
+  /// Returns whether the comparison is to be negated.
+  bool take_operator(FilterOperator& op) {
+    at_end();
+    for (const Symbol& symbol : operators) {
+      if (!text_.substr(at_).starts_with(symbol.text)) continue;
+      at_ += symbol.text.size();
+      op = symbol.op;
+      return symbol.negated;
+    }
+    fail("one of = != < <= > >= ^= or 'in (' is expected after the name of a field");
+  }
+
+  void take_list(std::vector<FilterValue>& values) {
+    if (!take('(')) fail("'(' is expected after 'in'");
+    do values.push_back(take_value());
+    while (take(','));
+    if (!take(')')) fail("',' or ')' is expected in the list of values");
+    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
+  }
+
+  FilterValue take_value() {
+    if (at_end()) fail("a value is expected");
+    if (text_[at_] == '"' || text_[at_] == '\'') return take_quoted();
+    std::size_t end = at_;
+    while (end < text_.size() && !ends_value(text_[end])) ++end;
+    if (end == at_) fail("a value is expected; one with other letters is written in quotes");
+    FilterValue value = unquoted(text_.substr(at_, end - at_));
+    at_ = end;
+    return value;
+  }
+
+  FilterValue take_quoted() {
+    const std::size_t begin = at_;
+    const char quote = text_[at_++];
+    FilterValue value;
+    while (at_ < text_.size() && text_[at_] != quote) {
+      if (text_[at_] == '\\' && ++at_ == text_.size()) break;
+      value.text += text_[at_++];
+    }
+    if (at_ == text_.size()) {
+      at_ = begin;
+      fail("the quote has no end");
+    }
+    ++at_;
+    return value;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0, depth_ = 0;
+  FilterExpression expression_;
+};
+
+}  // namespace
+
+FilterExpression parse_filter(std::string_view text) {
+  return with_own_errors([&] {
+    if (text.size() > max_filter_bytes)
+      throw InvalidArgument(fmt::format("filter: it has {} bytes; {} are allowed", text.size(), max_filter_bytes));
+    return FilterParser(text).parse();
+  });
+}
+
+}  // namespace quern

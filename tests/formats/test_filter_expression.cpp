@@ -1,0 +1,112 @@
+#include "quern/core/error.hpp"
+#include "quern/formats/queries/filter_expression.hpp"
+
+#include "catch.hpp"
+
+/// Filters as text: what they become, and what is wrong with them.
+namespace quern {
+namespace {
+
+using Catch::Contains;
+
+/// The steps in postfix order, comparisons as "field op values".
+std::string postfix(std::string_view text) {
+  static constexpr const char* operators[] = {"=", "<", "<=", ">", ">=", "^=", "has"};
+  const FilterExpression filter = parse_filter(text);
+  std::string out;
+  for (const FilterStep& step : filter.steps) {
+    if (!out.empty()) out += ' ';
+    switch (step.kind) {
+      case FilterStep::Kind::negate:
+        out += "not";
+        break;
+      case FilterStep::Kind::both:
+        out += "and";
+        break;
+      case FilterStep::Kind::either:
+        out += "or";
+        break;
+      case FilterStep::Kind::compare: {
+        const FilterComparison& comparison = filter.comparisons[step.comparison];
+        out += comparison.field + operators[static_cast<std::size_t>(comparison.op)];
+        for (const FilterValue& value : comparison.values) out += "[" + value.text + "]";
+      }
+    }
+  }
+  return out;
+}
+
+std::string wrong(std::string_view text) {
+  try {
+    parse_filter(text);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("filters bind 'not' before 'and' before 'or'", "[filter]") {
+  CHECK(postfix("a=1") == "a=[1]");
+  CHECK(postfix(" a = 1 ") == "a=[1]");
+  CHECK(postfix("a=1 or b=2 and c=3") == "a=[1] b=[2] c=[3] and or");
+  CHECK(postfix("(a=1 or b=2) and c=3") == "a=[1] b=[2] or c=[3] and");
+  CHECK(postfix("not a=1 and b!=2") == "a=[1] not b=[2] not and");
+  CHECK(postfix("not (a=1 or not b<2)") == "a=[1] b<[2] not or not");
+  CHECK(postfix("a<=1 and b>=2 and c>3") == "a<=[1] b>=[2] and c>[3] and");
+  CHECK(postfix("has a or has has-b") == "ahas has-bhas or");
+}
+
+TEST_CASE("values of filters may be quoted, and are numbers or booleans only where they are not", "[filter]") {
+  CHECK(postfix("url^=http://a.example/?q=1&x") == "url^=[http://a.example/?q=1&x]");
+  CHECK(postfix("a=\"two words\"") == "a=[two words]");
+  CHECK(postfix("a='it\\'s \\\\ so'") == "a=[it's \\ so]");
+  CHECK(postfix("a in (c, \"b \", a)") == "a=[a][b ][c]");
+  CHECK(postfix("a=and and b=or") == "a=[and] b=[or] and");
+  const auto value = [](std::string_view text) { return parse_filter(text).comparisons[0].values[0]; };
+  CHECK(value("a=12").number == 12.0);
+  CHECK(value("a=-1.5e3").number == -1500.0);
+  CHECK_FALSE(value("a=\"12\"").number);
+  CHECK_FALSE(value("a=12px").number);
+  CHECK_FALSE(value("a=inf").number);
+  CHECK_FALSE(value("a=nan").number);
+  CHECK(value("a=true").boolean == true);
+  CHECK(value("a=false").boolean == false);
+  CHECK_FALSE(value("a='true'").boolean);
+}
+
+TEST_CASE("errors in filters say where, and what is expected", "[filter]") {
+  CHECK_THAT(wrong(""), Contains("at its end: the name of a field"));
+  CHECK_THAT(wrong("lang"), Contains("at its end: one of = != <"));
+  CHECK_THAT(wrong("lang="), Contains("at its end: a value"));
+  CHECK_THAT(wrong("lang==en"), Contains("nothing"));  // the value =en
+  CHECK_THAT(wrong("lang=en date=1"), Contains("at byte 9, 'date=1': 'and', 'or' or the end"));
+  CHECK_THAT(wrong("(lang=en"), Contains("at its end: ')', 'and' or 'or'"));
+  CHECK_THAT(wrong("lang=en)"), Contains("at byte 8, ')'"));
+  CHECK_THAT(wrong("lang in en"), Contains("at byte 9, 'en': '(' is expected"));
+  CHECK_THAT(wrong("lang in (en de)"), Contains("at byte 13, 'de)': ',' or ')'"));
+  CHECK_THAT(wrong("lang in ()"), Contains("at byte 10, ')': a value"));
+  CHECK_THAT(wrong("lang='en"), Contains("at byte 6, ''en': the quote has no end"));
+  CHECK_THAT(wrong("lang='en\\"), Contains("the quote has no end"));
+  CHECK_THAT(wrong("not"), Contains("at its end: the name of a field"));
+  CHECK_THAT(wrong("and=1"), Contains("at byte 1, 'and=1': the name of a field"));
+  CHECK_THAT(wrong("has (a)"), Contains("at byte 5, '(a)': the name of a field"));
+  CHECK_THAT(wrong("a ~ b"), Contains("at byte 3, '~ b': one of"));
+  CHECK_THAT(wrong(std::string(max_filter_bytes + 1, ' ')), Contains("bytes"));
+}
+
+TEST_CASE("filters are nested to a depth, and as long as may be", "[filter]") {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '(') + "a=1" + std::string(depth, ')'); };
+  CHECK(wrong(nested(max_filter_depth - 1)) == "nothing");
+  CHECK_THAT(wrong(nested(max_filter_depth)), Contains("nested more than 30 deep"));
+  CHECK_THAT(wrong(nested(200'000)), Contains("nested more than 30 deep"));
+  std::string nots;
+  for (int i = 0; i < 100'000; ++i) nots += "not ";
+  CHECK_THAT(wrong(nots + "a=1"), Contains("nested more than 30 deep"));
+  std::string many = "a=1";
+  for (int i = 0; i < 10'000; ++i) many += " or a=" + std::to_string(i);
+  CHECK(parse_filter(many).comparisons.size() == 10'001);
+}
+
+}  // namespace quern
