@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -81,6 +82,40 @@ void put_json(std::string& out, std::string_view text) {
   out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// How many characters there are in UTF-8.
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+void put_snippet(std::string& out, const ResultField& field) {
+  out += "{\"snippet\":";
+  put_json(out, field.value.text);
+  out += ",\"matches\":[";
+  for (const TextPlace& place : field.matches) {
+    if (out.back() == ']') out += ',';
+    out += '[';
+    put_number(out, count_characters(field.value.text.substr(0, place.begin)));
+    out += ',';
+    put_number(out, count_characters(field.value.text.substr(0, place.end)));
+    out += ']';
+  }
+  out += "]}";
+}
+
+void put_field(std::string& out, const ResultField& field) {
+  out += ',';
+  put_json(out, field.name);
+  out += ':';
+  if (field.is_snippet) {
+    put_snippet(out, field);
+  } else if (field.value.kind == FieldValue::Kind::text) {
+    put_json(out, field.value.text);
+  } else {
+    out += field.value.kind == FieldValue::Kind::none ? "null" : plain_text(field.value);
+  }
+}
+
 class JsonFormat : public RunFormat {
  public:
   std::string_view name() const override { return "json"; }
@@ -109,10 +144,14 @@ class JsonFormat : public RunFormat {
       } else {
         out += "null";
       }
-      out += ",\"title\":";
-      put_json(out, result.title);
-      out += ",\"url\":";
-      put_json(out, result.url);
+      if (result.fields) {
+        for (const ResultField& field : *result.fields) put_field(out, field);
+      } else {
+        out += ",\"title\":";
+        put_json(out, result.title);
+        out += ",\"url\":";
+        put_json(out, result.url);
+      }
       out += '}';
     }
     if (piece.is_last) out += "]}\n";

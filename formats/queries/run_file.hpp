@@ -1,15 +1,26 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/io/byte_source.hpp"
+#include "quern/text/field_value.hpp"
+#include "quern/text/snippet.hpp"
 
 /// Ranked results as text: written in several formats, and TREC's read back; see run_file.md.
 namespace quern {
+
+/// What is shown of a result under a name.
+struct ResultField {
+  std::string_view name;
+  FieldValue value;
+  bool is_snippet = false;
+  std::span<const TextPlace> matches;  ///< in a snippet: the words that a query finds
+};
 
 /// One result of a query; results are handed over in rank order, best first.
 struct RunResult {
@@ -17,6 +28,7 @@ struct RunResult {
   float score = 0;
   std::string_view title;  ///< empty if there is none or the format doesn't show it
   std::string_view url;
+  std::optional<std::span<const ResultField>> fields = std::nullopt;  ///< in place of title and URL, if given
 };
 
 /// Results of a query in rank order: all of them, or where there are many, one piece after another.
@@ -24,12 +36,13 @@ struct ResultPiece {
   std::span<const RunResult> results;
   std::size_t first_rank = 1;            ///< of results.front()
   bool is_first = true, is_last = true;  ///< of the query's pieces
+  bool on_terminal = false;              ///< the format for people shows matches in bold
 };
 
 /// Appends one query's results for people, for a terminal of 100 columns: the query, then a line per result with rank,
-/// score, docno and title in columns, its URL below. Titles are cut to the line, docnos and URLs never.
-/// What a terminal would obey (control characters) is left out, and what is not UTF-8 shows as U+FFFD. Each piece has
-/// columns of its own width.
+/// score, docno and title in columns, its URL below, then other fields that were asked for. Titles are cut to the line,
+/// docnos and URLs never. What a terminal would obey (control characters) is left out, and what is not UTF-8 shows as
+/// U+FFFD. Each piece has columns of its own width.
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
                           const ResultPiece& piece);
 
@@ -42,7 +55,7 @@ class RunFormat {
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether append() uses titles and URLs; if not, the caller need not fetch them.
+  /// Whether append() uses titles, URLs and fields; if not, the caller need not fetch them.
   virtual bool shows_titles() const = 0;
   /// What comes before the first query.
   virtual void begin(std::string&) const {}

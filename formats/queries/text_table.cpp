@@ -66,6 +66,41 @@ std::string score_text(float score) {
   return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.4f", static_cast<double>(score)))};
 }
 
+/// A snippet in lines that begin at a column, with its matches in bold on a terminal.
+void put_snippet_lines(std::string& out, const ResultField& field, std::size_t begin, bool in_bold) {
+  const std::size_t columns = line_columns - std::min(begin, line_columns / 2);
+  const std::string_view text = field.value.text;
+  auto match = field.matches.begin();
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const Shown word = whole(text.substr(at, end - at));
+    while (match != field.matches.end() && match->end <= at) ++match;
+    const bool bold = in_bold && match != field.matches.end() && match->begin < end;
+    if (used > 0 && used + 1 + word.columns > columns) {
+      out += '\n';
+      used = 0;
+    }
+    out.append(used > 0 ? 1 : begin, ' ');
+    out.append(bold ? "\x1b[1m" : "").append(word.text).append(bold ? "\x1b[0m" : "");
+    used += (used > 0 ? 1 : 0) + word.columns;
+    at = end + 1;
+  }
+  if (used > 0) out += '\n';
+}
+
+/// Title and URL have places of their own.
+void put_other_fields(std::string& out, std::span<const ResultField> fields, std::size_t begin, bool in_bold) {
+  for (const ResultField& field : fields) {
+    if (field.name == "title" || field.name == "url" || field.value.kind == FieldValue::Kind::none) continue;
+    if (field.is_snippet) {
+      put_snippet_lines(out, field, begin, in_bold);
+    } else {
+      out.append(begin, ' ').append(field.name).append(": ").append(whole(plain_text(field.value)).text).append("\n");
+    }
+  }
+}
+
 }  // namespace
 
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
@@ -94,9 +129,9 @@ void append_results_table(std::string& out, std::string_view qid, std::string_vi
     put_padded(out, whole(result.docno), title.text.empty() ? 0 : docno_columns);
     if (!title.text.empty()) out.append(gap).append(title.text);
     out += '\n';
-    if (result.url.empty()) continue;
-    out.append(title_begin - docno_columns - gap.size(), ' ');
-    out += whole(result.url).text + '\n';
+    const std::size_t below = title_begin - docno_columns - gap.size();
+    if (!result.url.empty()) out.append(below, ' ').append(whole(result.url).text).append("\n");
+    if (result.fields) put_other_fields(out, *result.fields, below, piece.on_terminal);
   }
   if (piece.is_last) out += '\n';
 }

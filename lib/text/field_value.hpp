@@ -1,8 +1,10 @@
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 #include "quern/core/ascii_text.hpp"
@@ -61,6 +63,25 @@ inline FieldValue read_field_value(ByteReader& reader) {
   if (value.kind == FieldValue::Kind::text) value.text = reader.string();
   if (value.text.size() > max_kept_text_bytes) reader.fail("has a field's value that is too long");
   return value;
+}
+
+/// A value as people write it, a number in its shortest form; empty if there is none.
+inline std::string plain_text(const FieldValue& value) {
+  switch (value.kind) {
+    case FieldValue::Kind::none:
+      return {};
+    case FieldValue::Kind::no:
+      return "false";
+    case FieldValue::Kind::yes:
+      return "true";
+    case FieldValue::Kind::number: {
+      char digits[32];
+      return {digits, std::to_chars(digits, digits + sizeof digits, value.number).ptr};
+    }
+    case FieldValue::Kind::text:
+      break;
+  }
+  return std::string(value.text);
 }
 
 }  // namespace quern

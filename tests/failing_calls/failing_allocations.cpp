@@ -47,6 +47,7 @@
 #include "quern/rerank/rerank_topics.hpp"
 #include "quern/synth/synth_corpus.hpp"
 #include "quern/synth/synth_index.hpp"
+#include "quern/text/snippet.hpp"
 
 #include "cli/small_corpus.hpp"
 #include "corpus/temporary_folder.hpp"
@@ -83,6 +84,7 @@ class EntryPoints {
             {"build", [this] { build(); }},
             {"texts", [this] { write_texts(); }},
             {"read texts", [this] { read_texts(); }},
+            {"snippets", [] { make_snippet(); }},
             {"fields", [this] { write_fields(); }},
             {"filter", [this] { filter(); }},
             {"forward file", [this] { write_forward(); }},
@@ -167,6 +169,13 @@ class EntryPoints {
     const DocumentOrder order = OrderReader::open("order").load();
     const std::string hash = index_hash();
     write_file("texts.quern", [&](File& out) { build_texts(collection(), order, hash, resources_, out); });
+  }
+
+  static void make_snippet() {
+    Analyzer analyzer(make_analyzer_options("porter2", "english"));
+    SnippetMaker maker("water mill", analyzer);
+    maker.add("The water of a mill in a town whose name is longer than others");
+    maker.finish();
   }
 
   void write_fields() {

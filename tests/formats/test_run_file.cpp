@@ -62,6 +62,55 @@ TEST_CASE("The worked examples of run_file.md are what the formats write", "[for
         "\n");
 }
 
+TEST_CASE("Fields that were asked for are shown in place of title and URL", "[format][run_file]") {
+  const std::string snippet = "Some wheels turn.";
+  const std::vector<quern::TextPlace> places{{5, 11}};
+  using Kind = quern::FieldValue::Kind;
+  std::vector<quern::ResultField> fields{{"lang", {Kind::text, 0, "en"}, false, {}},
+                                         {"text", {Kind::text, 0, snippet}, true, places}};
+  RunResult result{"MILL-0007", 12.25f, "", ""};
+  result.fields = fields;
+  CHECK(written("json", "051", "wheels", {result}) ==
+        "{\"id\":\"051\",\"query\":\"wheels\",\"results\":["
+        "{\"rank\":1,\"docno\":\"MILL-0007\",\"score\":12.25,\"lang\":\"en\","
+        "\"text\":{\"snippet\":\"Some wheels turn.\",\"matches\":[[5,11]]}}]}\n");
+  const std::string text = written("text", "051", "wheels", {result});
+  CHECK(text ==
+        "051: wheels\n"
+        "   1  12.2500  MILL-0007\n"
+        "               lang: en\n"
+        "               Some wheels turn.\n"
+        "\n");
+  std::string bold;
+  quern::append_results_table(bold, "051", "wheels", {{&result, 1}, 1, true, true, true});
+  CHECK(bold.find("Some \x1b[1mwheels\x1b[0m turn.") != std::string::npos);
+  fields = {{"none", {}, false, {}},
+            {"yes", {Kind::yes, 0, {}}, false, {}},
+            {"year", {Kind::number, -0.5, {}}, false, {}},
+            {"odd", {Kind::text, 0, "a\x1b[2J\xff"}, false, {}}};
+  result.fields = fields;
+  const std::string json = written("json", "1", "q", {result});
+  CHECK(json.find("\"none\":null,\"yes\":true,\"year\":-0.5,\"odd\":\"a\\u001b[2J\xEF\xBF\xBD\"}") !=
+        std::string::npos);
+  CHECK(written("text", "1", "q", {result}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("Long snippets are broken into lines between words", "[format][run_file]") {
+  std::string snippet;
+  for (int i = 0; i < 30; ++i) snippet += (i > 0 ? " word" : "word") + std::to_string(i);
+  const quern::ResultField field{"text", {quern::FieldValue::Kind::text, 0, snippet}, true, {}};
+  RunResult result{"D", 1, "", ""};
+  result.fields = std::span(&field, 1);
+  std::string joined;
+  const auto lines = lines_of(written("text", "1", "q", {result}));
+  REQUIRE(lines.size() == 6);
+  for (std::size_t i = 2; i < 5; ++i) {
+    CHECK(lines[i].size() <= 100);
+    joined += (i > 2 ? " " : "") + lines[i].substr(lines[i].find_first_not_of(' '));
+  }
+  CHECK(joined == snippet);
+}
+
 TEST_CASE("The registry of output formats has trec first and refuses unknown names", "[format][run_file]") {
   REQUIRE(quern::all_run_formats().size() == 4);
   CHECK(quern::all_run_formats().front()->name() == "trec");

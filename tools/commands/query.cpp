@@ -27,6 +27,7 @@
 #include "query_options.hpp"
 #include "query_processors.hpp"
 #include "query_remarks.hpp"
+#include "result_fields.hpp"
 #include "second_stage.hpp"
 
 namespace quern::tools {
@@ -38,6 +39,7 @@ struct QueryArguments {
   ScoringArguments scoring;
   std::string index, output, output_format, tag = "quern", stats;
   std::optional<std::string> filter;
+  std::vector<std::string> fields;
   QueryDevice device = QueryDevice::cpu;
   GpuOptions gpu;
   GpuMemoryArguments gpu_memory;
@@ -66,25 +68,37 @@ class ResultText {
   /// Results that are turned into text at once.
   static constexpr std::size_t max_results = 1024;
 
-  ResultText(const IndexReader& index, const RunFormat& format, const std::string& tag)
-      : index_(index), format_(format), tag_(tag) {}
+  /// `fields`: those that were asked for; null: title and URL.
+  ResultText(const IndexReader& index, const RunFormat& format, const QueryArguments& arguments,
+             const ResultFields* fields)
+      : index_(index),
+        format_(format),
+        tag_(arguments.tag),
+        fields_(fields),
+        on_terminal_(arguments.output.empty() && ::isatty(STDOUT_FILENO) == 1) {}
 
   /// Calls write(text) for a query's results, once where there are at most max_results.
   template <class Write>
   void write(const Query& query, std::span<const ScoredDocument> documents, Write&& write) const {
+    std::optional<ResultFields::OfQuery> fields;
+    if (fields_ != nullptr) fields.emplace(*fields_, query.text);
     for (std::size_t from = 0; from == 0 || from < documents.size(); from += max_results) {
       std::vector<IndexReader::DocumentText> texts;
-      const auto results = results_of(documents.subspan(from, std::min(max_results, documents.size() - from)), texts);
+      const auto piece = documents.subspan(from, std::min(max_results, documents.size() - from));
+      const auto results = results_of(piece, texts, fields ? &*fields : nullptr);
       std::string text;
       format_.append_piece(text, query.id, query.text,
-                           {results, from + 1, from == 0, from + results.size() == documents.size()}, tag_);
+                           {results, from + 1, from == 0, from + results.size() == documents.size(), on_terminal_},
+                           tag_);
       write(std::move(text));
     }
   }
 
  private:
   std::vector<RunResult> results_of(std::span<const ScoredDocument> documents,
-                                    std::vector<IndexReader::DocumentText>& texts) const {
+                                    std::vector<IndexReader::DocumentText>& texts,
+                                    ResultFields::OfQuery* fields) const {
+    if (fields != nullptr) fields->clear();
     texts.reserve(documents.size());
     std::vector<RunResult> results;
     results.reserve(documents.size());
@@ -94,8 +108,9 @@ class ResultText {
       result.score = document.score;
       if (!format_.shows_titles()) continue;
       texts.push_back(index_.text(document.docid));
-      result.title = texts.back().title;
-      result.url = texts.back().url;
+      if (fields_ == nullptr || fields_->has_title()) result.title = texts.back().title;
+      if (fields_ == nullptr || fields_->has_url()) result.url = texts.back().url;
+      if (fields != nullptr) result.fields = fields->of(document.docid, texts.back());
     }
     return results;
   }
@@ -103,6 +118,8 @@ class ResultText {
   const IndexReader& index_;
   const RunFormat& format_;
   const std::string& tag_;
+  const ResultFields* fields_;
+  bool on_terminal_;
 };
 
 Json shared_json(const SharedFigures& figures) {
@@ -189,12 +206,12 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
 class QueryRun {
  public:
   QueryRun(const QueryArguments& arguments, const Resources& resources, const IndexReader& index,
-           const QueryEngine& engine, const DocumentSet* passing, const GpuMemoryPlan& gpu_memory,
-           const SecondStage* second_stage, IndexPages& pages, TextOutput& out)
+           const QueryEngine& engine, const DocumentSet* passing, const ResultFields* fields,
+           const GpuMemoryPlan& gpu_memory, const SecondStage* second_stage, IndexPages& pages, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
         format_(output_format(arguments)),
-        result_text_(index, format_, arguments.tag),
+        result_text_(index, format_, arguments, fields),
         second_stage_(second_stage),
         out_(out),
         pages_(pages),
@@ -390,6 +407,17 @@ ScoringOptions scoring_of(const QueryArguments& arguments, const IndexReader& in
   return options;
 }
 
+/// What --fields names, if it is given.
+std::optional<ResultFields> result_fields(const QueryArguments& arguments, const IndexReader& index) {
+  if (arguments.fields.empty()) return std::nullopt;
+  if (const RunFormat& format = output_format(arguments); !format.shows_titles())
+    throw usage_error(
+        fmt::format("--fields: the output format '{}' has no place for fields; give --output-format json "
+                    "or text",
+                    format.name()));
+  return std::optional<ResultFields>(std::in_place, arguments.fields, index);
+}
+
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
   check_sharing(arguments.sharing, arguments.device);
@@ -401,6 +429,7 @@ void run(const QueryArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   std::optional<SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
+  const std::optional<ResultFields> fields = result_fields(arguments, index);
   const std::optional<DocumentSet> passing = passing_documents(
       arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
   GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
@@ -422,8 +451,8 @@ void run(const QueryArguments& arguments) {
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  QueryRun query_run(arguments, resources, index, engine, passing ? &*passing : nullptr, gpu_memory,
-                     second_stage ? &*second_stage : nullptr, pages, out);
+  QueryRun query_run(arguments, resources, index, engine, passing ? &*passing : nullptr, fields ? &*fields : nullptr,
+                     gpu_memory, second_stage ? &*second_stage : nullptr, pages, out);
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
@@ -494,6 +523,7 @@ void add_query_command(CLI::App& program) {
   add_name_option(
       *command, "--output-format", arguments->output_format, all_run_formats(),
       with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));
+  add_fields_option(*command, arguments->fields);
   command->add_option("--tag", arguments->tag, "Name of the run in trec output")
       ->type_name("NAME")
       ->capture_default_str();
@@ -506,6 +536,8 @@ void add_query_command(CLI::App& program) {
        {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
        {"quern query my.quern --query \"water mill\" --filter 'lang=en and date>=2020'",
         "Among some documents; the index was built with --keep-fields lang,date"},
+       {"quern query my.quern --query \"water mill\" --fields title,lang,text --output-format text",
+        "With the part of each text around the query's words; the index was built with --store-text"},
        {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
         "With an index that quern index --order score built"},
        {"quern query my.quern -q topics.txt --ranker model.txt --rerank 1000 -o my.run",
