@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <utility>
 
 #include "quern/core/named.hpp"
 #include "quern/formats/manifest_settings.hpp"
@@ -51,10 +52,11 @@ ManifestJson parse_settings(const Manifest& manifest) {
                            {"format", manifest.corpus_format},
                            {"max_document_bytes", manifest.max_document_bytes},
                            {"duplicates", name_of_value(duplicates_names, manifest.duplicates)}};
+  ManifestJson fields = ManifestJson::object();  // null would not survive that memory runs out
   for (const NamedField& field : named_fields)
-    if (const std::string& name = manifest.field_names.*field.member; !name.empty())
-      settings["fields"][field.name] = name;
-  if (!manifest.field_names.kept.empty()) settings["fields"]["keep"] = manifest.field_names.kept;
+    if (const std::string& name = manifest.field_names.*field.member; !name.empty()) fields[field.name] = name;
+  if (!manifest.field_names.kept.empty()) fields["keep"] = manifest.field_names.kept;
+  if (!fields.empty()) settings["fields"] = std::move(fields);
   if (manifest.impacts) settings["impacts"] = to_json(*manifest.impacts);
   return settings;
 }

@@ -16,7 +16,7 @@ void add_fields_option(CLI::App& command, std::vector<std::string>& names) {
           "Print these fields of results instead of title and URL, as json or text: title, url, fields that quern "
           "index --keep-fields kept, and text, the part around the query's words of an index made with "
           "--store-text")
-      ->type_name("NAME,...")
+      ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
 }

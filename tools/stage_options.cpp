@@ -96,7 +96,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
           "--keep-fields", arguments.field_names.kept,
           "Keep these values of JSON objects with the documents, for quern query --filter and --fields: strings, "
           "numbers and booleans, such as lang,date")
-      ->type_name("KEY,...")
+      ->type_name("KEY")
       ->delimiter(',')
       ->allow_extra_args(false);
   command

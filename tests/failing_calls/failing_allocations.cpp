@@ -15,6 +15,7 @@
 #include "quern/cache/cache_plan.hpp"
 #include "quern/collection/parse_corpus.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/evaluation/run_comparison.hpp"
 #include "quern/features/feature_list.hpp"
@@ -84,7 +85,7 @@ class EntryPoints {
             {"build", [this] { build(); }},
             {"texts", [this] { write_texts(); }},
             {"read texts", [this] { read_texts(); }},
-            {"snippets", [] { make_snippet(); }},
+            {"snippets", [this] { make_snippet(); }},
             {"fields", [this] { write_fields(); }},
             {"filter", [this] { filter(); }},
             {"forward file", [this] { write_forward(); }},
@@ -171,9 +172,8 @@ class EntryPoints {
     write_file("texts.quern", [&](File& out) { build_texts(collection(), order, hash, resources_, out); });
   }
 
-  static void make_snippet() {
-    Analyzer analyzer(make_analyzer_options("porter2", "english"));
-    SnippetMaker maker("water mill", analyzer);
+  void make_snippet() {
+    SnippetMaker maker("water mill", analyzer_);
     maker.add("The water of a mill in a town whose name is longer than others");
     maker.finish();
   }
@@ -191,7 +191,7 @@ class EntryPoints {
     fields.verify_contents(resources_);
     evaluate_filter(parse_filter("not (has lang or url^='http://none' and docno in (M-1, M-2))"), reader, &fields,
                     resources_);
-    const auto list = ByteSource::of_memory("list", "M-1\nM-9\n");
+    const auto list = with_own_errors([] { return ByteSource::of_memory("list", "M-1\nM-9\n"); });
     read_docno_list(*list, reader, resources_);
   }
 
@@ -408,6 +408,7 @@ class EntryPoints {
 
   TemporaryFolder folder_;
   Resources resources_;
+  Analyzer analyzer_{make_analyzer_options("porter2", "english")};
   const std::string long_name_ = "a name that is too long for a text without an allocation";
   const std::string corpus_ = folder_.write("corpus.trecweb", small_trecweb);
   const std::string weights_ = folder_.write("weights.jsonl", [] {
