@@ -21,6 +21,7 @@ struct IndexStatistics {
   unsigned block_size = 0;
   double k1 = 0, b = 0;        ///< of block maxima, and the default of queries
   unsigned quantize_bits = 0;  ///< of quantized impacts; 0: there are none
+  unsigned impact_bits = 0;    ///< of weights that the corpus gave; 0: documents had texts
   bool has_pagerank = false, has_global_scores = false, has_forward = false, has_texts = false;
 };
 

@@ -1,10 +1,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/api/weighted_term.hpp"
 #include "quern/api/work.hpp"
 
 namespace quern::api {
@@ -24,8 +27,12 @@ struct IndexOptions {
   std::string pagerank_scale = "rank";
   double k1 = 1.2, b = 0.75;
   unsigned quantize_bits = 0;  ///< 4 to 16: also store quantized impacts
-  bool store_text = false;     ///< keep the documents' texts
-  bool forward = false;        ///< write the forward file, which features and rerankers read
+  /// Of given weights, 4 to 16: documents have vectors, of which the index is made; 0: they have texts.
+  unsigned impact_bits = 0;
+  std::optional<double> impact_scale;  ///< what their weights are multiplied with before they are rounded; none: they
+                                       ///< are whole
+  bool store_text = false;             ///< keep the documents' texts
+  bool forward = false;                ///< write the forward file, which features and rerankers read
   bool refuse_duplicates = false;
   std::uint64_t max_errors = 1000;  ///< bad documents to skip before giving up
   bool overwrite = false;           ///< replace an index that is there
@@ -34,7 +41,8 @@ struct IndexOptions {
 /// Of a corpus of files alone.
 struct CorpusOptions {
   std::string format = "auto";
-  std::vector<std::string> include, exclude;                 ///< patterns of files in folders
+  std::vector<std::string> include, exclude;  ///< patterns of files in folders
+  std::vector<std::string> keep_fields;       ///< keys of JSON objects whose values filters and results may name
   std::string id_field, title_field, text_field, url_field;  ///< keys of JSON objects; empty: the format's
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
 };
@@ -44,6 +52,7 @@ struct CorpusOptions {
 struct NewDocument {
   std::string_view docno;  ///< 1 to 65,535 bytes, no control characters
   std::string_view text, title, url;
+  std::span<const WeightedTerm> vector = {};  ///< with impact_bits: each term once; weights of 0 are left out
 };
 
 /// What came of a corpus.
@@ -68,8 +77,9 @@ class QUERN_API IndexBuilder {
   /// Gives the index up unless it is finished.
   ~IndexBuilder();
 
-  /// Adds a document: copies it. May wait for those before. Throws Error: invalid_argument for a docno that can't be,
-  /// and what the building of the index failed with; nothing can be added then.
+  /// Adds a document: copies it. May wait for those before. Throws Error: invalid_argument for a docno that can't be
+  /// and weights that are negative or not finite, and what the building of the index failed with; nothing can be added
+  /// then.
   void add(const NewDocument& document);
   /// Builds what is left, and puts the index in its place. Throws Error as add(); invalid_argument if no document was
   /// added.

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
+#include "quern/api/weighted_term.hpp"
 #include "quern/api/work.hpp"
 
 namespace quern::api {
@@ -29,6 +31,11 @@ struct Scoring {
   Scorer scorer = Scorer::bm25;
   std::optional<double> alpha;    ///< of bm25_pagerank; none: the index's, or 0.3
   bool early_termination = true;  ///< if the index allows it
+  /// With quantized scores and given weights: weights of queries are multiplied by it and rounded; none: they are
+  /// whole.
+  std::optional<double> query_scale;
+  /// Queries are vectors, not texts. Needed for vectors on GPUs alone: the CPU answers both.
+  bool vectors = false;
 };
 
 /// Where queries run. The results are the same everywhere, bit by bit.
@@ -72,6 +79,8 @@ struct BatchResults {
 struct BatchOptions {
   std::size_t k = 10;     ///< documents per query, at least 1
   std::string algorithm;  ///< one of algorithms(); empty: the first of them
+  /// Only these documents may be results; null: all. The CPU answers then.
+  const Filter* filter = nullptr;
 };
 
 /// The names of query algorithms, the default first, and of GPU strategies.
@@ -94,13 +103,20 @@ class QUERN_API Searcher {
 
   const Index& index() const noexcept;
   /// The k best documents for a query's text, best first, ties in docID order, found by the calling thread on the CPU.
-  /// `algorithm`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error: invalid_argument if k is 0
-  /// or the memory does not hold the query, corrupt_file if postings don't decode.
+  /// `algorithm` and `filter`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error:
+  /// invalid_argument if k is 0 or the memory does not hold the query, corrupt_file if postings don't decode.
   std::vector<Hit> search(std::string_view text, std::size_t k = 10, std::string_view algorithm = {},
-                          SearchStatistics* statistics = nullptr) const;
+                          SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
+  /// The same for terms as the index has them, whose weights take the place of their occurrences in a text. Throws
+  /// Error: invalid_argument for weights that are negative, not finite, or not whole where scores are sums of integers.
+  std::vector<Hit> search(std::span<const WeightedTerm> terms, std::size_t k = 10, std::string_view algorithm = {},
+                          SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
   /// Answers many queries, on the searcher's device. `work`: its threads, or 0 for those of the constructor; progress
   /// counts queries. Throws as search() does, and what GPUs fail with.
   BatchResults batch(std::span<const std::string_view> texts, const BatchOptions& options = {},
+                     const Work& work = {}) const;
+  /// The same for vectors.
+  BatchResults batch(std::span<const std::vector<WeightedTerm>> queries, const BatchOptions& options = {},
                      const Work& work = {}) const;
 
   struct QUERN_INTERNAL Impl;

@@ -90,3 +90,13 @@ def test_the_folder_of_an_index_is_known(sample_path):
     assert metadata_of(str(sample_path), ["index.quern"]) == {"type": "sparse_index", "format": "quern"}
     assert metadata_of("elsewhere", ["data.pisa"]) is None
     assert pt.inspect.artifact_type_format(QuernIndex(sample_path)) == ("sparse_index", "quern")
+
+
+def test_given_weights_are_searched_by_query_toks(tmp_path):
+    index = QuernIndex(tmp_path / "ix", impacts=8)
+    index.index({"docno": f"D{i}", "toks": {"a": i + 1, "b": 10 - i}} for i in range(10))
+    found = index.impacts(num_results=2).transform(
+        pandas.DataFrame({"qid": ["1", "2"], "query_toks": [{"a": 2, "b": 1}, {"b": 1}]})
+    )
+    assert list(found["docno"]) == ["D9", "D8", "D0", "D1"]
+    assert list(found["score"]) == [21.0, 20.0, 10.0, 9.0]

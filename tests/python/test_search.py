@@ -117,3 +117,74 @@ def test_a_gpu_that_is_missing_is_an_error_but_not_with_auto(sample, topics):
 from conftest import SAMPLE  # noqa: E402
 
 SAMPLE_TOPICS = SAMPLE / "topics.txt"
+
+
+def vectors(count, seed=3):
+    import random
+
+    choice = random.Random(seed)
+    for i in range(count):
+        terms = {f"##t{choice.randrange(1 + choice.randrange(40))}": choice.randrange(256) for _ in range(12)}
+        yield {"docno": f"V{i}", "vector": terms}
+
+
+def test_given_weights_are_added_up(tmp_path):
+    given = list(vectors(700))
+    quern.index(given, tmp_path / "ix", impacts=8, block_size=64)
+    ix = quern.open(tmp_path / "ix")
+    assert ix.stats.impact_bits == 8
+    queries = [{"##t0": 3, "##t1": 1}, {"##t2": 2, "##t5": 7, "nothing": 1}, {}]
+    for algorithm in quern.algorithms():
+        found = ix.batch(queries, 50, algorithm=algorithm)
+        for i, query in enumerate(queries):
+            scores = {}
+            for docid, document in enumerate(given):
+                has = [term for term in query if document["vector"].get(term)]
+                if has and (not algorithm == "and" or len(has) == len(query)):
+                    scores[docid] = sum(query[term] * document["vector"][term] for term in has)
+            best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:50]
+            rows = slice(int(found.offsets[i]), int(found.offsets[i + 1]))
+            if algorithm != "and-or":
+                assert list(zip(found.docid[rows].tolist(), found.score[rows].tolist())) == best
+            one = ix.search(query, 50, algorithm)
+            assert one.docid.tolist() == found.docid[rows].tolist()
+    assert ix.search({"##t0": 0.5}, query_scale=2).score[0] == ix.search({"##t0": 1}).score[0]
+    for wrong in ({"##t0": float("nan")}, {"##t0": -1}, {"##t0": float("inf")}, {"##t0": 0.5}):
+        with pytest.raises(quern.InvalidArgument):
+            ix.search(wrong)
+        with pytest.raises(quern.InvalidArgument):
+            ix.batch([wrong])
+    for wrong in ({"##t0": "x"}, {3: 1}, {"##t0": None}):
+        with pytest.raises(TypeError):
+            ix.search(wrong)
+    for wrong in (float("nan"), -1, float("inf"), 256, 0.5):
+        with pytest.raises(quern.InvalidArgument):
+            quern.index([{"docno": "a", "vector": {"x": wrong}}], tmp_path / "no", impacts=8)
+    assert not (tmp_path / "no").exists()
+
+
+def test_weights_of_a_textual_query_count_occurrences(sample):
+    by_text, by_vector = sample.search("water water mill", 20), sample.search({"water": 2, "mill": 1}, 20)
+    assert (by_text.docid == by_vector.docid).all() and (by_text.score == by_vector.score).all()
+
+
+def test_filters_leave_the_rest_of_the_ranking(sample, sample_path, topics, command_line):
+    everything = sample.batch(topics, len(sample), algorithm="or")
+    odd = [docid for docid in range(len(sample)) if docid % 2]
+    docnos = [sample.docno(docid) for docid in odd]
+    passing = sample.filter(docnos + ["no such docno"])
+    assert len(passing) == len(odd) and len(sample.filter(odd)) == len(odd)
+    for algorithm in ("auto", "maxscore", "bmw", "wand", "or"):
+        found = sample.batch(topics, 10, algorithm=algorithm, filter=passing)
+        for i in range(len(topics)):
+            rows = slice(int(everything.offsets[i]), int(everything.offsets[i + 1]))
+            expected = [docid for docid in everything.docid[rows].tolist() if docid % 2][:10]
+            assert found.docid[int(found.offsets[i]) : int(found.offsets[i + 1])].tolist() == expected
+    expression = f"docno in ({docnos[0]}, {docnos[1]}) or url^=http://no.such/"
+    expected = command_line("query", sample_path, "-q", SAMPLE_TOPICS, "-k", 5, "--filter", expression)
+    assert sample.batch(topics, 5, filter=expression).to_trec() == expected
+    assert len(sample.search("water", 5, filter=[])) == 0
+    with pytest.raises(quern.InvalidArgument):
+        sample.search("water", filter="lang=en and (")
+    with pytest.raises(quern.InvalidArgument):
+        sample.search("water", filter=[len(sample)])

@@ -19,10 +19,10 @@
 #include "quern/order/link_list.hpp"
 #include "quern/text/analyzer.hpp"
 
+#include "beside_options.hpp"
 #include "command.hpp"
 #include "config_file.hpp"
 #include "figures.hpp"
-#include "beside_options.hpp"
 #include "model_figures.hpp"
 #include "stage_options.hpp"
 #include "token_text.hpp"

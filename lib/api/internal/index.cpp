@@ -86,6 +86,7 @@ IndexStatistics Index::statistics() const {
     out.k1 = manifest.bm25.k1;
     out.b = manifest.bm25.b;
     out.quantize_bits = manifest.quantize_bits;
+    if (manifest.impacts) out.impact_bits = manifest.impacts->bits;
     out.has_pagerank = !reader.pagerank().empty();
     out.has_global_scores = !reader.global_scores().empty();
     out.has_forward = has_file(forward_path(reader.name()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <future>
 #include <utility>
 
@@ -26,6 +27,14 @@ void check_docno(std::string_view docno) {
       std::any_of(docno.begin(), docno.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (docno.empty() || docno.size() > most || has_control)
     throw InvalidArgument(fmt::format("a docno must have 1 to {} bytes and no control characters", most));
+}
+
+void check_vector(const NewDocument& document) {
+  for (const WeightedTerm& term : document.vector)
+    if (!(term.weight >= 0) || !std::isfinite(term.weight) || term.term.empty())
+      throw InvalidArgument(
+          fmt::format("document {}: the weight of '{}' must be a number from 0 on, and terms must not be empty",
+                      document.docno, term.term));
 }
 
 }  // namespace
@@ -78,6 +87,7 @@ void IndexBuilder::add(const NewDocument& document) {
   with_api_errors([&] {
     impl_->check_open();
     check_docno(document.docno);
+    check_vector(document);
     append_json_line(impl_->buffer, document);
     ++impl_->added;
     if (impl_->buffer.size() >= piece_bytes) {
@@ -110,7 +120,8 @@ IndexReport build_index(const std::vector<std::string>& corpus, const std::strin
     settings.parse.corpus = corpus;
     settings.parse.files = {reading.include, reading.exclude};
     settings.parse.reader.format = reading.format;
-    settings.parse.reader.field_names = {reading.id_field, reading.title_field, reading.text_field, reading.url_field};
+    settings.parse.reader.field_names = {reading.id_field, reading.title_field, reading.text_field, reading.url_field,
+                                         reading.keep_fields};
     settings.parse.reader.max_document_bytes = reading.max_document_bytes;
     AtomicOutput out = AtomicOutput::folder(path, index_members(), options.overwrite);
     const IndexReports reports = make_index(settings, resources, out);

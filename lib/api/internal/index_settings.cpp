@@ -37,6 +37,12 @@ IndexSettings index_settings(const IndexOptions& options) {
   settings.build.codec_options.recursion = options.recursion;
   settings.build.bm25 = {options.k1, options.b};
   settings.build.quantize_bits = options.quantize_bits;
+  if (options.impact_bits != 0) {
+    settings.parse.impacts = ImpactSettings{options.impact_bits, options.impact_scale};
+    settings.build.impacts = settings.parse.impacts;
+  } else if (options.impact_scale) {
+    throw InvalidArgument("--impact-scale needs --impacts");
+  }
   settings.forward = options.forward;
   check_build_options(settings.build);
   return settings;

@@ -1,6 +1,8 @@
 #include "quern/api/internal/json_line.hpp"
 
 #include <array>
+#include <charconv>
+#include <span>
 #include <string_view>
 
 namespace quern::api {
@@ -50,6 +52,24 @@ void append_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_number(std::string& out, double number) {
+  char digits[32];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+void append_vector(std::string& out, std::span<const WeightedTerm> vector) {
+  if (vector.empty()) return;
+  std::string_view before = ",\"vector\":{";
+  for (const WeightedTerm& term : vector) {
+    out += before;
+    append_string(out, term.term);
+    out += ':';
+    append_number(out, term.weight);
+    before = ",";
+  }
+  out += '}';
+}
+
 }  // namespace
 
 void append_json_line(std::string& out, const NewDocument& document) {
@@ -65,6 +85,7 @@ void append_json_line(std::string& out, const NewDocument& document) {
   }
   out += ",\"contents\":";
   append_string(out, document.text);
+  append_vector(out, document.vector);
   out += "}\n";
 }
 

@@ -13,6 +13,8 @@ ScoringOptions scoring_options(const Scoring& scoring, const IndexReader& index)
   if (!index.global_scores().empty() && index.manifest().scores) options.alpha = index.manifest().scores->alpha;
   if (scoring.alpha) options.alpha = *scoring.alpha;
   options.early_termination = scoring.early_termination;
+  options.query_scale = scoring.query_scale;
+  if (scoring.vectors) options.text = QueryText::vector;
   return options;
 }
 

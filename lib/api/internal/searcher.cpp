@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "quern/api/internal/boundary.hpp"
+#include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
@@ -61,6 +62,22 @@ void add(SearchStatistics& to, const QueryStatistics& from) {
 
 QueryMemory query_memory(const Work& work, unsigned threads) {
   return work.memory_bytes == 0 ? QueryMemory() : QueryMemory(work.memory_bytes / 8 * 3, threads);
+}
+
+const DocumentSet* passing_of(const Filter* filter) { return filter == nullptr ? nullptr : &filter->impl()->passing; }
+
+std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
+  std::vector<Hit> hits;
+  hits.reserve(documents.size());
+  for (const ScoredDocument& document : documents) hits.push_back({document.docid, document.score});
+  return hits;
+}
+
+std::vector<QueryTerm> query_terms(std::span<const WeightedTerm> terms) {
+  std::vector<QueryTerm> out;
+  out.reserve(terms.size());
+  for (const WeightedTerm& term : terms) out.push_back({std::string(term.term), term.weight});
+  return out;
 }
 
 /// What the results of a batch may take of the machine's memory: they may be copied as they grow.
@@ -136,6 +153,22 @@ struct Searcher::Impl {
     batches.emplace(engine, device, gpu_options(placement, plan), *resources->progress, std::move(notice));
   }
 
+  void check(const BatchOptions& options) const {
+    if (options.filter != nullptr && device == QueryDevice::gpu)
+      throw InvalidArgument("GPUs know no filters; take the --device cpu or auto");
+  }
+  /// The collected answers of run(steps, threads), which returns what GPUs did.
+  template <class Run>
+  BatchResults answer(std::size_t queries, const BatchOptions& options, const Work& work, Run&& run) const {
+    check_k(options.k);
+    WorkResources own(work, {});
+    own.progress().start("query", queries, "queries");
+    BatchCollection collection(queries, options.k, own.progress());
+    const GpuStatistics of_gpus = run(collection.steps(), work.threads != 0 ? own->threads : resources->threads);
+    own.progress().finish();
+    return collection.take(of_gpus);
+  }
+
   const Index index;
   WorkResources resources;
   QueryDevice device;
@@ -154,34 +187,72 @@ Searcher::~Searcher() = default;
 const Index& Searcher::index() const noexcept { return impl_->index; }
 
 std::vector<Hit> Searcher::search(std::string_view text, std::size_t k, std::string_view algorithm,
-                                  SearchStatistics* statistics) const {
+                                  SearchStatistics* statistics, const Filter* filter) const {
   return with_api_errors([&] {
     check_k(k);
     const auto analyzer = impl_->index.impl()->analyzers.borrow();
     QueryStatistics counted;
-    const auto documents = impl_->engine.search(text, algorithm_of(algorithm), k, *analyzer, &counted);
+    const auto documents =
+        impl_->engine.search(text, algorithm_of(algorithm), k, *analyzer, &counted, passing_of(filter));
     if (statistics != nullptr) add(*statistics, counted);
-    std::vector<Hit> hits;
-    hits.reserve(documents.size());
-    for (const ScoredDocument& document : documents) hits.push_back({document.docid, document.score});
-    return hits;
+    return hits_of(documents);
+  });
+}
+
+std::vector<Hit> Searcher::search(std::span<const WeightedTerm> terms, std::size_t k, std::string_view algorithm,
+                                  SearchStatistics* statistics, const Filter* filter) const {
+  return with_api_errors([&] {
+    check_k(k);
+    QueryStatistics counted;
+    const auto documents =
+        impl_->engine.search(query_terms(terms), algorithm_of(algorithm), k, &counted, passing_of(filter));
+    if (statistics != nullptr) add(*statistics, counted);
+    return hits_of(documents);
   });
 }
 
 BatchResults Searcher::batch(std::span<const std::string_view> texts, const BatchOptions& options,
                              const Work& work) const {
   return with_api_errors([&] {
-    check_k(options.k);
-    WorkResources resources(work, {});
-    const unsigned threads = work.threads != 0 ? resources->threads : impl_->resources->threads;
-    resources.progress().start("query", texts.size(), "queries");
-    BatchCollection collection(texts.size(), options.k, resources.progress());
-    GpuStatistics of_gpus;
-    std::unique_lock lock(impl_->gpu_mutex, std::defer_lock);
-    if (impl_->device != QueryDevice::cpu) lock.lock();
-    impl_->batches->run(texts, algorithm_of(options.algorithm), options.k, threads, collection.steps(), of_gpus);
-    resources.progress().finish();
-    return collection.take(of_gpus);
+    impl_->check(options);
+    return impl_->answer(texts.size(), options, work, [&](const BatchSteps& steps, unsigned threads) {
+      GpuStatistics of_gpus;
+      if (options.filter != nullptr) {
+        run_batch(impl_->engine, texts, algorithm_of(options.algorithm), options.k, threads, steps, default_held_bytes,
+                  passing_of(options.filter));
+        return of_gpus;
+      }
+      std::unique_lock lock(impl_->gpu_mutex, std::defer_lock);
+      if (impl_->device != QueryDevice::cpu) lock.lock();
+      impl_->batches->run(texts, algorithm_of(options.algorithm), options.k, threads, steps, of_gpus);
+      return of_gpus;
+    });
+  });
+}
+
+BatchResults Searcher::batch(std::span<const std::vector<WeightedTerm>> queries, const BatchOptions& options,
+                             const Work& work) const {
+  return with_api_errors([&] {
+    std::vector<std::vector<QueryTerm>> vectors;
+    vectors.reserve(queries.size());
+    for (const std::vector<WeightedTerm>& query : queries) vectors.push_back(query_terms(query));
+    impl_->check(options);
+    if (impl_->device == QueryDevice::cpu || options.filter != nullptr)
+      return impl_->answer(vectors.size(), options, work, [&](const BatchSteps& steps, unsigned threads) {
+        run_batch(impl_->engine, vectors, algorithm_of(options.algorithm), options.k, threads, steps,
+                  default_held_bytes, passing_of(options.filter));
+        return GpuStatistics();
+      });
+    if (impl_->engine.options().text != QueryText::vector)
+      throw InvalidArgument("this searcher's GPUs read queries as texts; make one for vectors");
+    std::vector<std::string> texts;
+    std::vector<std::string_view> views;
+    for (const std::vector<QueryTerm>& vector : vectors) {
+      static_cast<void>(impl_->engine.weighted(vector));  // throws for weights that can't be
+      texts.push_back(query_vector_text(vector));
+    }
+    views.assign(texts.begin(), texts.end());
+    return batch(views, options, work);
   });
 }
 

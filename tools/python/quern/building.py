@@ -20,6 +20,8 @@ def index(
     order="auto",
     seed=1,
     quantize=0,
+    impacts=0,
+    impact_scale=None,
     k1=1.2,
     b=0.75,
     pagerank="",
@@ -38,6 +40,7 @@ def index(
     format="auto",
     include=(),
     exclude=(),
+    keep_fields=(),
     id_field="",
     title_field="",
     text_field="",
@@ -48,12 +51,14 @@ def index(
 
     documents: one of
       an iterable of dicts, or of objects with such attributes: docno (or doc_id, id, _id), text (or contents, body),
-        and perhaps title and url;
+        and perhaps title and url; with `impacts` a vector (or toks), a dict of terms and weights, is what is indexed;
       a dataset of ir_datasets, or its name as "irds:NAME";
       the path of a corpus (a file or a folder of TREC, WARC, JSONL or TSV files, plain or compressed), or a list of
         paths. The options from `format` on are for these.
     stemmer, stopwords ("none", "english", a file), codec, block_size, order ("auto", "url", "natural", "bisection",
     "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
+    impacts: bits of given weights, 4 to 16 (learned sparse retrieval: SPLADE, uniCOIL); weights are multiplied by
+    impact_scale and rounded; without it they must be whole.
     memory: a budget such as "1G". threads: all cores unless given. progress: True, or a function that takes (stage,
     done, total, unit). warn: a function that takes what the user should know.
 
@@ -71,6 +76,8 @@ def index(
         "order": order,
         "seed": seed,
         "quantize_bits": quantize,
+        "impact_bits": impacts,
+        "impact_scale": impact_scale,
         "k1": k1,
         "b": b,
         "pagerank": os.fspath(pagerank),
@@ -93,6 +100,7 @@ def index(
         "format": format,
         "include": list(include),
         "exclude": list(exclude),
+        "keep_fields": list(keep_fields),
         "id_field": id_field,
         "title_field": title_field,
         "text_field": text_field,

@@ -35,7 +35,8 @@ class Index(_quern.Index):
         """The searcher with these options, opened once and kept: GPUs keep the index, tables are computed once.
 
         k1, b, idf ("lucene", "robertson"), scores ("exact", "quantized"), scorer ("bm25", "bm25+pagerank"), alpha,
-        early_termination: how documents are scored. None: as the index says.
+        early_termination: how documents are scored. None: as the index says. query_scale: with given weights, what
+        those of queries are multiplied with before they are rounded; None: they are whole.
         device ("cpu", "gpu", "auto"), gpu, gpus, strategy, gpu_memory (bytes or "4G"), plan (a file of quern.plan):
         where batches run.
         threads: of batches. memory: what queries that run may take.
@@ -52,27 +53,56 @@ class Index(_quern.Index):
                 self._searchers[key] = _quern.Searcher(self, **options)
             return self._searchers[key]
 
-    def search(self, query, k=10, algorithm="", **options):
-        """The k best documents for a query's text, found by this thread on the CPU: Results of one query.
+    def filter(self, passing, *, threads=None):
+        """A set of documents that alone may be results, for search() and batch(), which also take what this takes.
 
-        algorithm: one of quern.algorithms(). options: as for searcher().
+        passing: an expression such as "lang=en and not url^=http://a.example/" over docno, url and kept fields
+        (formats/queries/filter.md); or a sequence of docnos (str; those that the index lacks are left out) or of
+        docIDs (int).
+        """
+        if isinstance(passing, _quern.Filter):
+            return passing
+        if isinstance(passing, str):
+            return _quern.filter_matching(self, passing, threads or 0)
+        passing = list(passing)
+        if any(isinstance(docno, str) for docno in passing):
+            return _quern.filter_of_docnos(self, passing)
+        return _quern.filter_of_docids(self, passing)
+
+    def search(self, query, k=10, algorithm="", filter=None, **options):
+        """The k best documents for a query, found by this thread on the CPU: Results of one query.
+
+        query: a text, or a dict {term: weight} of terms as the index has them.
+        algorithm: one of quern.algorithms(). filter: as for filter(). options: as for searcher().
         """
         searcher = self._searcher
         if options or searcher is None:
             searcher = self.searcher(**options)
             if not options:
                 self._searcher = searcher
-        return Results(searcher.search(query, k, algorithm), ("1",), (query,))
+        if filter is not None:
+            filter = self.filter(filter)
+        if isinstance(query, dict):
+            return Results(searcher.search_vector(query, k, algorithm, filter), ("1",), (query,))
+        return Results(searcher.search(query, k, algorithm, filter), ("1",), (query,))
 
-    def batch(self, queries, k=10, *, algorithm="", threads=None, progress=None, **options):
+    def batch(self, queries, k=10, *, algorithm="", filter=None, threads=None, progress=None, **options):
         """The k best documents of each query: Results. Runs without the GIL, and Ctrl-C stops it.
 
-        queries: a list of texts, pairs of id and text, a dict {id: text}, or a DataFrame with qid and query.
-        options: as for searcher(), such as device="auto" or scores="quantized".
+        queries: a list of texts or of dicts {term: weight}, pairs of id and query, a dict {id: query}, or a DataFrame
+        with qid and query.
+        filter: as for filter(); the CPU answers then. options: as for searcher(), such as device="auto" or
+        scores="quantized".
         """
         qids, texts = texts_of(queries)
+        are_vectors = bool(texts) and all(isinstance(text, dict) for text in texts)
+        if are_vectors and options.get("device", "cpu") != "cpu":
+            options["vectors"] = True
         searcher = self.searcher(**options)
-        return Results(searcher.batch(texts, k, algorithm, threads or 0, _progress(progress)), qids, texts)
+        if filter is not None:
+            filter = self.filter(filter, threads=threads)
+        answer = searcher.batch_vectors if are_vectors else searcher.batch
+        return Results(answer(texts, k, algorithm, threads or 0, _progress(progress), filter), qids, texts)
 
     def __repr__(self):
         return f"<quern.Index {self.path!r}: {len(self)} documents>"

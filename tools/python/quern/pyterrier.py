@@ -65,6 +65,11 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         """The same by sums of the integers that quern.index(quantize=8) stores."""
         return QuernRetriever(self, num_results, algorithm, {"scores": "quantized", **options})
 
+    def impacts(self, *, num_results=1000, algorithm="", **options):
+        """A retriever of an index of given weights, QuernIndex(path, impacts=8).index(iter) with documents that have
+        toks: queries are dicts {term: weight} in the column query_toks, or texts."""
+        return QuernRetriever(self, num_results, algorithm, options)
+
     def features(self, selection="all"):
         """A transformer that adds a column `features` to results: a numpy array for each. Needs forward=True."""
         return QuernFeatures(self, selection)
@@ -94,9 +99,10 @@ class QuernRetriever(pt.Transformer):
         return QuernRetriever(self.index, k, self.algorithm, self.options)
 
     def transform(self, inp):
-        pt.validate.query_frame(inp, extra_columns=["query"])
+        column = "query_toks" if "query_toks" in inp.columns else "query"
+        pt.validate.query_frame(inp, extra_columns=[column])
         queries = inp.reset_index(drop=True)
-        texts = queries["query"].tolist()
+        texts = queries[column].tolist()
         found = self._search([str(qid) for qid in queries["qid"]], texts)
         rows = queries.drop(columns=["docno", "docid", "rank", "score"], errors="ignore").iloc[found.query]
         rows = rows.reset_index(drop=True)

@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <quern/api/quern.hpp>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "term_vector.hpp"
 #include "text_list.hpp"
 #include "work.hpp"
 
@@ -34,6 +36,10 @@ class DocumentFields {
     fields.text = find(document, text_names_, 1, "text");
     fields.title = find(document, title_names_, 2, "title");
     fields.url = find(document, url_names_, 3, "url");
+    if (const nb::object vector = look_up_first(document, vector_names_); vector.is_valid()) {
+      vector_ = TermVector(vector);
+      fields.vector = vector_.view();
+    }
     if (!held_[1].is_valid() && !is_dict_) fields.text = default_text(document);
     return fields;
   }
@@ -61,16 +67,21 @@ class DocumentFields {
     return {};
   }
 
+  /// What the first of the names is, if one is there; else not valid.
+  template <std::size_t count>
+  nb::object look_up_first(nb::handle document, const Names<count>& names) const {
+    for (const nb::object& field : names)
+      if (nb::object found = look_up(document, field); found.is_valid() && !found.is_none()) return found;
+    return {};
+  }
+
   template <std::size_t count>
   std::string_view find(nb::handle document, const Names<count>& names, std::size_t place, const char* what) {
-    for (const nb::object& field : names) {
-      nb::object found = look_up(document, field);
-      if (!found.is_valid() || found.is_none()) continue;
-      if (place == 0 && PyLong_Check(found.ptr())) found = nb::str(found);
-      held_[place] = std::move(found);
-      return text_of(held_[place], what);
-    }
-    return {};
+    nb::object found = look_up_first(document, names);
+    if (!found.is_valid()) return {};
+    if (place == 0 && PyLong_Check(found.ptr())) found = nb::str(found);
+    held_[place] = std::move(found);
+    return text_of(held_[place], what);
   }
 
   /// What ir_datasets offers for documents with fields of other names.
@@ -85,9 +96,11 @@ class DocumentFields {
   const Names<3> text_names_ = {name("text"), name("contents"), name("body")};
   const Names<1> title_names_ = {name("title")};
   const Names<1> url_names_ = {name("url")};
+  const Names<2> vector_names_ = {name("vector"), name("toks")};
   const nb::object default_text_ = name("default_text");
   bool is_dict_ = false;
   std::array<nb::object, 4> held_;  ///< what the fields are views of
+  TermVector vector_;
 };
 
 nb::dict to_dict(const api::IndexReport& report) {
@@ -166,6 +179,8 @@ void bind_builder(nb::module_& module) {
       .def_rw("k1", &api::IndexOptions::k1)
       .def_rw("b", &api::IndexOptions::b)
       .def_rw("quantize_bits", &api::IndexOptions::quantize_bits)
+      .def_rw("impact_bits", &api::IndexOptions::impact_bits)
+      .def_rw("impact_scale", &api::IndexOptions::impact_scale)
       .def_rw("store_text", &api::IndexOptions::store_text)
       .def_rw("forward", &api::IndexOptions::forward)
       .def_rw("refuse_duplicates", &api::IndexOptions::refuse_duplicates)
@@ -176,6 +191,7 @@ void bind_builder(nb::module_& module) {
       .def_rw("format", &api::CorpusOptions::format)
       .def_rw("include", &api::CorpusOptions::include)
       .def_rw("exclude", &api::CorpusOptions::exclude)
+      .def_rw("keep_fields", &api::CorpusOptions::keep_fields)
       .def_rw("id_field", &api::CorpusOptions::id_field)
       .def_rw("title_field", &api::CorpusOptions::title_field)
       .def_rw("text_field", &api::CorpusOptions::text_field)

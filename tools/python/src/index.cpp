@@ -40,6 +40,7 @@ nb::dict statistics_of(const api::Index& index) {
   out["k1"] = found.k1;
   out["b"] = found.b;
   out["quantize_bits"] = found.quantize_bits;
+  out["impact_bits"] = found.impact_bits;
   out["has_pagerank"] = found.has_pagerank;
   out["has_global_scores"] = found.has_global_scores;
   out["has_forward"] = found.has_forward;

@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "results.hpp"
+#include "term_vector.hpp"
 #include "text_list.hpp"
 #include "work.hpp"
 
@@ -41,9 +42,10 @@ constexpr std::pair<const char*, api::Device> devices[] = {
 
 void make_searcher(api::Searcher* self, const api::Index& index, std::optional<double> k1, std::optional<double> b,
                    const std::string& idf, const std::string& scores, const std::string& scorer,
-                   std::optional<double> alpha, bool early_termination, const std::string& device, unsigned gpu,
-                   unsigned gpus, const std::string& strategy, std::uint64_t gpu_memory, const std::string& plan,
-                   unsigned threads, std::uint64_t memory, const nb::object& warn) {
+                   std::optional<double> alpha, bool early_termination, std::optional<double> query_scale, bool vectors,
+                   const std::string& device, unsigned gpu, unsigned gpus, const std::string& strategy,
+                   std::uint64_t gpu_memory, const std::string& plan, unsigned threads, std::uint64_t memory,
+                   const nb::object& warn) {
   api::Scoring scoring;
   scoring.k1 = k1;
   scoring.b = b;
@@ -52,6 +54,8 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   scoring.scorer = named(scorers, scorer, "scorer");
   scoring.alpha = alpha;
   scoring.early_termination = early_termination;
+  scoring.query_scale = query_scale;
+  scoring.vectors = vectors;
   api::Placement placement;
   placement.device = named(devices, device, "device");
   placement.gpu = gpu;
@@ -70,10 +74,12 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   new (self) api::Searcher(index, scoring, placement, work);
 }
 
-Results search(const api::Searcher& searcher, std::string_view text, std::size_t k, std::string_view algorithm) {
+/// Results of one query, as find(statistics) returns them.
+template <class Find>
+Results found_by(const api::Searcher& searcher, Find&& find) {
   const nb::gil_scoped_release without_gil;
   Results results{searcher.index(), {}};
-  const std::vector<api::Hit> hits = searcher.search(text, k, algorithm, &results.found.statistics);
+  const std::vector<api::Hit> hits = find(&results.found.statistics);
   results.found.offsets = {0, hits.size()};
   results.found.docids.reserve(hits.size());
   results.found.scores.reserve(hits.size());
@@ -84,11 +90,47 @@ Results search(const api::Searcher& searcher, std::string_view text, std::size_t
   return results;
 }
 
+Results search(const api::Searcher& searcher, std::string_view text, std::size_t k, std::string_view algorithm,
+               const api::Filter* filter) {
+  return found_by(searcher, [&](auto* statistics) { return searcher.search(text, k, algorithm, statistics, filter); });
+}
+
+Results search_vector(const api::Searcher& searcher, const nb::dict& vector, std::size_t k, std::string_view algorithm,
+                      const api::Filter* filter) {
+  const TermVector terms(vector);
+  return found_by(searcher,
+                  [&](auto* statistics) { return searcher.search(terms.view(), k, algorithm, statistics, filter); });
+}
+
 Results batch(const api::Searcher& searcher, const nb::object& texts, std::size_t k, const std::string& algorithm,
-              unsigned threads, const nb::object& progress) {
+              unsigned threads, const nb::object& progress, const api::Filter* filter) {
   const TextList list(texts, "a query");
   DirectWork work({threads, 0, progress, nb::none()});
-  return {searcher.index(), work.finish([&] { return searcher.batch(list.views(), {k, algorithm}, work.work()); })};
+  return {searcher.index(), work.finish([&] {
+            return searcher.batch(list.views(), {k, algorithm, filter}, work.work());
+          })};
+}
+
+Results batch_vectors(const api::Searcher& searcher, const nb::list& vectors, std::size_t k,
+                      const std::string& algorithm, unsigned threads, const nb::object& progress,
+                      const api::Filter* filter) {
+  std::vector<TermVector> kept;
+  std::vector<std::vector<api::WeightedTerm>> terms;
+  for (const nb::handle vector : vectors) {
+    const TermVector& read = kept.emplace_back(nb::borrow(vector));
+    terms.emplace_back(read.view().begin(), read.view().end());
+  }
+  DirectWork work({threads, 0, progress, nb::none()});
+  return {searcher.index(), work.finish([&] { return searcher.batch(terms, {k, algorithm, filter}, work.work()); })};
+}
+
+api::Filter filter_matching(const api::Index& index, const std::string& expression, unsigned threads) {
+  InterruptibleWork work({threads, 0, nb::none(), nb::none()});
+  return work.finish([&] { return api::Filter::matching(index, expression, work.work()); });
+}
+
+api::Filter filter_of_docnos(const api::Index& index, const nb::object& docnos) {
+  return api::Filter::of_docnos(index, TextList(docnos, "a docno").views());
 }
 
 }  // namespace
@@ -97,12 +139,27 @@ void bind_searcher(nb::module_& module) {
   nb::class_<api::Searcher>(module, "Searcher", "Answers queries over an index in one way. Many threads may search.")
       .def("__init__", &make_searcher, "index"_a, nb::kw_only(), "k1"_a = nb::none(), "b"_a = nb::none(),
            "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
-           "early_termination"_a = true, "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1, "strategy"_a = "",
-           "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0, "memory"_a = 0, "warn"_a = nb::none())
-      .def("search", &search, "text"_a, "k"_a = 10, "algorithm"_a = "",
+           "early_termination"_a = true, "query_scale"_a = nb::none(), "vectors"_a = false, "device"_a = "cpu",
+           "gpu"_a = 0, "gpus"_a = 1, "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0,
+           "memory"_a = 0, "warn"_a = nb::none())
+      .def("search", &search, "text"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
            "The k best documents for a query's text, found by this thread on the CPU.")
+      .def("search_vector", &search_vector, "vector"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
+           "The same for a dict of terms and weights.")
       .def("batch", &batch, "texts"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
-           "The results of many queries, on the searcher's device. Ctrl-C stops it.");
+           "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.")
+      .def("batch_vectors", &batch_vectors, "vectors"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0,
+           "progress"_a = nb::none(), "filter"_a = nb::none(), "The same for a list of dicts.");
+  nb::class_<api::Filter>(module, "Filter", "A set of documents, which alone may be results; len() of them.")
+      .def("__len__", &api::Filter::count);
+  module.def("filter_matching", &filter_matching, "index"_a, "expression"_a, "threads"_a = 0);
+  module.def("filter_of_docnos", &filter_of_docnos, "index"_a, "docnos"_a);
+  module.def(
+      "filter_of_docids",
+      [](const api::Index& index, const std::vector<std::uint32_t>& docids) {
+        return api::Filter::of_docids(index, docids);
+      },
+      "index"_a, "docids"_a);
   module.def("algorithms", &api::algorithms, "The names of query algorithms, the default first.");
   module.def("strategies", &api::strategies, "The names of GPU strategies, the default first.");
 }

@@ -1,0 +1,11 @@
+#pragma once
+#include "quern/api/filter.hpp"
+#include "quern/query/document_set.hpp"
+
+namespace quern::api {
+
+struct Filter::Impl {
+  DocumentSet passing;
+};
+
+}  // namespace quern::api
