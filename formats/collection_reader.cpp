@@ -108,19 +108,19 @@ void CollectionReader::read_rows() {
   if (!rows_.empty() && rows_.back().unfinished) container_.fail("chunks", "the last document has no end");
 }
 
-void CollectionReader::read_sizes(std::string_view name, std::uint32_t ChunkRow::*size,
+void CollectionReader::read_sizes(std::string_view section, std::uint32_t ChunkRow::*size,
                                   std::uint32_t ChunkRow::*raw_size) {
-  const SectionInfo& section = container_.find(name);
-  container_.check_count(section, rows_.size(), size_row_bytes);
+  const SectionInfo& info = container_.find(section);
+  container_.check_count(info, rows_.size(), size_row_bytes);
   const std::uint64_t data_size = container_.find("chunk_data").size;
-  Bytes bytes(section.size);
-  container_.file().read_at(section.offset, bytes);
+  Bytes bytes(info.size);
+  container_.file().read_at(info.offset, bytes);
   ByteReader reader(bytes, container_.name());
   for (ChunkRow& row : rows_) {
     row.*size = reader.le<std::uint32_t>();
     row.*raw_size = reader.le<std::uint32_t>();
     if (!fits(row.offset + pieces_size(row), std::uint64_t{row.text_size} + row.fields_size, data_size))
-      container_.fail(name, "a frame of a chunk reaches past section 'chunk_data'");
+      container_.fail(section, "a frame of a chunk reaches past section 'chunk_data'");
   }
 }
 
