@@ -1,5 +1,6 @@
 #include "quern/formats/tables/times_origin.hpp"
 
+#include "quern/core/ascii_text.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
@@ -22,7 +23,8 @@ bool read_head_line(std::string_view line, TimesOrigin& origin) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string_view::npos) return true;
   for (const HeadLine& head : head_lines)
-    if (line.substr(1, tab - 1) == head.name) origin.*head.text = line.substr(tab + 1);
+    // Without white space at the ends, such as a CR, which would be lost when the text is written and read again.
+    if (line.substr(1, tab - 1) == head.name) origin.*head.text = trim(line.substr(tab + 1));
   return true;
 }
 

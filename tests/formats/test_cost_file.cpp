@@ -42,6 +42,13 @@ TEST_CASE("the example on the page of costs can be read, and predicts what the p
   CHECK(cost_table_text(table) == text);
 }
 
+TEST_CASE("costs read from a file are written as they were read", "[format]") {
+  const CostTable table = parse_cost_table("#cpu\t Some Processor\r\r\n" + costs_head + costs_leaf, "costs");
+  CHECK(table.cpu == "Some Processor");
+  const std::string text = cost_table_text(table);
+  CHECK(cost_table_text(parse_cost_table(text, "again")) == text);
+}
+
 TEST_CASE("lines that are no costs are named", "[format]") {
   CHECK(parse_cost_table(costs_head + costs_leaf, "costs").functions.size() == 1);
   for (const char* bad :
