@@ -180,6 +180,15 @@ void check_strategy(const std::string& strategy, const std::vector<std::string>&
   }
 }
 
+void check_filters(const std::string& strategy, QueryDevice device) {
+  if (device != QueryDevice::gpu && device != QueryDevice::both) return;
+  try {
+    gpu::check_filters(gpu::strategy_named(strategy));
+  } catch (const InvalidArgument& wrong) {
+    throw usage_error(wrong.what());
+  }
+}
+
 std::vector<std::string> gpu_method_names() { return names_of(all_gpu_intersection_methods()); }
 
 std::string gpu_method_help() { return with_choices("", all_gpu_intersection_methods()); }

@@ -34,6 +34,8 @@ void add_batch_option(CLI::App& command, std::size_t& queries);
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options);
 /// A strategy that answers queries by none of the algorithms, all of them names, is a usage error.
 void check_strategy(const std::string& strategy, const std::vector<std::string>& algorithms);
+/// Throws a usage error if queries with a filter are to run on a GPU by a strategy that knows none.
+void check_filters(const std::string& strategy, QueryDevice device);
 /// --strategies NAME,..., for commands that compare them.
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options);
 

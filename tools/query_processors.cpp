@@ -45,18 +45,18 @@ QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, 
                                  const SharingArguments& sharing, const QueryWork& work, Progress& progress,
                                  FailoverNotice notice)
     : work_(work) {
-  if (work.passing != nullptr && device == QueryDevice::both) device = QueryDevice::automatic;
   if (device != QueryDevice::both) {
-    one_ = std::make_unique<FailoverEngine>(engine, device, options, progress, std::move(notice), work.passing);
+    one_ = std::make_unique<FailoverEngine>(engine, device, options, progress, std::move(notice));
     return;
   }
   CostModel costs;
   if (!sharing.costs.empty()) costs = CostModel(read_costs(sharing.costs, origin_here(engine.index(), options.gpu)));
   gpus_ = std::make_unique<GpuEngine>(engine, options, progress);
   const auto search = [this](std::span<const std::string_view> texts, GpuStatistics& statistics) {
-    return gpus_->search(texts, work_.algorithm, work_.k, &statistics);
+    return gpus_->search(texts, work_.algorithm, work_.k, &statistics, work_.passing);
   };
   SharedEngineOptions shared = shared_options(sharing, options, work.threads);
+  shared.passing = work.passing;
   // To ask takes the lock under which batches are made.
   if (!gpus_->keeps_all() && (sharing.schedule == "share" || !sharing.costs.empty()))
     shared.missing_bytes = [this](std::span<const WeightedList> lists) { return gpus_->missing_bytes(lists); };
@@ -67,7 +67,7 @@ QueryProcessors::QueryProcessors(const QueryEngine& engine, QueryDevice device, 
 void QueryProcessors::run(std::span<const std::string_view> texts, const BatchSteps& steps, GpuStatistics& statistics,
                           std::uint64_t held_bytes) {
   if (both_) return both_->run(texts, steps, statistics, held_bytes);
-  one_->run(texts, work_.algorithm, work_.k, work_.threads, steps, statistics, held_bytes);
+  one_->run(texts, work_.algorithm, work_.k, work_.threads, steps, statistics, held_bytes, work_.passing);
 }
 
 QueryProcessors::Begun QueryProcessors::begin(std::span<const std::string_view> texts) {
@@ -75,7 +75,7 @@ QueryProcessors::Begun QueryProcessors::begin(std::span<const std::string_view> 
   if (both_)
     begun.both_ = both_->begin(texts);
   else
-    begun.one_ = one_->begin(texts, work_.algorithm, work_.k);
+    begun.one_ = one_->begin(texts, work_.algorithm, work_.k, work_.passing);
   return begun;
 }
 

@@ -33,9 +33,8 @@ struct QueryWork {
 
 class QueryProcessors {
  public:
-  /// Copies the index to GPUs that are to answer queries. With a filter, only the CPU answers, which `both` and `auto`
-  /// are told by a notice and `gpu` refuses. `engine` and the algorithm must outlive the object. Throws as
-  /// FailoverEngine does; with `both`, as GpuEngine and read_costs() do.
+  /// Copies the index to GPUs that are to answer queries. `engine` and what `work` refers to must outlive the object.
+  /// Throws as FailoverEngine does; with `both`, as GpuEngine and read_costs() do.
   QueryProcessors(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
                   const SharingArguments& sharing, const QueryWork& work, Progress& progress, FailoverNotice notice);
 

@@ -79,7 +79,8 @@ struct BatchResults {
 struct BatchOptions {
   std::size_t k = 10;     ///< documents per query, at least 1
   std::string algorithm;  ///< one of algorithms(); empty: the first of them
-  /// Only these documents may be results; null: all. The CPU answers then.
+  /// Only these documents may be results; null: all. GPU strategies that know no filters refuse it (invalid_argument),
+  /// or the CPU answers if the device is `automatic`.
   const Filter* filter = nullptr;
 };
 

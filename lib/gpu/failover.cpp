@@ -38,26 +38,33 @@ std::string continuing_on_cpu(const CudaError& error) {
 void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 
 FailoverEngine::FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options,
-                               Progress& progress, FailoverNotice notice, const DocumentSet* passing)
-    : engine_(engine), device_(device), notice_(std::move(notice)), passing_(passing) {
-  if (passing != nullptr && device != QueryDevice::cpu) {
-    if (device != QueryDevice::automatic)
-      throw InvalidArgument("GPUs answer no queries with a filter; use --device cpu or --device auto");
-    notice_("queries run on the CPU: GPUs answer none with a filter");
-    return;
-  }
+                               Progress& progress, FailoverNotice notice)
+    : engine_(engine), device_(device), strategy_(*options.strategy), notice_(std::move(notice)) {
   if (device != QueryDevice::cpu && !list_gpus().empty()) gpu::gpu_numbers(options.gpu, options.gpus);
   gpu_ = make_unless_on_cpu(device, notice_, [&] { return std::make_unique<GpuEngine>(engine, options, progress); });
 }
 
+bool FailoverEngine::on_gpus(const DocumentSet* passing) {
+  if (!gpu_ || gpu_lost_) return false;
+  if (passing == nullptr || strategy_.filters) return true;
+  try {
+    gpu::check_filters(strategy_);
+  } catch (const InvalidArgument& error) {
+    if (device_ == QueryDevice::gpu) throw;
+    if (!told_.exchange(true)) notice_(std::string("queries run on the CPU: ") + error.what());
+  }
+  return false;
+}
+
 std::unique_ptr<FailoverEngine::Begun> FailoverEngine::begin(std::span<const std::string_view> texts,
-                                                             const QueryAlgorithm& algorithm, std::size_t k) {
-  std::unique_ptr<Begun> begun(new Begun(texts, algorithm, k));
-  if (!gpu_ || gpu_lost_) return begun;
-  begun->answers_ = std::async(std::launch::async, [this, texts, &algorithm, k] {
+                                                             const QueryAlgorithm& algorithm, std::size_t k,
+                                                             const DocumentSet* passing) {
+  std::unique_ptr<Begun> begun(new Begun(texts, algorithm, k, passing));
+  if (!on_gpus(passing)) return begun;
+  begun->answers_ = std::async(std::launch::async, [this, texts, &algorithm, k, passing] {
     Begun::Answers answers;
     const auto started = WallClock::now();
-    answers.results = gpu_->search(texts, algorithm, k, &answers.statistics);
+    answers.results = gpu_->search(texts, algorithm, k, &answers.statistics, passing);
     answers.us = us_since(started);
     return answers;
   });
@@ -67,7 +74,7 @@ std::unique_ptr<FailoverEngine::Begun> FailoverEngine::begin(std::span<const std
 void FailoverEngine::finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
                             std::uint64_t held_bytes) {
   const auto answer_on_cpu = [&] {
-    run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes, passing_);
+    run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes, begun.passing_);
   };
   if (!begun.answers_.valid()) return answer_on_cpu();
   Begun::Answers answers;
@@ -91,8 +98,8 @@ void FailoverEngine::finish(Begun& begun, unsigned threads, const BatchSteps& st
 }
 
 void FailoverEngine::run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
-                         std::uint64_t held_bytes) {
+                         unsigned threads, const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes,
+                         const DocumentSet* passing) {
   const std::uint64_t result_bytes =
       std::min<std::uint64_t>(k, engine_.index().num_documents()) * sizeof(ScoredDocument);
   // Of queries that GPUs have answered and of those that they work on.
@@ -101,7 +108,7 @@ void FailoverEngine::run(std::span<const std::string_view> texts, const QueryAlg
   const auto begin_from = [&](std::size_t from) -> std::unique_ptr<Begun> {
     if (from >= texts.size()) return nullptr;
     const std::size_t count = gpu_ && !gpu_lost_ ? std::min(at_once, texts.size() - from) : texts.size() - from;
-    return begin(texts.subspan(from, count), algorithm, k);
+    return begin(texts.subspan(from, count), algorithm, k, passing);
   };
   auto next = begin_from(0);
   for (std::size_t from = 0; next;) {

@@ -41,16 +41,17 @@ class FailoverEngine {
   /// Copies the index to the GPUs unless `device` is the CPU. Throws as GpuEngine does if `device` is a GPU. With
   /// `automatic` it calls `notice` and answers on the CPU instead, except that GPU numbers which don't exist beside
   /// GPUs that do are errors (InvalidArgument). `engine` must outlive the object.
-  /// `passing`, if given, are the documents that may be results: GPUs know no filters, so the CPU answers then, and
-  /// `device` must not be a GPU (InvalidArgument). It must outlive the object, too.
   FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options, Progress& progress,
-                 FailoverNotice notice, const DocumentSet* passing = nullptr);
+                 FailoverNotice notice);
 
   /// Queries that GPUs work on already, unless the CPU answers all. It waits for them when it ends.
   class Begun;
 
-  /// Hands queries to GPUs, and returns. Texts and algorithm must outlive what is returned. Thread-safe.
-  std::unique_ptr<Begun> begin(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k);
+  /// Hands queries to GPUs, and returns. `passing`: the documents that may be results; null: all. If the strategy knows
+  /// no filters, throws InvalidArgument if the device is a GPU, else the CPU answers, and a notice says so. What is
+  /// passed must outlive what is returned. Thread-safe.
+  std::unique_ptr<Begun> begin(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+                               const DocumentSet* passing = nullptr);
   /// As run_batch(), of queries that were begun. Adds to `statistics` what GPUs did; the time of a query that they
   /// answer is its share of the time of all queries that were begun together. If the last GPU fails, throws CudaError
   /// if the device is a GPU, else the CPU answers these queries, and all later ones. For one thread at a time.
@@ -59,15 +60,20 @@ class FailoverEngine {
   /// Begins and finishes any number of queries, some at a time: GPUs work on the next ones while answers are handed
   /// over. Throws as finish() does.
   void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
-           const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes = default_held_bytes);
+           const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes = default_held_bytes,
+           const DocumentSet* passing = nullptr);
 
  private:
+  /// Whether GPUs answer queries with this filter.
+  bool on_gpus(const DocumentSet* passing);
+
   const QueryEngine& engine_;
   QueryDevice device_;
+  const gpu::Strategy& strategy_;
   FailoverNotice notice_;
-  const DocumentSet* passing_;          ///< null: all documents
   std::unique_ptr<GpuEngine> gpu_;      ///< null: the CPU answers
   std::atomic<bool> gpu_lost_ = false;  ///< the CPU answers
+  std::atomic<bool> told_ = false;      ///< that it answers queries with a filter
 };
 
 class FailoverEngine::Begun {
@@ -79,12 +85,14 @@ class FailoverEngine::Begun {
     double us = 0;
   };
 
-  Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k)
-      : texts_(texts), algorithm_(algorithm), k_(k) {}
+  Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+        const DocumentSet* passing)
+      : texts_(texts), algorithm_(algorithm), k_(k), passing_(passing) {}
 
   const std::span<const std::string_view> texts_;
   const QueryAlgorithm& algorithm_;
   const std::size_t k_;
+  const DocumentSet* const passing_;
   std::future<Answers> answers_;  ///< of GPUs; not valid: the CPU answers
 };
 

@@ -270,7 +270,8 @@ void SharedEngine::run_alone(std::string_view text, const BatchSteps& steps, Gpu
     by = Processor::cpu;
     begun = WallClock::now();
   }
-  if (by == Processor::cpu) answer.documents = engine_.search(lists, all_found, algorithm_, k_, &answer.statistics);
+  if (by == Processor::cpu)
+    answer.documents = engine_.search(lists, all_found, algorithm_, k_, &answer.statistics, options_.passing);
   answer.time_us = us_since(begun);
   if (by == Processor::cpu)
     cpu_correction_.learn(known.predicted_cpu_us, answer.time_us);
@@ -291,7 +292,8 @@ void SharedEngine::answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) 
   Found& found = group->found[i];
   try {
     const auto begun = WallClock::now();
-    found.answer.documents = engine_.search(group->texts[i], algorithm_, k_, analyzer, &found.answer.statistics);
+    found.answer.documents =
+        engine_.search(group->texts[i], algorithm_, k_, analyzer, &found.answer.statistics, options_.passing);
     found.answer.time_us = us_since(begun);
     const double predicted_us = group->queries[i].predicted_cpu_us;
     if (predicted_us > 0) cpu_correction_.learn(predicted_us, found.answer.time_us);

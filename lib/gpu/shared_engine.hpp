@@ -27,12 +27,13 @@
 namespace quern {
 
 struct SharedEngineOptions {
-  std::string schedule = "first";    ///< of all_schedule_policies()
-  ScheduleOptions schedule_options;  ///< with the threads of the CPU, at least one; what a batch takes is predicted
-  double deadline_us = 0;            ///< from a query's arrival to its answer; 0: none
-  unsigned gpu_threads = 2;          ///< of the CPU, that prepare GPUs' batches
-  std::size_t max_batch = 16384;     ///< queries that GPUs answer together
-  std::string strategy;              ///< of GPUs, for predictions
+  std::string schedule = "first";        ///< of all_schedule_policies()
+  ScheduleOptions schedule_options;      ///< with the threads of the CPU, at least one; what a batch takes is predicted
+  double deadline_us = 0;                ///< from a query's arrival to its answer; 0: none
+  unsigned gpu_threads = 2;              ///< of the CPU, that prepare GPUs' batches
+  std::size_t max_batch = 16384;         ///< queries that GPUs answer together
+  std::string strategy;                  ///< of GPUs, for predictions
+  const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all. Predictions know no filters
   /// Bytes of a query's lists that GPUs lack when it arrives; empty: none. Several threads call it at the same time.
   std::function<std::uint64_t(std::span<const WeightedList> lists)> missing_bytes;
 };

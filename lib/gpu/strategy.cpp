@@ -41,7 +41,8 @@ const std::vector<Strategy>& all_strategies() {
        .batch_bytes = range_batch_bytes,
        .make = make_range,
        .decodes_lists = range_decodes_lists,
-       .window_limits = range_window_limits},
+       .window_limits = range_window_limits,
+       .filters = true},
       {.name = "ding",
        .description =
            "one term after another, with an accumulator per document for unions; wand, bmw, maxscore and auto "
@@ -80,6 +81,15 @@ void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* con
   if (std::none_of(algorithms.begin(), algorithms.end(), answered))
     throw InvalidArgument(
         fmt::format("the strategy {} answers `and` only; choose another --strategy or -a and", strategy.name));
+}
+
+void check_filters(const Strategy& strategy) {
+  if (strategy.filters) return;
+  std::vector<std::string_view> others;
+  for (const Strategy& other : all_strategies())
+    if (other.filters) others.push_back(other.name);
+  throw InvalidArgument(fmt::format("the strategy {} answers no queries with a filter; choose {}", strategy.name,
+                                    fmt::join(others, " or ")));
 }
 
 std::string strategies_help() {

@@ -1,6 +1,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "quern/core/types.hpp"
@@ -32,6 +33,9 @@ class DocumentSet {
   void unite(const DocumentSet& other);
   /// Replaces the set by all other documents.
   void complement();
+
+  /// The bits: document d's is bit d % 64 of word d / 64. Those behind the last document are 0.
+  std::span<const std::uint64_t> words() const { return words_; }
 
   bool operator==(const DocumentSet&) const = default;
 

@@ -300,9 +300,7 @@ std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> li
                                                 const QueryAlgorithm& algorithm, std::size_t k,
                                                 QueryMemory::Claim& claim, QueryStatistics* statistics,
                                                 const DocumentSet* passing) const {
-  if (passing && passing->num_documents() != index_.num_documents())
-    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, the index has {}", index_.name(),
-                                      passing->num_documents(), index_.num_documents()));
+  check_passing(passing);
   if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
   const std::uint64_t candidates = max_matches(lists);
   claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
@@ -314,11 +312,18 @@ std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> li
   return top.take();
 }
 
+void QueryEngine::check_passing(const DocumentSet* passing) const {
+  if (passing && passing->num_documents() != index_.num_documents())
+    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, the index has {}", index_.name(),
+                                      passing->num_documents(), index_.num_documents()));
+}
+
 std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
-                                                std::span<const ScoredDocument> found,
-                                                QueryStatistics* statistics) const {
+                                                std::span<const ScoredDocument> found, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
   return with_own_errors([&]() -> std::vector<ScoredDocument> {
     check_range("k", k, 1, end_docid);
+    check_passing(passing);
     if (lists.empty()) return {};
     const std::uint64_t candidates = max_matches(lists);
     QueryMemory::Claim claim(memory_);
@@ -328,6 +333,7 @@ std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> li
       if (document.docid < first) top.add(document.docid, document.score);
     ScoringContext context = scoring_context();
     context.first = first;
+    context.passing = passing;
     run(algorithm_named("and"), lists, context, top, statistics);
     return top.take();
   });

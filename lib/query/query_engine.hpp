@@ -95,11 +95,13 @@ class QueryEngine {
   /// that has only the fronts of its lists (Wang et al. 2017, section 3.3): returns the k best of all documents with
   /// all terms. `found`: those documents below `first` that are among the k best of them, with their scores; documents
   /// from `first` on are left out, since they are found again. `lists`: all of the query's, as lists_of() returns them.
-  /// Decodes nothing if `found` has k documents and global scores rule out more results. Adds to *statistics as
-  /// search() does, the lists counted whole; throws as search() does.
+  /// Decodes nothing if `found` has k documents and global scores rule out more results. `passing`, and what is added
+  /// to *statistics, as search(), the lists counted whole; throws as search() does.
   std::vector<ScoredDocument> resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
-                                     std::span<const ScoredDocument> found,
-                                     QueryStatistics* statistics = nullptr) const;
+                                     std::span<const ScoredDocument> found, QueryStatistics* statistics = nullptr,
+                                     const DocumentSet* passing = nullptr) const;
+  /// Throws InvalidArgument if `passing`, a filter or null, is a set of another number of documents than the index has.
+  void check_passing(const DocumentSet* passing) const;
   /// Runs a query with `and` and returns its visits of its lists, in the order of summation; nothing if the query has
   /// no terms or one that is not in the index. `round` as in VisitCount: throws InvalidArgument if it is not a multiple
   /// of the block size; and as search() does.

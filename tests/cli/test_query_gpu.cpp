@@ -52,6 +52,12 @@ TEST_CASE("one GPU and all of them write what the CPU writes, and --stats has th
     }
     CHECK(shares == Approx(1));
   }
+  const std::string filter = "docno!=M-1";
+  CHECK(run(index, {"--device", "gpu", "--filter", filter}, queries).out ==
+        run(index, {"--filter", filter}, queries).out);
+  const RunOutcome moved = run(index, {"--device", "auto", "--strategy", "ding", "--filter", filter}, queries);
+  CHECK(moved.out == run(index, {"--filter", filter}, queries).out);
+  CHECK(contains(moved.err, "queries run on the CPU: the strategy ding answers no queries with a filter"));
 }
 
 TEST_CASE("a missing GPU is an error that says how many there are", "[cli][query][gpu]") {

@@ -15,9 +15,11 @@ struct QueryEnds {
 class CutBatch {
  public:
   /// Changes the index's arenas. With `for_windows`, these have no more than fronts, so that windows bring the rest.
+  /// `passing`: the documents that may be results; null: all.
   CutBatch(HostIndex& index, const std::vector<std::vector<std::string>>& queries, std::size_t k, RandomBits& random,
-           bool for_windows = false)
+           bool for_windows = false, const DocumentSet* passing = nullptr)
       : index_(index), k_(k) {
+    asked_.passing = passing;
     const gpu::QueryBatch whole = batch_of(index.engine(), queries, true, k, asked_);
     if (for_windows) {
       cache_.emplace(index.keep_fronts(whole.batch_lists(), random));
@@ -62,16 +64,18 @@ class CutBatch {
         ends.ended_on_front += end.on_front;
       } else {
         ++ends.resumed;
-        results = engine.resume(lists, k_, end.from_cpu, results);
+        results = engine.resume(lists, k_, end.from_cpu, results, nullptr, asked_.passing);
       }
-      require_same(results, engine.search(asked_.texts[i], algorithm_named("and"), k_, analyzer));
+      require_same(results,
+                   engine.search(asked_.texts[i], algorithm_named("and"), k_, analyzer, nullptr, asked_.passing));
     }
   }
 
  private:
   void make_batch() {
     batch_.emplace(index_.engine(), *cache_);
-    for (const auto& lists : asked_.lists) batch_->add(std::vector<gpu::WaitingQuery>{{lists}}, k_, true);
+    for (const auto& lists : asked_.lists)
+      batch_->add(std::vector<gpu::WaitingQuery>{{lists}}, {.intersect = true, .k = k_, .passing = asked_.passing});
   }
   void bring_some(const gpu::QueryBatch& whole_lists, RandomBits& random, gpu::ListCopies& copies) {
     std::vector<gpu::ListView> unused(whole_lists.coded.size());

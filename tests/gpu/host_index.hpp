@@ -208,6 +208,7 @@ class HostBatchView {
 struct BatchQueries {
   std::vector<std::string> texts;
   std::deque<std::vector<WeightedList>> lists;
+  const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all
 };
 
 /// A batch of the queries that have a list or, with `conjunctive`, only terms with lists. `min_units`: of each query in
@@ -225,7 +226,8 @@ inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std
     const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));
     const std::size_t number = batch.queries.size();
     const std::uint32_t least = number < min_units.size() ? min_units[number] : 0;
-    batch.add(std::vector<gpu::WaitingQuery>{{lists, least}}, k, conjunctive);
+    batch.add(std::vector<gpu::WaitingQuery>{{lists, least}},
+              {.intersect = conjunctive, .k = k, .passing = asked.passing});
   }
   return batch;
 }

@@ -89,6 +89,7 @@ void run_coding(HostIndex& index, HostBatch& batch, const Way& way) {
 }  // namespace
 
 void run_way(HostIndex& index, HostBatch& host, const Way& way) {
+  host.filter(way.passing);
   const bool quantized = index.engine().quantizer() != nullptr;
   if (index.view.block_size <= 4 * gpu::lanes_per_warp)
     quantized ? run_coding<4, true>(index, host, way) : run_coding<4, false>(index, host, way);

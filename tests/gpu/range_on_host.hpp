@@ -6,10 +6,12 @@
 #include "gpu/host_windows.hpp"
 #include "gpu/indexed_corpus.hpp"
 //
+#include <cstring>
 #include <optional>
 
 #include "quern/gpu/range/range_view.cuh"
 #include "quern/gpu/store/entry_cache.hpp"
+#include "quern/query/document_set.hpp"
 
 #include "catch.hpp"
 
@@ -84,6 +86,17 @@ class HostBatch {
     set_items();
   }
 
+  /// Gives the batch the documents that may be results, unless it is null: then all may.
+  void filter(const DocumentSet* passing) {
+    range_passes_ = gpu::ranges_that_pass(passing);
+    if (passing == nullptr) return;
+    view.range_passes = range_passes_.data();
+    passing_.assign(std::size_t{gpu::num_ranges(view.num_documents)} * gpu::range_documents / 32, 0);
+    const auto words = std::as_bytes(passing->words());
+    std::memcpy(passing_.data(), words.data(), words.size());
+    view.passing = passing_.data();
+  }
+
   /// Gives the batch the memory for decoded lists.
   void use(HostEntries& entries) { view.entries = entries.data(); }
 
@@ -129,6 +142,8 @@ class HostBatch {
   HostBatchView shared_;
   std::vector<gpu::BatchChunk> chunks_;
   std::vector<std::uint32_t> steps_, max_docid_, num_candidates_, num_scored_;
+  std::vector<std::uint32_t> passing_;
+  std::vector<std::uint8_t> range_passes_;
   std::vector<float> range_static_score_, range_upper_bounds_;
   std::vector<gpu::ThresholdKey> thresholds_;
   std::vector<gpu::Candidate> candidates_;
@@ -141,9 +156,10 @@ struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
   const HostWindows* windows = nullptr;
-  HostEntries* entries = nullptr;    ///< of windows
-  std::uint64_t item_documents = 0;  ///< of intersections from entries; 0: as on a GPU
-  bool few_queries = false;          ///< many threads for each
+  HostEntries* entries = nullptr;        ///< of windows
+  std::uint64_t item_documents = 0;      ///< of intersections from entries; 0: as on a GPU
+  bool few_queries = false;              ///< many threads for each
+  const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all
 };
 
 /// Runs the kernels for a batch.

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/random_documents.hpp"
 #include "pipeline/ranked_pages.hpp"
 #include "pipeline/weighted_corpus.hpp"
 
@@ -18,6 +19,7 @@ void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& qu
                const Way& way, std::size_t k) {
   const QueryEngine& engine = index.engine();
   BatchQueries asked;
+  asked.passing = way.passing;
   gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, k, asked);
   const std::vector<std::string>& texts = asked.texts;
   HostEntries entries = entries_for(batch);
@@ -31,7 +33,7 @@ void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& qu
   for (std::size_t i = 0; i < texts.size(); ++i) {
     INFO(algorithm.name << ", k " << k << ", from lists " << way.from_lists << ", scored first " << way.score_first
                         << ", query " << texts[i]);
-    require_same(host.results(i), engine.search(texts[i], algorithm, k, analyzer));
+    require_same(host.results(i), engine.search(texts[i], algorithm, k, analyzer, nullptr, way.passing));
   }
 }
 
@@ -82,18 +84,23 @@ void check_codings(IndexedCorpus& corpus, std::initializer_list<TestedCoding> co
   }
 }
 
-void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
+/// `passing`: the documents that may be results; null: all.
+void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
+                    const DocumentSet* passing = nullptr) {
   HostIndex index(engine);
-  check_way(index, queries, algorithm_named("or"), {false, false, false, gpu::Pruning::none}, 50);
-  check_way(index, queries, algorithm_named("bmw"), {false, false, true, gpu::Pruning::blocks}, 3);
+  const auto check = [&](const char* algorithm, Way way, std::size_t k) {
+    way.passing = passing;
+    check_way(index, queries, algorithm_named(algorithm), way, k);
+  };
+  check("or", {false, false, false, gpu::Pruning::none}, 50);
+  check("bmw", {false, false, true, gpu::Pruning::blocks}, 3);
   Way few{false, false, true, gpu::Pruning::blocks};
   few.few_queries = true;
-  check_way(index, queries, algorithm_named("bmw"), few, 3);
-  check_way(index, queries, algorithm_named("and"), {true, false, false, gpu::Pruning::none}, 10);
+  check("bmw", few, 3);
+  check("and", {true, false, false, gpu::Pruning::none}, 10);
   for (const std::uint64_t documents : {1, 70, 1000})
-    check_way(index, queries, algorithm_named("and"),
-              {true, false, true, gpu::Pruning::none, nullptr, nullptr, documents}, 10);
-  check_way(index, queries, algorithm_named("and"), {true, true, false, gpu::Pruning::none}, 10);
+    check("and", {true, false, true, gpu::Pruning::none, nullptr, nullptr, documents}, 10);
+  check("and", {true, true, false, gpu::Pruning::none}, 10);
 }
 
 }  // namespace
@@ -103,6 +110,20 @@ TEST_CASE("emulated kernels give the CPU's results over every codec", "[gpu_emul
   const auto queries = draw_queries(3, corpus.model, 9);
   check_codings(corpus, {{8, 1, 8}, {128, 2, 0}, {256, 1, 0}},
                 [&](const QueryEngine& engine) { check_all_ways(engine, queries); });
+}
+
+TEST_CASE("emulated kernels give the CPU's results among the documents of a filter",
+          "[gpu_emulated][filter][property]") {
+  IndexedCorpus corpus(33, {700, 90, 24, false});
+  const auto queries = draw_queries(4, corpus.model, 9);
+  RandomBits random(13);
+  check_codings(corpus, {{8, 1, 8}, {256, 1, 0}}, [&](const QueryEngine& engine) {
+    for (const std::uint64_t one_in : {1, 2, 30, 1000}) {
+      INFO("one document in " << one_in);
+      const DocumentSet passing = random_documents(engine.index().num_documents(), one_in, random);
+      check_all_ways(engine, queries, &passing);
+    }
+  });
 }
 
 TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gpu_emulated][gpu_store][property]") {
@@ -182,6 +203,9 @@ TEST_CASE("emulated kernels give the CPU's results with PageRank", "[gpu_emulate
     const auto queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 9);
     const IndexReader index = pages.index(order, alpha, blocks_of(8));
     check_all_ways(QueryEngine(index, with_pagerank(alpha)), queries);
+    RandomBits random(5);
+    const DocumentSet passing = random_documents(index.num_documents(), 3, random);
+    check_all_ways(QueryEngine(index, with_pagerank(alpha)), queries, &passing);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "gpu/every_strategy.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/random_documents.hpp"
 
 /// The kernels of the strategy `range` give the CPU's results with parts of lists: windows of documents, and fronts
 /// after which the CPU goes on.
@@ -28,11 +29,11 @@ class DecodedWindows {
   HostEntries entries_;
 };
 
-void check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
-                   RandomBits& random) {
+void check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
+                   const DocumentSet* passing = nullptr) {
   Analyzer analyzer = engine.make_analyzer();
-  for (const Way& of :
-       {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
+  for (Way of : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
+    of.passing = passing;
     // Queries with too many candidates run again, as on a GPU, unless that is of no use.
     std::vector<std::uint32_t> min_units(queries.size());
     bool again = true;
@@ -42,6 +43,7 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
       left_to_cpu = 0;
       HostIndex index(engine);
       BatchQueries asked;
+      asked.passing = passing;
       const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
       gpu::ListCache cache = index.keep_fronts(batch.batch_lists(), random);
       DecodedWindows windows(cache, batch, random);
@@ -57,8 +59,8 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
           ++left_to_cpu;
           continue;
         }
-        require_same(host.results(i),
-                     engine.search(asked.texts[i], algorithm_named(of.intersect ? "and" : "or"), 10, analyzer));
+        require_same(host.results(i), engine.search(asked.texts[i], algorithm_named(of.intersect ? "and" : "or"), 10,
+                                                    analyzer, nullptr, passing));
       }
     }
     CHECK(left_to_cpu * 2 <= queries.size());
@@ -79,11 +81,12 @@ void check_fronts_by_windows(const QueryEngine& engine, const std::vector<std::v
 
 /// With no more of most lists than random fronts, after which the CPU goes on; k differs from way to way.
 void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
-                  QueryEnds& ends) {
+                  QueryEnds& ends, const DocumentSet* passing = nullptr) {
   std::size_t k = 1;
-  for (const Way& way : {Way{true, false}, Way{true, false, true}, Way{true, true}}) {
+  for (Way way : {Way{true, false}, Way{true, false, true}, Way{true, true}}) {
+    way.passing = passing;
     HostIndex index(engine);
-    CutBatch cut(index, queries, k, random);
+    CutBatch cut(index, queries, k, random, false, passing);
     HostEntries entries = entries_for(cut.batch());
     entries.place(cut.batch());
     HostBatch host(index, cut.batch(), k, false);
@@ -114,6 +117,24 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
   }
 }
 
+TEST_CASE("emulated kernels give the CPU's results among the documents of a filter, window by window",
+          "[gpu_emulated][gpu_store][filter][property]") {
+  // Three ranges of documents, of which one has none that passes.
+  IndexedCorpus corpus(59, {33000, 40, 4, false});
+  const auto queries = draw_queries(7, corpus.model, 4);
+  RandomBits random(53);
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const QueryEngine engine(index, {});
+  for (const std::uint64_t one_in : {1, 5, 300}) {
+    INFO("one document in " << one_in);
+    const DocumentSet some = random_documents(index.num_documents(), one_in, random);
+    DocumentSet passing(index.num_documents());
+    for (docid_t docid = 0; docid < index.num_documents(); ++docid)
+      if (docid / gpu::range_documents != 1 && some.contains(docid)) passing.add(docid);
+    check_windows(engine, queries, random, &passing);
+  }
+}
+
 TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it has gone on from there",
           "[gpu_emulated][gpu_store][property]") {
   RandomBits random(61);
@@ -138,6 +159,14 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it 
   check_fronts_by_global_scores(67, [&](const QueryEngine& engine, const QueryTerms& of_pages) {
     check_fronts(engine, of_pages, random, early);
   });
+  QueryEnds filtered;
+  for (unsigned turn = 0; turn < 6; ++turn) {
+    const IndexReader index = corpus.index(coded(*all_codecs().front(), {8, 1}, 8));
+    const DocumentSet passing = random_documents(index.num_documents(), 1 + 3 * turn, random);
+    check_fronts(QueryEngine(index, {}), queries, random, filtered, &passing);
+  }
+  CHECK(filtered.resumed > 20);
+
   CHECK(early.ended_on_front > 50);
   CHECK(early.resumed > 20);
 }

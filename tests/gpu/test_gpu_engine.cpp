@@ -3,8 +3,11 @@
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
+#include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/random_documents.hpp"
 #include "pipeline/ranked_pages.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// The GPU finds what the CPU finds: the same documents, the same bits of scores.
 namespace quern {
@@ -19,6 +22,28 @@ struct GpuWay {
   gpu::StrategyOptions options;
 };
 const GpuWay gpu_ways[] = {{7, {}}, {4096, {}}, {4096, {.decodes_always = true}}};
+
+/// Compares results among the documents of filters with the CPU's; strategies that know no filters refuse them.
+void check_filter(const QueryEngine& engine, GpuEngine& gpu, const gpu::Strategy& strategy,
+                  const QueryAlgorithm& algorithm, const std::vector<std::string>& texts) {
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  Analyzer analyzer = engine.make_analyzer();
+  RandomBits random(3);
+  for (const std::uint64_t one_in : {1, 3, 40}) {
+    const DocumentSet passing = random_documents(engine.index().num_documents(), one_in, random);
+    if (!strategy.filters) {
+      CHECK_THROWS_AS(gpu.search(views, algorithm, 3, nullptr, &passing), InvalidArgument);
+      return;
+    }
+    GpuStatistics statistics;
+    const auto answers = gpu.search(views, algorithm, 3, &statistics, &passing);
+    CHECK(statistics.on_cpu == 0);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      INFO(algorithm.name << ", a filter of one document in " << one_in << ", query " << i << ": " << texts[i]);
+      require_same(answers[i], engine.search(texts[i], algorithm, 3, analyzer, nullptr, &passing));
+    }
+  }
+}
 
 /// Compares all strategies and algorithms with the CPU, for several k, in every way.
 void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
@@ -50,6 +75,7 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
             require_same(answers[i], engine.search(texts[i], algorithm, k, analyzer));
           }
         }
+        check_filter(engine, gpu, strategy, algorithm, texts);
       }
     }
   }
@@ -119,6 +145,25 @@ TEST_CASE("the GPU gives the CPU's results with PageRank, with and without early
         INFO("alpha " << alpha << ", order " << name_of_value(order_names, by) << ", blocks of " << block_size);
         const IndexReader index = pages.index(order, alpha, blocks_of(block_size));
         for (const bool early : {true, false}) check_gpu(QueryEngine(index, with_pagerank(alpha, early)), queries);
+      }
+    }
+  }
+}
+
+TEST_CASE("the GPU gives the CPU's results over given impacts", "[gpu][query][impacts][property]") {
+  SKIP_WITHOUT_GPU();
+  Pipeline pipeline;
+  for (const unsigned bits : {8u, 16u}) {
+    const auto weights = as_vector_jsonl(random_weights(7, 1500, 60, bits == 8 ? 255 : 65535));
+    const CollectionReader collection(parse_weights(pipeline, weights, {bits}));
+    const std::vector<std::vector<std::string>> queries = {
+        {"everywhere"}, {"everywhere", "##often"}, {"T1", "T2", "T1"}, {"T0", "T3", "##often"}, {"T9", "unknown"}};
+    for (const Codec* codec : all_codecs()) {
+      for (const unsigned block_size : {8u, 128u}) {
+        const BuildOptions options = coded(*codec, {block_size, 1});
+        INFO(coding_text(options) << ", weights of " << bits << " bits");
+        const IndexReader index = Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
+        check_gpu(QueryEngine(index, {}), queries);
       }
     }
   }

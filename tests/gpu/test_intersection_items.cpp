@@ -33,7 +33,7 @@ class Pairs {
     }
     std::vector<gpu::WaitingQuery> waiting;
     for (const auto& of : lists_) waiting.push_back({of, 0});
-    batch.add(waiting, 10, true);
+    batch.add(waiting, {.intersect = true});
   }
 
   gpu::QueryBatch batch;

@@ -11,6 +11,7 @@
 
 #include "catch.hpp"
 #include "indexed_corpus.hpp"
+#include "pipeline/random_documents.hpp"
 #include "same_results.hpp"
 
 /// Queries that a CPU and what stands for GPUs share: the exhaustive scorer's results, whoever answers.
@@ -36,11 +37,11 @@ struct SharedCorpus {
     }
   }
   std::vector<std::string_view> views() const { return {texts.begin(), texts.end()}; }
-  Results exhaustive(const QueryAlgorithm& algorithm, std::size_t k) const {
+  Results exhaustive(const QueryAlgorithm& algorithm, std::size_t k, const DocumentSet* passing = nullptr) const {
     const QueryAlgorithm& by = algorithm_named(algorithm.matching == Matching::any ? "or" : algorithm.name);
     Analyzer analyzer = engine->make_analyzer();
     Results results;
-    for (const std::string& text : texts) results.push_back(engine->search(text, by, k, analyzer));
+    for (const std::string& text : texts) results.push_back(engine->search(text, by, k, analyzer, nullptr, passing));
     return results;
   }
 
@@ -53,13 +54,15 @@ struct SharedCorpus {
 
 /// Answers as GPUs do; from the `fails_at`th batch on it throws.
 SharedEngine::BatchSearch stands_for_gpus(const SharedCorpus& of, const QueryAlgorithm& algorithm, std::size_t k,
-                                          unsigned fails_at = 0) {
+                                          unsigned fails_at = 0, const DocumentSet* passing = nullptr) {
   auto batches = std::make_shared<std::atomic<unsigned>>(0);
-  return [&of, &algorithm, k, fails_at, batches](std::span<const std::string_view> texts, GpuStatistics& statistics) {
+  return [&of, &algorithm, k, fails_at, passing, batches](std::span<const std::string_view> texts,
+                                                          GpuStatistics& statistics) {
     if (++*batches == fails_at) throw CudaError("the GPU is lost");
     Analyzer analyzer = of.engine->make_analyzer();
     Results results;
-    for (const std::string_view text : texts) results.push_back(of.engine->search(text, algorithm, k, analyzer));
+    for (const std::string_view text : texts)
+      results.push_back(of.engine->search(text, algorithm, k, analyzer, nullptr, passing));
     statistics.queries += texts.size();
     return results;
   };
@@ -136,6 +139,25 @@ TEST_CASE("a CPU and GPUs that share queries give the exhaustive results, by any
       CHECK(figures.on_gpu.queries() - figures.on_gpu.together <= 20 * figures.batches);
       if (policy.name == "cpu") CHECK(figures.on_gpu.queries() == 0);
       if (policy.name == "gpu") CHECK(figures.on_cpu.queries() == 0);
+    }
+  }
+}
+
+TEST_CASE("a CPU and GPUs share queries among the documents of a filter", "[gpu_shared][filter]") {
+  SharedCorpus of(5);
+  const DocumentSet passing = random_documents(of.index->num_documents(), 3, of.random);
+  for (const SchedulePolicy& policy : all_schedule_policies()) {
+    for (const char* name : {"or", "and", "and-or"}) {
+      INFO(policy.name << ", " << name);
+      const QueryAlgorithm& algorithm = algorithm_named(name);
+      SharedEngineOptions options = with_schedule(policy.name, 2);
+      options.passing = &passing;
+      SharedEngine engine(*of.engine, algorithm, 7, stands_for_gpus(of, algorithm, 7, 0, &passing), {}, options,
+                          [](const std::string&) { FAIL("a notice"); });
+      GpuStatistics statistics;
+      const Results expected = of.exhaustive(algorithm, 7, &passing);
+      CHECK(are_same(answers_of(engine, of.views(), statistics), expected));
+      CHECK(answer_of(engine, of.texts.front(), statistics) == expected.front());
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "gpu/random_plan.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/random_documents.hpp"
 #include "pipeline/ranked_pages.hpp"
 
 /// GPUs with less memory than the index gives the CPU's results, whatever is there, comes and goes.
@@ -36,8 +37,9 @@ gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   return memory;
 }
 
+/// Half of what strategies that know filters are asked has one.
 void check_ranking(const QueryEngine& engine, const std::vector<std::string_view>& texts, const GpuOptions& options,
-                   GpuStatistics& all) {
+                   RandomBits& random, GpuStatistics& all) {
   NoProgress progress;
   Analyzer analyzer = engine.make_analyzer();
   GpuEngine gpu(engine, options, progress);
@@ -45,16 +47,20 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
     gpu.set_strategy(strategy, {}, progress);
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       if (!gpu::answers(strategy, algorithm)) continue;
+      const bool filtered = strategy.filters && random.below(2) == 0;
+      const DocumentSet some = random_documents(engine.index().num_documents(), 1 + random.below(6), random);
+      const DocumentSet* passing = filtered ? &some : nullptr;
       GpuStatistics statistics;
-      const auto answers = gpu.search(texts, algorithm, 10, &statistics);
+      const auto answers = gpu.search(texts, algorithm, 10, &statistics, passing);
       all += statistics;
       for (std::size_t i = 0; i < texts.size(); ++i) {
         INFO(strategy.name << ", " << algorithm.name << ", batches of " << options.batch_queries << ", lists "
                            << options.memory.list_share.value_or(-1) << ", plan " << (options.memory.plan != nullptr)
                            << ", cache " << name_of_value(gpu::list_retentions, options.memory.retention) << ", tails "
                            << name_of_value(gpu::list_tails, options.memory.tails) << ", transfers "
-                           << name_of_value(gpu::list_transfers, options.memory.transfers) << ", query " << texts[i]);
-        require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer));
+                           << name_of_value(gpu::list_transfers, options.memory.transfers) << ", filtered " << filtered
+                           << ", query " << texts[i]);
+        require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer, nullptr, passing));
       }
     }
   }
@@ -80,7 +86,7 @@ TEST_CASE("with memory for a part of the lists, GPUs give the CPU's results", "[
         options.memory = random_memory(plan, random);
         ScoringOptions scoring;
         if (block_size == 128 && batch != 7) scoring.scores = Scores::quantized;
-        check_ranking(QueryEngine(index, scoring), texts, options, all);
+        check_ranking(QueryEngine(index, scoring), texts, options, random, all);
       }
     }
   }
@@ -111,7 +117,7 @@ TEST_CASE("GPUs that end on fronts of lists give the CPU's results", "[gpu][gpu_
       for (const auto& tails : gpu::list_tails) {
         options.memory.tails = tails.value;
         GpuStatistics statistics;
-        check_ranking(QueryEngine(index, with_pagerank(alpha)), texts, options, statistics);
+        check_ranking(QueryEngine(index, with_pagerank(alpha)), texts, options, random, statistics);
         if (tails.value != gpu::ListTails::copy) all += statistics;
         CHECK((statistics.ended_on_front + statistics.resumed > 0) == (tails.value != gpu::ListTails::copy));
       }
@@ -130,12 +136,13 @@ TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]"
   const auto queries = texts_of_queries(draw_queries(5, corpus.model, 200));
   const std::vector<std::string_view> texts(queries.begin(), queries.end());
   const QueryEngine engine(index, {});
+  RandomBits random(89);
   for (const std::uint64_t megabytes : {14, 20, 40}) {
     GpuOptions options;
     options.memory.bytes = megabytes << 20;
     INFO(megabytes << " MB for " << list_bytes(index) << " bytes of lists");
     GpuStatistics all;
-    check_ranking(engine, texts, options, all);
+    check_ranking(engine, texts, options, random, all);
     CHECK(gpu::on_gpu(all.memory) <= *options.memory.bytes);
   }
   GpuOptions options;
@@ -155,10 +162,11 @@ TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]"
   GpuOptions options;
   options.memory.list_share = 0.05;
   options.memory.transfers = gpu::ListTransfers::direct;
+  RandomBits random(97);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{4096}}) {
     options.batch_queries = batch;
     GpuStatistics all;
-    check_ranking(QueryEngine(index, {}), texts, options, all);
+    check_ranking(QueryEngine(index, {}), texts, options, random, all);
     CHECK(all.lists.direct_bytes > all.lists.copied_bytes / 2);  // words beside the sections' whole pages are staged
     CHECK(all.lists.in_place_lists > 0);
   }

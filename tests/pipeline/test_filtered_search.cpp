@@ -7,6 +7,7 @@
 #include "pipeline/modelled_corpus.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "pipeline/random_documents.hpp"
 #include "pipeline/ranked_pages.hpp"
 
 /// The best of the documents that pass a filter, against the plain scorer's complete ranking without the others.
@@ -29,16 +30,13 @@ DocumentSet draw_set(docid_t documents, const std::function<bool(docid_t)>& pass
 
 std::vector<NamedSet> draw_sets(docid_t documents, std::uint64_t seed) {
   RandomBits random(seed);
-  const auto one_in = [&](std::uint64_t n) {
-    return draw_set(documents, [&](docid_t) { return random.below(n) == 0; });
-  };
   std::vector<NamedSet> sets;
   sets.push_back({"none", DocumentSet(documents)});
   sets.push_back({"all", draw_set(documents, [](docid_t) { return true; })});
   const auto one = static_cast<docid_t>(random.below(documents));
   sets.push_back({"one", draw_set(documents, [&](docid_t docid) { return docid == one; })});
-  sets.push_back({"half", one_in(2)});
-  sets.push_back({"few", one_in(60)});
+  sets.push_back({"half", random_documents(documents, 2, random)});
+  sets.push_back({"few", random_documents(documents, 60, random)});
   sets.push_back({"a stretch", draw_set(documents, [&](docid_t docid) { return docid / 100 == one / 100; })});
   return sets;
 }

@@ -420,6 +420,7 @@ std::optional<ResultFields> result_fields(const QueryArguments& arguments, const
 
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
+  if (arguments.filter) check_filters(arguments.strategy, arguments.device);
   check_sharing(arguments.sharing, arguments.device);
   arguments.second_stage.check(arguments.k);
   check_vectors(arguments);

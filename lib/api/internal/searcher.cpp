@@ -153,10 +153,6 @@ struct Searcher::Impl {
     batches.emplace(engine, device, gpu_options(placement, plan), *resources->progress, std::move(notice));
   }
 
-  void check(const BatchOptions& options) const {
-    if (options.filter != nullptr && device == QueryDevice::gpu)
-      throw InvalidArgument("GPUs know no filters; take the --device cpu or auto");
-  }
   /// The collected answers of run(steps, threads), which returns what GPUs did.
   template <class Run>
   BatchResults answer(std::size_t queries, const BatchOptions& options, const Work& work, Run&& run) const {
@@ -214,17 +210,12 @@ std::vector<Hit> Searcher::search(std::span<const WeightedTerm> terms, std::size
 BatchResults Searcher::batch(std::span<const std::string_view> texts, const BatchOptions& options,
                              const Work& work) const {
   return with_api_errors([&] {
-    impl_->check(options);
     return impl_->answer(texts.size(), options, work, [&](const BatchSteps& steps, unsigned threads) {
       GpuStatistics of_gpus;
-      if (options.filter != nullptr) {
-        run_batch(impl_->engine, texts, algorithm_of(options.algorithm), options.k, threads, steps, default_held_bytes,
-                  passing_of(options.filter));
-        return of_gpus;
-      }
       std::unique_lock lock(impl_->gpu_mutex, std::defer_lock);
       if (impl_->device != QueryDevice::cpu) lock.lock();
-      impl_->batches->run(texts, algorithm_of(options.algorithm), options.k, threads, steps, of_gpus);
+      impl_->batches->run(texts, algorithm_of(options.algorithm), options.k, threads, steps, of_gpus,
+                          default_held_bytes, passing_of(options.filter));
       return of_gpus;
     });
   });
@@ -236,8 +227,7 @@ BatchResults Searcher::batch(std::span<const std::vector<WeightedTerm>> queries,
     std::vector<std::vector<QueryTerm>> vectors;
     vectors.reserve(queries.size());
     for (const std::vector<WeightedTerm>& query : queries) vectors.push_back(query_terms(query));
-    impl_->check(options);
-    if (impl_->device == QueryDevice::cpu || options.filter != nullptr)
+    if (impl_->device == QueryDevice::cpu)
       return impl_->answer(vectors.size(), options, work, [&](const BatchSteps& steps, unsigned threads) {
         run_batch(impl_->engine, vectors, algorithm_of(options.algorithm), options.k, threads, steps,
                   default_held_bytes, passing_of(options.filter));

@@ -6,6 +6,10 @@
 /// its score in *units*: small integers, which can be added in any order and whose sums fit 16 bits. Then the few
 /// documents whose sum reaches the query's threshold are scored exactly. A query's *scale* is the number of units of a
 /// score of 1.
+namespace quern {
+class DocumentSet;
+}  // namespace quern
+
 namespace quern::gpu {
 
 /// Which postings a union may skip.
@@ -20,6 +24,8 @@ struct BatchWork {
   bool intersect = false;           ///< find documents with all terms, not with any
   Pruning pruning = Pruning::none;  ///< of unions
   std::size_t k = 10;
+  const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all
+  std::uint64_t passing_number = 0;      ///< of that set, not 0: a GPU that was sent it needs no other copy
 };
 
 /// A posting's value has 16 bits: its impact in steps of 1 / 65535, rounded up, or its quantized impact.

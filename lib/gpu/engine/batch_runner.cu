@@ -12,6 +12,7 @@
 #include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
 #include "quern/gpu/store/window_loop.cuh"
+#include "quern/query/document_set.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -51,7 +52,9 @@ struct BatchRunner::State {
   const Event* beside = nullptr;        ///< the end of the batch that this one may overlap with
   PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
-  DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
+  DeviceArray<std::uint32_t> scratch;                               ///< see IndexView::scratch
+  DeviceArray<std::uint32_t> passing{account, MemoryUse::working};  ///< see BatchView::passing
+  std::uint64_t passing_number = 0;                                 ///< of the set that is there; 0: none
   IndexView index_view;
   BatchView view;
   /// A window's view of the lists; two alternate.
@@ -73,6 +76,8 @@ struct BatchRunner::State {
   BatchTimes times;
 
   void reserve_results(std::size_t queries);
+  /// Sets the view's passing documents, and copies them if the set is not there.
+  void send_passing(const BatchWork& work);
   StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
   /// What start() and begin_windows() share: the batch's own arrays on the GPU.
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
@@ -110,6 +115,22 @@ void BatchRunner::use_entries(const EntryStore& entries) {
 std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
 const MemoryTable& BatchRunner::memory() const { return state_->account.most(); }
 BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
+
+void BatchRunner::State::send_passing(const BatchWork& work) {
+  view.passing = nullptr;
+  if (work.passing == nullptr) return;
+  if (passing_number != work.passing_number) {
+    passing_number = 0;
+    const std::size_t words = std::size_t{num_ranges(work.passing->num_documents())} * (range_documents / 32);
+    passing.reserve(words);
+    const auto documents = std::as_bytes(work.passing->words());
+    copy_to_device(passing.data(), documents.data(), documents.size(), stream);
+    fill_zero(reinterpret_cast<std::uint8_t*>(passing.data()) + documents.size(),
+              words * sizeof(std::uint32_t) - documents.size(), stream);
+    passing_number = work.passing_number;
+  }
+  view.passing = passing.data();
+}
 
 void BatchRunner::State::reserve_results(std::size_t queries) {
   Layout results;
@@ -197,6 +218,7 @@ StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const 
   view = {};
   view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   view.k = static_cast<std::uint32_t>(work.k);
+  send_passing(work);
   reserve_results(batch.queries.size());
   return upload(batch, work);
 }
@@ -310,6 +332,8 @@ void BatchRunner::free_memory() {
     views.host.release();
     views.device.release();
   }
+  state.passing.release();
+  state.passing_number = 0;
   state.strategy->free_memory();
 }
 

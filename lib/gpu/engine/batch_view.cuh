@@ -36,8 +36,13 @@ struct BatchView {
   std::uint32_t first_docid = 0, end_docid = 0xffffffffu;  ///< results are documents of this window
   /// Per query, if there are windows: only documents with smaller keys are results, none if it is 0.
   const RankKey* limits = nullptr;
+  /// A bit per document, for whole ranges of documents: those that may be results. Null: all.
+  const std::uint32_t* passing = nullptr;
 
   __device__ bool has(std::uint32_t docid) const { return docid - first_docid < end_docid - first_docid; }
+  __device__ bool passes(std::uint32_t docid) const {
+    return passing == nullptr || (passing[docid / 32] >> docid % 32 & 1) != 0;
+  }
   __device__ RankKey limit_of(std::uint32_t query) const { return limits == nullptr ? no_key : limits[query]; }
 };
 

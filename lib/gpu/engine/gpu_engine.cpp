@@ -50,20 +50,27 @@ void check_partitions(const gpu::StrategyOptions& options) {
 
 /// Queries that are searched for together, in portions. Thread-safe functions.
 struct GpuEngine::Search {
-  Search(std::span<const std::string_view> of, const QueryAlgorithm& by, std::size_t most)
-      : texts(of), algorithm(by), k(most), results(of.size()) {
+  Search(std::span<const std::string_view> of, const QueryAlgorithm& by, std::size_t most, const DocumentSet* among,
+         std::uint64_t number)
+      : texts(of), algorithm(by), k(most), passing(among), passing_number(number), results(of.size()) {
     counted.queries = of.size();
   }
 
   const std::span<const std::string_view> texts;
   const QueryAlgorithm& algorithm;
   const std::size_t k;
+  const DocumentSet* const passing;
+  const std::uint64_t passing_number;
   std::vector<std::vector<ScoredDocument>> results;
   std::vector<std::size_t> portion_sizes;
   std::size_t next_portion = 0, next_query = 0;
   GpuStatistics counted;
   std::mutex mutex;
 
+  /// What GPUs do for it.
+  gpu::BatchWork work(bool intersect, gpu::Pruning pruning) const {
+    return {intersect, pruning, k, passing, passing_number};
+  }
   /// The next portion; none: all are begun.
   std::optional<Portion> next() {
     const std::lock_guard lock(mutex);
@@ -156,12 +163,14 @@ std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts
 
 std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::string_view> texts,
                                                            const QueryAlgorithm& algorithm, std::size_t k,
-                                                           GpuStatistics* statistics) {
+                                                           GpuStatistics* statistics, const DocumentSet* passing) {
   check_range("k", k, 1, end_docid);
+  engine_.check_passing(passing);
+  if (passing != nullptr) gpu::check_filters(*options_.strategy);
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
   return with_own_errors([&] {
-    Search search(texts, algorithm, k);
+    Search search(texts, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
     search.portion_sizes = keeps_all_ ? portion_sizes(texts.size()) : std::vector<std::size_t>{texts.size()};
     const auto answer_portions = [&] {
       for (auto portion = search.next(); portion; portion = search.next()) {
@@ -208,26 +217,29 @@ void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t co
   statistics.prepare_us += us_since(started);
 
   if (algorithm.matching == Matching::all_else_any) {
-    answer(queries, {true, gpu::Pruning::none, k}, statistics);
+    answer(queries, search.work(true, gpu::Pruning::none), statistics);
     for (GpuQuery& query : queries)
       if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
-    answer(queries, {false, pruning_of(algorithm, engine_), k}, statistics);
+    answer(queries, search.work(false, pruning_of(algorithm, engine_)), statistics);
   } else {
     const bool intersect = algorithm.matching == Matching::all;
-    answer(queries, {intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_), k}, statistics);
+    answer(queries, search.work(intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_)),
+           statistics);
   }
 
-  answer_on_cpu(texts, queries, algorithm, k);
+  answer_on_cpu(search, texts, queries);
   for (const GpuQuery& query : queries) statistics.on_cpu += query.on_cpu;
   gpu::in_parallel(count, [&](std::size_t i) { search.results[first + i] = std::move(queries[i].documents); });
 }
 
-void GpuEngine::answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
-                              const QueryAlgorithm& algorithm, std::size_t k) {
+void GpuEngine::answer_on_cpu(const Search& search, std::span<const std::string_view> texts,
+                              std::span<GpuQuery> queries) {
   if (std::none_of(queries.begin(), queries.end(), [](const GpuQuery& query) { return query.on_cpu; })) return;
   tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t i) {
     GpuQuery& query = queries[i];
-    if (query.on_cpu) query.documents = engine_.search(texts[query.number], algorithm, k, *analyzers_.borrow());
+    if (query.on_cpu)
+      query.documents = engine_.search(texts[query.number], search.algorithm, search.k, *analyzers_.borrow(), nullptr,
+                                       search.passing);
   });
 }
 
@@ -241,7 +253,7 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
   const std::size_t max_batch =
       keeps_all_ ? std::min(options_.batch_queries, gpu::overlapping_batch_queries) : options_.batch_queries;
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
-  gpu::ResumePool cpu(engine_, work.k);
+  gpu::ResumePool cpu(engine_, work.k, work.passing);
   for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
     QueryQueue queue(std::move(queries), max_batch, gpus, fixed_cost);
     queries = process(queue, {work, &cpu}, statistics);

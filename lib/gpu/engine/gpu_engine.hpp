@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -41,11 +43,14 @@ class GpuEngine {
   /// the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
 
-  /// The k best documents of each query, best first. Throws CudaError if no GPU is left, CorruptFile if lists don't
-  /// decode, InvalidArgument if k is 0 or the strategy does not answer queries by this algorithm.
+  /// The k best documents of each query, best first, of those in `passing` or, if that is null, of all. Throws
+  /// CudaError if no GPU is left, CorruptFile if lists don't decode, InvalidArgument if k is 0, if the strategy does
+  /// not answer queries by this algorithm or knows no filters, or if `passing` is a set of another number of documents
+  /// than the index's.
   std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,
                                                   const QueryAlgorithm& algorithm, std::size_t k,
-                                                  GpuStatistics* statistics = nullptr);
+                                                  GpuStatistics* statistics = nullptr,
+                                                  const DocumentSet* passing = nullptr);
   /// Bytes of a query's lists that are not in the memory of the GPU that has least to do. 0 if no GPU is left.
   std::uint64_t missing_bytes(std::span<const WeightedList> lists);
   /// Sets the maximum queries per batch.
@@ -84,8 +89,7 @@ class GpuEngine {
   /// Batches that all GPUs work on at a time.
   std::size_t flights() const { return gpu::batches_in_flight * gpus_in_use(); }
   std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, shares_.size())); }
-  void answer_on_cpu(std::span<const std::string_view> texts, std::span<GpuQuery> queries,
-                     const QueryAlgorithm& algorithm, std::size_t k);
+  void answer_on_cpu(const Search& search, std::span<const std::string_view> texts, std::span<GpuQuery> queries);
 
   const QueryEngine& engine_;
   GpuOptions options_;
@@ -94,7 +98,8 @@ class GpuEngine {
   SparePool<QueryLists> lists_;
   bool keeps_all_ = false;  ///< no batch brings lists: batches more cost little
   gpu::SharePool<RankingShare> shares_;
-  std::size_t used_ = 0;  ///< how many of the shares are used, from the first on
+  std::atomic<std::uint64_t> filtered_searches_ = 0;  ///< so far
+  std::size_t used_ = 0;                              ///< how many of the shares are used, from the first on
 };
 
 }  // namespace quern

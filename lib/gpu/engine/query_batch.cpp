@@ -92,22 +92,22 @@ void QueryBatch::clear(const ListCache* cache) {
   raw_postings_ = 0;
 }
 
-void QueryBatch::make_queries(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive) {
+void QueryBatch::make_queries(std::span<const WaitingQuery> waiting, const BatchWork& work) {
   made_.first_terms.assign(1, 0);
   for (const WaitingQuery& query : waiting) made_.first_terms.push_back(made_.first_terms.back() + query.lists.size());
   made_.terms.resize(made_.first_terms.back());
   made_.views.resize(made_.first_terms.back());
   made_.queries.resize(waiting.size());
   in_parallel(waiting.size(), [&](std::size_t i) {
-    made_.queries[i] = make_query(waiting[i], k, conjunctive, made_.terms_of(i));
+    made_.queries[i] = make_query(waiting[i], work, made_.terms_of(i));
     const std::span<ListView> views = made_.views_of(i);
     for (std::size_t j = 0; j < views.size(); ++j) views[j] = view_of(waiting[i].lists[j].list);
   });
 }
 
-std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
+std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, const BatchWork& work,
                             const std::function<bool()>& fits) {
-  make_queries(waiting, k, conjunctive);
+  make_queries(waiting, work);
   terms.reserve(terms.size() + made_.terms.size());
   queries.reserve(queries.size() + waiting.size());
   const auto add_one = [&](std::size_t i) { add(waiting[i], i); };
@@ -129,11 +129,12 @@ std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, std::size_t k
   return taken;
 }
 
-BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
+BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, const BatchWork& work,
                                   std::span<BatchTerm> own_terms) const {
   const std::span<const WeightedList> weighted = waiting.lists;
   const ImpactQuantizer* quantizer = engine_.quantizer();
-  const ScoringContext context = engine_.scoring_context();
+  ScoringContext context = engine_.scoring_context();
+  context.passing = work.passing;
   BatchQuery query;
   query.terms = static_cast<std::uint32_t>(weighted.size());
 
@@ -182,8 +183,8 @@ BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, std::size_t k, bo
     term.max_units = static_cast<std::uint32_t>(max_values[i] * term.unit_weight / 65536) + term.unit_offset;
     total += term.max_units;
   }
-  if (!conjunctive || weighted.size() == 1) {
-    const float primed = primed_threshold(context, weighted, k);
+  if (!work.intersect || weighted.size() == 1) {
+    const float primed = primed_threshold(context, weighted, work.k);
     // Results score more than `primed`.
     if (query.exact_units)
       query.min_units = std::max(1u, static_cast<std::uint32_t>(std::floor(primed)) + 1);

@@ -80,11 +80,11 @@ class QueryBatch {
 
   /// Removes all queries, but keeps the memory. With `cache`, as the constructor.
   void clear(const ListCache* cache = nullptr);
-  /// Adds queries, in order, until `fits` returns false; returns how many were added. `k` is used for primed
-  /// thresholds. What depends on no other query is computed in many threads. `fits` may look at the batch with all
-  /// queries first, and then at smaller ones.
+  /// Adds queries, in order, until `fits` returns false; returns how many were added. Thresholds are primed for the
+  /// work's k, unless a filter leaves open how many of a list's best documents pass. What depends on no other query is
+  /// computed in many threads. `fits` may look at the batch with all queries first, and then at smaller ones.
   std::size_t add(
-      std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive,
+      std::span<const WaitingQuery> waiting, const BatchWork& work,
       const std::function<bool()>& fits = [] { return true; });
   const QueryEngine& engine() const { return engine_; }
   /// How many blocks of each list its queries read at most, for documents with all terms: no more than their shortest
@@ -127,10 +127,9 @@ class QueryBatch {
     }
   };
 
-  void make_queries(std::span<const WaitingQuery> waiting, std::size_t k, bool conjunctive);
+  void make_queries(std::span<const WaitingQuery> waiting, const BatchWork& work);
   /// Computes a query and its terms, except for places in the batch and numbers of lists.
-  BatchQuery make_query(const WaitingQuery& waiting, std::size_t k, bool conjunctive,
-                        std::span<BatchTerm> own_terms) const;
+  BatchQuery make_query(const WaitingQuery& waiting, const BatchWork& work, std::span<BatchTerm> own_terms) const;
   /// Adds a query, of which all else was made before as number `own`.
   void add(const WaitingQuery& waiting, std::size_t own);
   /// The view of a list as a whole; a raw one has no place yet.

@@ -281,7 +281,7 @@ std::size_t RankingShare::fill(gpu::QueryBatch& batch, std::span<GpuQuery* const
   std::vector<gpu::WaitingQuery> waiting;
   waiting.reserve(queries.size());
   for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
-  return batch.add(waiting, work.k, work.intersect, fits);
+  return batch.add(waiting, work, fits);
 }
 
 RankingShare::MadeBatch RankingShare::make_ahead(std::span<GpuQuery* const> queries, const gpu::BatchWork& work) {

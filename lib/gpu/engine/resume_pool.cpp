@@ -6,8 +6,8 @@
 
 namespace quern::gpu {
 
-ResumePool::ResumePool(const QueryEngine& engine, std::size_t k)
-    : engine_(engine), k_(k), arena_(tbb::this_task_arena::max_concurrency()) {}
+ResumePool::ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing)
+    : engine_(engine), k_(k), passing_(passing), arena_(tbb::this_task_arena::max_concurrency()) {}
 
 ResumePool::~ResumePool() {
   if (!used_) return;
@@ -34,7 +34,7 @@ void ResumePool::resume(std::span<const UnfinishedQuery> queries) {
 void ResumePool::answer(std::span<const UnfinishedQuery> queries) {
   const auto begun = WallClock::now();
   for (const UnfinishedQuery& query : queries)
-    *query.results = engine_.resume(query.lists, k_, query.first, *query.results);
+    *query.results = engine_.resume(query.lists, k_, query.first, *query.results, nullptr, passing_);
   const double time_us = us_since(begun);
   const std::lock_guard lock(mutex_);
   queries_ += queries.size();

@@ -25,8 +25,9 @@ struct UnfinishedQuery {
 /// other parallel work, so that nobody who waits for such work has to take one of these queries.
 class ResumePool {
  public:
-  /// As many threads as parallel calls have where this is called. `k`: results per query.
-  ResumePool(const QueryEngine& engine, std::size_t k);
+  /// As many threads as parallel calls have where this is called. `k`: results per query. `passing`: as in
+  /// QueryEngine::search(); it must outlive the object.
+  ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing = nullptr);
   /// Waits for what has been begun; drops the rest, and errors.
   ~ResumePool();
   ResumePool(const ResumePool&) = delete;
@@ -48,6 +49,7 @@ class ResumePool {
 
   const QueryEngine& engine_;
   const std::size_t k_;
+  const DocumentSet* passing_;
   tbb::task_arena arena_;
   tbb::task_group group_;
   std::atomic<bool> used_ = false;  ///< else nothing is to be waited for

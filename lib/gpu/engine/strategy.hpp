@@ -58,6 +58,8 @@ struct Strategy {
   bool reads_block_maxima = false;
   /// Whether it reads the documents' upper bounds, by which queries end early.
   bool reads_upper_bounds = false;
+  /// Whether it knows filters: documents that may be results (BatchWork::passing).
+  bool filters = false;
   /// Whether it only finds documents with all terms: see answers().
   bool conjunctive_only = false;
 };
@@ -66,6 +68,9 @@ struct Strategy {
 bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm);
 /// Throws InvalidArgument if it answers queries by none of these algorithms.
 void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* const> algorithms);
+
+/// Throws InvalidArgument if the strategy knows no filters.
+void check_filters(const Strategy& strategy);
 
 /// All strategies, in the order in which help texts show them; the first is the default. The one place to add one.
 const std::vector<Strategy>& all_strategies();

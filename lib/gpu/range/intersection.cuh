@@ -66,11 +66,20 @@ class IntersectionWarp {
     if (!list.raw && ended(number, place_of(index_, list, block).before + 1)) return;
     if (!scored_.take(shortest, block)) return;
     scored_.documents.keep(own_);
+    drop_filtered();
     for (std::uint32_t t = 1; t < query.terms; ++t) {
       if (!scored_.documents.any()) return;
       scored_.look_up(batch_.terms[query.first_term + t]);
     }
     add_candidates(number, query);
+  }
+
+  /// Drops the documents that a filter leaves out.
+  __device__ void drop_filtered() {
+    if (batch_.passing == nullptr) return;
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (scored_.documents.alive(i) && !batch_.passes(scored_.documents.docid(i))) scored_.documents.drop(i);
   }
 
   /// Whether no document from `docid` on is a result.

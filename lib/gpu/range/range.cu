@@ -88,11 +88,13 @@ class RangeRun final : public StrategyRun {
     primed_.clear();
     for (const BatchQuery& query : batch.queries)
       primed_.push_back(ThresholdKey{query.min_units} << 32);  // docid: none
+    range_passes_ = ranges_that_pass(work.passing);
     const std::size_t queries = batch.queries.size();
     Layout filled, zeroed;
     chunks_at_ = filled.add<BatchChunk>(chunks_.size());
     items_at_ = filled.add<std::uint32_t>(items_.queries().size());
     thresholds_at_ = filled.add<ThresholdKey>(queries);
+    range_passes_at_ = filled.add<std::uint8_t>(range_passes_.size());
     steps_at_ = zeroed.add<std::uint32_t>(queries * threshold_steps);
     max_docid_at_ = zeroed.add<std::uint32_t>(queries);
     num_candidates_at_ = zeroed.add<std::uint32_t>(queries + 1);
@@ -104,6 +106,7 @@ class RangeRun final : public StrategyRun {
     put(memory, chunks_at_, chunks_);
     put(memory, items_at_, items_.queries());
     put(memory, thresholds_at_, primed_);
+    put(memory, range_passes_at_, range_passes_);
   }
 
   void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
@@ -184,6 +187,7 @@ class RangeRun final : public StrategyRun {
     view_.chunks = at<BatchChunk>(arrays.filled, chunks_at_);
     view_.num_chunks = static_cast<std::uint32_t>(chunks_.size());
     view_.thresholds = at<ThresholdKey>(arrays.filled, thresholds_at_);
+    if (!range_passes_.empty()) view_.range_passes = at<std::uint8_t>(arrays.filled, range_passes_at_);
     view_.steps = at<std::uint32_t>(arrays.zeroed, steps_at_);
     view_.max_docid = at<std::uint32_t>(arrays.zeroed, max_docid_at_);
     view_.num_candidates = at<std::uint32_t>(arrays.zeroed, num_candidates_at_);
@@ -242,8 +246,9 @@ class RangeRun final : public StrategyRun {
   std::vector<BatchChunk> chunks_;    ///< of unions
   IntersectionItems items_;           ///< of intersections from entries
   std::vector<ThresholdKey> primed_;  ///< initial thresholds
+  std::vector<std::uint8_t> range_passes_;
   const std::uint32_t* item_queries_ = nullptr;
-  std::size_t chunks_at_ = 0, items_at_ = 0, thresholds_at_ = 0, steps_at_ = 0, max_docid_at_ = 0,
+  std::size_t chunks_at_ = 0, items_at_ = 0, thresholds_at_ = 0, range_passes_at_ = 0, steps_at_ = 0, max_docid_at_ = 0,
               num_candidates_at_ = 0, num_scored_at_ = 0;
   RangeView view_;
   DeviceArray<Candidate> candidates_;

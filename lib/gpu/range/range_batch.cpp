@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/query/document_set.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -43,6 +45,17 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch) {
   const std::size_t pieces = batch.queries.size() * num_ranges(batch.engine().index().num_documents());
   return cut_chunks(batch, std::max<std::size_t>(1, pieces / many_blocks));
+}
+
+std::vector<std::uint8_t> ranges_that_pass(const DocumentSet* passing) {
+  std::vector<std::uint8_t> passes;
+  if (passing == nullptr) return passes;
+  const docid_t all = passing->num_documents();
+  for (std::uint32_t range = 0; range < num_ranges(all); ++range) {
+    const docid_t begin = range * range_documents, end = std::min(all - begin, range_documents) + begin;
+    passes.push_back(passing->next(begin, end) < end);
+  }
+  return passes;
 }
 
 bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,

@@ -38,6 +38,9 @@ std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_quer
 /// Cuts a batch's queries into chunks that are small enough for several pieces of work per thread block of a large GPU.
 std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch);
 
+/// For each range of documents, 1 if some of them pass; nothing if `passing` is null.
+std::vector<std::uint8_t> ranges_that_pass(const DocumentSet* passing);
+
 /// See Strategy::decodes_lists. Intersections that look few documents up read only the blocks that they need.
 bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
                          bool lists_stay);

@@ -152,7 +152,7 @@ class ItemIntersection {
     if (lane_id() < item_.ranges) {
       const RangeRequirement required =
           requirement_of(batch_, item_.query, begin_ + lane_id() * range_documents, threshold);
-      if (!required.ended) own = required.min_term_units;
+      if (!required.none) own = required.min_term_units;
     }
     min_term_units_ = __reduce_min_sync(all_lanes, own);
   }
@@ -198,7 +198,9 @@ class ItemIntersection {
       documents.own[i] = range * range_documents + (entry >> 16);
       documents.units[i] = driver.units(entry);
       // Damage may leave more entries between two starts than ranges have documents, or some in a range of others.
-      if (there && range < item_.ranges && begin_ + documents.own[i] < batch_.num_documents) documents.alive |= 1u << i;
+      const std::uint32_t docid = begin_ + documents.own[i];
+      if (there && range < item_.ranges && docid < batch_.num_documents && batch_.passes(docid))
+        documents.alive |= 1u << i;
     }
   }
 

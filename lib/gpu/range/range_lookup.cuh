@@ -120,6 +120,7 @@ class RangeLookup {
     bool alive = first + lane_id() < front.count;
     const std::uint32_t entry = alive ? front.entries[first + lane_id()] : 0;
     const std::uint32_t document = entry >> 16;
+    alive = alive && batch_.passes(begin_ + document);
     std::uint32_t units = units_of(entry, front.unit_weight, front.unit_offset);
     for (unsigned place = 0; place < count; ++place) {
       alive &= units + rest >= required_.min_term_units;

@@ -29,6 +29,8 @@ struct RangeView : BatchView {
   const float* range_static_score = nullptr;  ///< the maximum in each range
   const float* range_upper_bounds = nullptr;  ///< of scores in the range and after it; null: unknown
 
+  const std::uint8_t* range_passes = nullptr;  ///< with a filter, for all ranges: whether documents of the range pass
+
   ThresholdKey* thresholds = nullptr;       ///< per query
   std::uint32_t* steps = nullptr;           ///< [query][threshold_steps]: documents found, by lower bound of units
   std::uint32_t* max_docid = nullptr;       ///< per query, of the counted documents

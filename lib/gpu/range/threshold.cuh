@@ -130,7 +130,7 @@ __device__ inline std::uint32_t static_score_units(const RangeView& batch, const
 struct RangeRequirement {
   Threshold threshold;
   std::uint32_t min_term_units = 1;  ///< minimum sum of its term scores, in units
-  bool ended = false;                ///< no document in this range or after it is a result
+  bool none = false;                 ///< no document in this range is a result
 };
 
 /// The requirement in the range that begins with docID `begin`. If documents are ordered by global score, a query ends
@@ -140,11 +140,12 @@ __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::u
                                                   const Threshold& threshold) {
   RangeRequirement required{threshold};
   required.min_term_units = max(1u, min_units(required.threshold, begin));
+  const std::uint32_t range = begin / range_documents;
+  if (batch.range_passes != nullptr) required.none = batch.range_passes[range] == 0;
   if (batch.static_scores == nullptr) return required;
   const BatchQuery& query = batch.queries[number];
-  const std::uint32_t range = begin / range_documents;
   if (batch.range_upper_bounds != nullptr)
-    required.ended = units_of_score(query.scale, batch.range_upper_bounds[range]) < required.min_term_units;
+    required.none |= units_of_score(query.scale, batch.range_upper_bounds[range]) < required.min_term_units;
   const std::uint32_t static_score = units_of_score(query.scale, batch.range_static_score[range]);
   required.min_term_units = required.min_term_units > static_score ? required.min_term_units - static_score : 1;
   return required;

@@ -159,7 +159,7 @@ class UnionBlock {
     const unsigned there = __ballot_sync(all_lanes, slice.count > 0);
     if (there == 0) return;
     const RangeRequirement required = requirement_of(batch_, number, begin_);
-    if (required.ended) return;
+    if (required.none) return;
     if (pruning_ == Pruning::none) return put_query(number, slice, there, required.min_term_units);
     if (warp_sum(slice.max_units) < required.min_term_units) return;
     // A list is essential unless it and those with lower upper bounds can't lift a document to the threshold together.
@@ -221,7 +221,7 @@ class UnionBlock {
   /// choose() for queries with more terms than a warp has lanes; these are answered by sums.
   __device__ void choose_all(std::uint32_t number, const BatchQuery& query) {
     const RangeRequirement required = requirement_of(batch_, number, begin_);
-    if (required.ended) return;
+    if (required.none) return;
     const std::uint32_t first = pieces_for(query.terms);
     std::uint32_t count = 0, end = 0, sum = 0;
     for (unsigned base = 0; base < query.terms; base += lanes_per_warp) {
@@ -391,7 +391,7 @@ class UnionBlock {
                                  const Threshold& threshold, Visit& visit) const {
     const std::uint32_t docid = begin_ + document;
     const std::uint32_t units = sum + static_score_units(batch_, query, docid);
-    if (units >= max(1u, min_units(threshold, docid))) visit(docid, units);
+    if (units >= max(1u, min_units(threshold, docid)) && batch_.passes(docid)) visit(docid, units);
   }
 
   const RangeView& batch_;

@@ -91,7 +91,7 @@ class Index(_quern.Index):
 
         queries: a list of texts or of dicts {term: weight}, pairs of id and query, a dict {id: query}, or a DataFrame
         with qid and query.
-        filter: as for filter(); the CPU answers then. options: as for searcher(), such as device="auto" or
+        filter: as for filter(); on GPUs, with the strategy "range". options: as for searcher(), such as device="auto" or
         scores="quantized".
         """
         qids, texts = texts_of(queries)
