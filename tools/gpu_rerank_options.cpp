@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "quern/core/size_text.hpp"
+#include "quern/gpu/rerank/rerank_device.hpp"
 
 namespace quern::tools {
 
@@ -27,7 +29,6 @@ void add_gpu_rerank_options(CLI::App& command, GpuRerankArguments& arguments) {
 std::unique_ptr<gpu::GpuReranker> make_gpu_reranker(const Reranker& on_cpu, QueryDevice device, unsigned gpu,
                                                     const GpuRerankArguments& arguments, const GpuRerankMemory& memory,
                                                     Progress& progress, const FailoverNotice& notice) {
-  if (device == QueryDevice::cpu) return nullptr;
   gpu::GpuRerankOptions options;
   options.gpu = gpu;
   options.memory_bytes = memory.on_gpu;
@@ -37,16 +38,8 @@ std::unique_ptr<gpu::GpuReranker> make_gpu_reranker(const Reranker& on_cpu, Quer
   if (!arguments.ranker_memory.empty()) options.ranker_bytes = parse_size(arguments.ranker_memory);
   options.fewest_documents = arguments.fewest_documents;
   options.fast_math = arguments.fast_math;
-  options.cpu_goes_on = device != QueryDevice::gpu;
   options.notice = notice;
-  try {
-    require_gpu(gpu);
-    return std::make_unique<gpu::GpuReranker>(on_cpu, options, progress);
-  } catch (const CudaError& error) {
-    if (device != QueryDevice::automatic) throw;
-    notice(std::string("results are reranked on the CPU: ") + error.what());
-    return nullptr;
-  }
+  return gpu::make_gpu_reranker(on_cpu, device, std::move(options), progress);
 }
 
 Json gpu_rerank_json(const gpu::GpuRerankCounts& counts) {

@@ -31,8 +31,7 @@ struct GpuRerankMemory {
   unsigned threads = 1;
 };
 
-/// A second stage on a GPU; null if it is to run on the CPU, with a remark where `device` leaves it open. `on_cpu` must
-/// outlive it. Throws as GpuReranker does, and as require_gpu() if `device` needs a GPU.
+/// A second stage by these options: see gpu::make_gpu_reranker().
 std::unique_ptr<gpu::GpuReranker> make_gpu_reranker(const Reranker& on_cpu, QueryDevice device, unsigned gpu,
                                                     const GpuRerankArguments& arguments, const GpuRerankMemory& memory,
                                                     Progress& progress, const FailoverNotice& notice);

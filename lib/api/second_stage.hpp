@@ -49,15 +49,19 @@ class QUERN_API Features {
 class QUERN_API Reranker {
  public:
   /// `model`: a file of LightGBM, XGBoost or RankLib, or a description of Quern's own. `selection`: the list of
-  /// features that it was trained with. Throws Error: invalid_argument if the index has no forward file or the model
-  /// asks for features that there are not, corrupt_file and io for the model.
-  Reranker(const Index& index, const std::string& model, std::string_view selection = "all");
+  /// features that it was trained with. `placement`: where results are reranked, with the same scores; the first GPU
+  /// alone, without strategy and plan. `work`: the threads that will rerank at the same time (they share what copies to
+  /// a GPU pin, at most half of its memory), and progress of copying documents there. Throws Error: invalid_argument if
+  /// the index has no forward file or the model asks for features that there are not, corrupt_file and io for the
+  /// model, gpu unless the device is the CPU or `automatic`.
+  Reranker(const Index& index, const std::string& model, std::string_view selection = "all",
+           const Placement& placement = {}, const Work& work = {});
   Reranker(Reranker&&) noexcept;
   Reranker& operator=(Reranker&&) noexcept;
   ~Reranker();
 
   /// The k best of a query's documents by the model, whose scores take the place of theirs; ties in docID order. Throws
-  /// Error: invalid_argument for a docID that the index doesn't have.
+  /// Error: invalid_argument for a docID that the index doesn't have, gpu if a GPU fails that was asked for.
   std::vector<Hit> rerank(std::string_view text, std::span<const Hit> documents, std::size_t k) const;
   /// The same for the results of many queries, on `work.threads` threads.
   BatchResults rerank(std::span<const std::string_view> texts, const BatchResults& results, std::size_t k,

@@ -15,6 +15,19 @@ def test_reranked_runs_are_the_command_lines(sample, sample_path, topics, comman
     assert quern.rerank(sample, first, SAMPLE / "ranker.txt", 3, threads=2).offsets[1] == 3
     with pytest.raises(quern.FileError):
         quern.rerank(sample, first, "missing.txt")
+    with pytest.raises(ValueError, match="cpu, gpu, auto"):
+        quern.rerank(sample, first, SAMPLE / "ranker.txt", device="tpu")
+    assert quern.rerank(sample, first, SAMPLE / "ranker.txt", device="auto").to_trec() == expected
+
+
+def test_a_model_is_kept_until_its_file_changes(sample, topics, tmp_path):
+    model = tmp_path / "ranker.txt"
+    model.write_bytes((SAMPLE / "ranker.txt").read_bytes())
+    first = sample.reranker(model)
+    assert sample.reranker(model) is first
+    assert sample.reranker(model, threads=2) is not first
+    model.write_bytes((SAMPLE / "ranker.txt").read_bytes() + b"\n")
+    assert sample.reranker(model) is not first
 
 
 def test_features_have_a_row_for_each_result(sample, topics):

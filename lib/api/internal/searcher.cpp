@@ -11,6 +11,7 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/query_device.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/check_range.hpp"
@@ -22,18 +23,6 @@
 
 namespace quern::api {
 namespace {
-
-QueryDevice query_device(Device device) {
-  switch (device) {
-    case Device::cpu:
-      return QueryDevice::cpu;
-    case Device::gpu:
-      return QueryDevice::gpu;
-    case Device::automatic:
-      return QueryDevice::automatic;
-  }
-  throw InvalidArgument("unknown device");
-}
 
 GpuOptions gpu_options(const Placement& placement, const std::optional<CachePlan>& plan) {
   GpuOptions options;

@@ -7,16 +7,20 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/query_device.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/parallel_batch.hpp"
 #include "quern/features/feature_extractor.hpp"
 #include "quern/features/feature_list.hpp"
 #include "quern/features/feature_query.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
+#include "quern/gpu/rerank/gpu_rerank_topics.hpp"
+#include "quern/gpu/rerank/rerank_device.hpp"
 #include "quern/rerank/feature_binding.hpp"
+#include "quern/rerank/rerank_topics.hpp"
 #include "quern/rerank/reranker.hpp"
+#include "quern/rerank/run_topics.hpp"
 
 namespace quern::api {
 
@@ -66,41 +70,63 @@ FeatureTable Features::compute(std::string_view text, std::span<const Hit> docum
 }
 
 struct Reranker::Impl {
-  Impl(const Index& of, const std::string& model, std::string_view selection)
+  Impl(const Index& of, const std::string& model, std::string_view selection, const Placement& placement,
+       const Work& work)
       : index(of),
         forward(ForwardReader::open(index.impl()->reader)),
         reranker(index.impl()->reader, forward, bind_features(read_ranker(model), select_features(selection), model),
                  model),
-        spaces([this] { return quern::Reranker::Space(index.impl()->reader); }) {}
+        spaces([this] { return quern::Reranker::Space(index.impl()->reader); }) {
+    const WorkResources resources(work, {});
+    gpu::GpuRerankOptions options;
+    options.gpu = placement.gpu;
+    if (placement.gpu_memory_bytes != 0) options.memory_bytes = placement.gpu_memory_bytes;
+    if (work.memory_bytes != 0) options.pinned_bytes = work.memory_bytes / 2;
+    options.threads = resources->threads;
+    if (placement.notice) options.notice = placement.notice;
+    on_gpu = gpu::make_gpu_reranker(reranker, query_device(placement.device), std::move(options), *resources->progress);
+  }
 
-  std::vector<ScoredDocument> rerank(std::string_view text, std::span<const Hit> documents, std::size_t k) const {
-    std::vector<ScoredDocument> reranked;
-    reranked.reserve(documents.size());
-    for (const Hit& document : documents) {
-      index.impl()->check(document.docid);
-      reranked.push_back({document.docid, document.score});
-    }
-    reranker.rerank(text, reranked, k, spaces.local());
-    return reranked;
+  void rerank(std::string_view text, std::vector<ScoredDocument>& documents, std::size_t k) const {
+    const gpu::RerankJob job = {text, &documents};
+    if (on_gpu != nullptr)
+      on_gpu->rerank({&job, 1}, k, spaces.local());
+    else
+      reranker.rerank(text, documents, k, spaces.local());
+  }
+  void rerank(std::span<TopicResults> topics, std::size_t k, const Resources& resources) const {
+    if (on_gpu != nullptr)
+      gpu::rerank_topics(*on_gpu, topics, k, resources);
+    else
+      rerank_topics(reranker, topics, k, resources);
   }
 
   const Index index;
   ForwardReader forward;
   quern::Reranker reranker;
   mutable tbb::enumerable_thread_specific<quern::Reranker::Space> spaces;
+  std::unique_ptr<gpu::GpuReranker> on_gpu;  ///< null: the CPU reranks
 };
 
-Reranker::Reranker(const Index& index, const std::string& model, std::string_view selection)
-    : impl_(with_api_errors([&] { return std::make_unique<Impl>(index, model, selection); })) {}
+Reranker::Reranker(const Index& index, const std::string& model, std::string_view selection, const Placement& placement,
+                   const Work& work)
+    : impl_(with_api_errors([&] { return std::make_unique<Impl>(index, model, selection, placement, work); })) {}
 Reranker::Reranker(Reranker&&) noexcept = default;
 Reranker& Reranker::operator=(Reranker&&) noexcept = default;
 Reranker::~Reranker() = default;
 
 std::vector<Hit> Reranker::rerank(std::string_view text, std::span<const Hit> documents, std::size_t k) const {
   return with_api_errors([&] {
+    std::vector<ScoredDocument> reranked;
+    reranked.reserve(documents.size());
+    for (const Hit& document : documents) {
+      impl_->index.impl()->check(document.docid);
+      reranked.push_back({document.docid, document.score});
+    }
+    impl_->rerank(text, reranked, k);
     std::vector<Hit> hits;
-    for (const ScoredDocument& document : impl_->rerank(text, documents, k))
-      hits.push_back({document.docid, document.score});
+    hits.reserve(reranked.size());
+    for (const ScoredDocument& document : reranked) hits.push_back({document.docid, document.score});
     return hits;
   });
 }
@@ -112,28 +138,28 @@ BatchResults Reranker::rerank(std::span<const std::string_view> texts, const Bat
         !std::is_sorted(results.offsets.begin(), results.offsets.end()) ||
         results.docids.size() != results.offsets.back() || results.scores.size() != results.offsets.back())
       throw InvalidArgument("the results are not those of these queries");
+    std::vector<TopicResults> topics(texts.size());
+    for (std::size_t query = 0; query < texts.size(); ++query) {
+      topics[query].text = texts[query];
+      const std::uint64_t from = results.offsets[query], end = results.offsets[query + 1];
+      for (std::uint64_t i = from; i < end; ++i) {
+        impl_->index.impl()->check(results.docids[i]);
+        topics[query].documents.push_back({results.docids[i], results.scores[i]});
+      }
+    }
     const WorkResources resources(work, {});
     resources->progress->start("rerank", texts.size(), "queries");
+    impl_->rerank(topics, k, *resources);
+    resources->progress->finish();
     BatchResults out;
     out.offsets.push_back(0);
-    using Documents = std::vector<ScoredDocument>;
-    answer_in_batches<Documents>(
-        texts.size(), resources->threads, default_held_bytes,
-        [&](std::size_t query, Documents& documents) {
-          std::vector<Hit> first;
-          for (std::uint64_t i = results.offsets[query]; i < results.offsets[query + 1]; ++i)
-            first.push_back({results.docids[i], results.scores[i]});
-          documents = impl_->rerank(texts[query], first, k);
-        },
-        [](const Documents& documents) { return documents.capacity() * sizeof(ScoredDocument); },
-        [&](std::size_t, const Documents& documents) {
-          for (const ScoredDocument& document : documents) {
-            out.docids.push_back(document.docid);
-            out.scores.push_back(document.score);
-          }
-          out.offsets.push_back(out.docids.size());
-          resources->progress->add(1);
-        });
+    for (const TopicResults& topic : topics) {
+      for (const ScoredDocument& document : topic.documents) {
+        out.docids.push_back(document.docid);
+        out.scores.push_back(document.score);
+      }
+      out.offsets.push_back(out.docids.size());
+    }
     out.statistics.queries = texts.size();
     return out;
   });

@@ -1,5 +1,6 @@
 """Open indexes."""
 
+import os
 import threading
 from types import SimpleNamespace
 
@@ -7,6 +8,15 @@ from . import _quern
 from .queries import texts_of
 from .results import Results
 from .sizes import size_bytes
+
+
+def _version_of(path):
+    """What changes when a file is written anew; None if there is none."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size, state.st_ino
 
 
 class Index(_quern.Index):
@@ -19,6 +29,7 @@ class Index(_quern.Index):
     def __init__(self, path):
         super().__init__(str(path))
         self._searchers = {}
+        self._rerankers = {}
         self._lock = threading.Lock()
         self._searcher = None
 
@@ -52,6 +63,22 @@ class Index(_quern.Index):
             if key not in self._searchers:
                 self._searchers[key] = _quern.Searcher(self, **options)
             return self._searchers[key]
+
+    def reranker(self, model, *, features="all", **options):
+        """What quern.rerank() uses, opened once and kept until the model's file changes: GPUs keep model and documents.
+
+        model, features: as for quern.rerank(). options: device, gpu and gpu_memory, and threads that rerank at a time.
+        """
+        path = os.fspath(model)
+        if "gpu_memory" in options:
+            options["gpu_memory"] = size_bytes(options["gpu_memory"])
+        options = {name: value for name, value in options.items() if value is not None}
+        key = (path, features, *sorted(options.items()))
+        version = _version_of(path)
+        with self._lock:
+            if key not in self._rerankers or self._rerankers[key][0] != version:
+                self._rerankers[key] = (version, _quern.Reranker(self, path, features, **options))
+            return self._rerankers[key][1]
 
     def filter(self, passing, *, threads=None):
         """A set of documents that alone may be results, for search() and batch(), which also take what this takes.

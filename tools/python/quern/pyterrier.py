@@ -74,9 +74,12 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         """A transformer that adds a column `features` to results: a numpy array for each. Needs forward=True."""
         return QuernFeatures(self, selection)
 
-    def reranker(self, model, *, features="all"):
-        """A transformer that gives results the scores of a learned model. Needs forward=True."""
-        return QuernReranker(self, model, features)
+    def reranker(self, model, *, features="all", **options):
+        """A transformer that gives results the scores of a learned model. Needs forward=True.
+
+        options: device, gpu and gpu_memory, as for quern.rerank().
+        """
+        return QuernReranker(self, model, features, options)
 
     def __repr__(self):
         return f"QuernIndex({str(self.path)!r})"
@@ -152,15 +155,16 @@ class QuernFeatures(_OfResults):
 class QuernReranker(_OfResults):
     """Gives results the scores of a learned model."""
 
-    def __init__(self, index, model, features):
+    def __init__(self, index, model, features, options):
         self.index = index
         self.model = model
         self.features = features
+        self.options = options
 
     def transform(self, inp):
         pt.validate.result_frame(inp, extra_columns=["query"])
         rows, results = self._results(inp)
-        reranked = stages.rerank(self.index.quern, results, self.model, features=self.features)
+        reranked = stages.rerank(self.index.quern, results, self.model, features=self.features, **self.options)
         scores = pandas.DataFrame(
             {
                 "qid": [results.qids[i] for i in reranked.query],

@@ -10,13 +10,26 @@ from .results import Results
 from .sizes import size_bytes
 
 
-def rerank(index, results, model, k=None, *, features="all", threads=None, progress=None):
+def rerank(
+    index,
+    results,
+    model,
+    k=None,
+    *,
+    features="all",
+    device="cpu",
+    gpu=0,
+    gpu_memory=None,
+    threads=None,
+    progress=None,
+):
     """The results of a batch, reordered by a learned model: Results, whose scores are the model's.
 
     index: built with forward=True. model: a file of LightGBM, XGBoost or RankLib, or a description of Quern's own.
     features: the list that the model was trained with. k: so many of each query are left; None: all.
+    device ("cpu", "gpu", "auto"), gpu, gpu_memory (bytes or "4G"): where, with the same scores; a GPU keeps the model.
     """
-    reranker = _quern.Reranker(index, os.fspath(model), features)
+    reranker = index.reranker(model, features=features, device=device, gpu=gpu, gpu_memory=gpu_memory)
     texts = list(results._texts)
     found = reranker.rerank(texts, results._found, k or max(1, len(results)), threads or 0, _progress(progress))
     return Results(found, results.qids, texts)

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "named.hpp"
 #include "results.hpp"
 #include "term_vector.hpp"
 #include "text_list.hpp"
@@ -21,24 +22,11 @@ using namespace nb::literals;
 namespace quern::python {
 namespace {
 
-/// The value that a name stands for. Raises ValueError, with all names, for another.
-template <class Value, std::size_t count>
-Value named(const std::pair<const char*, Value> (&names)[count], std::string_view name, const char* what) {
-  std::string known;
-  for (const auto& [text, value] : names) {
-    if (name == text) return value;
-    known += std::string(known.empty() ? "" : ", ") + text;
-  }
-  throw nb::value_error(("unknown " + std::string(what) + " '" + std::string(name) + "': use one of " + known).c_str());
-}
-
 constexpr std::pair<const char*, api::Idf> idfs[] = {{"lucene", api::Idf::lucene}, {"robertson", api::Idf::robertson}};
 constexpr std::pair<const char*, api::Scores> all_scores[] = {{"exact", api::Scores::exact},
                                                               {"quantized", api::Scores::quantized}};
 constexpr std::pair<const char*, api::Scorer> scorers[] = {{"bm25", api::Scorer::bm25},
                                                            {"bm25+pagerank", api::Scorer::bm25_pagerank}};
-constexpr std::pair<const char*, api::Device> devices[] = {
-    {"cpu", api::Device::cpu}, {"gpu", api::Device::gpu}, {"auto", api::Device::automatic}};
 
 void make_searcher(api::Searcher* self, const api::Index& index, std::optional<double> k1, std::optional<double> b,
                    const std::string& idf, const std::string& scores, const std::string& scorer,

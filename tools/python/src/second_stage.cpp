@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "named.hpp"
 #include "results.hpp"
 #include "text_list.hpp"
 #include "work.hpp"
@@ -50,6 +51,22 @@ nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig> compute(const api::Feat
   return {data, {found.docids.size(), columns}, owner};
 }
 
+void make_reranker(api::Reranker* self, const api::Index& index, const std::string& model, const std::string& selection,
+                   const std::string& device, unsigned gpu, std::uint64_t gpu_memory, unsigned threads,
+                   const nb::object& warn) {
+  api::Placement placement;
+  placement.device = named(devices, device, "device");
+  placement.gpu = gpu;
+  placement.gpu_memory_bytes = gpu_memory;
+  api::Work work;
+  work.threads = threads;
+  // As with searchers.
+  set_callbacks(work, {0, 0, nb::none(), warn}, std::make_shared<CallerFailure>());
+  placement.notice = work.warn;
+  const nb::gil_scoped_release without_gil;
+  new (self) api::Reranker(index, model, selection, placement, work);
+}
+
 Results rerank(const api::Reranker& reranker, const nb::object& texts, const Results& results, std::size_t k,
                unsigned threads, const nb::object& progress) {
   const TextList list(texts, "a query");
@@ -65,8 +82,8 @@ void bind_second_stage(nb::module_& module) {
       .def(nb::init<const api::Index&, std::string_view>(), "index"_a, "selection"_a = "all")
       .def("compute", &compute, "texts"_a, "results"_a);
   nb::class_<api::Reranker>(module, "Reranker")
-      .def(nb::init<const api::Index&, const std::string&, std::string_view>(), "index"_a, "model"_a,
-           "selection"_a = "all")
+      .def("__init__", &make_reranker, "index"_a, "model"_a, "selection"_a = "all", "device"_a = "cpu", "gpu"_a = 0,
+           "gpu_memory"_a = 0, "threads"_a = 0, "warn"_a = nb::none())
       .def("rerank", &rerank, "texts"_a, "results"_a, "k"_a, "threads"_a = 0, "progress"_a = nb::none());
 }
 
