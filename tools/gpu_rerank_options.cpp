@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/rerank/rerank_device.hpp"
+#include "quern/gpu/rerank_device.hpp"
 
 namespace quern::tools {
 

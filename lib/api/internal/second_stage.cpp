@@ -16,7 +16,7 @@
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/gpu/rerank/gpu_rerank_topics.hpp"
-#include "quern/gpu/rerank/rerank_device.hpp"
+#include "quern/gpu/rerank_device.hpp"
 #include "quern/rerank/feature_binding.hpp"
 #include "quern/rerank/rerank_topics.hpp"
 #include "quern/rerank/reranker.hpp"

@@ -121,12 +121,12 @@ void BatchRunner::State::send_passing(const BatchWork& work) {
   if (work.passing == nullptr) return;
   if (passing_number != work.passing_number) {
     passing_number = 0;
+    // Ranges are whole numbers of words, of 64 bits on the host.
     const std::size_t words = std::size_t{num_ranges(work.passing->num_documents())} * (range_documents / 32);
     passing.reserve(words);
-    const auto documents = std::as_bytes(work.passing->words());
-    copy_to_device(passing.data(), documents.data(), documents.size(), stream);
-    fill_zero(reinterpret_cast<std::uint8_t*>(passing.data()) + documents.size(),
-              words * sizeof(std::uint32_t) - documents.size(), stream);
+    const std::span<const std::uint64_t> documents = work.passing->words();
+    copy_to_device(reinterpret_cast<std::uint64_t*>(passing.data()), documents.data(), documents.size(), stream);
+    fill_zero(passing.data() + 2 * documents.size(), words - 2 * documents.size(), stream);
     passing_number = work.passing_number;
   }
   view.passing = passing.data();

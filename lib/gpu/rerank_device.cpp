@@ -1,4 +1,4 @@
-#include "quern/gpu/rerank/rerank_device.hpp"
+#include "quern/gpu/rerank_device.hpp"
 
 #include <string>
 
