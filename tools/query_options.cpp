@@ -117,8 +117,12 @@ void TextOutput::write(std::string_view text) {
   }
 }
 
+void TextOutput::show() {
+  if (!out_) flush_output();
+}
+
 void TextOutput::finish() {
-  if (!out_) return flush_output();
+  if (!out_) return show();
   out_->flush();
   file_->commit();
 }

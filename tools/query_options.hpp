@@ -87,6 +87,8 @@ class TextOutput {
   /// An empty path: stdout.
   TextOutput(const std::string& path, bool force);
   void write(std::string_view text);
+  /// Passes on what was written to stdout. A file appears whole, with finish().
+  void show();
   void finish();
 
  private:

@@ -34,6 +34,15 @@ void SecondStage::use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArgum
   on_gpu_ = make_gpu_reranker(reranker_, device, gpu, arguments, memory, progress, notice);
 }
 
+void SecondStage::reserve_gpu_memory(unsigned gpu, gpu::GpuMemoryOptions& options) const {
+  if (on_gpu_ == nullptr) return;
+  if (options.bytes) {
+    *options.bytes -= *options.bytes / gpu_memory_parts;
+  } else {
+    options.reserved = {gpu, on_gpu_->bytes_left()};
+  }
+}
+
 double SecondStage::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const {
   const auto begun = WallClock::now();
   if (on_gpu_ != nullptr) {

@@ -10,6 +10,8 @@
 #include "quern/features/feature_memory.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/gpu/device/memory_division.hpp"
+#include "quern/gpu/rerank/gpu_reranker.hpp"
 #include "quern/query/index_pages.hpp"
 #include "quern/query/top_k.hpp"
 #include "quern/rerank/reranker.hpp"
@@ -50,6 +52,9 @@ class SecondStage {
                Progress& progress, const FailoverNotice& notice);
   /// Of the GPU's memory that a command may take, the second stage takes one part of so many at most.
   static constexpr std::uint64_t gpu_memory_parts = 4;
+  /// Leaves to the second stage what it may still take of the memory of a GPU; `options` are those of an engine whose
+  /// first GPU has the number `gpu`. Does nothing on the CPU.
+  void reserve_gpu_memory(unsigned gpu, gpu::GpuMemoryOptions& options) const;
   /// Null: on the CPU.
   const gpu::GpuReranker* on_gpu() const { return on_gpu_.get(); }
 

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/gpu/engine/gpu_statistics.hpp"
+#include "quern/gpu/rerank/gpu_reranker.hpp"
+#include "quern/gpu/shared_engine.hpp"
+#include "quern/query/query_engine.hpp"
+#include "quern/query/query_statistics.hpp"
+
+#include "command.hpp"
+
+namespace quern::tools {
+
+/// What a run's queries were answered with, as --stats names it.
+struct RunSettings {
+  std::string_view algorithm;
+  std::size_t k;
+  std::size_t rerank;  ///< documents of a query in the second stage; 0: there is none
+  unsigned threads;
+};
+
+/// The times and counts of a run's queries, for --stats.
+class RunStatistics {
+ public:
+  explicit RunStatistics(const std::string& tmp_folder) : times_us_(tmp_folder) {}
+
+  void add(const QueryAnswer& answer) {
+    counts_ += answer.statistics;
+    times_us_.add(answer.time_us);
+  }
+  void add(const GpuStatistics& gpu) { gpu_ += gpu; }
+  void set(const SharedFigures& shared) { shared_ = shared; }
+
+  std::uint64_t queries() const { return times_us_.count(); }
+  /// Settings, times, counts, and the work of GPUs if there were any. `reranker`: null if no GPU reranked. `seconds` is
+  /// the time of all queries together.
+  Json json(const RunSettings& settings, const QueryEngine& engine, const gpu::GpuReranker* reranker,
+            double seconds) const;
+  /// Times and counts for people, a line or two.
+  std::vector<std::string> lines(const QueryEngine& engine, unsigned threads, double seconds) const;
+
+ private:
+  double rate(double seconds) const;
+
+  QueryStatistics counts_;
+  LatencyLog times_us_;
+  GpuStatistics gpu_;
+  std::optional<SharedFigures> shared_;
+};
+
+}  // namespace quern::tools
