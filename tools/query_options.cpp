@@ -173,15 +173,10 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
   if (arguments.names_scores && arguments.scores == Scores::exact && index.manifest().impacts)
     throw CLI::ValidationError("--scores",
                                "exact: this index has given impacts, whose sums are integers; leave it out");
-  ScoringOptions options;
-  options.bm25 = index.manifest().bm25;
-  if (arguments.k1) options.bm25.k1 = *arguments.k1;
-  if (arguments.b) options.bm25.b = *arguments.b;
+  ScoringOptions options = scoring_of_index(index, {arguments.k1, arguments.b, arguments.alpha});
   options.idf = arguments.idf;
   options.scores = arguments.scores;
   options.scorer = arguments.scorer;
-  if (!index.global_scores().empty() && index.manifest().scores) options.alpha = index.manifest().scores->alpha;
-  if (arguments.alpha) options.alpha = *arguments.alpha;
   options.early_termination = !arguments.no_early_termination;
   return options;
 }

@@ -168,22 +168,18 @@ void add_pagerank_options(CLI::App& command, PagerankArguments& arguments) {
 }
 
 PagerankInput pagerank_input(const PagerankArguments& arguments, const std::vector<OrderBy>& orders) {
-  const std::string& pagerank = arguments.pagerank;
-  if (!arguments.links.empty()) {
-    if (!pagerank.empty() && pagerank != "links")
-      throw CLI::ValidationError("--links", "implies --pagerank links; give it without --pagerank " + pagerank);
-    return {PagerankFrom::link_file, arguments.links};
-  }
-  if (pagerank.empty()) return {};
-  if (pagerank == "none") {
-    for (const OrderBy by : orders)
-      if (order_method(by).needs_pagerank())
-        throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; take links, or a file",
-                                                             order_method(by).name()));
-    return {PagerankFrom::nothing, {}};
-  }
-  if (pagerank == "links") return {PagerankFrom::links, {}};
-  return {PagerankFrom::score_file, pagerank};
+  const PagerankInput input = [&] {
+    try {
+      return quern::pagerank_input(arguments.pagerank, arguments.links);
+    } catch (const InvalidArgument& wrong) {
+      throw usage_error(wrong.what());
+    }
+  }();
+  for (const OrderBy by : orders)
+    if (input.from == PagerankFrom::nothing && order_method(by).needs_pagerank())
+      throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; take links, or a file",
+                                                           order_method(by).name()));
+  return input;
 }
 
 void add_pagerank_scale_option(CLI::App& command, PagerankScale& scale) {

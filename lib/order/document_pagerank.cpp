@@ -147,6 +147,18 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankI
 
 }  // namespace
 
+PagerankInput pagerank_input(const std::string& pagerank, const std::string& links) {
+  if (!links.empty()) {
+    if (!pagerank.empty() && pagerank != "links")
+      throw InvalidArgument("--links: implies --pagerank links; give it without --pagerank " + pagerank);
+    return {PagerankFrom::link_file, links};
+  }
+  if (pagerank.empty()) return {};
+  if (pagerank == "none") return {PagerankFrom::nothing, {}};
+  if (pagerank == "links") return {PagerankFrom::links, {}};
+  return {PagerankFrom::score_file, pagerank};
+}
+
 void check_pagerank_input_memory(const std::string& name, const CollectionManifest& collection,
                                  const PagerankInput& input, const Resources& resources) {
   if (input.from == PagerankFrom::links || input.from == PagerankFrom::link_file)

@@ -23,6 +23,10 @@ struct PagerankInput {
   std::string file;  ///< of link_file and score_file
 };
 
+/// What users' options mean. `pagerank`: empty, none, links or the path of a score file; `links`: empty or the path of
+/// a link file. Throws InvalidArgument if they contradict each other.
+PagerankInput pagerank_input(const std::string& pagerank, const std::string& links);
+
 /// What documents' PageRank was computed from: for people and for manifests.
 struct PagerankReport {
   PagerankOrigin origin;  ///< empty if there is no PageRank

@@ -71,6 +71,21 @@ TEST_CASE("Unless asked only the order that needs PageRank has any, of links", "
   }
 }
 
+TEST_CASE("what PageRank comes from is none, links or a file, and a file of links allows nothing else",
+          "[order][pagerank]") {
+  const auto is = [](const PagerankInput& input, PagerankFrom from, const std::string& file = {}) {
+    return input.from == from && input.file == file;
+  };
+  CHECK(is(pagerank_input("", ""), PagerankFrom::if_needed));
+  CHECK(is(pagerank_input("none", ""), PagerankFrom::nothing));
+  CHECK(is(pagerank_input("links", ""), PagerankFrom::links));
+  CHECK(is(pagerank_input("./links", ""), PagerankFrom::score_file, "./links"));
+  CHECK(is(pagerank_input("", "file"), PagerankFrom::link_file, "file"));
+  CHECK(is(pagerank_input("links", "file"), PagerankFrom::link_file, "file"));
+  CHECK_THROWS_AS(pagerank_input("none", "file"), InvalidArgument);
+  CHECK_THROWS_WITH(pagerank_input("scores", "file"), Catch::Contains("without --pagerank scores"));
+}
+
 TEST_CASE("PageRank of pages without links is the same for all", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(false));

@@ -43,6 +43,23 @@ TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer, whether or not 
   }
 }
 
+TEST_CASE("k1, b and alpha are the index's where a user gives none", "[query][order]") {
+  RankedPages pages(67, {50, 10, 14, false});
+  const IndexReader scored = pages.index(pages.order(OrderBy::score, 0.9), 0.9, blocks_of(128));
+  ScoringOptions options = scoring_of_index(scored, {});
+  CHECK(options.bm25 == scored.manifest().bm25);
+  CHECK(options.alpha == 0.9);
+  options = scoring_of_index(scored, {2.5, std::nullopt, 0.0});
+  CHECK(options.bm25 == Bm25Parameters{2.5, scored.manifest().bm25.b});
+  CHECK(options.alpha == 0);
+  options = scoring_of_index(scored, {std::nullopt, 0.0, std::nullopt});
+  CHECK(options.bm25 == Bm25Parameters{scored.manifest().bm25.k1, 0});
+  // Without global scores there is no alpha that they were made with.
+  const IndexReader plain = pages.index(pages.order(OrderBy::natural, 0.9), 0.9, blocks_of(128));
+  REQUIRE(plain.global_scores().empty());
+  CHECK(scoring_of_index(plain, {}).alpha == 0.3);
+}
+
 TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer in every order, for other k1, b, IDF and alpha",
           "[query][order][property]") {
   RankedPages pages(71, {700, 100, 20, false});

@@ -5,22 +5,6 @@
 #include "quern/text/analyzer.hpp"
 
 namespace quern::api {
-namespace {
-
-PagerankInput pagerank_input(const IndexOptions& options) {
-  if (!options.links.empty()) {
-    if (!options.pagerank.empty() && options.pagerank != "links")
-      throw InvalidArgument("--links gives PageRank by links; leave out --pagerank, or say links");
-    return {PagerankFrom::link_file, options.links};
-  }
-  if (options.pagerank.empty()) return {};
-  if (options.pagerank == "none") return {PagerankFrom::nothing, {}};
-  if (options.pagerank == "links") return {PagerankFrom::links, {}};
-  return {PagerankFrom::score_file, options.pagerank};
-}
-
-}  // namespace
-
 IndexSettings index_settings(const IndexOptions& options) {
   IndexSettings settings;
   settings.parse.analyzer = make_analyzer_options(options.stemmer, options.stopwords);
@@ -31,7 +15,7 @@ IndexSettings index_settings(const IndexOptions& options) {
   settings.order.seed = options.seed;
   settings.order.scores.alpha = options.alpha;
   settings.order.scores.pagerank_scale = find_named(pagerank_scales, options.pagerank_scale, "scale of PageRank").value;
-  settings.pagerank = pagerank_input(options);
+  settings.pagerank = pagerank_input(options.pagerank, options.links);
   settings.build.codec = options.codec;
   settings.build.codec_options.block_size = options.block_size;
   settings.build.codec_options.recursion = options.recursion;
