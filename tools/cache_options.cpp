@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/cache/cache_plan.hpp"
+#include "quern/cache/log_planner.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern::tools {
@@ -48,23 +48,16 @@ void add_cache_options(CLI::App& command, CacheArguments& arguments) {
 }
 
 ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
-  const bool has_global_scores = !index.global_scores().empty() && arguments.scores == Scores::exact;
   ScoringArguments scoring;
   scoring.idf = arguments.idf;
   scoring.scores = arguments.scores;
-  scoring.scorer = arguments.scorer.value_or(has_global_scores ? Scorer::bm25_pagerank : Scorer::bm25);
+  scoring.scorer = arguments.scorer.value_or(default_plan_scorer(index, arguments.scores));
   scoring.alpha = arguments.alpha;
   return scoring_options(scoring, index);
 }
 
 DemandOptions demand_options(const CacheArguments& arguments) {
   return {arguments.k, arguments.round, arguments.count};
-}
-
-CacheBlocks cache_blocks(const CacheArguments& arguments, const QueryEngine& engine, const Resources& resources) {
-  const IndexReader& index = engine.index();
-  const std::uint64_t size = arguments.block == 0 ? CacheBlocks::default_size(index) : arguments.block;
-  return {index, size, resources, engine.quantizer() != nullptr};
 }
 
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine) {

@@ -28,8 +28,6 @@ void add_cache_options(CLI::App& command, CacheArguments& arguments);
 /// Queries run with algorithm `and`, and with early termination if possible.
 ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index);
 DemandOptions demand_options(const CacheArguments& arguments);
-/// The blocks of the engine's index, with impacts if its scores are quantized.
-CacheBlocks cache_blocks(const CacheArguments& arguments, const QueryEngine& engine, const Resources& resources);
 /// Warns if early termination is off, so that queries read all of their lists.
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine);
 

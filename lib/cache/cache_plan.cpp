@@ -91,8 +91,7 @@ SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, Lo
                              const Resources& resources) {
   return run_stage(resources, [&]() -> SimulatedCache {
     const PlanManifest& manifest = plan.manifest;
-    const QueryEngine engine(index, scoring_of(manifest), resources.threads,
-                             QueryMemory(resources.memory_bytes / 4, resources.threads));
+    const QueryEngine engine(index, scoring_of(manifest), resources.threads, memory_of_log_queries(resources));
     const CacheBlocks blocks(index, manifest.block, resources, engine.quantizer() != nullptr);
     const CacheTrace trace(engine, log, manifest.k, manifest.round, resources);
     const auto blocks_cached = [&](term_t term) { return plan.blocks_of(term); };

@@ -12,10 +12,16 @@
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/query/query_engine.hpp"
+#include "quern/query/query_memory.hpp"
 #include "quern/text/analyzer.hpp"
 
 /// What the queries of a log read: its distinct queries, and their visits of each list.
 namespace quern {
+
+/// What the queries of a log may take while they run.
+inline QueryMemory memory_of_log_queries(const Resources& resources) {
+  return {resources.memory_bytes / 4, resources.threads};
+}
 
 /// A distinct query of a log, and where it occurs.
 struct LogQuery {

@@ -129,7 +129,7 @@ void run(BenchGpuCacheArguments arguments) {
   const std::vector<std::string_view> train_texts = texts_of(train);
   const std::vector<std::string_view> texts = texts_of(queries);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads,
-                           QueryMemory(resources.memory_bytes / 4, resources.threads));
+                           memory_of_log_queries(resources));
   arguments.gpu.algorithm = &algorithm_named(arguments.algorithm);
   arguments.gpu.strategy = &gpu::strategy_named(arguments.strategy);
   for (const auto* memories : {&arguments.grid.memories, &arguments.grid.calibrating})

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
-#include "quern/cache/cache_plan.hpp"
+#include "quern/cache/log_planner.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/store/plan_room.hpp"
-#include "quern/io/atomic_output.hpp"
 
 #include "cache_options.hpp"
 #include "figures.hpp"
@@ -58,32 +58,21 @@ void set_budget(PlanArguments& arguments, const QueryEngine& engine, const Cache
 void run(PlanArguments arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
-                           QueryMemory(resources.memory_bytes / 4, resources.threads));
-  const CacheBlocks blocks = cache_blocks(arguments.cache, engine, resources);
+  const LogPlanner planner(index, scoring_options(arguments.cache, index), arguments.cache.block, resources);
   arguments.plan.demand = demand_options(arguments.cache);
-  set_budget(arguments, engine, blocks);
-  check_plan_memory(blocks, arguments.plan.budget_bytes, resources);
-  AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
-  warn_of_full_visits(arguments.common, engine);
-  LogQueries log(index.manifest().analyzer, resources);
-  QueryRemarks remarks(arguments.common);
-  const QueryLogFile file(arguments.log, arguments.format, resources);
-  const QueryFormat format = file.for_each([&](std::string_view, std::string_view text) {
-    remarks.look_at(text);
-    log.add(text);
-  });
-  say_format(arguments.common, arguments.log, arguments.format, format);
-  const LogDemand demand = measure_demand(engine, blocks, log, arguments.plan.demand, resources);
-  const CachePlan plan = make_plan(engine, blocks, demand, arguments.plan);
-  const std::uint64_t kept_bytes = blocks.kept_bytes();
-  if (plan.lists.empty() && arguments.plan.budget_bytes > 0 && kept_bytes > 0)
-    throw InvalidArgument(fmt::format("a budget of {} holds no block of any list; give more, or a share such as 20%",
-                                      size_text(arguments.plan.budget_bytes)));
-  write_plan(out.file(), plan);
-  out.commit();
-  const PlanManifest manifest = PlanReader::open(arguments.output).manifest();
-  say_plan(arguments.common, manifest, kept_bytes, arguments.output);
+  set_budget(arguments, planner.engine(), planner.blocks());
+  const auto read_log = [&](const std::function<void(std::string_view)>& take) {
+    warn_of_full_visits(arguments.common, planner.engine());
+    QueryRemarks remarks(arguments.common);
+    const QueryLogFile file(arguments.log, arguments.format, resources);
+    const QueryFormat format = file.for_each([&](std::string_view, std::string_view text) {
+      remarks.look_at(text);
+      take(text);
+    });
+    say_format(arguments.common, arguments.log, arguments.format, format);
+  };
+  const PlanManifest manifest = planner.write(arguments.plan, read_log, arguments.output, arguments.common.force);
+  say_plan(arguments.common, manifest, planner.blocks().kept_bytes(), arguments.output);
   if (arguments.common.json) print(to_json(manifest).dump(1) + "\n");
 }
 

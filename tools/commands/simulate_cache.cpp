@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "quern/cache/cache_plan.hpp"
+#include "quern/cache/log_planner.hpp"
 #include "quern/core/size_text.hpp"
 
 #include "bench/bench.hpp"
@@ -95,7 +95,7 @@ class Log {
 /// All policies, budgets and lambdas, for each k.
 std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, Log& log,
                                   const Resources& resources) {
-  const CacheBlocks blocks = cache_blocks(arguments.cache, engine, resources);
+  const CacheBlocks blocks = cache_blocks_for(engine, arguments.cache.block, resources);
   const DemandOptions demand = demand_options(arguments.cache);
   SweepOptions options;
   options.ks = arguments.ks;
@@ -165,7 +165,7 @@ void run(const SimulateCacheArguments& arguments) {
     return arguments.csv ? print_csv({simulated}, arguments.link) : print_table({simulated}, arguments.link);
   }
   const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
-                           QueryMemory(resources.memory_bytes / 4, resources.threads));
+                           memory_of_log_queries(resources));
   warn_of_full_visits(arguments.common, engine);
   Log log(arguments, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);

@@ -1,10 +1,13 @@
 #include "quern/api/cache_plan.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/cache/cache_plan.hpp"
+#include "quern/cache/log_planner.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
@@ -22,12 +25,13 @@ std::uint64_t budget_bytes(const PlanOptions& options, const CacheBlocks& blocks
       1, static_cast<std::uint64_t>(options.budget_share * static_cast<double>(blocks.index_bytes())));
 }
 
-Scoring scoring_of(const PlanOptions& options, const IndexReader& index) {
+ScoringOptions scoring_for(const PlanOptions& options, const IndexReader& index) {
   Scoring scoring;
   scoring.scores = options.scores;
-  const bool has_global_scores = !index.global_scores().empty() && options.scores == Scores::exact;
-  scoring.scorer = options.scorer.value_or(has_global_scores ? Scorer::bm25_pagerank : Scorer::bm25);
-  return scoring;
+  if (options.scorer) scoring.scorer = *options.scorer;
+  ScoringOptions out = scoring_options(scoring, index);
+  if (!options.scorer) out.scorer = default_plan_scorer(index, out.scores);
+  return out;
 }
 
 quern::PlanOptions plan_options(const PlanOptions& options, const CacheBlocks& blocks) {
@@ -64,22 +68,11 @@ PlanReport plan_cache(const Index& index, std::span<const std::string_view> quer
     const WorkResources resources(work, folder_of(path));
     const IndexReader& reader = index.impl()->reader;
     check_range("k", options.k, 1, end_docid);
-    const QueryEngine engine(reader, scoring_options(scoring_of(options, reader), reader), resources->threads,
-                             QueryMemory(resources->memory_bytes / 4, resources->threads));
-    const std::uint64_t block = options.caching_block == 0 ? CacheBlocks::default_size(reader) : options.caching_block;
-    const CacheBlocks blocks(reader, block, resources, engine.quantizer() != nullptr);
-    const quern::PlanOptions plan_for = plan_options(options, blocks);
-    check_plan_memory(blocks, plan_for.budget_bytes, resources);
-    AtomicOutput out = AtomicOutput::file(path, options.overwrite);
-    LogQueries log(reader.manifest().analyzer, resources);
-    for (const std::string_view query : queries) log.add(query);
-    const LogDemand demand = measure_demand(engine, blocks, log, plan_for.demand, resources);
-    const CachePlan plan = make_plan(engine, blocks, demand, plan_for);
-    if (plan.lists.empty() && blocks.kept_bytes() > 0)
-      throw InvalidArgument("the --budget holds no block of any list; give more");
-    write_plan(out.file(), plan);
-    out.commit();
-    return report_of(PlanReader::open(path).manifest());
+    const LogPlanner planner(reader, scoring_for(options, reader), options.caching_block, resources);
+    const auto read_log = [&](const std::function<void(std::string_view)>& take) {
+      for (const std::string_view query : queries) take(query);
+    };
+    return report_of(planner.write(plan_options(options, planner.blocks()), read_log, path, options.overwrite));
   });
 }
 
