@@ -1,0 +1,168 @@
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quern/cache/log_planner.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/features/feature_list.hpp"
+#include "quern/filter/document_filter.hpp"
+#include "quern/formats/fields_file.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/plan_file.hpp"
+#include "quern/formats/queries/query_file.hpp"
+#include "quern/formats/queries/run_file.hpp"
+#include "quern/formats/rankers/model_format.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/index/verify_texts.hpp"
+#include "quern/intersect/intersect.hpp"
+#include "quern/query/query_engine.hpp"
+#include "quern/rerank/rerank_topics.hpp"
+#include "quern/text/snippet.hpp"
+
+#include "failing_calls/failing_entry_points.hpp"
+#include "failing_calls/failing_new.hpp"
+#include "result_fields.hpp"
+#include "result_text.hpp"
+
+namespace quern::testing {
+namespace {
+
+constexpr std::string_view queries[] = {"mill", "water mill", "stone wheel mill", "nothing"};
+
+void look_up(const Workplace& place) {
+  const IndexReader reader = place.index();
+  for (std::uint64_t block = 0; block < reader.num_lexicon_blocks(); ++block)
+    reader.for_each_list(block, [](std::string_view, const PostingList&) {});
+  for (const std::string_view term : {"mill", "unknown"}) reader.find(term);
+  for (term_t number = 0; number < reader.manifest().terms; ++number) {
+    reader.list(number);
+    reader.term(number);
+  }
+  for (docid_t docid = 0; docid < reader.num_documents(); ++docid) {
+    reader.find_docno(reader.docno(docid));
+    reader.text(docid);
+  }
+  reader.check_document_scores();
+  kind_of_file("index");
+}
+
+void read_texts(const Workplace& place) {
+  const IndexReader reader = place.index();
+  const TextsReader texts = TextsReader::open_beside(reader);
+  TextBuffers buffers;
+  for (docid_t docid = 0; docid < texts.num_documents(); ++docid) texts.read(docid, buffers, [](std::string_view) {});
+  texts.container().verify(place.resources);
+  verify_texts(texts, reader, place.resources);
+}
+
+void make_snippet(Analyzer& analyzer) {
+  SnippetMaker maker("water mill", analyzer);
+  maker.add("The water of a mill in a town whose name is longer than others");
+  maker.finish();
+}
+
+void filter(const Workplace& place) {
+  const IndexReader reader = place.index();
+  const FieldsReader fields = FieldsReader::open_beside(reader);
+  fields.container().verify(place.resources);
+  fields.verify_contents(place.resources);
+  evaluate_filter(parse_filter("not (has lang or url^='http://none' and docno in (M-1, M-2))"), reader, &fields,
+                  place.resources);
+  const auto list = with_own_errors([] { return ByteSource::of_memory("list", "M-1\nM-9\n"); });
+  read_docno_list(*list, reader, place.resources);
+}
+
+void rerank(const Workplace& place) {
+  const IndexReader reader = place.index();
+  const ForwardReader forward = ForwardReader::open(reader);
+  forward.verify_contents(reader, place.resources);
+  std::vector<TopicResults> topics;
+  ModelFile file;
+  {
+    const OwnWork own;
+    topics = {{"1", "mill water unknown", {{0, 1.0f}, {1, 0.5f}}}};
+    file = {"model", "## Coordinate Ascent\n28:-1.0 1:0.5\n"};
+  }
+  const Reranker reranker(reader, forward, bind_features(parse_ranker(file), select_features("all"), file.name),
+                          "model");
+  rerank_topics(reranker, topics, 2, place.resources);
+}
+
+void search(const Workplace& place) {
+  const IndexReader reader = place.index();
+  const QueryEngine engine(reader, {}, place.resources.threads);
+  BatchSteps steps;
+  steps.take = [](std::size_t, const QueryAnswer&) {};
+  for (const QueryAlgorithm& algorithm : all_algorithms())
+    run_batch(engine, queries, algorithm, 3, place.resources.threads, steps);
+}
+
+void intersect(const Workplace& place) {
+  const IndexReader reader = place.index();
+  for (const IntersectionMethod& method : all_intersection_methods())
+    intersect_batch(Intersection(reader, method, {}), queries, place.resources.threads,
+                    [](std::size_t, const IntersectionAnswer&) {});
+}
+
+/// What quern query shows of results: fields, and snippets of the texts.
+void show_results(const Workplace& place) {
+  std::vector<std::string> names;
+  std::vector<Query> asked;
+  {
+    const OwnWork own;
+    names = {"title", "url", "lang", "text"};
+    for (const std::string_view text : queries) asked.push_back({"1", std::string(text)});
+  }
+  const IndexReader reader = place.index();
+  with_own_errors([&] {
+    const tools::ResultFields fields(names, reader);
+    const tools::ResultText texts(reader, run_format_named("json"), long_name, &fields, false);
+    BatchSteps steps;
+    steps.render = [&](std::size_t i, QueryAnswer& answer) {
+      texts.write(asked[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
+    };
+    steps.take = [](std::size_t, const QueryAnswer&) {};
+    run_batch(QueryEngine(reader, {}, place.resources.threads), queries, algorithm_named("or"), 3,
+              place.resources.threads, steps);
+  });
+}
+
+void plan(const Workplace& place) {
+  const IndexReader reader = place.index();
+  const LogPlanner planner(reader, {}, 0, place.resources);
+  PlanOptions options;
+  options.budget_bytes = 1 << 20;
+  const auto read_log = [](const std::function<void(std::string_view)>& take) {
+    for (const std::string_view query : queries) take(query);
+  };
+  planner.write(options, read_log, "plan", true);
+}
+
+void simulate(const Workplace& place) {
+  const IndexReader reader = place.index();
+  const CachePlan plan = PlanReader::open("plan").load_for(reader);
+  LogQueries log(reader.manifest().analyzer, place.resources);
+  for (const std::string_view query : queries) log.add(query);
+  simulate_plan(plan, reader, log, 2, place.resources);
+}
+
+}  // namespace
+
+std::vector<EntryPoint> query_calls(const Workplace& place) {
+  const auto analyzer = std::make_shared<Analyzer>(make_analyzer_options("porter2", "english"));
+  return {{"look up in an index", [&] { look_up(place); }},
+          {"read texts", [&] { read_texts(place); }},
+          {"snippets", [analyzer] { make_snippet(*analyzer); }},
+          {"filter", [&] { filter(place); }},
+          {"query engine", [&] { search(place); }},
+          {"show results", [&] { show_results(place); }},
+          {"rerank", [&] { rerank(place); }},
+          {"intersect", [&] { intersect(place); }},
+          {"plan", [&] { plan(place); }},
+          {"simulate", [&] { simulate(place); }}};
+}
+
+}  // namespace quern::testing
