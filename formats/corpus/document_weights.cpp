@@ -8,8 +8,8 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/quantized.hpp"
+#include "quern/text/quoted_start.hpp"
 #include "quern/text/tokenizer.hpp"
-#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -58,9 +58,7 @@ std::uint32_t DocumentWeights::whole_weight(std::string_view term, double weight
 
 void DocumentWeights::note_problem(std::string_view term, const std::string& why, bool needs_options) {
   if (!problem_.why.empty()) return;
-  constexpr std::size_t shown_bytes = 40;
-  const std::string_view shown = cut_at_character(term, shown_bytes);
-  problem_ = {fmt::format("its term '{}{}' {}", shown, shown.size() < term.size() ? "..." : "", why), needs_options};
+  problem_ = {fmt::format("its term {} {}", quoted_start(term), why), needs_options};
 }
 
 void DocumentWeights::note_term(std::string_view term) {

@@ -5,7 +5,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/text/field_value.hpp"
-#include "quern/text/utf8.hpp"
+#include "quern/text/quoted_start.hpp"
 
 namespace quern {
 
@@ -101,10 +101,7 @@ std::size_t JsonKeys::longest_name() const {
 void UnreadKeys::add(std::string_view name) {
   if (++count_ > max_names) return;
   if (count_ > 1) names_ += ", ";
-  const std::string_view cut = cut_at_character(name, max_name_bytes);
-  names_ += '\'';
-  for (const char c : cut) names_ += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  names_ += cut.size() < name.size() ? "...'" : "'";
+  names_ += quoted_start(name, max_name_bytes);
 }
 
 std::string UnreadKeys::remark(const JsonKeys& keys) const {

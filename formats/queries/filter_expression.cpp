@@ -10,7 +10,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/text/field_value.hpp"
-#include "quern/text/utf8.hpp"
+#include "quern/text/quoted_start.hpp"
 
 namespace quern {
 namespace {
@@ -78,11 +78,10 @@ class FilterParser {
   [[noreturn]] void fail(std::string_view why) {
     const bool ended = at_end();
     constexpr std::size_t shown_bytes = 20;
-    const std::string_view rest = text_.substr(at_), shown = cut_at_character(rest, shown_bytes);
     throw InvalidArgument(
         fmt::format("filter, {}: {}",
                     ended ? std::string("at its end")
-                          : fmt::format("at byte {}, '{}{}'", at_ + 1, shown, shown.size() < rest.size() ? "..." : ""),
+                          : fmt::format("at byte {}, {}", at_ + 1, quoted_start(text_.substr(at_), shown_bytes)),
                     why));
   }
 

@@ -9,15 +9,10 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
+#include "quern/text/quoted_start.hpp"
 
 namespace quern {
 namespace {
-
-/// A term as messages name it.
-std::string named(std::string_view term) {
-  constexpr std::size_t shown_bytes = 40;
-  return fmt::format("'{}{}'", term.substr(0, shown_bytes), term.size() > shown_bytes ? "..." : "");
-}
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
   throw InvalidArgument(fmt::format("{}: {}", what, why));
@@ -29,7 +24,7 @@ void refuse_repeated(const std::vector<QueryTerm>& terms, std::string_view what)
   for (const QueryTerm& term : terms) sorted.push_back(term.term);
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
-  if (repeated != sorted.end()) refuse(what, "the term " + named(*repeated) + " comes twice");
+  if (repeated != sorted.end()) refuse(what, "the term " + quoted_start(*repeated) + " comes twice");
 }
 
 std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::string_view what) {
@@ -39,10 +34,10 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
     if (member.key.empty()) refuse(what, "a term is empty");
     double weight = 0;
     if (member.value.get_double().get(weight) != simdjson::SUCCESS)
-      refuse(what, "the weight of the term " + named(member.key) + " is not a number");
+      refuse(what, "the weight of the term " + quoted_start(member.key) + " is not a number");
     if (weight < 0)
       refuse(what, fmt::format("the term {} has the weight {}, which can't be negative; leave it out",
-                               named(member.key), weight));
+                               quoted_start(member.key), weight));
     terms.push_back({std::string(member.key), weight});
   }
   refuse_repeated(terms, what);

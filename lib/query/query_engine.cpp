@@ -13,6 +13,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/text/quoted_start.hpp"
 
 namespace quern {
 namespace {
@@ -47,9 +48,8 @@ void check_given(const IndexReader& index, const ScoringOptions& options) {
 /// The number that takes the place of a term's occurrences. The weight is not 0.
 double usable_weight(const QueryTerm& term, bool is_quantized, const ScoringOptions& options) {
   const auto refuse = [&](const std::string& why) -> double {
-    constexpr std::size_t shown_bytes = 40;
     throw InvalidArgument(
-        fmt::format("the weight {} of the query's term '{}' {}", term.weight, term.term.substr(0, shown_bytes), why));
+        fmt::format("the weight {} of the query's term {} {}", term.weight, quoted_start(term.term), why));
   };
   if (!(term.weight >= min_query_weight && term.weight <= max_query_weight))
     return refuse(

@@ -108,6 +108,14 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   refused("{\"id\": 1, \"vector\": {\"a\": 1e999}}", "is not a JSON object");
   refused("{\"id\": 1, \"vector\": {\"\": 1}}", "a term is empty");
   refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' comes twice");
+  // A term of two-byte letters is cut between them.
+  const std::string one = "a", letters = [] {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += "\u00e9";
+    return text;
+  }();
+  refused("{\"id\": 1, \"vector\": {\"" + one + letters + "\": -1}}", "'a" + letters.substr(0, 38) + "...'");
+  refused("{\"id\": 1, \"vector\": {\"" + letters + "\": {}}}", "'" + letters.substr(0, 40) + "...'");
   // Named, not found.
   CHECK_THROWS_WITH(automatic("{\"id\": 1, \"vector\": {\"a\": 1}}\n"), Contains("--queries-format vector"));
 }

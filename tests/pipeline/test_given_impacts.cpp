@@ -267,6 +267,11 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
   CHECK_THROWS_WITH(search(1 << 24)(), Contains("too large"));
   CHECK_THROWS_WITH(search(1000)(), Contains("could score"));
   CHECK(engine.search(std::vector<QueryTerm>{{"everywhere", 0}}, any, 5).empty());
+  // A long term is cut between characters.
+  std::string letters;
+  for (int i = 0; i < 30; ++i) letters += "\u00e9";
+  const std::vector<QueryTerm> long_term = {{"a" + letters, 0.5}};
+  CHECK_THROWS_WITH(engine.weighted(long_term), Contains("'a" + letters.substr(0, 38) + "...' is not whole"));
 
   ScoringOptions options;
   options.query_scale = 100;

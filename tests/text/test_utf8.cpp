@@ -1,6 +1,7 @@
 #include <random>
 #include <string>
 
+#include "quern/text/quoted_start.hpp"
 #include "quern/text/utf8.hpp"
 
 #include "catch.hpp"
@@ -67,6 +68,23 @@ TEST_CASE("Control characters become spaces and a byte order mark goes", "[text]
                  0) == "a b c ");
   CHECK(repaired("\xEF\xBB\xBFtext", 0) == "text");
   CHECK(repaired("te\xEF\xBB\xBFxt", 0) == "te\xEF\xBB\xBFxt");
+}
+
+TEST_CASE("Messages quote the first characters of a text, in one line", "[text]") {
+  CHECK(quoted_start("", 4) == "''");
+  CHECK(quoted_start("mill", 4) == "'mill'");
+  CHECK(quoted_start("mills", 4) == "'mill...'");
+  CHECK(quoted_start("a\nb\x7f", 4) == "'a?b?'");
+  for (const char32_t point : {U'\u00e9', U'\u20ac', U'\U0001F33E'}) {
+    const std::string one = encode(point);
+    std::string many;
+    for (int i = 0; i < 50; ++i) many += one;
+    for (std::size_t most = 0; most < 20; ++most) {
+      const std::string quoted = quoted_start(many, most);
+      CHECK(quoted == "'" + many.substr(0, most / one.size() * one.size()) + "...'");
+    }
+  }
+  CHECK(quoted_start("\x80\x80\x80", 2) == "'...'");
 }
 
 TEST_CASE("Repair finds invalid bytes at any place in a block", "[text]") {
