@@ -62,6 +62,17 @@ double usable_weight(const QueryTerm& term, bool is_quantized, const ScoringOpti
   return weight;
 }
 
+/// What find_lists() calls for each list of a query.
+auto appending_to(std::vector<WeightedList>& lists) {
+  return [&lists](const PostingList& list, double count) { lists.push_back({list, static_cast<float>(count), count}); };
+}
+
+/// The k best of so many documents that can match a query. `claim` gets the memory for them and for its lists.
+TopK claimed_top(QueryMemory::Claim& claim, std::size_t lists, std::size_t k, std::uint64_t candidates) {
+  claim.raise_to(lists * query_list_bytes + TopK::bytes(k, candidates));
+  return TopK(k, candidates);
+}
+
 }  // namespace
 
 QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads, QueryMemory memory)
@@ -201,9 +212,7 @@ template <class Term>
 void QueryEngine::append_lists(std::vector<Term> terms, bool& all_found, FoundTerms* remembered,
                                std::vector<WeightedList>& lists) const {
   const std::size_t others = lists.size();
-  const auto add = [&](const PostingList& list, double count) {
-    lists.push_back({list, static_cast<float>(count), count});
-  };
+  const auto add = appending_to(lists);
   all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
   order_and_weigh(std::span(lists).subspan(others));
 }
@@ -278,9 +287,7 @@ std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term> terms, c
   std::vector<WeightedList> lists;
   lists.reserve(terms.size());
   const bool all_needed = algorithm.matching == Matching::all;
-  const bool all_found = find_lists(found_terms_, terms, all_needed, [&](const PostingList& list, double n) {
-    lists.push_back({list, static_cast<float>(n), n});
-  });
+  const bool all_found = find_lists(found_terms_, terms, all_needed, appending_to(lists));
   if (all_needed && !all_found) return {};
   order_and_weigh(lists);
   return search(lists, all_found, algorithm, k, claim, statistics, passing);
@@ -302,9 +309,7 @@ std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> li
                                                 const DocumentSet* passing) const {
   check_passing(passing);
   if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
-  const std::uint64_t candidates = max_matches(lists);
-  claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
-  TopK top(k, candidates);
+  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
   ScoringContext context = scoring_context();
   context.all_terms_found = all_found;
   context.passing = passing;
@@ -325,10 +330,8 @@ std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> li
     check_range("k", k, 1, end_docid);
     check_passing(passing);
     if (lists.empty()) return {};
-    const std::uint64_t candidates = max_matches(lists);
     QueryMemory::Claim claim(memory_);
-    claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
-    TopK top(k, candidates);
+    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
     for (const ScoredDocument& document : found)
       if (document.docid < first) top.add(document.docid, document.score);
     ScoringContext context = scoring_context();
@@ -350,11 +353,9 @@ std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::
     const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
     if (lists.empty() || !all_found) return {};
     QueryMemory::Claim claim(memory_);
-    const std::uint64_t candidates = max_matches(lists);
-    claim.raise_to(lists.size() * query_list_bytes + TopK::bytes(k, candidates));
+    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
     VisitCount visits{round, {}};
     for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
-    TopK top(k, candidates);
     ScoringContext context = scoring_context();
     context.all_terms_found = all_found;
     context.visits = &visits;
