@@ -13,6 +13,7 @@
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/document_weights.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
+#include "quern/formats/corpus/json_problems.hpp"
 #include "quern/formats/corpus/json_reader.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/tokenizer.hpp"
@@ -202,9 +203,8 @@ class JsonDocument {
       std::uint64_t term_bytes = 0;
       const std::string term = json_.take_string(max_term_bytes, term_bytes);
       json_.take(':');
-      const int first = json_.peek();
-      if (first == '-' || (first >= '0' && first <= '9')) {
-        weights.add(term, term_bytes, number_of(json_.take_number()));
+      if (is_at_number()) {
+        weights.add(term, term_bytes, take_double());
       } else {
         json_.skip_value();
         weights.add_without_weight(term);
@@ -213,8 +213,12 @@ class JsonDocument {
     return weights.finish();
   }
 
-  /// The value of a number that JsonReader took.
-  static double number_of(const std::string& text) {
+  bool is_at_number() {
+    const int first = json_.peek();
+    return first == '-' || (first >= '0' && first <= '9');
+  }
+  double take_double() {
+    const std::string text = json_.take_number();
     double number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
@@ -229,10 +233,9 @@ class JsonDocument {
     } else if (first == '"') {
       kept.value.kind = FieldValue::Kind::text;
       kept.text = json_.take_string(max_kept_text_bytes, kept.size);
-    } else if (first == '-' || (first >= '0' && first <= '9')) {
+    } else if (is_at_number()) {
       kept.value.kind = FieldValue::Kind::number;
-      const std::string number = json_.take_number();
-      std::from_chars(number.data(), number.data() + number.size(), kept.value.number);
+      kept.value.number = take_double();
     } else {
       kept.is_nested = first == '[' || first == '{';
       if (first == 't') kept.value.kind = FieldValue::Kind::yes;
@@ -260,9 +263,8 @@ class JsonDocument {
   }
 
   TrimmedString read_docno() {
-    const int first = json_.peek();
-    if (first == '"') return take_trimmed(json_);
-    if (first == '-' || (first >= '0' && first <= '9')) {
+    if (json_.peek() == '"') return take_trimmed(json_);
+    if (is_at_number()) {
       const std::string number = json_.take_number();
       return {number, number.size()};
     }
@@ -337,23 +339,6 @@ class JsonDocument {
 };
 
 }  // namespace
-
-ParsedRecord json_is_damaged(const std::string& why) { return bad_record("it is no JSON object: " + why); }
-
-ParsedRecord json_without_docno(const JsonKeys& keys) {
-  const std::string names = keys.names_of(JsonField::docno, ", ");
-  return bad_record(std::string("it has no docno: ") +
-                    (names.find(',') == std::string::npos ? "no key " : "none of the keys ") + names);
-}
-
-WeightsProblem json_without_weights() { return {"it has no object with weights of terms under the key vector"}; }
-
-ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out) {
-  if (problem.why.empty()) return {};
-  ParsedRecord record = bad_record("document " + out.docno + ": " + problem.why);
-  record.needs_options = problem.needs_options;
-  return record;
-}
 
 ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   try {

@@ -7,6 +7,7 @@
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/json_parser.hpp"
 #include "quern/formats/corpus/json_pieces.hpp"
+#include "quern/formats/corpus/json_problems.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
