@@ -64,7 +64,8 @@ const RunFormat& output_format(const QueryArguments& arguments) {
   return for_people ? run_format_named("text") : *all_run_formats().front();
 }
 
-GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& memory, const SecondStage* second_stage) {
+GpuOptions options_for_gpus(const QueryArguments& arguments, const GpuMemoryPlan& memory,
+                            const SecondStage* second_stage) {
   GpuOptions options = arguments.gpu;
   options.strategy = &gpu::strategy_named(arguments.strategy);
   options.memory = memory.options();
@@ -73,7 +74,7 @@ GpuOptions gpu_options(const QueryArguments& arguments, const GpuMemoryPlan& mem
 }
 
 /// Batches of a stream that are begun at a time. With both, each query that arrives may be one.
-std::size_t most_begun(const QueryArguments& arguments, const Resources& resources) {
+std::size_t most_begun_batches(const QueryArguments& arguments, const Resources& resources) {
   constexpr std::size_t for_gpus = 3, most = 16384;
   if (arguments.device != QueryDevice::both) return for_gpus;
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(
@@ -147,7 +148,7 @@ void answer_arriving(const QueryArguments& arguments, const Resources& resources
   QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
                      std::chrono::milliseconds(wait_ms), resources.memory_bytes / 8);
   QueryRemarks remarks(arguments.common);
-  query_run.answer(stream, most_begun(arguments, resources), [&](const std::vector<Query>& batch) {
+  query_run.answer(stream, most_begun_batches(arguments, resources), [&](const std::vector<Query>& batch) {
     for (const Query& query : batch) {
       if (source.format != QueryFormat::vector) remarks.look_at(query.text);
       remarks.look_at_id(query.id);
@@ -193,7 +194,7 @@ void run(const QueryArguments& arguments) {
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   const SecondStage* const stage = second_stage ? &*second_stage : nullptr;
   QueryProcessors processors(
-      engine, arguments.device, gpu_options(arguments, gpu_memory, stage), arguments.sharing,
+      engine, arguments.device, options_for_gpus(arguments, gpu_memory, stage), arguments.sharing,
       {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads, passing ? &*passing : nullptr},
       *resources.progress, [&](const std::string& text) { say(arguments.common, "quern: " + text); });
   const RunFormat& format = output_format(arguments);
