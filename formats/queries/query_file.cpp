@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
@@ -197,9 +198,9 @@ class JsonQueries {
  private:
   simdjson::dom::object parse(std::string_view line, std::uint64_t number) {
     simdjson::dom::object object;
-    if (const auto error = parser_.parse(line.data(), line.size(), true).get(object)) {
-      fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
-    }
+    const auto error = parser_.parse(line.data(), line.size(), true).get(object);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (error) fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
     return object;
   }
 
