@@ -108,8 +108,9 @@ class QUERN_API Searcher {
   /// invalid_argument if k is 0 or the memory does not hold the query, corrupt_file if postings don't decode.
   std::vector<Hit> search(std::string_view text, std::size_t k = 10, std::string_view algorithm = {},
                           SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
-  /// The same for terms as the index has them, whose weights take the place of their occurrences in a text. Throws
-  /// Error: invalid_argument for weights that are negative, not finite, or not whole where scores are sums of integers.
+  /// The same for terms as the index has them, whose weights take the place of their occurrences in a text; those of a
+  /// term that comes several times are added up. Throws Error: invalid_argument for weights that are negative, not
+  /// finite, or not whole where scores are sums of integers.
   std::vector<Hit> search(std::span<const WeightedTerm> terms, std::size_t k = 10, std::string_view algorithm = {},
                           SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
   /// Answers many queries, on the searcher's device. `work`: its threads, or 0 for those of the constructor; progress

@@ -98,6 +98,31 @@ TEST_CASE("a program indexes given weights, and searches with weights among some
         5 * searcher.search(terms_of({{"t0", 1}})).front().score);
 }
 
+TEST_CASE("a term that a program names several times has the sum of its weights, wherever queries run", "[api]") {
+  const TemporaryFolder folder;
+  const auto vectors = random_vectors(300);
+  build(folder.path("index.quern"), vectors);
+  const api::Index index = api::Index::open(folder.path("index.quern"));
+  using Queries = std::vector<std::vector<api::WeightedTerm>>;
+  api::Scoring scoring;
+  scoring.vectors = true;
+  const std::vector<api::WeightedTerm> repeated = {{"t0", 1}, {"t1", 5}, {"t0", 2}, {"t3", 0}, {"t0", 1}};
+  const std::vector<api::WeightedTerm> once = {{"t0", 4}, {"t1", 5}};
+  const auto expected = best_of(vectors, {{"t0", 4}, {"t1", 5}}, 25, false);
+  for (const api::Device device : {api::Device::cpu, api::Device::automatic}) {
+    INFO("device " << static_cast<int>(device));
+    api::Placement placement;
+    placement.device = device;
+    const api::Searcher searcher(index, scoring, placement);
+    CHECK(searcher.search(repeated, 25) == expected);
+    const api::BatchResults found = searcher.batch(Queries{repeated}, {25, "or", nullptr});
+    CHECK(found.docids == searcher.batch(Queries{once}, {25, "or", nullptr}).docids);
+    CHECK(found.docids.size() == expected.size());
+    const std::vector<api::WeightedTerm> negative = {{"t0", 3}, {"t0", -1}};
+    CHECK(code_of([&] { searcher.batch(Queries{negative}); }) == ErrorCode::invalid_argument);
+  }
+}
+
 TEST_CASE("a program's filter names kept fields, docnos and URLs", "[api]") {
   const TemporaryFolder folder;
   api::CorpusOptions reading;

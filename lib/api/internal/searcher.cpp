@@ -62,10 +62,21 @@ std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   return hits;
 }
 
+/// The terms of a query, each once, as the text of a vector must have them. A weight that can't be is not added to
+/// another, and so refused later.
 std::vector<QueryTerm> query_terms(std::span<const WeightedTerm> terms) {
+  std::vector<WeightedTerm> sorted(terms.begin(), terms.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const WeightedTerm& a, const WeightedTerm& b) { return a.term < b.term; });
   std::vector<QueryTerm> out;
-  out.reserve(terms.size());
-  for (const WeightedTerm& term : terms) out.push_back({std::string(term.term), term.weight});
+  out.reserve(sorted.size());
+  for (const WeightedTerm& term : sorted) {
+    if (!out.empty() && out.back().term == term.term && out.back().weight >= 0 && term.weight >= 0) {
+      out.back().weight += term.weight;
+    } else {
+      out.push_back({std::string(term.term), term.weight});
+    }
+  }
   return out;
 }
 
