@@ -168,13 +168,12 @@ void add_pagerank_options(CLI::App& command, PagerankArguments& arguments) {
 }
 
 PagerankInput pagerank_input(const PagerankArguments& arguments, const std::vector<OrderBy>& orders) {
-  const PagerankInput input = [&] {
-    try {
-      return quern::pagerank_input(arguments.pagerank, arguments.links);
-    } catch (const InvalidArgument& wrong) {
-      throw usage_error(wrong.what());
-    }
-  }();
+  PagerankInput input;
+  try {
+    input = quern::pagerank_input(arguments.pagerank, arguments.links);
+  } catch (const InvalidArgument& wrong) {
+    throw usage_error(wrong.what());
+  }
   for (const OrderBy by : orders)
     if (input.from == PagerankFrom::nothing && order_method(by).needs_pagerank())
       throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; take links, or a file",
