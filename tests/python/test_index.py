@@ -234,3 +234,29 @@ def test_an_index_may_be_used_after_a_fork(tmp_path):
         tmp_path / "ix",
     )
     assert out.communicate(timeout=60)[0] == "0 True\n"
+
+
+def test_a_dataset_of_ir_datasets_by_its_name(tmp_path):
+    ir_datasets = pytest.importorskip("ir_datasets")
+    formats = pytest.importorskip("ir_datasets.formats")
+
+    class Docs(formats.BaseDocs):
+        def docs_iter(self):
+            for i in range(30):
+                yield formats.GenericDoc(f"G{i}", "water mill" if i % 3 else "stone")
+
+        def docs_cls(self):
+            return formats.GenericDoc
+
+        def docs_count(self):
+            return 30
+
+    ir_datasets.registry.register("quern-test", ir_datasets.Dataset(Docs()))
+    counts = quern.index("irds:quern-test", tmp_path / "named")
+    assert counts.documents == 30
+    quern.index(ir_datasets.load("quern-test"), tmp_path / "given")
+    assert quern.open(tmp_path / "named").df("mill") == 20
+    assert (tmp_path / "named/index.quern").read_bytes() == (tmp_path / "given/index.quern").read_bytes()
+    with pytest.raises(KeyError):
+        quern.index("irds:no-such-dataset", tmp_path / "none")
+    assert not (tmp_path / "none").exists()
