@@ -3,11 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 
 namespace quern {
+namespace {
+
+[[noreturn]] void fail_at_block(std::string_view section, const IndexReader& index, const PostingList& list,
+                                std::size_t block, std::string_view why) {
+  throw CorruptFile(
+      fmt::format("{}: section '{}': list {}, block {}: {}; the file is damaged: build it again, "
+                  "or restore a copy",
+                  index.name(), section, list.number, block, why));
+}
+
+/// Weights that the corpus gave stand for frequencies, of which none is 0.
+void check_weights(std::span<const freq_t> weights, const IndexReader& index, const PostingList& list,
+                   std::size_t block) {
+  if (std::find(weights.begin(), weights.end(), freq_t{0}) != weights.end())
+    fail_at_block("impacts", index, list, block, "a weight is 0");
+}
+
+}  // namespace
 
 BlockReader::BlockReader(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded)
     : index_(&index), list_(list), blocks_decoded_(blocks_decoded) {
@@ -24,10 +43,7 @@ BlockReader::BlockReader(const IndexReader& index, const PostingList& list, std:
 }
 
 void BlockReader::fail(std::size_t block, const char* why) const {
-  throw CorruptFile(
-      fmt::format("{}: section 'postings': list {}, block {}: {}; the file is damaged: build it again, "
-                  "or restore a copy",
-                  index_->name(), list_.number, block, why));
+  fail_at_block("postings", *index_, list_, block, why);
 }
 
 void BlockReader::load_short_list() {
@@ -104,6 +120,7 @@ std::span<const freq_t> BlockReader::freqs_of(std::size_t block) {
     freqs_block_ = SIZE_MAX;  // if decoding throws
     if (impacts_are_freqs_) {
       decode_impacts_of(block, size);
+      check_weights({decoded_->freqs.data(), size}, *index_, list_, block);
     } else {
       const WordView words = holds(block) ? words_ : block_words(block);
       naming_place(block, [&] { decoder_->decode_freqs(words, size, decoded_->freqs.data()); });
@@ -114,7 +131,11 @@ std::span<const freq_t> BlockReader::freqs_of(std::size_t block) {
 }
 
 freq_t BlockReader::single_freq(std::size_t block, WordView words, unsigned size, unsigned place) const {
-  if (impacts_are_freqs_) return quantized_impact(block, place);
+  if (impacts_are_freqs_) {
+    const freq_t weight = quantized_impact(block, place);
+    check_weights({&weight, 1}, *index_, list_, block);
+    return weight;
+  }
   return naming_place(block, [&] { return decoder_->freq_at(words, size, place); });
 }
 

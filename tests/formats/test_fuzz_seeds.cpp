@@ -18,6 +18,7 @@
 #include "formats/small_plan.hpp"
 #include "fuzz/collection_fuzzing.hpp"
 #include "fuzz/container_fuzzing.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
 /// error "has another version": this test finds them. To make them anew: quern_tests "[.seeds]".
@@ -163,8 +164,7 @@ void write_corpus_seeds() {
 
 TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][fuzz]") {
   for_each_seed("collection", [](ByteView seed) {
-    const CollectionReader collection(
-        fuzz::container_around(seed, FileKind::collection, collection_version, fuzz::collection_sections));
+    const CollectionReader collection = fuzz::collection_around(seed);
     CHECK(collection.num_documents() > 0);
     CHECK_NOTHROW(collection.verify_contents(default_resources()));
   });
@@ -175,9 +175,7 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
     CHECK(order.load().documents.size() > 1);
   });
   for_each_seed("index", [](ByteView seed) {
-    const IndexReader index(
-        ContainerReader(fuzz::container_around(seed, FileKind::index, index_version, fuzz::index_sections),
-                        FileKind::index, index_version));
+    const IndexReader index = fuzz::index_around(seed);
     CHECK_NOTHROW(verify_index(index, default_resources()));
   });
   for_each_seed("texts", [](ByteView seed) {
@@ -278,7 +276,30 @@ void write_forward_seeds() {
   }
 }
 
+/// A collection and an index of weights that the corpus gave, with terms that the fuzzers search for.
+void write_weights_seeds() {
+  testing::Pipeline pipeline;
+  pipeline.chunk_limits = {.terms = 60, .bytes = 1500};
+  std::vector<testing::WeightedDocument> documents(130);
+  RandomBits random(71);
+  for (testing::WeightedDocument& document : documents) {
+    document = {{"flour", static_cast<std::uint32_t>(1 + random.below(255))}, {"mill", 200}};
+    document["s" + std::to_string(random.below(1 + random.below(60)))] =
+        static_cast<std::uint32_t>(1 + random.below(9));
+  }
+  const CollectionReader collection(testing::parse_weights(pipeline, testing::as_vector_jsonl(documents), {8, 1.0}));
+  BuildOptions options;
+  options.codec_options.block_size = 64;
+  const IndexReader index =
+      testing::Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
+  write_seed("collection", "weights", fuzz::seed_of(collection.container(), fuzz::collection_sections));
+  write_seed("index", "weights", fuzz::seed_of(index.container(), fuzz::index_sections));
+  write_seed("build", "weights", build_seed(0, 0, {}, collection));
+}
+
 }  // namespace
+
+TEST_CASE("make the fuzzers' seeds of weights", "[.seeds][.weights_seeds]") { write_weights_seeds(); }
 
 TEST_CASE("make the fuzzers' seeds of forward files", "[.seeds][.forward_seeds]") { write_forward_seeds(); }
 

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "quern/core/bytes.hpp"
+#include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/formats/index_file.hpp"
 
 /// Containers around fuzzed sections. Checksums would stop nearly all changes at the door, so the fuzzer changes what
 /// lies behind them: an input is a list of sections, and a sound container is written around these.
@@ -33,6 +35,12 @@ std::shared_ptr<const File> container_around(ByteView input, FileKind kind, Form
     if (met[i]) writer.add_section(names[i], sections[i]);
   writer.finish();
   return std::make_shared<const File>(std::move(file));
+}
+
+/// The version of a container with this manifest, or of an input with it among its sections: another one if the
+/// manifest has impacts that the corpus gave.
+inline FormatVersions version_of(ByteView manifest, FormatVersions usual, FormatVersions with_impacts) {
+  return as_text(manifest).find("\"impacts\": {") == std::string_view::npos ? usual : with_impacts;
 }
 
 /// The input for container_around() that stands for a container: a seed.
@@ -64,5 +72,18 @@ inline constexpr std::array<std::string_view, 18> index_sections = {
     "postings", "lexicon",       "lexicon_blocks", "block_last", "block_offset", "block_max",
     "docnos",   "docno_offsets", "docno_lookup",   "texts",      "text_offsets", "lengths",
     "pagerank", "global_scores", "manifest",       "impacts",    "impact_start", "impact_width"};
+
+/// The index that an input of its sections stands for. Throws what IndexReader does.
+inline IndexReader index_around(ByteView input) {
+  const FormatVersions version = version_of(input, index_version, impacts_index_version);
+  return IndexReader(ContainerReader(container_around(input, FileKind::index, version, index_sections), FileKind::index,
+                                     index_version));
+}
+
+/// The same of a collection.
+inline CollectionReader collection_around(ByteView input) {
+  const FormatVersions version = version_of(input, collection_version, impacts_collection_version);
+  return CollectionReader(container_around(input, FileKind::collection, version, collection_sections));
+}
 
 }  // namespace quern::fuzz

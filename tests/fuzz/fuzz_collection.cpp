@@ -32,6 +32,9 @@ void read_chunk(const CollectionReader& collection, std::size_t chunk, ChunkBuff
     for (const ForwardRow& row : collection.forward(chunk, buffers))
       for (const ByteView stream : {row.title, row.body, row.url})
         for (TokenCursor cursor(stream); !cursor.done();) sum += cursor.next();
+    if (collection.manifest().impacts)
+      for (const ForwardRow& row : collection.forward(chunk, buffers))
+        for (WeightCursor cursor(row.body); cursor.next();) sum += cursor.weight();
     for (const term_t term : buffers.terms)
       if (term >= collection.manifest().terms) std::abort();
   });
@@ -78,8 +81,7 @@ void write_texts(const CollectionReader& collection) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::uint64_t sum = 0;
   try {
-    const CollectionReader collection(
-        fuzz::container_around({data, size}, FileKind::collection, collection_version, fuzz::collection_sections));
+    const CollectionReader collection = fuzz::collection_around({data, size});
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) read_chunk(collection, chunk, buffers, sum);
     if (collection.lengths().size() != collection.num_documents()) std::abort();

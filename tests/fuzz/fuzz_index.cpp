@@ -81,9 +81,7 @@ void read_documents(const IndexReader& index) {
 /// Whatever an index's sections hold, reading them stays in bounds, and cursors give docIDs of the index.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    const IndexReader index(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::index, index_version, fuzz::index_sections),
-                        FileKind::index, index_version));
+    const IndexReader index = fuzz::index_around({data, size});
     read_lists(index);
     read_documents(index);
     for (const char* docno : {"", "d0", "unknown"}) fuzz::ignore_corruption([&] { index.find_docno(docno); });

@@ -17,9 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                                               "h1 h2 mill flour s3 s4 unknown"};
   if (size == 0) return 0;
   try {
-    const IndexReader index(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::index, index_version, fuzz::index_sections),
-                        FileKind::index, index_version));
+    const IndexReader index = fuzz::index_around({data, size});
     testing::use_index_one_way(index, queries, fuzz::fuzz_resources(), data[size - 1] % testing::ways_to_use_index);
   } catch (const Error&) {
   }

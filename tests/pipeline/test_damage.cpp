@@ -12,6 +12,7 @@
 #include "pipeline/index_sections.hpp"
 #include "pipeline/model_index.hpp"
 #include "pipeline/pipeline.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// Damage that checksums can't see, because they were made anew: verify finds it in the contents.
 namespace quern {
@@ -35,11 +36,12 @@ std::map<std::string, std::vector<ModelPosting>> lists_of(const IndexReader& ind
 class DamagedIndex {
  public:
   DamagedIndex(const CorpusShape& shape, const BuildOptions& options) {
-    const auto documents = random_corpus(71, shape);
-    const CollectionReader collection(pipeline_.parse(as_jsonl(documents)));
-    index_.emplace(Pipeline::open_index(pipeline_.build(collection, pipeline_.order(collection), options)));
-    sections_.emplace(index_->container());
-    lists_ = lists_of(*index_);
+    build(pipeline_.parse(as_jsonl(random_corpus(71, shape))), options);
+  }
+  /// An index with weights that the corpus gave.
+  DamagedIndex(const std::vector<WeightedDocument>& documents, const ImpactSettings& settings,
+               const BuildOptions& options) {
+    build(parse_weights(pipeline_, as_vector_jsonl(documents), settings), options);
   }
 
   const IndexReader& sound() const { return *index_; }
@@ -76,6 +78,12 @@ class DamagedIndex {
   std::string message;
 
  private:
+  void build(const StageFile& file, const BuildOptions& options) {
+    const CollectionReader collection(file);
+    index_.emplace(Pipeline::open_index(pipeline_.build(collection, pipeline_.order(collection), options)));
+    sections_.emplace(index_->container());
+    lists_ = lists_of(*index_);
+  }
   IndexReader reopened() const { return sections_->open(pipeline_); }
 
   Pipeline pipeline_;
@@ -176,6 +184,42 @@ TEST_CASE("verify finds every wrong quantized impact, width and place of impacts
   CHECK_FALSE(damaged.is_found());
   impacts.resize(impacts.size() + 4);
   CHECK(damaged.is_found());
+}
+
+TEST_CASE("verify finds every wrong weight that the corpus gave", "[index][impacts][property]") {
+  DamagedIndex damaged(random_weights(71, 300, 60, 255), {8}, blocks_of_64("newpfd"));
+  REQUIRE_FALSE(damaged.is_found());
+  Bytes& impacts = damaged.section("impacts");
+  for (std::size_t at = 0; at < impacts.size() - over_read_bytes; at += 3) {
+    INFO("byte " << at);
+    impacts[at] ^= static_cast<std::uint8_t>(1u << at % 8);
+    CHECK(damaged.is_found());
+    impacts[at] ^= static_cast<std::uint8_t>(1u << at % 8);
+  }
+  CHECK_FALSE(damaged.is_found());
+}
+
+TEST_CASE("a weight of 0, or of too many bits, is damage", "[index][impacts]") {
+  std::vector<WeightedDocument> documents(70);
+  for (WeightedDocument& document : documents) document = {{"mill", 9}};
+  documents[7]["flour"] = 255;
+  DamagedIndex damaged(documents, {8}, blocks_of_64("newpfd"));
+  // The first weight of the one long list, in four bits.
+  damaged.section("impacts")[0] &= 0xf0;
+  CHECK_THROWS_WITH(damaged.lists_are_same(), Catch::Contains("section 'impacts': list 1, block 0: a weight is 0"));
+  CHECK(damaged.is_found());
+  damaged.section("impacts")[0] |= 9;
+  REQUIRE_FALSE(damaged.is_found());
+  // Seven bits instead of eight.
+  Bytes& manifest = damaged.section("manifest");
+  std::string text(as_text(manifest));
+  const std::size_t bits = text.find("\"bits\": 8");
+  REQUIRE(bits != text.npos);
+  text[bits + 8] = '7';
+  manifest.assign(text.begin(), text.end());
+  REQUIRE(damaged.is_found());
+  CHECK_THAT(damaged.message, Catch::Contains("has a weight of more bits than the manifest says") &&
+                                  Catch::Contains("(the list of 'flour')"));
 }
 
 TEST_CASE("opening or verifying finds a wrong scale of quantized impacts", "[index][quantized]") {

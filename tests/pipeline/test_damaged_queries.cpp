@@ -7,6 +7,7 @@
 #include "pipeline/index_sections.hpp"
 #include "pipeline/ranked_pages.hpp"
 #include "pipeline/use_index.hpp"
+#include "pipeline/weighted_corpus.hpp"
 
 /// Damage that checksums can't see, because they were made anew, and everything that reads an index.
 namespace quern {
@@ -45,38 +46,20 @@ void damage(Bytes& bytes, RandomBits& random) {
   std::memcpy(bytes.data() + random.below(bytes.size() / 4) * 4, &number, sizeof number);
 }
 
-}  // namespace
-
-TEST_CASE("Whatever a section holds, every use of an index answers or throws an error", "[index][query][damage]") {
-  // Enough documents for several windows, and lists with many blocks.
-  RankedPages pages(29, {1000, 300, 12, false});
-  for (const Codec* codec : all_codecs()) {
-    const IndexReader sound = index_of(pages, *codec);
-    const std::vector<std::string> texts = queries_for(sound);
-    const auto queries = views_of(texts);
-    use_index(sound, queries, pages.pipeline.resources);
-    IndexSections sections(sound.container());
-    RandomBits random(31);
-    for (const SectionInfo& info : sound.container().sections()) {
-      if (info.size == 0) continue;
-      for (unsigned i = 0; i < 5; ++i) {
-        Bytes& bytes = sections.section(info.name);
-        const Bytes before = bytes;
-        damage(bytes, random);
-        INFO(codec->name() << ", section " << info.name << ", change " << i);
-        REQUIRE_NOTHROW(
-            allow_errors([&] { use_index(sections.open(pages.pipeline), queries, pages.pipeline.resources); }));
-        bytes = before;
-      }
-    }
-  }
+/// An index of weights that the corpus gave.
+IndexReader index_of_weights(Pipeline& pipeline, const Codec& codec, std::size_t documents) {
+  const CollectionReader collection(
+      parse_weights(pipeline, as_vector_jsonl(random_weights(29, documents, 60, 255)), {8}));
+  BuildOptions options = blocks_of(64);
+  options.codec = codec.name();
+  return Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
 }
 
-TEST_CASE("Whatever a section holds, an index is exported or refused with an error", "[index][interchange][damage]") {
-  RankedPages pages(37, {150, 60, 30, false});
-  const IndexReader sound = index_of(pages, *all_codecs().front());
+/// Calls use(index) for indexes with a change in a section, five of each section. It may throw one of our errors.
+template <class Use>
+void use_damaged(const IndexReader& sound, const Pipeline& pipeline, std::uint64_t seed, Use&& use) {
   IndexSections sections(sound.container());
-  RandomBits random(41);
+  RandomBits random(seed);
   for (const SectionInfo& info : sound.container().sections()) {
     if (info.size == 0) continue;
     for (unsigned i = 0; i < 5; ++i) {
@@ -84,13 +67,52 @@ TEST_CASE("Whatever a section holds, an index is exported or refused with an err
       const Bytes before = bytes;
       damage(bytes, random);
       INFO("section " << info.name << ", change " << i);
-      for (const InterchangeFormat* format : all_interchange_formats())
-        REQUIRE_NOTHROW(allow_errors([&] {
-          format->write(sections.open(pages.pipeline), pages.pipeline.folder.path("exported"), true,
-                        pages.pipeline.resources);
-        }));
+      REQUIRE_NOTHROW(allow_errors([&] { use(sections.open(pipeline)); }));
       bytes = before;
     }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Whatever a section holds, every use of an index answers or throws an error", "[index][query][damage]") {
+  // Enough documents for several windows, and lists with many blocks.
+  RankedPages pages(29, {1000, 300, 12, false});
+  for (const Codec* codec : all_codecs()) {
+    INFO(codec->name());
+    const IndexReader sound = index_of(pages, *codec);
+    const std::vector<std::string> texts = queries_for(sound);
+    const auto queries = views_of(texts);
+    const auto use = [&](const IndexReader& index) { use_index(index, queries, pages.pipeline.resources); };
+    use(sound);
+    use_damaged(sound, pages.pipeline, 31, use);
+  }
+}
+
+TEST_CASE("Whatever a section holds, every use of an index of given weights answers or throws an error",
+          "[index][query][impacts][damage]") {
+  const std::vector<std::string_view> queries = {"everywhere ##often", "everywhere", "##often everywhere unknown",
+                                                 "T1 everywhere T0"};
+  for (const Codec* codec : all_codecs()) {
+    INFO(codec->name());
+    Pipeline pipeline;
+    const IndexReader sound = index_of_weights(pipeline, *codec, 1000);
+    const auto use = [&](const IndexReader& index) { use_index(index, queries, pipeline.resources); };
+    use(sound);
+    use_damaged(sound, pipeline, 31, use);
+  }
+}
+
+TEST_CASE("Whatever a section holds, an index is exported or refused with an error", "[index][interchange][damage]") {
+  RankedPages pages(37, {150, 60, 30, false});
+  Pipeline pipeline;
+  const Codec& codec = *all_codecs().front();
+  for (const InterchangeFormat* format : all_interchange_formats()) {
+    const auto write = [&](const IndexReader& index) {
+      format->write(index, pipeline.folder.path("exported"), true, pipeline.resources);
+    };
+    use_damaged(index_of(pages, codec), pages.pipeline, 41, write);
+    use_damaged(index_of_weights(pipeline, codec, 150), pipeline, 41, write);
   }
 }
 
