@@ -88,7 +88,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
     command
         .add_option(fmt::format("--{}-field", field.name), arguments.field_names.*field.member,
                     fmt::format("Key of JSON objects that has a document's {} (default: those that the format knows)",
-                                field.name))
+                                field.content))
         ->type_name("KEY")
         ->check(field_name_validator());
   command
@@ -105,9 +105,10 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->check(size_validator(1, CorpusOptions::largest_max_document))
       ->capture_default_str();
   add_analyzer_options(command, arguments.analyzer);
-  add_impacts_option(command, arguments.impacts.bits,
-                     "The corpus gives the weights of terms, under the key vector of JSON objects: store them as "
-                     "integers of N bits, which scores are sums of, and analyze no text");
+  add_impacts_option(
+      command, arguments.impacts.bits,
+      "The corpus gives the weights of terms, under the key vector (or --vector-field) of JSON objects: store "
+      "them as integers of N bits, which scores are sums of, and analyze no text");
   command
       .add_option("--impact-scale", arguments.impacts.scale,
                   "With --impacts, multiply weights by X and round them (default: they must be whole)")

@@ -22,14 +22,17 @@ constexpr KnownKey known_keys[] = {
     {"contents", JsonField::text}, {"text", JsonField::text},    {"content", JsonField::text},
     {"body", JsonField::text},     {"url", JsonField::url}};
 
-/// In the order of named_fields: those that can be named.
-constexpr JsonField all_fields[] = {JsonField::docno, JsonField::title, JsonField::text, JsonField::url};
-static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) + 1 == json_fields);
-/// Of JsonField::weights, which has no other key.
-constexpr const char* weights_key = "vector";
+/// In the order of named_fields.
+constexpr JsonField all_fields[] = {JsonField::docno, JsonField::title, JsonField::text, JsonField::url,
+                                    JsonField::weights};
+static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) == json_fields);
 
-const std::string& name_of(JsonField field, const FieldNames& names) {
-  return names.*named_fields[static_cast<std::size_t>(field)].member;
+/// The name that a field alone has; empty if it has the keys that are known. The weights always have one.
+std::string_view name_of(JsonField field, const FieldNames& names, bool with_weights) {
+  const std::string& name = names.*named_fields[static_cast<std::size_t>(field)].member;
+  if (field != JsonField::weights) return name;
+  if (!with_weights) return {};
+  return name.empty() ? std::string_view("vector") : name;
 }
 
 /// Filters and results call these fields so, whatever a corpus calls them.
@@ -40,15 +43,14 @@ bool is_own_name(std::string_view name) {
 }  // namespace
 
 JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
-  if (with_weights) keys_.push_back({weights_key, JsonField::weights, 0});
   for (const JsonField field : all_fields) {
-    const std::string& name = name_of(field, names);
+    const std::string name(name_of(field, names, with_weights));
     if (name.empty()) continue;
     if (find(name)) throw InvalidArgument("'" + name + "' can't be the key of two fields; name another one");
     keys_.push_back({name, field, 0});
   }
   for (const JsonField field : all_fields) {
-    if (!name_of(field, names).empty()) continue;
+    if (!name_of(field, names, with_weights).empty()) continue;
     unsigned rank = 0;
     for (const KnownKey& key : known_keys)
       if (key.field == field && !find(key.name)) keys_.push_back({key.name, field, rank++});

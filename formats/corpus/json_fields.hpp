@@ -25,7 +25,7 @@ class JsonKeys {
  public:
   /// A field that `names` names has that key alone, and no other field has it; the others have those that are known.
   /// Throws InvalidArgument if two fields have one name, or a kept field one that it can't have. Only `with_weights` is
-  /// there a key of weights.
+  /// there a key of weights, `vector` unless it is named.
   explicit JsonKeys(const FieldNames& names = {}, bool with_weights = false);
 
   const std::vector<JsonKey>& all() const { return keys_; }

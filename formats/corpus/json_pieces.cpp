@@ -195,7 +195,7 @@ class JsonDocument {
   WeightsProblem read_weights() {
     if (json_.peek() != '{') {
       json_.skip_value();
-      return json_without_weights();
+      return json_without_weights(scratch_.json_keys);
     }
     DocumentWeights weights(scratch_, out_);
     if (!json_.begin('{')) return weights.finish();
@@ -313,7 +313,9 @@ class JsonDocument {
     if (!is_title_text_) return bad_record("its title is not a text");
     if (!keep_fields(result)) return result;
     if (!is_body_text_) return bad_record("its text is not a text");
-    if (scratch_.impacts) return json_with_weights(weights_problem_, out_);
+    if (scratch_.impacts)
+      return json_with_weights(has(JsonField::weights) ? weights_problem_ : json_without_weights(scratch_.json_keys),
+                               out_);
     if (!has(JsonField::text)) result.remark = unread_.remark(scratch_.json_keys);
     return result;
   }
@@ -334,7 +336,7 @@ class JsonDocument {
   std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank, no_rank};
   TrimmedString docno_, url_;
   bool is_title_text_ = true, is_body_text_ = true;
-  WeightsProblem weights_problem_ = json_without_weights();
+  WeightsProblem weights_problem_;
   UnreadKeys unread_;
 };
 

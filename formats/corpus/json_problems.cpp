@@ -12,7 +12,9 @@ ParsedRecord json_without_docno(const JsonKeys& keys) {
                     (names.find(',') == std::string::npos ? "no key " : "none of the keys ") + names);
 }
 
-WeightsProblem json_without_weights() { return {"it has no object with weights of terms under the key vector"}; }
+WeightsProblem json_without_weights(const JsonKeys& keys) {
+  return {"it has no object with weights of terms under the key " + keys.names_of(JsonField::weights, ", ")};
+}
 
 ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out) {
   if (problem.why.empty()) return {};

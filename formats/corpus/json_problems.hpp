@@ -12,7 +12,7 @@ namespace quern {
 ParsedRecord json_is_damaged(const std::string& why);
 ParsedRecord json_without_docno(const JsonKeys& keys);
 /// What is wrong with a record without weights.
-WeightsProblem json_without_weights();
+WeightsProblem json_without_weights(const JsonKeys& keys);
 /// What becomes of a record whose weights were read: it is bad if something is wrong with them.
 ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out);
 

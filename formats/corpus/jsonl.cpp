@@ -61,7 +61,7 @@ WeightsProblem read_weights(const Object& object, RecordScratch& scratch, Docume
   Element value;
   Object terms;
   if (!find_value(object, scratch.json_keys, JsonField::weights, value) || value.get_object().get(terms))
-    return json_without_weights();
+    return json_without_weights(scratch.json_keys);
   DocumentWeights weights(scratch, out);
   add_weights(terms, weights);
   return weights.finish();

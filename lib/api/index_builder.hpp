@@ -43,7 +43,8 @@ struct CorpusOptions {
   std::string format = "auto";
   std::vector<std::string> include, exclude;  ///< patterns of files in folders
   std::vector<std::string> keep_fields;       ///< keys of JSON objects whose values filters and results may name
-  std::string id_field, title_field, text_field, url_field;  ///< keys of JSON objects; empty: the format's
+  /// Keys of JSON objects; empty: the format's. That of vectors counts with impact_bits alone.
+  std::string id_field, title_field, text_field, url_field, vector_field;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
 };
 

@@ -287,7 +287,11 @@ namespace {
 
 /// Weights of terms come from some formats only, and go through no analyzer.
 void check_impacts(const ParseOptions& options) {
-  if (!options.impacts) return;
+  if (!options.impacts) {
+    if (!options.reader.field_names.vector.empty())
+      throw InvalidArgument("--vector-field names the key of weights, which are read with --impacts alone");
+    return;
+  }
   check_impact_settings(*options.impacts);
   const std::string& format = options.reader.format;
   if (format != "auto" && !corpus_format_named(format).gives_weights())

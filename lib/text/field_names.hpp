@@ -8,6 +8,7 @@ namespace quern {
 /// whose values are kept with the documents.
 struct FieldNames {
   std::string docno, title, text, url;
+  std::string vector = {};  ///< the terms' weights, of a corpus that gives them
   std::vector<std::string> kept = {};
 
   bool operator==(const FieldNames&) const = default;
@@ -15,12 +16,16 @@ struct FieldNames {
 
 using FieldName = std::string FieldNames::*;  // nvcc puts parentheses around members of such a type that has no name
 
-/// A field's name on the command line and in manifests, and its member.
+/// A field's name on the command line and in manifests, its member, and what a document has there, for help.
 struct NamedField {
   const char* name;
   FieldName member;
+  const char* content;
 };
-inline constexpr NamedField named_fields[] = {
-    {"id", &FieldNames::docno}, {"title", &FieldNames::title}, {"text", &FieldNames::text}, {"url", &FieldNames::url}};
+inline constexpr NamedField named_fields[] = {{"id", &FieldNames::docno, "id"},
+                                              {"title", &FieldNames::title, "title"},
+                                              {"text", &FieldNames::text, "text"},
+                                              {"url", &FieldNames::url, "url"},
+                                              {"vector", &FieldNames::vector, "weights of terms, with --impacts"}};
 
 }  // namespace quern

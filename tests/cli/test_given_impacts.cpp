@@ -65,6 +65,37 @@ TEST_CASE("an index of given weights answers queries by their sums", "[cli][impa
   CHECK(read_file(folder.path("x/index.quern")) == read_file(index + "/index.quern"));
 }
 
+TEST_CASE("the key of given weights may have another name", "[cli][impacts]") {
+  const TemporaryFolder folder;
+  std::string renamed = vectors;
+  for (std::size_t at = 0; (at = renamed.find("\"vector\"", at)) != renamed.npos;) renamed.replace(at, 8, "\"splade\"");
+  const std::string corpus = folder.write("renamed.jsonl", renamed), index = folder.path("renamed");
+  const CommandLine weights = {"--impacts", "16", "--impact-scale", "100", "-o"};
+  const auto index_with = [&](CommandLine words, const std::string& path) {
+    words.insert(words.end(), weights.begin(), weights.end());
+    words.push_back(path);
+    return words;
+  };
+  succeed_with(index_with({"index", corpus, "--vector-field", "splade"}, index));
+  succeed_with({"verify", index});
+  const std::string query = "{\"water\": 0.5, \"##mill\": 1}";
+  const auto results = [&](const std::string& path) {
+    return succeed_with({"query", path, "--query", query, "--queries-format", "vector", "--query-scale", "10"}).out;
+  };
+  CHECK(results(index) == results(index_of_vectors(folder)));
+  const std::string config = succeed_with({"inspect", index, "--config"}).out;
+  CHECK(contains(config, "\nvector-field = splade\n"));
+  succeed_with({"index", corpus, "--config", folder.write("c.conf", config), "-o", folder.path("again")});
+  CHECK(read_file(folder.path("again/index.quern")) == read_file(index + "/index.quern"));
+  const RunOutcome missing = run_quern(index_with({"index", corpus}, folder.path("missing")));
+  CHECK(missing.exit_status == 1);
+  CHECK(contains(missing.err, "under the key vector"));
+  const RunOutcome other = run_quern(
+      index_with({"index", folder.path("vectors.jsonl"), "--vector-field", "splade"}, folder.path("missing")));
+  CHECK(other.exit_status == 1);
+  CHECK(contains(other.err, "under the key splade"));
+}
+
 TEST_CASE("stages and exchange keep given weights", "[cli][impacts][interchange]") {
   const TemporaryFolder folder;
   const std::string index = index_of_vectors(folder), collection = folder.path("collection");
@@ -125,6 +156,10 @@ TEST_CASE("what vectors and given weights can't have is refused", "[cli][impacts
            Case{{"intersect", index, "-q", file, "--queries-format", "vector"}, 2, "vector"},
            Case{{"index", folder.path("vectors.jsonl"), "--impacts", "16", "-o", out}, 1, "give --impact-scale"},
            Case{{"index", folder.path("vectors.jsonl"), "--impact-scale", "16", "-o", out}, 2, "--impacts"},
+           Case{{"index", folder.path("vectors.jsonl"), "--vector-field", "vector", "-o", out}, 1, "--impacts"},
+           Case{{"index", folder.path("vectors.jsonl"), "--impacts", "8", "--text-field", "vector", "-o", out},
+                1,
+                "'vector' can't be the key of two fields"},
            Case{{"index", folder.path("vectors.jsonl"), "--impacts", "8", "--quantize", "8", "-o", out},
                 1,
                 "--quantize"},

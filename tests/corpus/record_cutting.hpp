@@ -97,9 +97,10 @@ struct Parsed {
 };
 
 inline Parsed parse_record(const CorpusFormat& format, const RecordText& record,
-                           std::uint64_t max_document_bytes = 1 << 20, std::optional<ImpactSettings> impacts = {}) {
+                           std::uint64_t max_document_bytes = 1 << 20, std::optional<ImpactSettings> impacts = {},
+                           const FieldNames& names = {}) {
   RecordScratch scratch;
-  scratch.json_keys = JsonKeys({}, impacts.has_value());
+  scratch.json_keys = JsonKeys(names, impacts.has_value());
   scratch.impacts = impacts;
   scratch.max_document_bytes = max_document_bytes;
   Parsed parsed;

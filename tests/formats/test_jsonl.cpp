@@ -162,6 +162,35 @@ TEST_CASE("Fields may have other keys, which then belong to no other field", "[f
         "it has no text under words, and 'text' is not read");
 }
 
+TEST_CASE("The weights of terms may have another key", "[format][pieces][impacts]") {
+  using Weights = std::vector<std::pair<std::string, std::uint32_t>>;
+  const auto parse = [](const FieldNames& names, const std::string& record) {
+    Spool spool(std::filesystem::temp_directory_path().string());
+    spool.append(as_bytes(record));
+    std::vector<Parsed> ways;
+    for (const RecordText& text : {RecordText(record), RecordText(spool, 5)})
+      ways.push_back(parse_record(jsonl, text, 1 << 20, ImpactSettings{8}, names));
+    CHECK(same_record(ways[0], ways[1]));
+    CHECK(ways[0].weights == ways[1].weights);
+    return ways[0];
+  };
+  const std::string line = "{\"id\": 1, \"vector\": {\"a\": 1}, \"splade\": {\"b\": 2}, \"text\": \"t\"}";
+  CHECK(parse({}, line).weights == Weights{{"a", 1}});
+  FieldNames names;
+  names.vector = "splade";
+  CHECK(parse(names, line).weights == Weights{{"b", 2}});
+  names.text = "vector";
+  CHECK(parse(names, "{\"id\": 1, \"vector\": \"v\", \"splade\": {\"b\": 2}}").document.body == "v");
+  names.vector = "other";
+  const std::string reason = parse(names, "{\"id\": 1, \"other\": null}").result.reason;
+  CHECK(reason.find("under the key other") != reason.npos);
+  names.vector = "vector";
+  CHECK_THROWS_AS(JsonKeys(names, true), InvalidArgument);
+  names.vector.clear();
+  CHECK_THROWS_AS(JsonKeys(names, true), InvalidArgument);
+  CHECK_NOTHROW(JsonKeys(names, false));
+}
+
 TEST_CASE("Invalid UTF-8 in JSONL is repaired and counted", "[format]") {
   RecordScratch scratch;
   DocumentText text;

@@ -260,3 +260,13 @@ def test_a_dataset_of_ir_datasets_by_its_name(tmp_path):
     with pytest.raises(KeyError):
         quern.index("irds:no-such-dataset", tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_the_key_of_weights_may_have_another_name(tmp_path, command_line):
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"id": "a", "splade": {"mill": 3}}\n{"id": "b", "splade": {"mill": 1, "##x": 9}}\n')
+    quern.index(corpus, tmp_path / "a", impacts=8, vector_field="splade")
+    command_line("index", corpus, "-o", tmp_path / "b", "--impacts", "8", "--vector-field", "splade")
+    assert (tmp_path / "a/index.quern").read_bytes() == (tmp_path / "b/index.quern").read_bytes()
+    with pytest.raises(quern.InvalidArgument, match="impacts"):
+        quern.index(corpus, tmp_path / "no", vector_field="splade")

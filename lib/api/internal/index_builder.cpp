@@ -120,8 +120,8 @@ IndexReport build_index(const std::vector<std::string>& corpus, const std::strin
     settings.parse.corpus = corpus;
     settings.parse.files = {reading.include, reading.exclude};
     settings.parse.reader.format = reading.format;
-    settings.parse.reader.field_names = {reading.id_field, reading.title_field, reading.text_field, reading.url_field,
-                                         reading.keep_fields};
+    settings.parse.reader.field_names = {reading.id_field,  reading.title_field,  reading.text_field,
+                                         reading.url_field, reading.vector_field, reading.keep_fields};
     settings.parse.reader.max_document_bytes = reading.max_document_bytes;
     AtomicOutput out = AtomicOutput::folder(path, index_members(), options.overwrite);
     const IndexReports reports = make_index(settings, resources, out);

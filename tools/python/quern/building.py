@@ -45,6 +45,7 @@ def index(
     title_field="",
     text_field="",
     url_field="",
+    vector_field="",
     max_document="64M",
 ):
     """Builds an index at `path`, which appears whole or not at all.
@@ -105,6 +106,7 @@ def index(
         "title_field": title_field,
         "text_field": text_field,
         "url_field": url_field,
+        "vector_field": vector_field,
         "max_document_bytes": size_bytes(max_document),
     }.items():
         setattr(reading, name, value)

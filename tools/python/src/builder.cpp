@@ -196,6 +196,7 @@ void bind_builder(nb::module_& module) {
       .def_rw("title_field", &api::CorpusOptions::title_field)
       .def_rw("text_field", &api::CorpusOptions::text_field)
       .def_rw("url_field", &api::CorpusOptions::url_field)
+      .def_rw("vector_field", &api::CorpusOptions::vector_field)
       .def_rw("max_document_bytes", &api::CorpusOptions::max_document_bytes);
   module.def("index_documents", &index_documents, "documents"_a, "path"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
              "progress"_a = nb::none(), "warn"_a = nb::none());
