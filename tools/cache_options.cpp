@@ -47,13 +47,15 @@ void add_cache_options(CLI::App& command, CacheArguments& arguments) {
   add_alpha_option(command, arguments.alpha);
 }
 
-ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
+ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index, QueryFormat format) {
   ScoringArguments scoring;
   scoring.idf = arguments.idf;
   scoring.scores = arguments.scores;
   scoring.scorer = arguments.scorer.value_or(default_plan_scorer(index, arguments.scores));
   scoring.alpha = arguments.alpha;
-  return scoring_options(scoring, index);
+  ScoringOptions options = scoring_options(scoring, index);
+  options.text = query_text(format);
+  return options;
 }
 
 DemandOptions demand_options(const CacheArguments& arguments) {

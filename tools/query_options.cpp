@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
 
+/// Looks at the query of --query before any work.
+void look_at_only_query(const QuerySource& source, const CommonOptions& options) {
+  if (source.format == QueryFormat::vector) parse_query_vector(source.text, "--query");
+  QueryRemarks(options, source.format).look_at(source.text);
+}
+
 }  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds) {
@@ -19,6 +25,18 @@ void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds
           ->type_name("FILE");
   require_one_of(command, command.add_option("--query", source.text, "One query")->type_name("TEXT"), file);
   add_query_format_option(command, source.format, "Format of the file", kinds);
+  if (kinds != QueryKinds::text_and_vectors) return;
+  command
+      .add_option("--query-scale", source.query_scale,
+                  "With --queries-format vector, multiply weights by X and round them, for scores that are integers "
+                  "(default: they must be whole)")
+      ->type_name("X")
+      ->check(range_validator(min_query_weight, max_query_weight));
+}
+
+void check_query_scale(const QuerySource& source) {
+  if (source.query_scale && source.format != QueryFormat::vector)
+    throw usage_error("--query-scale needs --queries-format vector");
 }
 
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help, QueryKinds kinds) {
@@ -33,7 +51,7 @@ std::string source_name(const std::string& path) { return path == "-" ? "standar
 
 std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options) {
   QueryFile file = parse_queries(read_whole(path, max_query_file_bytes), format, source_name(path));
-  QueryRemarks remarks(options);
+  QueryRemarks remarks(options, format);
   for (const Query& query : file.queries) remarks.look_at(query.text);
   say_format(options, path, format, file.format);
   return std::move(file.queries);
@@ -41,7 +59,7 @@ std::vector<Query> read_query_file(const std::string& path, QueryFormat format, 
 
 std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options) {
   if (!source.file.empty()) return read_query_file(source.file, source.format, options);
-  QueryRemarks(options).look_at(source.text);
+  look_at_only_query(source, options);
   return {{"1", source.text}};
 }
 
@@ -62,20 +80,15 @@ QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
 
 QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources)
     : text_(source.text), max_group_bytes_(resources.memory_bytes / 16) {
-  QueryRemarks remarks(options);
-  const bool is_text = source.format != QueryFormat::vector;
   if (source.file.empty()) {
-    if (is_text) {
-      remarks.look_at(text_);
-    } else {
-      parse_query_vector(text_, "--query");
-    }
+    look_at_only_query(source, options);
     return;
   }
+  QueryRemarks remarks(options, source.format);
   file_.emplace(source.file, source.format, resources);
   count_ = 0;
   const QueryFormat format = file_->for_each([&](std::string_view id, std::string_view text) {
-    if (is_text) remarks.look_at(text);
+    remarks.look_at(text);
     remarks.look_at_id(id);
     ++count_;
   });
@@ -178,6 +191,15 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
   options.scores = arguments.scores;
   options.scorer = arguments.scorer;
   options.early_termination = !arguments.no_early_termination;
+  return options;
+}
+
+ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index,
+                               const QuerySource& queries) {
+  check_query_scale(queries);
+  ScoringOptions options = scoring_options(arguments, index);
+  options.text = query_text(queries.format);
+  options.query_scale = queries.query_scale;
   return options;
 }
 

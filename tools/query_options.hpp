@@ -12,6 +12,7 @@
 #include "quern/io/whole_file.hpp"
 #include "quern/query/query_engine.hpp"
 #include "quern/query/query_memory.hpp"
+#include "quern/query/query_text.hpp"
 
 #include "command.hpp"
 
@@ -22,13 +23,22 @@ struct QuerySource {
   std::string file;
   QueryFormat format = QueryFormat::automatic;
   std::string text;  ///< one query instead of a file
+  /// What weights of queries are multiplied with before they are rounded; none: they are taken as they are.
+  std::optional<double> query_scale = std::nullopt;
 };
 
-/// Which queries a command answers: text alone, or also terms with weights.
-enum class QueryKinds { text, text_and_vectors };
+/// Which queries a command takes: text alone; also vectors, of which the terms matter alone; or with their weights.
+enum class QueryKinds { text, text_and_terms, text_and_vectors };
 
-/// -q/--queries, --query (one of the two is required) and --queries-format.
+/// How the text of queries of a format is read.
+constexpr QueryText query_text(QueryFormat format) {
+  return format == QueryFormat::vector ? QueryText::vector : QueryText::words;
+}
+
+/// -q/--queries, --query (one of the two is required) and --queries-format; --query-scale if weights matter.
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds = QueryKinds::text);
+/// Throws wrong usage if --query-scale is given and queries are no vectors.
+void check_query_scale(const QuerySource& source);
 /// --queries-format alone.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help,
                              QueryKinds kinds = QueryKinds::text);
@@ -132,5 +142,8 @@ void add_alpha_option(CLI::App& command, std::optional<double>& alpha);
 /// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha is given with a scorer that has
 /// none, and exact scores with an index that has none.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index);
+/// The same for queries from there, whose texts are read and whose weights are scaled as it says. Also throws what
+/// check_query_scale() does.
+ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index, const QuerySource& queries);
 
 }  // namespace quern::tools

@@ -7,7 +7,8 @@
 namespace quern::tools {
 
 void QueryRemarks::look_at(std::string_view query) {
-  if (options_.quiet || (said_.phrase && said_.operators && said_.field && said_.marks)) return;
+  if (format_ == QueryFormat::vector || options_.quiet) return;
+  if (said_.phrase && said_.operators && said_.field && said_.marks) return;
   const QuerySyntax syntax = syntax_in(query);
   const auto say_once = [&](bool is_there, bool& said, const char* what) {
     if (!is_there || said) return;

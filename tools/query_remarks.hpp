@@ -12,13 +12,16 @@ namespace quern::tools {
 /// Says, once for each, what in a command's queries is taken for words although it may be meant otherwise.
 class QueryRemarks {
  public:
-  explicit QueryRemarks(const CommonOptions& options) : options_(options) {}
+  /// `format`: of the queries, perhaps `automatic`.
+  QueryRemarks(const CommonOptions& options, QueryFormat format) : options_(options), format_(format) {}
+  /// Nothing is said of vectors.
   void look_at(std::string_view query);
   /// Of a command whose results show the ids: says once if one occurs again.
   void look_at_id(std::string_view id);
 
  private:
   const CommonOptions& options_;
+  QueryFormat format_;
   QuerySyntax said_;
   RepeatedIds ids_;
   bool said_repeated_ = false;

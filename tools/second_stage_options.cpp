@@ -58,7 +58,7 @@ RunTopics read_run_topics(const RunArguments& arguments, const std::string& qrel
   RunTopics run(index, pages,
                 {source_name(arguments.topics), source_name(arguments.run), qrels.empty() ? "" : source_name(qrels)},
                 resources);
-  QueryRemarks remarks(options);
+  QueryRemarks remarks(options, arguments.format);
   const QueryFormat format = QueryLogFile(arguments.topics, arguments.format, resources)
                                  .for_each([&](std::string_view id, std::string_view text) {
                                    remarks.look_at(text);

@@ -26,7 +26,7 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
 /// run(LogQueries&) with all queries of a log, which take memory until it returns.
 template <class Run>
 auto with_queries(const ReadQueries& log, const QueryEngine& engine, const Resources& resources, Run&& run) {
-  LogQueries queries(engine.index().manifest().analyzer, resources);
+  LogQueries queries(engine.index().manifest().analyzer, resources, engine.options().text);
   log([&](std::string_view text) { queries.add(text); });
   return run(queries);
 }

@@ -58,7 +58,8 @@ struct SweepOptions {
 using ReadQueries = std::function<void(const std::function<void(std::string_view text)>& take)>;
 
 /// Plans caches for the queries that `train` reads, and simulates them for those that `log` reads; ordered by k,
-/// policy, budget and max_admission, the first slowest. Reads and runs both logs once for each k. Throws as
+/// policy, budget and max_admission, the first slowest. Texts are read as the engine's options say; of vectors, each
+/// term counts once, as LogQueries says. Reads and runs both logs once for each k. Throws as
 /// measure_demand() and CacheAdmission do, and InvalidArgument for an unknown policy.
 std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
                                            const ReadQueries& train, const ReadQueries& log,

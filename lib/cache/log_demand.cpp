@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
@@ -15,17 +16,32 @@ namespace {
 
 /// Queries per call of visit().
 constexpr std::size_t queries_per_visit = 4096;
-/// Follows each term of a key; no term contains it.
+/// Follows each term of a key.
 constexpr char end_of_term = '\0';
+/// Stands before one more than each byte of a term that is not above it: so no term has the end of one in it, and keys
+/// have the order of their terms.
+constexpr char escape = '\1';
 /// Follows each query's text where the log is hashed.
 constexpr std::uint8_t end_of_text[] = {0};
 
+void append_term(std::string& key, std::string_view term) {
+  for (const char byte : term) {
+    const bool is_escaped = byte == end_of_term || byte == escape;
+    if (is_escaped) key += escape;
+    key += static_cast<char>(byte + (is_escaped ? 1 : 0));
+  }
+  key += end_of_term;
+}
+
 std::vector<std::string> terms_of(std::string_view key) {
   std::vector<std::string> terms;
-  while (!key.empty()) {
-    const std::size_t end = key.find(end_of_term);
-    terms.emplace_back(key.substr(0, end));
-    key.remove_prefix(end + 1);
+  std::string term;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] == end_of_term) {
+      terms.push_back(std::exchange(term, {}));
+    } else {
+      term += key[i] == escape ? static_cast<char>(key[++i] - 1) : key[i];
+    }
   }
   return terms;
 }
@@ -110,8 +126,9 @@ class VisitCounts {
 
 }  // namespace
 
-LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources) try
+LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryText text) try
     : analyzer_(analyzer),
+      text_(text),
       threads_(resources.threads),
       max_group_bytes_(resources.memory_bytes / 16),
       sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {
@@ -124,11 +141,11 @@ void LogQueries::add(std::string_view text) {
     const std::uint64_t place = queries_++;
     hash_.add(as_bytes(text));
     hash_.add(end_of_text);
-    std::vector<std::string> terms = analyzer_.terms(text);
+    std::vector<std::string> terms = terms_of_query(text, text_, analyzer_);
     if (terms.empty()) return;
     std::sort(terms.begin(), terms.end());
     std::string key;
-    for (const std::string& term : terms) (key += term) += end_of_term;
+    for (const std::string& term : terms) append_term(key, term);
     Bytes payload;
     put_varint(payload, place);
     on_threads(threads_, [&] { sorted_.add(key, payload); });

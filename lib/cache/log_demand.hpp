@@ -13,6 +13,7 @@
 #include "quern/io/external_sort.hpp"
 #include "quern/query/query_engine.hpp"
 #include "quern/query/query_memory.hpp"
+#include "quern/query/query_text.hpp"
 #include "quern/text/analyzer.hpp"
 
 /// What the queries of a log read: its distinct queries, and their visits of each list.
@@ -33,9 +34,11 @@ struct LogQuery {
 /// Sorted on disk if the memory budget is too small for them.
 class LogQueries {
  public:
-  LogQueries(const AnalyzerOptions& analyzer, const Resources& resources);
+  /// `text`: how the texts of queries are read. Of vectors each term counts once, whatever its weight is, unless that
+  /// is 0.
+  LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryText text = QueryText::words);
 
-  /// Adds a query's text.
+  /// Adds a query's text. Throws InvalidArgument if it is to be a vector and is none.
   void add(std::string_view text);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
@@ -48,6 +51,7 @@ class LogQueries {
 
  private:
   Analyzer analyzer_;
+  QueryText text_;
   unsigned threads_;
   std::uint64_t max_group_bytes_;  ///< of queries that are visited together, with what they visit
   ExternalSort sorted_;

@@ -29,7 +29,7 @@ PlanManifest LogPlanner::write(const PlanOptions& options, const ReadQueries& lo
   return run_stage(resources_, [&] {
     check_plan_memory(blocks_, options.budget_bytes, resources_);
     AtomicOutput out = AtomicOutput::file(path, overwrite);
-    LogQueries queries(engine_.index().manifest().analyzer, resources_);
+    LogQueries queries(engine_.index().manifest().analyzer, resources_, engine_.options().text);
     log([&](std::string_view text) { queries.add(text); });
     const LogDemand demand = measure_demand(engine_, blocks_, queries, options.demand, resources_);
     const CachePlan plan = make_plan(engine_, blocks_, demand, options);

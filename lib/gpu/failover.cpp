@@ -130,7 +130,9 @@ FailoverIntersection::FailoverIntersection(const Intersection& cpu, QueryDevice 
   gpu_ = make_unless_on_cpu(device, notice_, [&] {
     const GpuIntersectionMethod& method =
         gpu_method.empty() ? all_gpu_intersection_methods().front() : gpu_intersection_method_named(gpu_method);
-    return std::make_unique<GpuIntersection>(cpu.index(), method, options, progress);
+    GpuIntersectionOptions on_gpu = options;
+    on_gpu.text = cpu.options().text;
+    return std::make_unique<GpuIntersection>(cpu.index(), method, on_gpu, progress);
   });
 }
 

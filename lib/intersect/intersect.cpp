@@ -8,6 +8,7 @@
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/query/algorithm.hpp"
+#include "quern/query/query_text.hpp"
 
 namespace quern {
 namespace {
@@ -28,7 +29,7 @@ class ScopedTimer {
 }  // namespace
 
 bool Intersection::find_lists(std::string_view text, WorkSpace& space, FoundTerms* remembered) const {
-  std::vector<std::string> terms = space.analyzer.terms(text);
+  std::vector<std::string> terms = terms_of_query(text, options_.text, space.analyzer);
   space.lists.clear();
   const auto add = [&](const PostingList& list, std::uint32_t) { space.lists.push_back(list); };
   if (!(remembered ? quern::find_lists(*remembered, terms, true, add) : quern::find_lists(index_, terms, true, add)))

@@ -6,6 +6,7 @@
 
 #include "quern/core/types.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/query/query_text.hpp"
 
 /// Methods to intersect posting lists without scores: the documents of the shortest list are intersected with one
 /// longer list after another.
@@ -14,6 +15,7 @@ namespace quern {
 struct IntersectionOptions {
   /// For stride alone: docIDs per segment. Wu et al. give no length.
   unsigned segment = 32;
+  QueryText text = QueryText::words;  ///< of vectors, weights don't matter, but that they are not 0
 };
 
 /// Keeps in `common`, whose docIDs ascend, those that are also in `list`. Exactly one of the two functions is set.

@@ -12,6 +12,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/measure/measurement.hpp"
+#include "quern/query/query_text.hpp"
 #include "quern/schedule/query_features.hpp"
 
 namespace quern {
@@ -68,7 +69,7 @@ class QuerySubject {
     // All lists of a query, whatever the algorithm reads of them.
     lists_.reserve(texts.size());
     for (const std::string_view text : texts)
-      lists_.push_back(features_of(set_up.engine->index(), analyzer_.terms(text), Matching::any));
+      lists_.push_back(features_of(set_up.engine->index(), terms_of(text), Matching::any));
   }
 
   bool finds_terms() const {
@@ -108,7 +109,7 @@ class QuerySubject {
     each.reserve(texts_.size());
     for (std::size_t i = 0; i < texts_.size(); ++i)
       each.push_back({median(times_us_[i]),
-                      features_of(set_up_.engine->index(), analyzer_.terms(texts_[i]), set_up_.algorithm->matching)});
+                      features_of(set_up_.engine->index(), terms_of(texts_[i]), set_up_.algorithm->matching)});
     return each;
   }
 
@@ -134,6 +135,9 @@ class QuerySubject {
   }
 
  private:
+  std::vector<std::string> terms_of(std::string_view text) {
+    return terms_of_query(text, set_up_.engine->options().text, analyzer_);
+  }
   void search(std::string_view text) {
     const auto documents = set_up_.engine->search(text, *set_up_.algorithm, set_up_.k, analyzer_);
     keep(documents.data());

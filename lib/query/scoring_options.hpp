@@ -4,6 +4,7 @@
 #include "quern/core/bm25.hpp"
 #include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/query/query_text.hpp"
 
 namespace quern {
 
@@ -28,10 +29,6 @@ inline constexpr NamedValue<Scorer> scorer_names[] = {
     {"bm25", Scorer::bm25, "BM25 alone"},
     {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A"},
 };
-
-/// How the text of a query is read: as words, which the index's analyzer makes terms of, or as a JSON object of terms,
-/// as the index has them, and their weights (parse_query_vector()).
-enum class QueryText { words, vector };
 
 /// The range of weights of terms in queries, and of scales. With them, no number on the way to a score leaves the range
 /// of normal float32 numbers.

@@ -209,6 +209,21 @@ TEST_CASE("a log's hash is that of its queries' texts, in their order", "[cache]
   CHECK(hash_of({"a b"}) != hash_of({"b a"}));
 }
 
+TEST_CASE("a log's vectors with the same terms are one query, whatever their weights and bytes are", "[cache]") {
+  Pipeline pipeline;
+  LogQueries log({}, pipeline.resources, QueryText::vector);
+  for (const char* vector : {R"({"b": 2, "a": 0.5})", R"({"a": 3, "c": 0, "b": 1})", R"({"a\u0000b": 1, "\u0001": 1})",
+                             R"({"a": 1})", R"({"a\u0001": 1})", R"({"c": 0})"})
+    log.add(vector);
+  CHECK_THROWS_AS(log.add("a b"), InvalidArgument);
+  using Terms = std::vector<std::string>;
+  std::vector<std::pair<Terms, std::vector<std::uint64_t>>> found;
+  log.for_each([&](std::span<const LogQuery> queries) {
+    for (const LogQuery& query : queries) found.emplace_back(query.terms, query.places);
+  });
+  CHECK(found == decltype(found){{{"\1", {"a\0b", 3}}, {2}}, {{"a"}, {3}}, {{"a", "b"}, {0, 1}}, {{"a\1"}, {4}}});
+}
+
 TEST_CASE("a plan that does not fit in the memory is refused, with what it needs", "[cache]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, tiny);

@@ -153,7 +153,6 @@ TEST_CASE("what vectors and given weights can't have is refused", "[cli][impacts
                  "--queries-format", "vector"},
                 1,
                 "line 2"},
-           Case{{"intersect", index, "-q", file, "--queries-format", "vector"}, 2, "vector"},
            Case{{"index", folder.path("vectors.jsonl"), "--impacts", "16", "-o", out}, 1, "give --impact-scale"},
            Case{{"index", folder.path("vectors.jsonl"), "--impact-scale", "16", "-o", out}, 2, "--impacts"},
            Case{{"index", folder.path("vectors.jsonl"), "--vector-field", "vector", "-o", out}, 1, "--impacts"},

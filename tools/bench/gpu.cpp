@@ -144,7 +144,7 @@ void run(const BenchGpuArguments& arguments) {
   for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
   std::vector<const gpu::Strategy*> strategies;
   for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index));
+  const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries));
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
@@ -173,7 +173,7 @@ void add_gpu_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuArguments>();
   CLI::App* command = bench.add_subcommand("gpu", "Measure query speed on GPUs, compared with the CPU");
   add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithms", arguments->algorithms, all_algorithms(), "Algorithms")
       ->delimiter(',')
       ->capture_default_str();

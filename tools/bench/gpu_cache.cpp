@@ -128,7 +128,7 @@ void run(BenchGpuCacheArguments arguments) {
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> train_texts = texts_of(train);
   const std::vector<std::string_view> texts = texts_of(queries);
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index), resources.threads,
+  const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries), resources.threads,
                            memory_of_log_queries(resources));
   arguments.gpu.algorithm = &algorithm_named(arguments.algorithm);
   arguments.gpu.strategy = &gpu::strategy_named(arguments.strategy);
@@ -243,7 +243,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
   command->add_option("--train", arguments->train, "The log from which plans are made, plain, gzip or zstd")
       ->type_name("FILE")
       ->required();
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
   add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);

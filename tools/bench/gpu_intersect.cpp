@@ -51,6 +51,7 @@ std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& argu
               options.levels = level;
               options.bucketing = order == switch_on;
               options.transfer = transfer_named(transfer);
+              options.text = query_text(arguments.queries.format);
               all.push_back({&method, options});
             }
   }
@@ -146,7 +147,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
       ->type_name("")
       ->required();
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
   command->add_option("--methods", arguments->methods, "GPU methods (default: all):" + gpu_method_help())
       ->type_name("NAME")
       ->check(name_validator(gpu_method_names()))

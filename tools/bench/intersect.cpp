@@ -26,7 +26,7 @@ std::vector<Intersection> intersections(const BenchIntersectArguments& arguments
     const IntersectionMethod& method = intersection_method_named(name);
     for (const unsigned segment : arguments.segments) {
       if (!method.uses_segment && segment != arguments.segments.front()) continue;
-      all.emplace_back(index, method, IntersectionOptions{segment});
+      all.emplace_back(index, method, IntersectionOptions{segment, query_text(arguments.queries.format)});
     }
   }
   return all;
@@ -97,7 +97,7 @@ void add_intersect_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchIntersectArguments>();
   CLI::App* command = bench.add_subcommand("intersect", "Measure intersection speed by method");
   add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
   add_name_option(*command, "--method", arguments->methods, all_intersection_methods(), "Methods (default: all)")
       ->delimiter(',');
   command->add_option("--segment", arguments->segments, "For stride: docIDs per segment; a row for each")

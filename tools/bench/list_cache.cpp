@@ -43,7 +43,7 @@ void run(const BenchListCacheArguments& arguments) {
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> texts = texts_of(queries);
   const IndexReader index = IndexReader::open(arguments.index);
-  const QueryEngine engine(index, {});
+  const QueryEngine engine(index, scoring_options(ScoringArguments(), index, arguments.queries));
   Json json = {{"bench", "list-cache"}, {"environment", environment_json()}, {"index", index_json(index)}};
   if (!arguments.common.json)
     print(fmt::format("{:>10}{:>9}{:>8}{:>12}{:>12}{:>13}{:>10}\n", "memory", "batch", "cache", "needed MB",
@@ -68,7 +68,7 @@ void add_list_cache_bench(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand(
       "list-cache", "Measure what a GPU smaller than the index copies for a log, by what it keeps; needs no GPU");
   add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   command
       ->add_option("--gpu-memory", arguments->memories,
                    "Memory for lists: sizes, or shares of all coded lists; a row for each")

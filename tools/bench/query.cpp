@@ -34,8 +34,8 @@ struct BenchQueryArguments {
 
 /// An index, scored in one way.
 struct ScoredIndex {
-  ScoredIndex(const IndexReader& reader, const ScoringArguments& arguments)
-      : options(scoring_options(arguments, reader)), engine(reader, options) {}
+  ScoredIndex(const IndexReader& reader, const ScoringArguments& arguments, const QuerySource& queries)
+      : options(scoring_options(arguments, reader, queries)), engine(reader, options) {}
 
   bool with_pagerank() const { return options.scorer == Scorer::bm25_pagerank; }
   std::string scores_name() const { return std::string(name_of_value(scores_names, options.scores)); }
@@ -90,7 +90,7 @@ struct Subjects {
     for (const std::string& path : arguments.indexes) {
       readers.push_back(std::make_unique<IndexReader>(IndexReader::open(path)));
       for (const ScoringArguments& way : ways_of(arguments))
-        indexes.push_back(std::make_unique<ScoredIndex>(*readers.back(), way));
+        indexes.push_back(std::make_unique<ScoredIndex>(*readers.back(), way, arguments.queries));
     }
   }
 
@@ -273,7 +273,7 @@ void add_query_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchQueryArguments>();
   CLI::App* command = bench.add_subcommand("query", "Measure query speed by algorithm, k and index");
   command->add_option("INDEX", arguments->indexes, "Indexes to measure in one run")->type_name("")->required();
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   command->add_option("--queries-limit", arguments->queries_limit, "Use only the first N queries")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{1} << 40));

@@ -80,7 +80,7 @@ class StreamBench {
   StreamBench(const BenchStreamArguments& arguments, const Resources& resources)
       : arguments_(arguments),
         index_(IndexReader::open(arguments.index)),
-        engine_(index_, scoring_options(arguments.scoring, index_)),
+        engine_(index_, scoring_options(arguments.scoring, index_, arguments.queries)),
         algorithm_(algorithm_named(arguments.algorithm)),
         queries_(read_queries(arguments.queries, arguments.common)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
@@ -326,7 +326,7 @@ void add_stream_bench(CLI::App& bench) {
   CLI::App* command =
       bench.add_subcommand("stream", "Measure response times of queries that arrive at random at a CPU and a GPU");
   add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
   command->add_option("-k", arguments->k, "Results per query")

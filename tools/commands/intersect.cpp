@@ -187,7 +187,9 @@ void run(const IntersectArguments& arguments) {
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics_file(arguments.stats);
   const QueryGroups queries(arguments.queries, arguments.common, resources);
-  const Intersection intersection(index, cpu_method(arguments), arguments.options,
+  IntersectionOptions options = arguments.options;
+  options.text = query_text(arguments.queries.format);
+  const Intersection intersection(index, cpu_method(arguments), options,
                                   query_memory(resources.memory_bytes, resources.threads));
   GpuIntersectionOptions gpu_options = arguments.gpu;
   gpu_options.memory = gpu_memory.options();
@@ -227,7 +229,7 @@ void add_intersect_command(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("intersect", "Find all documents that contain every term of a query, without scores");
   add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries);
+  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
   add_filter_option(*command, arguments->filter);
   std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
   for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);

@@ -58,12 +58,12 @@ void set_budget(PlanArguments& arguments, const QueryEngine& engine, const Cache
 void run(PlanArguments arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const LogPlanner planner(index, scoring_options(arguments.cache, index), arguments.cache.block, resources);
+  const LogPlanner planner(index, scoring_options(arguments.cache, index, arguments.format), arguments.cache.block, resources);
   arguments.plan.demand = demand_options(arguments.cache);
   set_budget(arguments, planner.engine(), planner.blocks());
   const auto read_log = [&](const std::function<void(std::string_view)>& take) {
     warn_of_full_visits(arguments.common, planner.engine());
-    QueryRemarks remarks(arguments.common);
+    QueryRemarks remarks(arguments.common, arguments.format);
     const QueryLogFile file(arguments.log, arguments.format, resources);
     const QueryFormat format = file.for_each([&](std::string_view, std::string_view text) {
       remarks.look_at(text);
@@ -86,7 +86,7 @@ void add_plan_command(CLI::App& program) {
   command->add_option("-q,--queries", arguments->log, "The query log, plain, gzip or zstd; - is standard input")
       ->type_name("FILE")
       ->required();
-  add_query_format_option(*command, arguments->format, "Format of the log");
+  add_query_format_option(*command, arguments->format, "Format of the log", QueryKinds::text_and_terms);
   add_name_option(*command, "--policy", arguments->plan.policy, all_cache_policies(),
                   with_choices("What to keep:", all_cache_policies()))
       ->capture_default_str();

@@ -43,7 +43,6 @@ struct QueryArguments {
   GpuMemoryArguments gpu_memory;
   std::string strategy{gpu::all_strategies().front().name};
   std::optional<unsigned> batch_wait_ms;
-  std::optional<double> query_scale;
   SharingArguments sharing;
   SecondStageArguments second_stage;
   std::string algorithm{all_algorithms().front().name};
@@ -101,14 +100,11 @@ void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, std::ui
   if (second_stage.on_gpu() != nullptr) second_stage.limit_memory(bytes - memory.pinned, resources.threads, pages);
 }
 
-bool has_vectors(const QueryArguments& arguments) { return arguments.queries.format == QueryFormat::vector; }
-
 /// Refuses options that queries of this kind can't heed.
 void check_vectors(const QueryArguments& arguments) {
-  if (has_vectors(arguments) && arguments.second_stage.wanted())
+  if (arguments.queries.format == QueryFormat::vector && arguments.second_stage.wanted())
     throw usage_error("--ranker: features are of queries that are text, not of --queries-format vector");
-  if (!has_vectors(arguments) && arguments.query_scale)
-    throw usage_error("--query-scale needs --queries-format vector");
+  check_query_scale(arguments.queries);
 }
 
 /// With --batch-wait: refuses queries that do not arrive one by one.
@@ -120,13 +116,6 @@ void check_stream(const QuerySource& source) {
   } catch (const InvalidArgument& wrong) {
     throw usage_error(wrong.what());
   }
-}
-
-ScoringOptions scoring_of(const QueryArguments& arguments, const IndexReader& index) {
-  ScoringOptions options = scoring_options(arguments.scoring, index);
-  if (has_vectors(arguments)) options.text = QueryText::vector;
-  options.query_scale = arguments.query_scale;
-  return options;
 }
 
 /// What --fields names, if it is given.
@@ -147,10 +136,10 @@ void answer_arriving(const QueryArguments& arguments, const Resources& resources
   const unsigned wait_ms = arguments.device == QueryDevice::both ? 0 : *arguments.batch_wait_ms;
   QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
                      std::chrono::milliseconds(wait_ms), resources.memory_bytes / 8);
-  QueryRemarks remarks(arguments.common);
+  QueryRemarks remarks(arguments.common, source.format);
   query_run.answer(stream, most_begun_batches(arguments, resources), [&](const std::vector<Query>& batch) {
     for (const Query& query : batch) {
-      if (source.format != QueryFormat::vector) remarks.look_at(query.text);
+      remarks.look_at(query.text);
       remarks.look_at_id(query.id);
     }
   });
@@ -188,7 +177,7 @@ void run(const QueryArguments& arguments) {
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
-  const QueryEngine engine(index, scoring_of(arguments, index), resources.threads,
+  const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries), resources.threads,
                            query_memory(resources.memory_bytes, resources.threads));
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
@@ -234,12 +223,6 @@ void add_query_command(CLI::App& program) {
   add_filter_option(*command, arguments->filter);
   add_second_stage_options(*command, arguments->second_stage);
   add_scoring_options(*command, arguments->scoring);
-  command
-      ->add_option("--query-scale", arguments->query_scale,
-                   "With --queries-format vector, multiply weights by X and round them, for scores that are integers "
-                   "(default: they must be whole)")
-      ->type_name("X")
-      ->check(range_validator(min_query_weight, max_query_weight));
   add_device_option(*command, arguments->device, all_query_devices);
   add_sharing_options(*command, arguments->sharing);
   add_gpu_option(*command, arguments->gpu.gpu);

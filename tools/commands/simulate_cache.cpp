@@ -75,7 +75,9 @@ Json figures_json(const SimulatedCache& simulated, const std::optional<TransferL
 class Log {
  public:
   Log(const SimulateCacheArguments& arguments, const Resources& resources)
-      : arguments_(arguments), file_(arguments.log, arguments.format, resources), remarks_(arguments.common) {}
+      : arguments_(arguments),
+        file_(arguments.log, arguments.format, resources),
+        remarks_(arguments.common, arguments.format) {}
 
   void for_each(const std::function<void(std::string_view)>& take) {
     const QueryFormat format = file_.for_each([&](std::string_view, std::string_view text) {
@@ -158,13 +160,13 @@ void run(const SimulateCacheArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
-    LogQueries queries(index.manifest().analyzer, resources);
+    LogQueries queries(index.manifest().analyzer, resources, query_text(arguments.format));
     Log(arguments, resources).for_each([&](std::string_view text) { queries.add(text); });
     const SimulatedCache simulated = simulate_plan(plan, index, queries, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated, arguments.link).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}, arguments.link) : print_table({simulated}, arguments.link);
   }
-  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
+  const QueryEngine engine(index, scoring_options(arguments.cache, index, arguments.format), resources.threads,
                            memory_of_log_queries(resources));
   warn_of_full_visits(arguments.common, engine);
   Log log(arguments, resources);
@@ -186,7 +188,7 @@ void add_cache_simulation(CLI::App& simulate) {
   command->add_option("-q,--queries", arguments->log, "The query log to simulate, plain, gzip or zstd")
       ->type_name("FILE")
       ->required();
-  add_query_format_option(*command, arguments->format, "Format of the logs");
+  add_query_format_option(*command, arguments->format, "Format of the logs", QueryKinds::text_and_terms);
   CLI::Option* plan =
       command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote, with its settings")
           ->type_name("FILE");

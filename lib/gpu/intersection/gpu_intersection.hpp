@@ -16,7 +16,8 @@ class GpuIntersection {
                   Progress& progress);
 
   /// Changes the method; the index stays on the GPUs. If the options have fewer GPUs, the last ones stay idle. Drops
-  /// unpacked lists unless `keep_unpacked` is set and the new method unpacks lists in the same way.
+  /// unpacked lists unless `keep_unpacked` is set and the new method unpacks lists in the same way. Texts are read as
+  /// before.
   void use(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options, bool keep_unpacked = false);
   const GpuIntersectionMethod& method() const { return *context_.method; }
   bool bucketing() const { return context_.bucketing(); }

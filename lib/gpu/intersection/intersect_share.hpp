@@ -54,7 +54,7 @@ struct IntersectionQuery {
 struct IntersectionContext {
   IntersectionContext(const IndexReader& reader, const GpuIntersectionMethod& used, const GpuIntersectionOptions& how)
       : index(reader),
-        cpu(reader, all_intersection_methods().front(), {}),
+        cpu(reader, all_intersection_methods().front(), {.text = how.text}),
         method(&used),
         options(how),
         spaces([this] { return Intersection::WorkSpace(cpu); }),

@@ -11,7 +11,7 @@ BenchPlans::BenchPlans(const QueryEngine& engine, std::span<const std::string_vi
 const LogDemand& BenchPlans::demand(std::size_t k) {
   const auto known = demands_.find(k);
   if (known != demands_.end()) return known->second;
-  LogQueries log(engine_.index().manifest().analyzer, resources_);
+  LogQueries log(engine_.index().manifest().analyzer, resources_, engine_.options().text);
   for (const std::string_view text : train_) log.add(text);
   return demands_.emplace(k, measure_demand(engine_, blocks_, log, {.k = k}, resources_)).first->second;
 }

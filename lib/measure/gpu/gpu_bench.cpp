@@ -15,6 +15,7 @@
 #include "quern/measure/gpu/energy_meter.hpp"
 #include "quern/measure/measurement.hpp"
 #include "quern/measure/query_bench.hpp"
+#include "quern/query/query_text.hpp"
 #include "quern/schedule/query_features.hpp"
 
 namespace quern {
@@ -185,8 +186,10 @@ class GpuBench {
   void time_each_query(GpuBenchFigures& figures) {
     std::vector<MeasuredQuery>& each = figures.each_query;
     Analyzer analyzer = cpu_engine_.make_analyzer();
-    for (const std::string_view text : texts_.first(figures.queries))
-      each.push_back({0, features_of(cpu_engine_.index(), analyzer.terms(text), figures.algorithm->matching)});
+    for (const std::string_view text : texts_.first(figures.queries)) {
+      std::vector<std::string> terms = terms_of_query(text, cpu_engine_.options().text, analyzer);
+      each.push_back({0, features_of(cpu_engine_.index(), std::move(terms), figures.algorithm->matching)});
+    }
     std::vector<std::size_t> order(each.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

@@ -7,6 +7,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/measure/measurement.hpp"
+#include "quern/query/query_text.hpp"
 
 namespace quern {
 namespace {
@@ -21,9 +22,9 @@ void check_same(std::string_view method, Texts texts, std::size_t query, std::sp
                             method, query + 1, texts[query]));
 }
 
-CpuIntersectFigures measure_cpu(const IndexReader& index, Texts texts, const IntersectionMethod& method,
+CpuIntersectFigures measure_cpu(const IndexReader& index, Texts texts, const IntersectionMethod& method, QueryText text,
                                 unsigned threads, unsigned repeats, const Documents& expected) {
-  const Intersection intersection(index, method, {});
+  const Intersection intersection(index, method, {.text = text});
   intersect_batch(intersection, texts, threads, [&](std::size_t i, const IntersectionAnswer& answer) {
     check_same(method.name, texts, i, answer.documents, expected[i]);
   });
@@ -76,7 +77,8 @@ GpuIntersectReport measure_gpu_intersections(const IndexReader& index, Texts tex
   report.queries = texts.size();
   report.index_bytes = gpu.device_bytes();
   Documents expected;
-  const Intersection first(index, *cpu_methods.front(), {});
+  const QueryText text = set_ups.front().options.text;
+  const Intersection first(index, *cpu_methods.front(), {.text = text});
   intersect_batch(first, texts, threads, [&](std::size_t, const IntersectionAnswer& answer) {
     expected.push_back(answer.documents);
     report.results += answer.documents.size();
@@ -84,7 +86,7 @@ GpuIntersectReport measure_gpu_intersections(const IndexReader& index, Texts tex
   });
   progress.start("measure", cpu_methods.size() + set_ups.size(), "set-ups");
   for (const IntersectionMethod* method : cpu_methods) {
-    report.cpu.push_back(measure_cpu(index, texts, *method, threads, repeats, expected));
+    report.cpu.push_back(measure_cpu(index, texts, *method, text, threads, repeats, expected));
     progress.add(1);
   }
   for (const GpuIntersectSetUp& set_up : set_ups) {

@@ -37,7 +37,8 @@ struct GpuIntersectReport {
 };
 
 /// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPUs. Before it measures, it
-/// compares all documents with those of the first CPU method, which are kept in memory. Throws Error, naming query and
+/// compares all documents with those of the first CPU method, which are kept in memory. All set-ups read texts in the
+/// same way. Throws Error, naming query and
 /// method, if they differ; InvalidArgument if there is nothing to measure.
 GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const std::string_view> texts,
                                              std::span<const IntersectionMethod* const> cpu_methods,

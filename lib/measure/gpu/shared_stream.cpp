@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
@@ -15,6 +16,7 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/measure/query_bench.hpp"
 #include "quern/measure/wait_until.hpp"
+#include "quern/query/query_text.hpp"
 #include "quern/schedule/cost_correction.hpp"
 #include "quern/schedule/predicted_query.hpp"
 #include "quern/schedule/query_dispatcher.hpp"
@@ -168,8 +170,10 @@ StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string
   run_batch(engine, texts, algorithm, k, threads, steps);
   Analyzer analyzer = engine.make_analyzer();
   const QueryPredictor predictor(costs, {algorithm.name, strategy, k, max_batch});
-  for (const std::string_view text : texts)
-    log.expected.push_back(predictor.predict(features_of(engine.index(), analyzer.terms(text), algorithm.matching)));
+  for (const std::string_view text : texts) {
+    std::vector<std::string> terms = terms_of_query(text, engine.options().text, analyzer);
+    log.expected.push_back(predictor.predict(features_of(engine.index(), std::move(terms), algorithm.matching)));
+  }
   return log;
 }
 
