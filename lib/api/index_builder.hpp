@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/api/kept_value.hpp"
 #include "quern/api/weighted_term.hpp"
 #include "quern/api/work.hpp"
 
@@ -31,8 +32,11 @@ struct IndexOptions {
   unsigned impact_bits = 0;
   std::optional<double> impact_scale;  ///< what their weights are multiplied with before they are rounded; none: they
                                        ///< are whole
-  bool store_text = false;             ///< keep the documents' texts
-  bool forward = false;                ///< write the forward file, which features and rerankers read
+  /// Fields whose values are kept with the documents, for filters and results: keys of JSON objects, or those that
+  /// NewDocument gives.
+  std::vector<std::string> keep_fields;
+  bool store_text = false;  ///< keep the documents' texts
+  bool forward = false;     ///< write the forward file, which features and rerankers read
   bool refuse_duplicates = false;
   std::uint64_t max_errors = 1000;  ///< bad documents to skip before giving up
   bool overwrite = false;           ///< replace an index that is there
@@ -42,7 +46,6 @@ struct IndexOptions {
 struct CorpusOptions {
   std::string format = "auto";
   std::vector<std::string> include, exclude;  ///< patterns of files in folders
-  std::vector<std::string> keep_fields;       ///< keys of JSON objects whose values filters and results may name
   /// Keys of JSON objects; empty: the format's. That of vectors counts with impact_bits alone.
   std::string id_field, title_field, text_field, url_field, vector_field;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
@@ -54,6 +57,8 @@ struct NewDocument {
   std::string_view docno;  ///< 1 to 65,535 bytes, no control characters
   std::string_view text, title, url;
   std::span<const WeightedTerm> vector = {};  ///< with impact_bits: each term once; weights of 0 are left out
+  std::span<const KeptField> fields = {};     ///< each once; those of IndexOptions::keep_fields that are missing have
+                                              ///< no value
 };
 
 /// What came of a corpus.
@@ -78,9 +83,9 @@ class QUERN_API IndexBuilder {
   /// Gives the index up unless it is finished.
   ~IndexBuilder();
 
-  /// Adds a document: copies it. May wait for those before. Throws Error: invalid_argument for a docno that can't be
-  /// and weights that are negative or not finite, and what the building of the index failed with; nothing can be added
-  /// then.
+  /// Adds a document: copies it. May wait for those before. Throws Error: invalid_argument for a docno that can't be,
+  /// weights that are negative or not finite, and fields that are not kept or can't be, and what the building of the
+  /// index failed with; nothing can be added then.
   void add(const NewDocument& document);
   /// Builds what is left, and puts the index in its place. Throws Error as add(); invalid_argument if no document was
   /// added.

@@ -125,14 +125,14 @@ TEST_CASE("a term that a program names several times has the sum of its weights,
 
 TEST_CASE("a program's filter names kept fields, docnos and URLs", "[api]") {
   const TemporaryFolder folder;
-  api::CorpusOptions reading;
-  reading.keep_fields = {"lang"};
+  api::IndexOptions options;
+  options.keep_fields = {"lang"};
   const std::string corpus =
       folder.write("corpus.jsonl",
                    "{\"id\":\"a\",\"text\":\"mill\",\"lang\":\"en\"}\n"
                    "{\"id\":\"b\",\"text\":\"mill\",\"lang\":\"de\",\"url\":\"http://b.example/\"}\n"
                    "{\"id\":\"c\",\"text\":\"mill\",\"lang\":\"en\"}\n");
-  api::build_index({corpus}, folder.path("index.quern"), {}, reading);
+  api::build_index({corpus}, folder.path("index.quern"), options);
   const api::Index index = api::Index::open(folder.path("index.quern"));
   CHECK(api::Filter::matching(index, "lang=en").count() == 2);
   CHECK(api::Filter::matching(index, "lang=en and not docno=a").count() == 1);

@@ -1,5 +1,6 @@
 """Building and opening indexes."""
 import collections
+import json
 import math
 import os
 import random
@@ -260,6 +261,58 @@ def test_a_dataset_of_ir_datasets_by_its_name(tmp_path):
     with pytest.raises(KeyError):
         quern.index("irds:no-such-dataset", tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_fields_are_kept_as_the_command_line_keeps_them(tmp_path, command_line):
+    given = [
+        {"id": "a", "contents": "water mill", "lang": "en", "date": 1999, "open": True},
+        {"id": "b", "contents": "wind mill", "lang": None, "date": 0.1, "other": [1]},
+        {"id": "c", "contents": "mill", "lang": "Ä\n\"", "date": -0.0, "open": False},
+        {"id": "d", "contents": "mill", "lang": "x" * 255, "date": 2**60},
+        {"id": "e", "contents": "mill", "lang": numpy.float64(2.5), "date": numpy.int64(7)},
+    ]
+    fields = ["lang", "date", "open"]
+    # The lines that the package makes of them: hashes in the index are of these.
+    lines = [{key: page[key] for key in ["id", "contents", *fields] if page.get(key) is not None} for page in given]
+    written = [json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=int) + "\n" for line in lines]
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text("".join(written))
+    told = tmp_path / "told"
+    options = ["--format", "jsonl", "--max-document", "4G", "--keep-fields", ",".join(fields)]
+    command_line("index", corpus, *options, "-o", told)
+
+    report = quern.index(given, tmp_path / "dicts", keep_fields=fields)
+    assert report.documents == len(given) and report.bad == 0
+    Page = collections.namedtuple("Page", "id contents lang date open", defaults=[None] * 3)
+    tuples = [Page(**{key: value for key, value in page.items() if key != "other"}) for page in given]
+    quern.index(tuples, tmp_path / "tuples", keep_fields=iter(fields))
+    quern.index(corpus, tmp_path / "file", keep_fields=fields, format="jsonl", max_document="4G")
+    for same in ("dicts", "tuples", "file"):
+        for name in ("index.quern", "fields.quern"):
+            assert (tmp_path / same / name).read_bytes() == (told / name).read_bytes()
+    ix = quern.open(tmp_path / "dicts")
+    found = ix.search("mill", filter="lang=en or date<1")
+    assert sorted(ix.docno(docid) for docid in found.docid) == ["a", "b", "c"]
+    assert len(ix.filter("open=false")) == 1 and len(ix.filter("has lang")) == 4
+
+
+def test_what_can_not_be_kept_is_refused(tmp_path):
+    for wrong, expected in [
+        ([1], TypeError),
+        ({}, TypeError),
+        (b"en", TypeError),
+        ("x" * 256, quern.InvalidArgument),
+        ("lone \ud800 surrogate", UnicodeEncodeError),
+        (math.nan, quern.InvalidArgument),
+        (10**400, OverflowError),
+    ]:
+        with pytest.raises(expected, match="lang|surrogate|too large"):
+            quern.index([{"docno": "a", "text": "x", "lang": wrong}], tmp_path / "ix", keep_fields=["lang"])
+    with pytest.raises(TypeError):
+        quern.index([{"docno": "a", "text": "x"}], tmp_path / "ix", keep_fields="lang")
+    with pytest.raises(quern.InvalidArgument, match="can't be kept"):
+        quern.index([{"docno": "a", "text": "x"}], tmp_path / "ix", keep_fields=["text"])
+    assert leftovers(tmp_path) == []
 
 
 def test_the_key_of_weights_may_have_another_name(tmp_path, command_line):

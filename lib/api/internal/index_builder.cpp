@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 #include <utility>
+#include <variant>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/document_stream.hpp"
@@ -15,6 +16,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/text/field_value.hpp"
 
 namespace quern::api {
 namespace {
@@ -37,6 +39,17 @@ void check_vector(const NewDocument& document) {
                       document.docno, term.term));
 }
 
+void check_field(const NewDocument& document, const KeptField& field, const std::vector<std::string>& kept) {
+  const auto refuse = [&](std::string_view why) {
+    throw InvalidArgument(fmt::format("document {}: the field '{}' {}", document.docno, field.name, why));
+  };
+  if (std::find(kept.begin(), kept.end(), field.name) == kept.end()) refuse("is not among those of --keep-fields");
+  if (const auto* text = std::get_if<std::string_view>(&field.value); text && text->size() > max_kept_text_bytes)
+    refuse(fmt::format("has a text of more than {} bytes", max_kept_text_bytes));
+  if (const auto* number = std::get_if<double>(&field.value); number && !std::isfinite(*number))
+    refuse("has a number that is not finite");
+}
+
 }  // namespace
 
 /// The stages run in a thread of their own, which reads what is added.
@@ -48,6 +61,7 @@ struct IndexBuilder::Impl {
         stream(std::make_shared<DocumentStream>("documents")) {
     settings.parse.source = stream;
     settings.parse.reader.format = "jsonl";
+    settings.parse.reader.field_names.kept = options.keep_fields;
     // A document that a program has in memory is not refused for its size.
     settings.parse.reader.max_document_bytes = quern::CorpusOptions::largest_max_document;
     reports = std::async(std::launch::async, [this] { return make_index(settings, resources, out); });
@@ -88,6 +102,8 @@ void IndexBuilder::add(const NewDocument& document) {
     impl_->check_open();
     check_docno(document.docno);
     check_vector(document);
+    const std::vector<std::string>& kept = impl_->settings.parse.reader.field_names.kept;
+    for (const KeptField& field : document.fields) check_field(document, field, kept);
     append_json_line(impl_->buffer, document);
     ++impl_->added;
     if (impl_->buffer.size() >= piece_bytes) {
@@ -121,7 +137,7 @@ IndexReport build_index(const std::vector<std::string>& corpus, const std::strin
     settings.parse.files = {reading.include, reading.exclude};
     settings.parse.reader.format = reading.format;
     settings.parse.reader.field_names = {reading.id_field,  reading.title_field,  reading.text_field,
-                                         reading.url_field, reading.vector_field, reading.keep_fields};
+                                         reading.url_field, reading.vector_field, options.keep_fields};
     settings.parse.reader.max_document_bytes = reading.max_document_bytes;
     AtomicOutput out = AtomicOutput::folder(path, index_members(), options.overwrite);
     const IndexReports reports = make_index(settings, resources, out);

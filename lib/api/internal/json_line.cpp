@@ -2,8 +2,10 @@
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace quern::api {
 namespace {
@@ -52,9 +54,13 @@ void append_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_number(std::string& out, double number) {
+template <class Number>
+void append_number(std::string& out, Number number) {
   char digits[32];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  const std::string_view text(
+      digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, number).ptr - digits));
+  out += text;
+  if (text == "-0") out += ".0";  // without it, readers take it for an integer, which has no sign
 }
 
 void append_vector(std::string& out, std::span<const WeightedTerm> vector) {
@@ -68,6 +74,21 @@ void append_vector(std::string& out, std::span<const WeightedTerm> vector) {
     before = ",";
   }
   out += '}';
+}
+
+void append_field(std::string& out, const KeptField& field) {
+  out += ',';
+  append_string(out, field.name);
+  out += ':';
+  if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+    append_string(out, *text);
+  } else if (const auto* number = std::get_if<double>(&field.value)) {
+    append_number(out, *number);
+  } else if (const auto* integer = std::get_if<std::int64_t>(&field.value)) {
+    append_number(out, *integer);
+  } else {
+    out += std::get<bool>(field.value) ? "true" : "false";
+  }
 }
 
 }  // namespace
@@ -86,6 +107,7 @@ void append_json_line(std::string& out, const NewDocument& document) {
   out += ",\"contents\":";
   append_string(out, document.text);
   append_vector(out, document.vector);
+  for (const KeptField& field : document.fields) append_field(out, field);
   out += "}\n";
 }
 

@@ -28,6 +28,7 @@ def index(
     links="",
     alpha=0.3,
     pagerank_scale="rank",
+    keep_fields=(),
     store_text=False,
     forward=False,
     duplicates="keep",
@@ -40,7 +41,6 @@ def index(
     format="auto",
     include=(),
     exclude=(),
-    keep_fields=(),
     id_field="",
     title_field="",
     text_field="",
@@ -60,6 +60,8 @@ def index(
     "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
     impacts: bits of given weights, 4 to 16 (learned sparse retrieval: SPLADE, uniCOIL); weights are multiplied by
     impact_scale and rounded; without it they must be whole.
+    keep_fields: names of further keys or attributes, such as ["lang", "date"], whose values are kept for filters: str of
+    at most 255 bytes, numbers and bools. Who lacks one, or has None, has no value.
     memory: a budget such as "1G". threads: all cores unless given. progress: True, or a function that takes (stage,
     done, total, unit). warn: a function that takes what the user should know.
 
@@ -85,6 +87,7 @@ def index(
         "links": os.fspath(links),
         "alpha": alpha,
         "pagerank_scale": pagerank_scale,
+        "keep_fields": _names(keep_fields),
         "store_text": store_text,
         "forward": forward,
         "refuse_duplicates": _refuses(duplicates),
@@ -101,7 +104,6 @@ def index(
         "format": format,
         "include": list(include),
         "exclude": list(exclude),
-        "keep_fields": list(keep_fields),
         "id_field": id_field,
         "title_field": title_field,
         "text_field": text_field,
@@ -118,6 +120,13 @@ def _stopwords(stopwords):
     if isinstance(stopwords, (str, os.PathLike)):
         return os.fspath(stopwords)
     return "words:" + ",".join(stopwords)
+
+
+def _names(names):
+    """A list of names; a single one would be taken for its letters."""
+    if isinstance(names, str):
+        raise TypeError(f"keep_fields must be a sequence of names, not {names!r}")
+    return list(names)
 
 
 def _refuses(duplicates):

@@ -5,8 +5,11 @@
 #include <quern/api/quern.hpp>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "term_vector.hpp"
@@ -19,11 +22,38 @@ using namespace nb::literals;
 namespace quern::python {
 namespace {
 
+/// A value to keep: a text, which is valid as long as the object, a boolean or a number. Raises TypeError for anything
+/// else, and OverflowError for an integer that is no double.
+api::KeptValue kept_value(const nb::object& value, const std::string& field) {
+  if (PyUnicode_Check(value.ptr())) return text_of(value, field.c_str());
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
+  if (!PyIndex_Check(value.ptr())) {
+    PyErr_Format(PyExc_TypeError, "the field %s is to be kept, so it must be a str, a number or a bool, not %R",
+                 field.c_str(), reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())));
+    throw nb::python_error();
+  }
+  const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const std::int64_t number = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow == 0) return number;
+  const double large = PyLong_AsDouble(integer.ptr());
+  if (large == -1.0 && PyErr_Occurred()) throw nb::python_error();
+  return large;
+}
+
 /// Reads a document's fields from a dict, or from the attributes of anything else, such as a namedtuple. The first name
 /// that is there, and not None, counts.
 class DocumentFields {
  public:
-  /// Valid until the next call. Raises TypeError for a field that is no text, and KeyError without a docno.
+  /// `kept`: names of fields whose values are kept.
+  explicit DocumentFields(const std::vector<std::string>& kept) : kept_names_(kept) {
+    for (const std::string& kept_name : kept_names_) kept_keys_.push_back(name(kept_name.c_str()));
+  }
+
+  /// Valid until the next call. Raises TypeError for a field that is no text and a kept one that has no value that can
+  /// be kept, and KeyError without a docno.
   api::NewDocument read(nb::handle document) {
     is_dict_ = PyDict_Check(document.ptr());
     for (nb::object& held : held_) held.reset();
@@ -41,6 +71,8 @@ class DocumentFields {
       fields.vector = vector_.view();
     }
     if (!held_[1].is_valid() && !is_dict_) fields.text = default_text(document);
+    read_kept(document);
+    fields.fields = kept_;
     return fields;
   }
 
@@ -84,6 +116,18 @@ class DocumentFields {
     return text_of(held_[place], what);
   }
 
+  /// Those that are missing, or None, have no value.
+  void read_kept(nb::handle document) {
+    kept_.clear();
+    kept_held_.clear();
+    for (std::size_t i = 0; i < kept_keys_.size(); ++i) {
+      nb::object found = look_up(document, kept_keys_[i]);
+      if (!found.is_valid() || found.is_none()) continue;
+      kept_.push_back({kept_names_[i], kept_value(found, kept_names_[i])});
+      kept_held_.push_back(std::move(found));
+    }
+  }
+
   /// What ir_datasets offers for documents with fields of other names.
   std::string_view default_text(nb::handle document) {
     const nb::object method = look_up(document, default_text_);
@@ -101,6 +145,9 @@ class DocumentFields {
   bool is_dict_ = false;
   std::array<nb::object, 4> held_;  ///< what the fields are views of
   TermVector vector_;
+  std::vector<std::string> kept_names_;
+  std::vector<nb::object> kept_keys_, kept_held_;
+  std::vector<api::KeptField> kept_;
 };
 
 nb::dict to_dict(const api::IndexReport& report) {
@@ -121,7 +168,7 @@ nb::dict to_dict(const api::IndexReport& report) {
 /// Builds an index from an iterable. Whatever is raised, the builder goes, and nothing is left of the index.
 nb::dict index_documents(const nb::object& documents, const std::string& path, const api::IndexOptions& options,
                          unsigned threads, std::uint64_t memory, const nb::object& progress, const nb::object& warn) {
-  DocumentFields fields;
+  DocumentFields fields(options.keep_fields);
   const nb::object items = nb::steal(PyObject_GetIter(documents.ptr()));
   if (!items.is_valid()) throw nb::python_error();
   InterruptibleWork work({threads, memory, progress, warn});
@@ -181,6 +228,7 @@ void bind_builder(nb::module_& module) {
       .def_rw("quantize_bits", &api::IndexOptions::quantize_bits)
       .def_rw("impact_bits", &api::IndexOptions::impact_bits)
       .def_rw("impact_scale", &api::IndexOptions::impact_scale)
+      .def_rw("keep_fields", &api::IndexOptions::keep_fields)
       .def_rw("store_text", &api::IndexOptions::store_text)
       .def_rw("forward", &api::IndexOptions::forward)
       .def_rw("refuse_duplicates", &api::IndexOptions::refuse_duplicates)
@@ -191,7 +239,6 @@ void bind_builder(nb::module_& module) {
       .def_rw("format", &api::CorpusOptions::format)
       .def_rw("include", &api::CorpusOptions::include)
       .def_rw("exclude", &api::CorpusOptions::exclude)
-      .def_rw("keep_fields", &api::CorpusOptions::keep_fields)
       .def_rw("id_field", &api::CorpusOptions::id_field)
       .def_rw("title_field", &api::CorpusOptions::title_field)
       .def_rw("text_field", &api::CorpusOptions::text_field)
