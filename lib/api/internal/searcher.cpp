@@ -107,11 +107,7 @@ class BatchCollection {
             fmt::format("the results of {} queries fill a quarter of this machine's memory; ask for fewer queries at a "
                         "time, or a smaller k",
                         query));
-      for (const ScoredDocument& document : answer.documents) {
-        results_.docids.push_back(document.docid);
-        results_.scores.push_back(document.score);
-      }
-      results_.offsets.push_back(results_.docids.size());
+      append(answer.documents);
       add(results_.statistics, answer.statistics);
       progress_.add(1);
     };
@@ -123,6 +119,17 @@ class BatchCollection {
   }
 
  private:
+  void append(std::span<const ScoredDocument> documents) {
+    const std::size_t first = results_.docids.size();
+    results_.docids.resize(first + documents.size());
+    results_.scores.resize(first + documents.size());
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      results_.docids[first + i] = documents[i].docid;
+      results_.scores[first + i] = documents[i].score;
+    }
+    results_.offsets.push_back(results_.docids.size());
+  }
+
   WorkProgress& progress_;
   std::uint64_t most_results_;
   BatchResults results_;
