@@ -36,5 +36,9 @@ QUERN_API std::vector<std::string> policies();
 /// Error: invalid_argument for options out of range, existing output, and a budget that holds nothing.
 QUERN_API PlanReport plan_cache(const Index& index, std::span<const std::string_view> queries, const std::string& path,
                                 const PlanOptions& options, const Work& work = {});
+/// The same for queries that are vectors, whose terms count alike, but for those of weight 0. Also throws Error:
+/// invalid_argument for a weight that is negative or not finite.
+QUERN_API PlanReport plan_cache(const Index& index, std::span<const std::vector<WeightedTerm>> queries,
+                                const std::string& path, const PlanOptions& options, const Work& work = {});
 
 }  // namespace quern::api

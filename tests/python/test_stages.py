@@ -77,6 +77,14 @@ def test_plans_are_the_command_lines(sample, sample_path, tmp_path, command_line
     assert (tmp_path / "a.plan").read_bytes() == (tmp_path / "b.plan").read_bytes()
     with pytest.raises(quern.InvalidArgument):
         quern.plan(sample, log, tmp_path / "a.plan", budget="20%")
+    vectors = [{term: 0.5 for term in sample.analyze(text)} for text in log if sample.analyze(text)]
+    told = [" ".join(vector) for vector in vectors]
+    by_vectors = quern.plan(sample, vectors, tmp_path / "v.plan", budget="20%")
+    assert by_vectors == quern.plan(sample, told, tmp_path / "t.plan", budget="20%")
+    with pytest.raises(quern.InvalidArgument, match="finite"):
+        quern.plan(sample, [{"mill": numpy.inf}], tmp_path / "n.plan", budget="20%")
+    with pytest.raises(TypeError):
+        quern.plan(sample, [{"mill": 1}, "mill"], tmp_path / "n.plan", budget="20%")
     for budget in ("x", "0%", "1"):
         with pytest.raises(ValueError):
             quern.plan(sample, log, tmp_path / "c.plan", budget=budget)

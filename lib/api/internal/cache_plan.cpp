@@ -1,10 +1,14 @@
 #include "quern/api/cache_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/query_terms.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/cache/log_planner.hpp"
@@ -12,6 +16,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/text/quoted_start.hpp"
 
 namespace quern::api {
 namespace {
@@ -25,12 +30,13 @@ std::uint64_t budget_bytes(const PlanOptions& options, const CacheBlocks& blocks
       1, static_cast<std::uint64_t>(options.budget_share * static_cast<double>(blocks.index_bytes())));
 }
 
-ScoringOptions scoring_for(const PlanOptions& options, const IndexReader& index) {
+ScoringOptions scoring_for(const PlanOptions& options, const IndexReader& index, QueryText text) {
   Scoring scoring;
   scoring.scores = options.scores;
   if (options.scorer) scoring.scorer = *options.scorer;
   ScoringOptions out = scoring_options(scoring, index);
   if (!options.scorer) out.scorer = default_plan_scorer(index, out.scores);
+  out.text = text;
   return out;
 }
 
@@ -56,6 +62,28 @@ PlanReport report_of(const PlanManifest& manifest) {
   return report;
 }
 
+/// A vector's terms as the text of a query, with weights of 1 and 0.
+std::string text_of_terms(const std::vector<WeightedTerm>& query) {
+  std::vector<QueryTerm> terms = query_terms(query);
+  for (QueryTerm& term : terms) {
+    if (!(term.weight >= 0) || !std::isfinite(term.weight))
+      throw InvalidArgument(fmt::format("the weight of {} in a query is {}; weights are finite and not negative",
+                                        quoted_start(term.term), term.weight));
+    term.weight = term.weight > 0 ? 1 : 0;
+  }
+  return query_vector_text(terms);
+}
+
+/// `log` hands the texts of queries over, one after another.
+PlanReport plan_log(const Index& index, QueryText text, const ReadQueries& log, const std::string& path,
+                    const PlanOptions& options, const Work& work) {
+  const WorkResources resources(work, folder_of(path));
+  const IndexReader& reader = index.impl()->reader;
+  check_range("k", options.k, 1, end_docid);
+  const LogPlanner planner(reader, scoring_for(options, reader, text), options.caching_block, resources);
+  return report_of(planner.write(plan_options(options, planner.blocks()), log, path, options.overwrite));
+}
+
 }  // namespace
 
 std::vector<std::string> policies() {
@@ -65,14 +93,20 @@ std::vector<std::string> policies() {
 PlanReport plan_cache(const Index& index, std::span<const std::string_view> queries, const std::string& path,
                       const PlanOptions& options, const Work& work) {
   return with_api_errors([&] {
-    const WorkResources resources(work, folder_of(path));
-    const IndexReader& reader = index.impl()->reader;
-    check_range("k", options.k, 1, end_docid);
-    const LogPlanner planner(reader, scoring_for(options, reader), options.caching_block, resources);
-    const auto read_log = [&](const std::function<void(std::string_view)>& take) {
+    const auto log = [&](const std::function<void(std::string_view)>& take) {
       for (const std::string_view query : queries) take(query);
     };
-    return report_of(planner.write(plan_options(options, planner.blocks()), read_log, path, options.overwrite));
+    return plan_log(index, QueryText::words, log, path, options, work);
+  });
+}
+
+PlanReport plan_cache(const Index& index, std::span<const std::vector<WeightedTerm>> queries, const std::string& path,
+                      const PlanOptions& options, const Work& work) {
+  return with_api_errors([&] {
+    const auto log = [&](const std::function<void(std::string_view)>& take) {
+      for (const std::vector<WeightedTerm>& query : queries) take(text_of_terms(query));
+    };
+    return plan_log(index, QueryText::vector, log, path, options, work);
   });
 }
 

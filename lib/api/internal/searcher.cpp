@@ -12,6 +12,7 @@
 #include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/query_device.hpp"
+#include "quern/api/internal/query_terms.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/check_range.hpp"
@@ -60,24 +61,6 @@ std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   hits.reserve(documents.size());
   for (const ScoredDocument& document : documents) hits.push_back({document.docid, document.score});
   return hits;
-}
-
-/// The terms of a query, each once, as the text of a vector must have them. A weight that can't be is not added to
-/// another, and so refused later.
-std::vector<QueryTerm> query_terms(std::span<const WeightedTerm> terms) {
-  std::vector<WeightedTerm> sorted(terms.begin(), terms.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const WeightedTerm& a, const WeightedTerm& b) { return a.term < b.term; });
-  std::vector<QueryTerm> out;
-  out.reserve(sorted.size());
-  for (const WeightedTerm& term : sorted) {
-    if (!out.empty() && out.back().term == term.term && out.back().weight >= 0 && term.weight >= 0) {
-      out.back().weight += term.weight;
-    } else {
-      out.push_back({std::string(term.term), term.weight});
-    }
-  }
-  return out;
 }
 
 /// What the results of a batch may take of the machine's memory: they may be copied as they grow.

@@ -76,7 +76,7 @@ def plan(
         raise ValueError(f"scores must be 'exact' or 'quantized', not {scores!r}")
     report = _quern.plan(
         index,
-        texts,
+        list(texts),
         os.fspath(path),
         budget_bytes=size_bytes(budget),
         budget_share=share,

@@ -102,14 +102,11 @@ Results batch(const api::Searcher& searcher, const nb::object& texts, std::size_
 Results batch_vectors(const api::Searcher& searcher, const nb::list& vectors, std::size_t k,
                       const std::string& algorithm, unsigned threads, const nb::object& progress,
                       const api::Filter* filter) {
-  std::vector<TermVector> kept;
-  std::vector<std::vector<api::WeightedTerm>> terms;
-  for (const nb::handle vector : vectors) {
-    const TermVector& read = kept.emplace_back(nb::borrow(vector));
-    terms.emplace_back(read.view().begin(), read.view().end());
-  }
+  const TermVectors read(vectors);
   DirectWork work({threads, 0, progress, nb::none()});
-  return {searcher.index(), work.finish([&] { return searcher.batch(terms, {k, algorithm, filter}, work.work()); })};
+  return {searcher.index(), work.finish([&] {
+            return searcher.batch(read.terms(), {k, algorithm, filter}, work.work());
+          })};
 }
 
 api::Filter filter_matching(const api::Index& index, const std::string& expression, unsigned threads) {

@@ -20,4 +20,21 @@ class TermVector {
   std::vector<api::WeightedTerm> terms_;
 };
 
+/// A list of such dicts.
+class TermVectors {
+ public:
+  /// Raises TypeError if one is something else.
+  explicit TermVectors(const nanobind::list& vectors) {
+    for (const nanobind::handle vector : vectors) {
+      const TermVector& read = kept_.emplace_back(nanobind::borrow(vector));
+      terms_.emplace_back(read.view().begin(), read.view().end());
+    }
+  }
+  const std::vector<std::vector<api::WeightedTerm>>& terms() const { return terms_; }
+
+ private:
+  std::vector<TermVector> kept_;
+  std::vector<std::vector<api::WeightedTerm>> terms_;
+};
+
 }  // namespace quern::python

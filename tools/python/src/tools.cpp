@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "term_vector.hpp"
 #include "text_list.hpp"
 #include "work.hpp"
 
@@ -34,10 +35,9 @@ nb::dict evaluate(const std::string& run, const std::string& qrels, const std::v
   return out;
 }
 
-nb::dict plan(const api::Index& index, const nb::object& queries, const std::string& path, std::uint64_t budget_bytes,
+nb::dict plan(const api::Index& index, const nb::list& queries, const std::string& path, std::uint64_t budget_bytes,
               double budget_share, const std::string& policy, double max_admission, std::size_t k, bool quantized,
               bool overwrite, unsigned threads, std::uint64_t memory, const nb::object& progress) {
-  const TextList list(queries, "a query");
   api::PlanOptions options;
   options.budget_bytes = budget_bytes;
   options.budget_share = budget_share;
@@ -47,8 +47,12 @@ nb::dict plan(const api::Index& index, const nb::object& queries, const std::str
   options.scores = quantized ? api::Scores::quantized : api::Scores::exact;
   options.overwrite = overwrite;
   InterruptibleWork work({threads, memory, progress, nb::none()});
+  const auto plan_for = [&](const auto& log) {
+    return work.finish([&] { return api::plan_cache(index, log, path, options, work.work()); });
+  };
+  const bool has_vectors = queries.size() > 0 && nb::isinstance<nb::dict>(queries[0]);
   const api::PlanReport report =
-      work.finish([&] { return api::plan_cache(index, list.views(), path, options, work.work()); });
+      has_vectors ? plan_for(std::span(TermVectors(queries).terms())) : plan_for(TextList(queries, "a query").views());
   nb::dict out;
   out["queries"] = report.queries;
   out["distinct_queries"] = report.distinct_queries;
