@@ -1,4 +1,8 @@
 """The second stage, evaluation and plans."""
+import os
+import signal
+import threading
+
 import numpy
 import pytest
 
@@ -18,6 +22,19 @@ def test_reranked_runs_are_the_command_lines(sample, sample_path, topics, comman
     with pytest.raises(ValueError, match="cpu, gpu, auto"):
         quern.rerank(sample, first, SAMPLE / "ranker.txt", device="tpu")
     assert quern.rerank(sample, first, SAMPLE / "ranker.txt", device="auto").to_trec() == expected
+
+
+def test_reranking_tells_its_progress_and_can_be_stopped(sample, topics):
+    first = sample.batch(list(topics.values()) * 20_000, 20)
+    steps = []
+    few = sample.batch(topics, 20)
+    quern.rerank(sample, few, SAMPLE / "ranker.txt", threads=2, progress=lambda *step: steps.append(step))
+    assert steps[-1] == ("rerank", len(topics), len(topics), "queries")
+    with pytest.raises(ZeroDivisionError):
+        quern.rerank(sample, few, SAMPLE / "ranker.txt", threads=2, progress=lambda *_: 1 // 0)
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        quern.rerank(sample, first, SAMPLE / "ranker.txt", threads=2)
 
 
 def test_a_model_is_kept_until_its_file_changes(sample, topics, tmp_path):

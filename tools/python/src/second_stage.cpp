@@ -70,7 +70,7 @@ void make_reranker(api::Reranker* self, const api::Index& index, const std::stri
 Results rerank(const api::Reranker& reranker, const nb::object& texts, const Results& results, std::size_t k,
                unsigned threads, const nb::object& progress) {
   const TextList list(texts, "a query");
-  DirectWork work({threads, 0, progress, nb::none()});
+  InterruptibleWork work({threads, 0, progress, nb::none()});
   return {results.index, work.finish([&] { return reranker.rerank(list.views(), results.found, k, work.work()); })};
 }
 
