@@ -38,7 +38,7 @@ add_layer(core
   FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries formats/rankers TOP_FOLDERS formats
   LIBRARIES ${QUERN_DEPENDENCIES})
 add_layer(build
-  FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange lib/pipeline formats/corpus formats/exchange
+  FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange lib/shards lib/pipeline formats/corpus formats/exchange
   LIBRARIES quern_core)
 add_layer(search FOLDERS lib/query lib/filter lib/intersect lib/cache lib/schedule lib/features lib/ranker lib/rerank lib/evaluation
   LIBRARIES quern_core)

@@ -9,6 +9,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/given_impacts.hpp"
 #include "quern/formats/container.hpp"
+#include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
@@ -230,12 +231,21 @@ struct ChunkBuffers {
   std::vector<std::string_view> texts;
   std::vector<ByteView> fields;
   std::vector<term_t> terms;
+  std::shared_ptr<const JoinedTerms> joined_terms;  ///< of the collection whose chunk was read last, of several
 };
 
 /// A document that is too large for one chunk.
 struct SplitDocument {
   docid_t document = 0;
   std::size_t first_chunk = 0, last_chunk = 0;
+};
+
+/// A collection among several, by its contents.
+struct CollectionSplit {
+  std::uint64_t hash = 0;  ///< content hash of its file
+  std::uint64_t documents = 0;
+
+  auto operator<=>(const CollectionSplit&) const = default;
 };
 
 /// A term of a collection's lexicon.
@@ -271,13 +281,36 @@ struct CollectionCounts {
 
 /// Reads a collection piece by piece: nothing is mapped, so it takes no memory but the buffers. Thread-safe where each
 /// thread brings its own buffers. All throw CorruptFile if the pieces contradict each other.
+///
+/// Several collections may be read as one, in the order in which they are named: as if their corpora had been parsed
+/// together. Their chunks keep their files, and the reader joins their lexicons.
 class CollectionReader {
  public:
   static CollectionReader open(const std::string& path);
+  /// Several as one, or one. join_lexicons() must come before terms are read. Throws InvalidArgument if they were made
+  /// with other settings or libraries than the first, or hold more than 2^32 - 2 documents in all; and if one is named
+  /// twice.
+  static CollectionReader open(const std::vector<std::string>& paths);
   explicit CollectionReader(std::shared_ptr<const File> file);
+  explicit CollectionReader(const std::vector<std::shared_ptr<const File>>& files);
 
-  const std::string& name() const { return container_.name(); }
-  const ContainerReader& container() const { return container_; }
+  /// Where there are several: joins the lexicons of those with a document of which is_wanted(number) holds, or of all
+  /// without it. Chunks of the others can't be read then. Takes about `memory_bytes` meanwhile.
+  void join_lexicons(const std::string& tmp_folder, std::uint64_t memory_bytes,
+                     const std::function<bool(docid_t)>& is_wanted = {});
+
+  /// The file's name, or what several are.
+  const std::string& name() const { return name_; }
+  /// How many collections there are.
+  std::size_t num_parts() const { return parts_.size(); }
+  /// The file of a collection on its own, or of the first.
+  const ContainerReader& container() const { return parts_.front().container; }
+  /// Each of the collections.
+  std::vector<CollectionSplit> splits() const;
+  /// Names what the collection holds: container().content_hash(), or a hash over those of several, in their order.
+  std::uint64_t content_hash() const;
+  /// Checks every byte of the files whose chunks can be read, as ContainerReader::verify() does.
+  void verify(const Resources& resources) const;
   const CollectionManifest& manifest() const { return manifest_; }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   std::size_t num_chunks() const { return rows_.size(); }
@@ -314,16 +347,33 @@ class CollectionReader {
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
   /// Tokens of title and body, for each document.
   std::vector<std::uint32_t> lengths() const;
-  LexiconScan lexicon() const { return LexiconScan(container_, manifest_.terms); }
+  LexiconScan lexicon() const { return LexiconScan(lexicon_container(), manifest_.terms); }
+  /// Has the lexicon.
+  const ContainerReader& lexicon_container() const { return joined_ ? joined_->container() : container(); }
 
   /// Beyond the sums: decodes every piece and compares it with the others' counts.
   void verify_contents(const Resources& resources) const;
 
  private:
-  void read_rows();
-  /// Reads two numbers of each row: the sizes of a frame that the sections before it do not have.
-  void read_sizes(std::string_view section, std::uint32_t ChunkRow::*size, std::uint32_t ChunkRow::*raw_size);
+  /// A collection of several.
+  struct Part {
+    ContainerReader container;
+    CollectionManifest manifest;
+    std::size_t first_chunk = 0;
+    docid_t first_document = 0;
+    bool is_read = true;  ///< its lexicon is among the joined ones
+  };
+  void add_part(std::shared_ptr<const File> file);
+  void read_rows(const Part& part);
+  /// Reads two numbers of each of the last part's rows: the sizes of a frame that the sections before it do not have.
+  void read_sizes(const Part& part, std::string_view section, std::uint32_t ChunkRow::*size,
+                  std::uint32_t ChunkRow::*raw_size);
+  std::size_t part_number(std::size_t chunk) const;
+  const Part& part_of(std::size_t chunk) const { return parts_[part_number(chunk)]; }
   std::string place(std::size_t chunk, std::string_view what) const;
+  /// Reads a frame that begins at an offset in the section "chunk_data" of the chunk's file.
+  void load_frame(std::size_t chunk, std::uint64_t offset, std::uint32_t size, std::uint32_t raw_size,
+                  std::string_view what, ChunkBuffers& buffers) const;
   void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
   void load_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   void load_fields(std::size_t chunk, ChunkBuffers& buffers) const;
@@ -337,8 +387,10 @@ class CollectionReader {
   CollectionCounts verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
   void verify_split(const SplitDocument& split, ChunkBuffers& buffers) const;
 
-  ContainerReader container_;
+  std::vector<Part> parts_;
+  std::string name_;
   CollectionManifest manifest_;
+  std::shared_ptr<const JoinedLexicon> joined_;  ///< of several parts
   std::vector<ChunkRow> rows_;
   std::vector<docid_t> first_documents_;
   std::vector<SplitDocument> split_documents_;

@@ -9,6 +9,8 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/manifest_json.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/text/field_value.hpp"
 
 namespace quern {
@@ -55,72 +57,173 @@ bool LexiconScan::next(LexiconEntry& entry) {
   return true;
 }
 
-CollectionReader CollectionReader::open(const std::string& path) {
-  return with_own_errors([&] { return CollectionReader(std::make_shared<const File>(File::open_regular(path))); });
+CollectionReader CollectionReader::open(const std::string& path) { return open(std::vector<std::string>{path}); }
+
+CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
+  return with_own_errors([&] {
+    std::vector<std::shared_ptr<const File>> files;
+    for (const std::string& path : paths) files.push_back(std::make_shared<const File>(File::open_regular(path)));
+    return CollectionReader(files);
+  });
 }
 
-CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
-    : container_(std::move(file), FileKind::collection, collection_version),
-      manifest_(CollectionManifest::from_json(container_.manifest(), container_.name())) {
-  if (manifest_.documents >= end_docid || manifest_.terms >= end_docid)
-    container_.fail("manifest", "impossible counts");
-  if (manifest_.impacts.has_value() != (container_.version() == impacts_collection_version.written))
-    container_.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
-  container_.check_count(container_.find("lengths"), manifest_.documents, 4);
-  read_rows();
-  if (has_texts()) read_sizes("text_rows", &ChunkRow::text_size, &ChunkRow::text_raw_size);
-  if (has_fields()) read_sizes("field_rows", &ChunkRow::fields_size, &ChunkRow::fields_raw_size);
+CollectionReader::CollectionReader(std::shared_ptr<const File> file)
+    : CollectionReader(std::vector<std::shared_ptr<const File>>{std::move(file)}) {}
+
+CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) try {
+  if (files.empty()) throw InvalidArgument("no collection is named");
+  parts_.reserve(files.size());
+  for (const std::shared_ptr<const File>& file : files) add_part(file);
+  name_ = parts_.front().container.name();
+  if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
 } catch (...) {
   throw_own_error();
 }
 
-void CollectionReader::read_rows() {
-  const SectionInfo& section = container_.find("chunks");
-  const std::uint64_t data_size = container_.find("chunk_data").size;
-  const std::uint64_t terms_size = container_.find("chunk_terms").size;
-  if (section.size % chunk_row_bytes != 0) container_.fail("chunks", "has an impossible size");
+namespace {
+
+/// Throws unless a collection can be read as one with the first.
+void check_fits(const ContainerReader& first, const CollectionManifest& first_manifest, const ContainerReader& other,
+                const CollectionManifest& other_manifest) {
+  if (parse_settings(first_manifest) != parse_settings(other_manifest) ||
+      first_manifest.text_bytes.has_value() != other_manifest.text_bytes.has_value())
+    throw InvalidArgument(fmt::format(
+        "{}: was parsed with other options than {}; compare them with quern inspect, and parse one anew", other.name(),
+        first.name()));
+  if (first_manifest.libraries != other_manifest.libraries)
+    throw InvalidArgument(fmt::format(
+        "{}: its terms were made by other versions of libraries than those of {}; parse one anew", other.name(),
+        first.name()));
+}
+
+/// Adds the counts of another collection.
+void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
+  sum.documents += other.documents;
+  sum.empty_documents += other.empty_documents;
+  sum.tokens += other.tokens;
+  sum.postings += other.postings;
+  sum.links += other.links;
+  sum.documents_without_url += other.documents_without_url;
+  if (sum.text_bytes) *sum.text_bytes += *other.text_bytes;
+}
+
+}  // namespace
+
+void CollectionReader::add_part(std::shared_ptr<const File> file) {
+  ContainerReader container(std::move(file), FileKind::collection, collection_version);
+  CollectionManifest manifest = CollectionManifest::from_json(container.manifest(), container.name());
+  if (manifest.documents >= end_docid || manifest.terms >= end_docid)
+    container.fail("manifest", "impossible counts");
+  if (manifest.impacts.has_value() != (container.version() == impacts_collection_version.written))
+    container.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
+  container.check_count(container.find("lengths"), manifest.documents, 4);
+  const auto first_document = static_cast<docid_t>(manifest_.documents);
+  if (parts_.empty()) {
+    manifest_ = manifest;
+  } else {
+    check_fits(parts_.front().container, parts_.front().manifest, container, manifest);
+    for (const Part& part : parts_)
+      if (part.container.content_hash() == container.content_hash())
+        throw InvalidArgument(fmt::format("{}: is named twice, or is the same as {}", container.name(), part.container.name()));
+    add_counts(manifest_, manifest);
+    manifest_.terms = 0;
+    if (manifest_.documents >= end_docid)
+      throw InvalidArgument(fmt::format("the collections up to {} have more than 2^32 - 2 documents", container.name()));
+  }
+  parts_.push_back({std::move(container), std::move(manifest), rows_.size(), first_document, true});
+  const Part& part = parts_.back();
+  read_rows(part);
+  if (has_texts()) read_sizes(part, "text_rows", &ChunkRow::text_size, &ChunkRow::text_raw_size);
+  if (has_fields()) read_sizes(part, "field_rows", &ChunkRow::fields_size, &ChunkRow::fields_raw_size);
+}
+
+void CollectionReader::join_lexicons(const std::string& tmp_folder, std::uint64_t memory_bytes,
+                                     const std::function<bool(docid_t)>& is_wanted) {
+  if (parts_.size() == 1) return;
+  with_own_errors([&] {
+    std::vector<JoinedLexicon::Source> sources;
+    for (Part& part : parts_) {
+      const docid_t end = part.first_document + static_cast<docid_t>(part.manifest.documents);
+      part.is_read = !is_wanted;
+      for (docid_t document = part.first_document; document < end && !part.is_read; ++document)
+        part.is_read = is_wanted(document);
+      sources.push_back({part.is_read ? &part.container : nullptr, part.manifest.terms});
+    }
+    joined_ = std::make_shared<const JoinedLexicon>(sources, tmp_folder, memory_bytes);
+    manifest_.terms = joined_->terms();
+  });
+}
+
+std::uint64_t CollectionReader::content_hash() const {
+  if (parts_.size() == 1) return container().content_hash();
+  Bytes hashes;
+  for (const Part& part : parts_) put_le(hashes, part.container.content_hash());
+  return xxh3(hashes);
+}
+
+std::vector<CollectionSplit> CollectionReader::splits() const {
+  std::vector<CollectionSplit> splits;
+  for (const Part& part : parts_) splits.push_back({part.container.content_hash(), part.manifest.documents});
+  return splits;
+}
+
+void CollectionReader::verify(const Resources& resources) const {
+  for (const Part& part : parts_)
+    if (part.is_read) part.container.verify(resources);
+}
+
+void CollectionReader::read_rows(const Part& part) {
+  const ContainerReader& container = part.container;
+  const SectionInfo& section = container.find("chunks");
+  const std::uint64_t data_size = container.find("chunk_data").size;
+  const std::uint64_t terms_size = container.find("chunk_terms").size;
+  if (section.size % chunk_row_bytes != 0) container.fail("chunks", "has an impossible size");
   Bytes bytes(section.size);
-  container_.file().read_at(section.offset, bytes);
-  ByteReader reader(bytes, container_.name());
-  rows_.reserve(section.size / chunk_row_bytes);
+  container.file().read_at(section.offset, bytes);
+  ByteReader reader(bytes, container.name());
+  rows_.reserve(rows_.size() + section.size / chunk_row_bytes);
   first_documents_.reserve(rows_.capacity());
-  std::uint64_t documents = 0;
+  const std::uint64_t end = part.first_document + part.manifest.documents;
+  std::uint64_t documents = part.first_document;
   while (!reader.done()) {
     const ChunkRow row = get_row(reader);
     const std::uint64_t size = pieces_size(row);
-    if (row.terms > manifest_.terms) container_.fail("chunks", "a chunk has more terms than the lexicon");
+    if (row.terms > part.manifest.terms) container.fail("chunks", "a chunk has more terms than the lexicon");
     if (!fits(row.offset, size, data_size) || !fits(row.terms_offset, row.terms_size, terms_size))
-      container_.fail("chunks", "a chunk reaches past its section");
+      container.fail("chunks", "a chunk reaches past its section");
     first_documents_.push_back(static_cast<docid_t>(documents));
     const bool is_continued = !rows_.empty() && rows_.back().unfinished;
     if (is_continued) {
-      if (row.documents == 0 && !row.unfinished) container_.fail("chunks", "a document has no end");
+      if (row.documents == 0 && !row.unfinished) container.fail("chunks", "a document has no end");
       split_documents_.back().last_chunk = rows_.size();
     }
     documents += row.documents;
-    if (documents > manifest_.documents) break;
+    if (documents > end) break;
     if (row.unfinished && !(is_continued && row.documents == 0))
       split_documents_.push_back({static_cast<docid_t>(documents), rows_.size(), rows_.size()});
     rows_.push_back(row);
   }
-  if (documents != manifest_.documents)
-    container_.fail("chunks", "holds another number of documents than the manifest says");
-  if (!rows_.empty() && rows_.back().unfinished) container_.fail("chunks", "the last document has no end");
+  if (documents != end)
+    container.fail("chunks", "holds another number of documents than the manifest says");
+  if (rows_.size() > part.first_chunk && rows_.back().unfinished)
+    container.fail("chunks", "the last document has no end");
 }
 
-void CollectionReader::read_sizes(std::string_view section, std::uint32_t ChunkRow::*size,
+void CollectionReader::read_sizes(const Part& part, std::string_view section, std::uint32_t ChunkRow::*size,
                                   std::uint32_t ChunkRow::*raw_size) {
-  const SectionInfo& info = container_.find(section);
-  container_.check_count(info, rows_.size(), size_row_bytes);
-  const std::uint64_t data_size = container_.find("chunk_data").size;
+  const ContainerReader& container = part.container;
+  const SectionInfo& info = container.find(section);
+  const std::span<ChunkRow> rows = std::span(rows_).subspan(part.first_chunk);
+  container.check_count(info, rows.size(), size_row_bytes);
+  const std::uint64_t data_size = container.find("chunk_data").size;
   Bytes bytes(info.size);
-  container_.file().read_at(info.offset, bytes);
-  ByteReader reader(bytes, container_.name());
-  for (ChunkRow& row : rows_) {
+  container.file().read_at(info.offset, bytes);
+  ByteReader reader(bytes, container.name());
+  for (ChunkRow& row : rows) {
     row.*size = reader.le<std::uint32_t>();
     row.*raw_size = reader.le<std::uint32_t>();
     if (!fits(row.offset + pieces_size(row), std::uint64_t{row.text_size} + row.fields_size, data_size))
-      container_.fail(section, "a frame of a chunk reaches past section 'chunk_data'");
+      container.fail(section, "a frame of a chunk reaches past section 'chunk_data'");
   }
 }
 
@@ -132,50 +235,67 @@ std::uint64_t CollectionReader::table_bytes() const {
 std::uint64_t CollectionReader::forward_bytes(std::size_t chunk) const {
   const ChunkRow& row = rows_[chunk];
   const auto piece = static_cast<std::size_t>(ChunkPiece::forward);
-  return std::uint64_t{row.sizes[piece]} + row.raw_sizes[piece] + row.terms_size +
+  const std::uint64_t joined_terms = joined_ ? part_of(chunk).manifest.terms * sizeof(term_t) : 0;
+  return std::uint64_t{row.sizes[piece]} + row.raw_sizes[piece] + row.terms_size + joined_terms +
          std::uint64_t{row.terms} * 2 * sizeof(term_t) +
          std::uint64_t{num_rows(chunk)} * (sizeof(ForwardRow) + sizeof(ForwardSizes));
 }
 
+std::size_t CollectionReader::part_number(std::size_t chunk) const {
+  const auto after = std::upper_bound(parts_.begin(), parts_.end(), chunk,
+                                      [](std::size_t wanted, const Part& part) { return wanted < part.first_chunk; });
+  return static_cast<std::size_t>(after - parts_.begin()) - 1;
+}
+
 std::string CollectionReader::place(std::size_t chunk, std::string_view what) const {
-  return fmt::format("{}: section 'chunk_data': {} of chunk {}", name(), what, chunk);
+  const Part& part = part_of(chunk);
+  return fmt::format("{}: section 'chunk_data': {} of chunk {}", part.container.name(), what, chunk - part.first_chunk);
+}
+
+void CollectionReader::load_frame(std::size_t chunk, std::uint64_t offset, std::uint32_t size, std::uint32_t raw_size,
+                                  std::string_view what, ChunkBuffers& buffers) const {
+  const ContainerReader& container = part_of(chunk).container;
+  buffers.frame.resize(size);
+  container.file().read_at(container.find("chunk_data").offset + offset, buffers.frame);
+  buffers.zstd.decompress(buffers.frame, raw_size, buffers.raw, place(chunk, what));
 }
 
 void CollectionReader::load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const {
   const ChunkRow& row = rows_[chunk];
   const auto i = static_cast<std::size_t>(piece);
-  std::uint64_t offset = container_.find("chunk_data").offset + row.offset;
+  std::uint64_t offset = row.offset;
   for (std::size_t before = 0; before < i; ++before) offset += row.sizes[before];
-  buffers.frame.resize(row.sizes[i]);
-  container_.file().read_at(offset, buffers.frame);
-  buffers.zstd.decompress(buffers.frame, row.raw_sizes[i], buffers.raw, place(chunk, "a piece"));
+  load_frame(chunk, offset, row.sizes[i], row.raw_sizes[i], "a piece", buffers);
 }
 
 void CollectionReader::load_texts(std::size_t chunk, ChunkBuffers& buffers) const {
   const ChunkRow& row = rows_[chunk];
-  buffers.frame.resize(row.text_size);
-  container_.file().read_at(container_.find("chunk_data").offset + row.offset + pieces_size(row), buffers.frame);
-  buffers.zstd.decompress(buffers.frame, row.text_raw_size, buffers.raw, place(chunk, "the texts"));
+  load_frame(chunk, row.offset + pieces_size(row), row.text_size, row.text_raw_size, "the texts", buffers);
 }
 
 void CollectionReader::load_fields(std::size_t chunk, ChunkBuffers& buffers) const {
   const ChunkRow& row = rows_[chunk];
-  buffers.frame.resize(row.fields_size);
-  container_.file().read_at(container_.find("chunk_data").offset + row.offset + pieces_size(row) + row.text_size,
-                            buffers.frame);
-  buffers.zstd.decompress(buffers.frame, row.fields_raw_size, buffers.raw, place(chunk, "the kept fields"));
+  load_frame(chunk, row.offset + pieces_size(row) + row.text_size, row.fields_size, row.fields_raw_size,
+             "the kept fields", buffers);
 }
 
 void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) const {
   const ChunkRow& row = rows_[chunk];
-  const std::string what = fmt::format("{}: section 'chunk_terms': chunk {}", name(), chunk);
+  const std::size_t number = part_number(chunk);
+  const Part& part = parts_[number];
+  if (parts_.size() > 1 && (!joined_ || !part.is_read))
+    throw Error(part.container.name() + ": is read without its lexicon among the joined ones");
+  const std::string what = fmt::format("{}: section 'chunk_terms': chunk {}", part.container.name(), chunk - part.first_chunk);
   buffers.frame.resize(row.terms_size);
-  container_.file().read_at(container_.find("chunk_terms").offset + row.terms_offset, buffers.frame);
+  part.container.file().read_at(part.container.find("chunk_terms").offset + row.terms_offset, buffers.frame);
   buffers.zstd.decompress(buffers.frame, std::uint64_t{row.terms} * 4, buffers.raw, what);
   buffers.terms.resize(row.terms);
   if (row.terms > 0) std::memcpy(buffers.terms.data(), buffers.raw.data(), buffers.raw.size());
   for (const term_t term : buffers.terms)
-    if (term >= manifest_.terms) throw CorruptFile(what + ": a term that is not in the lexicon");
+    if (term >= part.manifest.terms) throw CorruptFile(what + ": a term that is not in the lexicon");
+  if (!joined_) return;
+  if (!buffers.joined_terms || buffers.joined_terms->collection != number) buffers.joined_terms = joined_->terms_of(number);
+  for (term_t& term : buffers.terms) term = buffers.joined_terms->numbers[term];
 }
 
 std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, ChunkBuffers& buffers) const {
@@ -270,8 +390,17 @@ void CollectionReader::links(
 }
 
 std::vector<std::uint32_t> CollectionReader::lengths() const {
-  return with_own_errors([&]() -> std::vector<std::uint32_t> {
-    return container_.load_array<std::uint32_t>("lengths", manifest_.documents);
+  const auto lengths_of = [](const Part& part) {
+    return part.container.load_array<std::uint32_t>("lengths", part.manifest.documents);
+  };
+  return with_own_errors([&] {
+    if (parts_.size() == 1) return lengths_of(parts_.front());
+    std::vector<std::uint32_t> lengths(manifest_.documents);
+    for (const Part& part : parts_) {
+      const std::vector<std::uint32_t> of_part = lengths_of(part);
+      std::copy(of_part.begin(), of_part.end(), lengths.begin() + part.first_document);
+    }
+    return lengths;
   });
 }
 
@@ -310,9 +439,10 @@ std::uint64_t CollectionReader::verify_texts(std::size_t chunk, ChunkBuffers& bu
 }
 
 CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
-  const SectionInfo& lengths_section = container_.find("lengths");
+  const Part& part = part_of(chunk);
+  const SectionInfo& lengths_section = part.container.find("lengths");
   std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
-  container_.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk)} * 4,
+  part.container.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk) - part.first_document} * 4,
                             {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
   CollectionCounts counts;
   const auto rows = documents(chunk, buffers);
@@ -328,7 +458,7 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
       throw CorruptFile(place(chunk, "the forward lists") + ": lengths differ");
   std::sort(buffers.terms.begin(), buffers.terms.end());
   if (std::adjacent_find(buffers.terms.begin(), buffers.terms.end()) != buffers.terms.end())
-    container_.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk));
+    part.container.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk - part.first_chunk));
   links(chunk, buffers, [&](std::uint32_t, std::string_view, std::string_view) { ++counts.links; });
   if (has_texts()) counts.text_bytes = verify_texts(chunk, buffers);
   if (has_fields()) fields(chunk, buffers);
@@ -357,7 +487,7 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
                                     manifest_.links, manifest_.text_bytes.value_or(0)};
     if (counts.combine(std::plus<>()) != expected)
-      container_.fail("manifest",
+      container().fail("manifest",
                       "has other counts of tokens, links, texts, empty documents or URLs than the documents");
     LexiconScan scan = lexicon();
     LexiconEntry entry;
@@ -366,12 +496,12 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     while (scan.next(entry)) {
       postings += entry.df;
       tokens += entry.cf;
-      if (count > 0 && entry.term <= last) container_.fail("lexicon", "terms out of order");
+      if (count > 0 && entry.term <= last) container().fail("lexicon", "terms out of order");
       last = entry.term;
       ++count;
     }
     if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
-      container_.fail("lexicon", "holds other counts than the manifest");
+      container().fail("lexicon", "holds other counts than the manifest");
   });
 }
 

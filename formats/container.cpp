@@ -46,6 +46,10 @@ std::string_view kind_name(FileKind kind) {
       return "text file";
     case FileKind::fields:
       return "field file";
+    case FileKind::statistics:
+      return "statistics file";
+    case FileKind::scales:
+      return "scale file";
   }
   return "file of an unknown kind";
 }
@@ -187,7 +191,9 @@ Bytes checked_header(const File& file) {
 
 }  // namespace
 
-std::vector<std::string> index_members() { return {index_member, forward_member, texts_member, fields_member}; }
+std::vector<std::string> index_members() { 
+  return {index_member, forward_member, texts_member, fields_member, statistics_member};
+}
 
 std::string quern_file(const std::string& path) {
   return with_own_errors([&]() -> std::string {

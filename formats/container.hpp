@@ -22,10 +22,12 @@ enum class FileKind : std::uint32_t {
   plan = 4,
   forward = 5,
   texts = 6,
-  fields = 7
+  fields = 7,
+  statistics = 8,
+  scales = 9
 };
 
-/// "collection", "order", "index", "plan", "forward file", "text file", "field file".
+/// "collection", "order", "index", "plan", "forward file", "text file", "field file", "statistics file", "scale file".
 std::string_view kind_name(FileKind kind);
 
 /// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to the newest.
@@ -217,6 +219,9 @@ inline constexpr const char* forward_member = "forward.quern";
 inline constexpr const char* texts_member = "texts.quern";
 /// The documents' kept fields, in the folder of an index that has them.
 inline constexpr const char* fields_member = "fields.quern";
+
+/// The statistics of all documents, in the folder of a shard with PageRank.
+inline constexpr const char* statistics_member = "statistics.quern";
 
 /// The files that an index's folder may have, by name: first that of the index, then those that may lie beside it.
 std::vector<std::string> index_members();

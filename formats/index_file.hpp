@@ -14,6 +14,7 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/ranked_impacts.hpp"
+#include "quern/formats/term_counts.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
@@ -22,9 +23,20 @@
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {
 
-inline constexpr FormatVersions index_version = {.written = 4, .oldest_read = 1, .newest_read = 5};
+inline constexpr FormatVersions index_version = {.written = 4, .oldest_read = 1, .newest_read = 6};
 /// Of indexes with impacts that the corpus gave.
 inline constexpr FormatVersions impacts_index_version = {.written = 5, .oldest_read = 5};
+/// Of shards, with given impacts or without.
+inline constexpr FormatVersions shard_index_version = {.written = 6, .oldest_read = 6};
+
+/// What an index that is a shard says of the whole: of which, and which part of it. See index.md.
+struct ShardManifest {
+  std::uint32_t number = 1, count = 1;  ///< the number-th of so many, from 1
+  std::string order_hash;               ///< of the order whose docIDs were cut into shards
+  std::string statistics_hash;          ///< of the statistics that scores are made with
+
+  bool operator==(const ShardManifest&) const = default;
+};
 
 /// An index's description of itself: everything that shaped its bytes, and the parameters of its scores.
 struct IndexManifest {
@@ -47,6 +59,7 @@ struct IndexManifest {
   float quantize_top = 0;           ///< the greatest term score: quantized impacts are steps of it
   CollectionStatistics statistics;  ///< for scores: of this index, or of the collection that it is a shard of
   std::uint64_t docid_base = 0;     ///< of this shard's docID 0 in the whole collection
+  std::optional<ShardManifest> shard;
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;
   std::uint64_t terms = 0;
@@ -57,7 +70,7 @@ struct IndexManifest {
   std::uint64_t short_list_bytes = 0;
   std::uint64_t list_bound_bytes = 0;  ///< lists' greatest and k-th best impacts in the lexicon
   CodedBits coded;
-  std::string collection_hash;
+  std::string collection_hash;  ///< of the documents: see DocumentsHash
 
   /// Lists of more than max_short_list postings.
   std::uint64_t long_lists() const { return terms - short_lists; }
@@ -76,8 +89,10 @@ inline float dequantize_down(std::uint16_t stored) { return static_cast<float>(s
 /// A posting list as the index stores it: views of the mapped file.
 struct PostingList {
   term_t number = 0;
+  docid_t whole_df = 0;                         ///< df in all shards, if the index is one; else that of the list
   std::uint64_t df = 0;
   std::uint64_t cf = 0;                         ///< sum of the frequencies, or of the weights
+  std::uint64_t whole_cf = 0;                   ///< cf in all shards, if the index is one; else that of the list
   ByteView short_list;                          ///< coded postings of a list of at most max_short_list; else empty
   WordView words;                               ///< list header and blocks; empty for short lists
   std::uint64_t first_word = 0;                 ///< of words in the section "postings"
@@ -120,7 +135,7 @@ class IndexReader {
   /// impacts are these weights again.
   float quantized_weight(const PostingList& list) const {
     if (manifest_.impacts) return manifest_.impacts->unit();
-    return quern::quantized_weight(list.df, manifest_.statistics, manifest_.bm25);
+    return quern::quantized_weight(list.whole_df, manifest_.statistics, manifest_.bm25);
   }
   /// The impact of a posting, of a document with this constant.
   float impact_of(freq_t freq, float constant) const {
@@ -198,6 +213,7 @@ class IndexReader {
   struct ListHead {
     ListPlace place;
     std::uint64_t df = 0, cf = 0, words = 0, rows = 0;
+    TermCounts whole;
   };
   /// Reads it, and moves `place` on to the next list.
   ListHead read_head(ByteReader& reader, ListPlace& place) const;

@@ -26,6 +26,11 @@ std::string IndexManifest::to_json() const {
   }
   put_libraries(json, libraries);
   json["statistics"] = {{"documents", statistics.documents}, {"tokens", statistics.tokens}, {"docid_base", docid_base}};
+  if (shard)
+    json["shard"] = {{"number", shard->number},
+                     {"count", shard->count},
+                     {"order_hash", shard->order_hash},
+                     {"statistics_hash", shard->statistics_hash}};
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
                     {"terms", terms},
@@ -66,6 +71,16 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     collection.at("documents").get_to(manifest.statistics.documents);
     collection.at("tokens").get_to(manifest.statistics.tokens);
     collection.at("docid_base").get_to(manifest.docid_base);
+    if (json.contains("shard")) {
+      const auto& of = json.at("shard");
+      ShardManifest& shard = manifest.shard.emplace();
+      of.at("number").get_to(shard.number);
+      of.at("count").get_to(shard.count);
+      of.at("order_hash").get_to(shard.order_hash);
+      of.at("statistics_hash").get_to(shard.statistics_hash);
+      if (shard.number == 0 || shard.number > shard.count)
+        throw CorruptFile(what + ": section 'manifest': has an impossible number of a shard");
+    }
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);
     counts.at("empty_documents").get_to(manifest.empty_documents);

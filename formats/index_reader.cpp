@@ -39,6 +39,11 @@ IndexReader::IndexReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
     container_.fail("manifest", "has impossible counts");
+  if (manifest_.shard.has_value() != (container_.version() == shard_index_version.written))
+    container_.fail("manifest", "is that of a shard, or not, unlike other indexes of its version");
+  if (manifest_.shard && (manifest_.documents > manifest_.statistics.documents ||
+                          manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
+    container_.fail("manifest", "is of a shard with more documents than the whole");
   // Bounds and scores hold for parameters in these ranges alone.
   const Bm25Parameters& bm25 = manifest_.bm25;
   if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
@@ -106,7 +111,8 @@ void IndexReader::check_document_scores() const {
 }
 
 void IndexReader::open_impacts() {
-  if (manifest_.impacts.has_value() != (container_.version() == impacts_index_version.written))
+  const bool is_shard = container_.version() == shard_index_version.written;
+  if (!is_shard && manifest_.impacts.has_value() != (container_.version() == impacts_index_version.written))
     container_.fail("manifest", "has given impacts, or lacks them, unlike other indexes of its version");
   const unsigned bits = manifest_.quantize_bits;
   if (bits == 0) return;
@@ -145,6 +151,12 @@ IndexReader::ListHead IndexReader::read_head(ByteReader& reader, ListPlace& plac
   head.place = place;
   head.df = reader.varint();
   head.cf = head.df + reader.varint();
+  head.whole = {head.df, head.cf};
+  if (manifest_.shard) {
+    head.whole.df += reader.varint();
+    head.whole.cf += reader.varint();
+    if (head.whole.df > manifest_.statistics.documents) reader.fail("a term is in more documents than there are");
+  }
   if (head.df == 0 || head.df > manifest_.documents) reader.fail("a list has an impossible length");
   ++place.number;
   if (head.df <= max_short_list) return head;
@@ -162,6 +174,8 @@ PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) con
   list.number = static_cast<term_t>(head.place.number);
   list.df = head.df;
   list.cf = head.cf;
+  list.whole_df = static_cast<docid_t>(head.whole.df);
+  list.whole_cf = head.whole.cf;
   if (list.df <= max_short_list) {
     list.short_list = reader.take(reader.left());
     return list;

@@ -78,6 +78,10 @@ void IndexListWriter::add_head(std::string_view term, const EncodedList& list, s
   }
   put_varint(payload, list.df);
   put_varint(payload, list.cf - list.df);
+  if (list.whole) {
+    put_varint(payload, list.whole->df - list.df);
+    put_varint(payload, list.whole->cf - list.cf);
+  }
   if (list.df <= max_short_list) {
     payload.insert(payload.end(), list.short_list.begin(), list.short_list.end());
     ++to.short_lists;

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace quern {
 /// A list as the encoder hands it to the writer.
 struct EncodedList {
   std::uint64_t df = 0, cf = 0;
+  std::optional<TermCounts> whole;      ///< of a shard: df and cf in all of them
   ByteView short_list;                  ///< coded postings of a list of at most max_short_list; else empty
   WordView words;                       ///< list header and blocks; empty for short lists
   std::span<const docid_t> block_last;  ///< empty for single-block lists, like the next two

@@ -19,6 +19,7 @@ std::string OrderManifest::to_json() const {
   json["scores"] = {{"pagerank", has_pagerank}, {"global_scores", has_global_scores}};
   if (has_pagerank || has_global_scores) json["scores"]["settings"] = quern::to_json(options.scores);
   json["collection_hash"] = collection_hash;
+  if (!shards.empty()) json["shards"] = shards;
   return manifest_text(json);
 }
 
@@ -33,18 +34,29 @@ OrderManifest OrderManifest::from_json(const std::string& text, const std::strin
     if (manifest.has_pagerank || manifest.has_global_scores)
       manifest.options.scores = document_score_settings(json.at("scores").at("settings"), what);
     json.at("collection_hash").get_to(manifest.collection_hash);
+    if (json.contains("shards")) json.at("shards").get_to(manifest.shards);
   });
+  const std::vector<docid_t>& shards = manifest.shards;
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    if (i == 0 ? shards[i] != 0 : shards[i] < shards[i - 1] || shards[i] > manifest.documents)
+      throw CorruptFile(what + ": section 'manifest': the first docIDs of shards do not rise");
   return manifest;
 }
 
-void write_order(File& out, const DocumentOrder& order, const OrderOptions& options,
-                 const CollectionReader& collection) {
+DocidRange OrderManifest::shard(std::size_t number) const {
+  const std::size_t next = number + 1;
+  return {shards.at(number), next < shards.size() ? shards[next] : static_cast<docid_t>(documents)};
+}
+
+void write_order(File& out, const DocumentOrder& order, const OrderOptions& options, const CollectionReader& collection,
+                 const std::vector<docid_t>& shards) {
   return with_own_errors([&] {
     OrderManifest manifest;
     manifest.options = options;
     manifest.options.scores.origin = order.pagerank_origin;
     manifest.documents = order.documents.size();
-    manifest.collection_hash = hash_text(collection.container().content_hash());
+    manifest.collection_hash = hash_text(collection.content_hash());
+    manifest.shards = shards;
     manifest.has_pagerank = !order.pagerank.empty();
     manifest.has_global_scores = !order.global_scores.empty();
     ContainerWriter writer(out, FileKind::order, order_version);
@@ -68,7 +80,7 @@ OrderReader::OrderReader(ContainerReader container) try
 }
 
 void OrderReader::check_belongs_to(const CollectionReader& collection) const {
-  const std::string wanted = hash_text(collection.container().content_hash());
+  const std::string wanted = hash_text(collection.content_hash());
   if (manifest_.collection_hash != wanted || manifest_.documents != collection.num_documents()) {
     throw InvalidArgument(
         fmt::format("{}: is an order of another collection, not of {}; make one with: quern order {} -o ORDER", name(),

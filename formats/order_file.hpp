@@ -27,6 +27,14 @@ struct OrderOptions {
   DocumentScoreSettings scores;  ///< of orders that bring PageRank; its alpha, k1 and b of `score`
 };
 
+/// Consecutive docIDs of an order.
+struct DocidRange {
+  docid_t first = 0, end = end_docid;
+
+  bool has(docid_t docid) const { return docid >= first && docid < end; }
+  docid_t size() const { return end - first; }
+};
+
 /// A docID order, and scores of documents where it has them.
 struct DocumentOrder {
   std::vector<docid_t> documents;    ///< at each docID: the document's number in the collection
@@ -41,14 +49,17 @@ struct OrderManifest {
   std::string collection_hash;  ///< of the collection that it belongs to
   bool has_pagerank = false;
   bool has_global_scores = false;
+  std::vector<docid_t> shards;  ///< the first docID of each shard; empty if the order is not cut
 
+  /// The docIDs of the number-th shard, counted from 0.
+  DocidRange shard(std::size_t number) const;
   std::string to_json() const;
   static OrderManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// Writes an order of `collection`.
-void write_order(File& out, const DocumentOrder& order, const OrderOptions& options,
-                 const CollectionReader& collection);
+/// Writes an order of `collection`, cut into shards with these first docIDs, or into none.
+void write_order(File& out, const DocumentOrder& order, const OrderOptions& options, const CollectionReader& collection,
+                 const std::vector<docid_t>& shards = {});
 
 /// An order file, opened and checked.
 class OrderReader {

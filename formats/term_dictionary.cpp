@@ -6,16 +6,8 @@ namespace quern {
 namespace {
 
 constexpr std::size_t flush_bytes = 64 << 10;
-constexpr std::uint64_t blocks_per_piece = 512;
 /// So few that opening stays instant and all of them stay in the first cache, where most steps of a look-up then go.
 constexpr std::uint64_t max_guides = 1024;
-
-/// The first eight bytes as a number that compares as they do; zeros where there are fewer.
-std::uint64_t leading_bytes(std::string_view term) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < 8; ++i) bytes = bytes << 8 | (i < term.size() ? static_cast<unsigned char>(term[i]) : 0);
-  return bytes;
-}
 
 std::size_t shared_prefix(std::string_view a, std::string_view b) {
   const std::size_t limit = std::min(a.size(), b.size());
@@ -45,6 +37,12 @@ void check_offsets(const ContainerReader& container, std::string_view name, std:
 }
 
 }  // namespace
+
+std::uint64_t leading_bytes(std::string_view term) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < 8; ++i) bytes = bytes << 8 | (i < term.size() ? static_cast<unsigned char>(term[i]) : 0);
+  return bytes;
+}
 
 void DictionaryWriter::add(std::string_view term, ByteView payload) {
   if (count_ > 0 && term <= last_) throw Error("term dictionary: terms out of order");
@@ -147,18 +145,20 @@ std::optional<std::uint64_t> TermDictionary::block_of(std::string_view term) con
   return low - 1;
 }
 
-DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms)
+DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms,
+                               std::uint64_t blocks_at_once)
     : container_(container),
       bytes_(container.find(name)),
       offsets_(container.find(std::string(name) + "_blocks")),
       size_(num_terms),
       what_(dictionary_name(container, name)),
-      num_blocks_(blocks_of(num_terms)) {
+      num_blocks_(blocks_of(num_terms)),
+      blocks_at_once_(blocks_at_once) {
   container.check_count(offsets_, num_blocks_ + 1, sizeof(std::uint64_t));
 }
 
 void DictionaryScan::read_piece() {
-  const std::uint64_t count = std::min(blocks_per_piece, num_blocks_ - next_block_);
+  const std::uint64_t count = std::min(blocks_at_once_, num_blocks_ - next_block_);
   piece_offsets_.resize(count + 1);
   container_.file().read_at(offsets_.offset + next_block_ * 8,
                             {reinterpret_cast<std::uint8_t*>(piece_offsets_.data()), piece_offsets_.size() * 8});

@@ -14,6 +14,9 @@ namespace quern {
 
 inline constexpr std::uint32_t terms_per_block = 32;
 
+/// The first eight bytes of a term as a number that compares as they do; zeros where there are fewer.
+std::uint64_t leading_bytes(std::string_view term);
+
 /// Writes the bytes of a dictionary to `sink` as terms come, in byte order; block offsets wait in a spool.
 class DictionaryWriter {
  public:
@@ -119,7 +122,10 @@ class TermDictionary {
 /// Reads a whole dictionary in order, a piece at a time; nothing is mapped.
 class DictionaryScan {
  public:
-  DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms);
+  static constexpr std::uint64_t default_blocks_at_once = 512;
+  /// Reads so many blocks at once.
+  DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms,
+                 std::uint64_t blocks_at_once = default_blocks_at_once);
   /// False at the end. The views are valid until the next call.
   bool next(DictionaryEntry& entry);
   std::uint64_t size() const { return size_; }
@@ -133,6 +139,7 @@ class DictionaryScan {
   std::uint64_t size_;
   std::string what_;
   std::uint64_t num_blocks_;
+  std::uint64_t blocks_at_once_;
   std::uint64_t next_block_ = 0;  ///< first block not yet read
   std::vector<std::uint64_t> piece_offsets_;
   std::size_t in_piece_ = 0;

@@ -62,6 +62,14 @@ void add_collection_argument(CLI::App& command, std::string& path) {
   command.add_option("COLLECTION", path, "The collection: what quern parse wrote")->type_name("")->required();
 }
 
+void add_collections_argument(CLI::App& command, std::vector<std::string>& paths) {
+  command
+      .add_option("COLLECTION", paths,
+                  "The collection: what quern parse wrote; or those of all splits of a corpus, in their order")
+      ->type_name("")
+      ->required();
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("-j,--threads", options.threads, "Number of threads (default: all cores)")
       ->type_name("N")

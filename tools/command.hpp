@@ -38,6 +38,8 @@ struct CommonOptions {
 void add_index_argument(CLI::App& command, std::string& path);
 /// The argument COLLECTION, required.
 void add_collection_argument(CLI::App& command, std::string& path);
+/// COLLECTION...: those of the splits of a corpus, or one.
+void add_collections_argument(CLI::App& command, std::vector<std::string>& paths);
 /// -j/--threads and --quiet.
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// --memory, --tmp.
@@ -156,6 +158,7 @@ using AddCommand = void (*)(CLI::App& program);
 void add_analyze_command(CLI::App& program);
 void add_build_command(CLI::App& program);
 void add_completion_command(CLI::App& program);
+void add_cut_command(CLI::App& program);
 void add_eval_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_features_command(CLI::App& program);
@@ -164,11 +167,14 @@ void add_import_command(CLI::App& program);
 void add_index_command(CLI::App& program);
 void add_inspect_command(CLI::App& program);
 void add_intersect_command(CLI::App& program);
+void add_merge_command(CLI::App& program);
+void add_merge_runs_command(CLI::App& program);
 void add_order_command(CLI::App& program);
 void add_parse_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_query_command(CLI::App& program);
 void add_rerank_command(CLI::App& program);
+void add_statistics_command(CLI::App& program);
 void add_synth_command(CLI::App& program);
 void add_verify_command(CLI::App& program);
 /// The commands of `quern bench`.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/query/top_k.hpp"
@@ -19,10 +19,11 @@ class ResultText {
   /// Results that are turned into text at once.
   static constexpr std::size_t max_results = 1024;
 
-  /// `tag`: the run's name. `fields`: those that were asked for; null: title and URL. All must outlive the object.
-  ResultText(const IndexReader& index, const RunFormat& format, const std::string& tag, const ResultFields* fields,
+  /// `tag`: the run's name. `fields`: those that were asked for, of an index that is not in shards; null: title and
+  /// URL. All must outlive the object.
+  ResultText(const IndexShards& shards, const RunFormat& format, const std::string& tag, const ResultFields* fields,
              bool on_terminal)
-      : index_(index), format_(format), tag_(tag), fields_(fields), on_terminal_(on_terminal) {}
+      : shards_(shards), format_(format), tag_(tag), fields_(fields), on_terminal_(on_terminal) {}
 
   /// Calls write(text) for a query's results, once where there are at most max_results.
   void write(const Query& query, std::span<const ScoredDocument> documents,
@@ -33,7 +34,7 @@ class ResultText {
   std::vector<RunResult> results_of(std::span<const ScoredDocument> documents,
                                     std::vector<IndexReader::DocumentText>& texts, ResultFields::OfQuery* fields) const;
 
-  const IndexReader& index_;
+  const IndexShards& shards_;
   const RunFormat& format_;
   const std::string& tag_;
   const ResultFields* fields_;

@@ -55,7 +55,8 @@ bool ForwardPostings::next(std::span<const docid_t> docids, std::size_t enough, 
   // A posting takes a byte at least: memory is scarce, and an array that doubles would take twice as much.
   if (enough < buffers_.raw.size()) postings.reserve(enough + buffers_.terms.size());
   for (; next_document_ < documents_ended_ && postings.size() < enough; ++next_document_)
-    count_row(buffers_.forward[next_document_], docids[first_document_ + next_document_], *collection_, postings);
+    if (const docid_t docid = docids[first_document_ + next_document_]; docid != end_docid)
+      count_row(buffers_.forward[next_document_], docid, *collection_, postings);
   return true;
 }
 

@@ -15,8 +15,8 @@ class ForwardPostings {
   /// Goes to the front of a chunk, whose documents begin_chunk() is followed by: some with each call of next().
   void begin_chunk(const CollectionReader& collection, std::size_t chunk);
   /// Replaces `postings` by those of the next documents that begin and end in the chunk, of so many that these are at
-  /// least `enough`, or of all that are left; docids[d] is the docID of the collection's document d. False if no
-  /// document is left. The collection must still be there.
+  /// least `enough`, or of all that are left; docids[d] is the docID of the collection's document d, or end_docid to
+  /// leave it out. False if no document is left. The collection must still be there.
   bool next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings);
   /// Calls visit(document, postings) for the documents that begin and end in the chunk, in order; the postings have the
   /// document's number in the collection as docID, and are valid during the call.

@@ -5,7 +5,7 @@
 namespace quern {
 
 IndexTerms::IndexTerms(const CollectionReader& collection)
-    : dictionary_(collection.container(), "lexicon", collection.manifest().terms),
+    : dictionary_(collection.lexicon_container(), "lexicon", collection.manifest().terms),
       words_(collection.manifest().terms / 64 + 1),
       listed_before_(words_.size()) {
   LexiconScan scan = collection.lexicon();

@@ -13,10 +13,10 @@ namespace {
 
 class FieldsBuilder {
  public:
-  FieldsBuilder(const CollectionReader& collection, const DocumentOrder& order, const Resources& resources)
-      : collection_(collection), resources_(resources), docids_(order.documents.size()) {
-    for (std::size_t docid = 0; docid < docids_.size(); ++docid)
-      docids_[order.documents[docid]] = static_cast<docid_t>(docid);
+  FieldsBuilder(const CollectionReader& collection, const DocumentOrder& order, const DocidRange& range,
+                const Resources& resources)
+      : collection_(collection), resources_(resources), docids_(order.documents.size(), end_docid) {
+    for (docid_t docid = range.first; docid < range.end; ++docid) docids_[order.documents[docid]] = docid - range.first;
     const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
     tables_bytes_ = docids_.size() * 4 * (2 + std::uint64_t{scores}) + collection.table_bytes();
   }
@@ -29,7 +29,7 @@ class FieldsBuilder {
     for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
       docid_t document = collection_.first_document(chunk);
       for (const ByteView values : collection_.fields(chunk, buffers))
-        records.add(SortKey(docids_[document++]).view(), values);
+        if (const docid_t docid = docids_[document++]; docid != end_docid) records.add(SortKey(docid).view(), values);
       resources_.progress->add(collection_.chunk(chunk).documents);
     }
     FieldsWriter writer(out, resources_.tmp_folder, names);
@@ -42,14 +42,14 @@ class FieldsBuilder {
  private:
   const CollectionReader& collection_;
   const Resources& resources_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection
+  std::vector<docid_t> docids_;  ///< of each document of the collection; end_docid outside the range
   std::uint64_t tables_bytes_ = 0;
 };
 
 }  // namespace
 
 FieldsReport build_fields(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
-                          const Resources& resources, File& out) {
+                          const Resources& resources, File& out, std::optional<DocidRange> range) {
   return run_stage(resources, [&] {
     const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
     check_build_memory(collection, scores, resources);
@@ -58,7 +58,7 @@ FieldsReport build_fields(const CollectionReader& collection, const DocumentOrde
     if (!collection.has_fields())
       throw InvalidArgument(collection.name() +
                             ": the collection keeps no fields; make it with: quern parse --keep-fields");
-    return FieldsBuilder(collection, order, resources).run(index_hash, out);
+    return FieldsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources).run(index_hash, out);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "quern/core/resources.hpp"
@@ -19,6 +20,6 @@ struct FieldsReport {
 /// hash (BuildReport::index_hash). The bytes written depend on collection, order and index alone. Throws
 /// InvalidArgument if the collection keeps no fields, and as check_build_memory() does.
 FieldsReport build_fields(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
-                          const Resources& resources, File& out);
+                          const Resources& resources, File& out, std::optional<DocidRange> range = std::nullopt);
 
 }  // namespace quern

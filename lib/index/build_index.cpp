@@ -7,6 +7,7 @@
 #include "quern/core/check_range.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/formats/documents_hash.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"
 #include "quern/io/checksum.hpp"
@@ -14,8 +15,14 @@
 namespace quern {
 namespace {
 
-IndexTables tables_of(const CollectionReader& collection, unsigned scores) {
-  return {collection.num_documents(), scores, collection.table_bytes()};
+IndexTables tables_of(const CollectionReader& collection, unsigned scores, const WholeOfShard* whole = nullptr) {
+  IndexTables tables{collection.num_documents(), scores, collection.table_bytes()};
+  if (whole != nullptr) {
+    // The order, docIDs and lengths of all documents are read even so.
+    tables.documents = whole->docids.size();
+    tables.other_bytes += (collection.num_documents() - tables.documents) * 4 * (3 + std::uint64_t{scores});
+  }
+  return tables;
 }
 
 /// Scores of each document.
@@ -57,13 +64,16 @@ struct InvertPlan {
 class IndexBuilder {
  public:
   IndexBuilder(const CollectionReader& collection, const DocumentOrder& order, const OrderOptions& order_options,
-               const BuildOptions& options, const Resources& resources, File& out)
+               const BuildOptions& options, const Resources& resources, File& out, const WholeOfShard* whole)
       : collection_(collection),
         order_(order),
         order_options_(order_options),
         options_(options_for(collection, options)),
         resources_(resources),
-        assembly_({tables_of(collection, num_scores(order)), options_, resources, out, collection.name()}) {}
+        whole_(whole),
+        range_(whole != nullptr ? whole->docids : DocidRange{0, collection.num_documents()}),
+        assembly_({tables_of(collection, num_scores(order), whole), options_, resources, out, collection.name(), whole}) {
+  }
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
@@ -74,7 +84,9 @@ class IndexBuilder {
     sort_documents(documents);
     AssembledDocuments written = std::move(lists).write_documents(std::move(documents));
     resources_.progress->finish();
-    BuildReport report = std::move(written).finish(std::move(manifest), order_.pagerank, order_.global_scores);
+    manifest.collection_hash = hash_text(documents_hash_.value());
+    BuildReport report =
+        std::move(written).finish(std::move(manifest), in_range(order_.pagerank), in_range(order_.global_scores));
     report.spilled_runs = spilled_runs_;
     return report;
   }
@@ -86,28 +98,47 @@ class IndexBuilder {
     if (order_.documents.size() != documents)
       throw InvalidArgument(collection_.name() + ": has another number of documents than the order");
     const std::vector<std::uint32_t> collection_lengths = collection_.lengths();
-    docids_.resize(documents);
-    std::vector<std::uint32_t> lengths(documents);
-    for (docid_t docid = 0; docid < documents; ++docid) {
+    docids_.assign(documents, end_docid);
+    std::vector<std::uint32_t> lengths(range_.size());
+    for (docid_t docid = range_.first; docid < range_.end; ++docid) {
       const docid_t document = order_.documents[docid];
-      docids_[document] = docid;
-      lengths[docid] = collection_lengths[document];
+      docids_[document] = docid - range_.first;
+      lengths[docid - range_.first] = collection_lengths[document];
     }
     return lengths;
   }
 
+  std::span<const float> in_range(const std::vector<float>& scores) const {
+    return scores.empty() ? std::span<const float>() : std::span(scores).subspan(range_.first, range_.size());
+  }
+
+  bool has_document_in_range(std::size_t chunk) const {
+    const auto begin = docids_.begin() + collection_.first_document(chunk);
+    const auto end = begin + collection_.chunk(chunk).documents;
+    return std::any_of(begin, end, [](docid_t docid) { return docid != end_docid; });
+  }
+
+  /// Postings of the index, of a shard about so many.
+  std::uint64_t expected_postings() const {
+    const std::uint64_t all = collection_.manifest().postings;
+    if (whole_ == nullptr || docids_.empty()) return all;
+    return static_cast<std::uint64_t>(static_cast<double>(all) * range_.size() / static_cast<double>(docids_.size()));
+  }
+
   AssembledLists write_lists(std::vector<std::uint32_t> lengths) {
     Inverter inverter(resources_.tmp_folder, assembly_.working_bytes() / 2, resources_.threads);
-    inverter.expect(collection_.manifest().postings);
+    inverter.expect(expected_postings());
     invert(inverter);
     const auto lists = inverter.finish(assembly_.jobs_in_flight());
     spilled_runs_ = inverter.num_runs();
     LexiconScan lexicon = collection_.lexicon();
     LexiconEntry entry;
     std::uint64_t terms_read = 0;
-    const CollectionStatistics statistics{collection_.num_documents(), collection_.manifest().tokens};
+    const CollectionStatistics statistics =
+        whole_ != nullptr ? whole_->statistics
+                          : CollectionStatistics{collection_.num_documents(), collection_.manifest().tokens};
     return std::move(assembly_).write_lists(
-        std::move(lengths), statistics, *lists, collection_.manifest().postings, [&](term_t term) {
+        std::move(lengths), statistics, *lists, expected_postings(), [&](term_t term) {
           for (; terms_read <= term; ++terms_read)
             if (!lexicon.next(entry)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
           return entry.term;
@@ -115,7 +146,7 @@ class IndexBuilder {
   }
 
   void invert(Inverter& inverter) {
-    resources_.progress->start("invert", collection_.manifest().postings, "postings");
+    resources_.progress->start("invert", expected_postings(), "postings");
     const auto add = [&](std::span<const Posting> postings) {
       inverter.add(postings);
       resources_.progress->add(postings.size());
@@ -123,6 +154,7 @@ class IndexBuilder {
     const InvertPlan plan(collection_, assembly_.working_bytes() / 2, resources_.threads);
     std::size_t next_chunk = 0;
     const auto next = [&](InvertJob& job) {
+      while (next_chunk < collection_.num_chunks() && !has_document_in_range(next_chunk)) ++next_chunk;
       job.chunk = next_chunk++;
       return job.chunk < collection_.num_chunks();
     };
@@ -140,25 +172,31 @@ class IndexBuilder {
         plan.jobs_in_flight, [] { return std::make_unique<InvertJob>(); }, next, read, put);
     ForwardPostings reader;
     for (const SplitDocument& split : collection_.split_documents())
-      reader.read_split(collection_, split, docids_[split.document], add);
+      if (docids_[split.document] != end_docid)
+        reader.read_split(collection_, split, docids_[split.document], add);
     resources_.progress->finish();
   }
 
   /// Starts the step that ends when the documents are written.
   void sort_documents(DocumentSort& documents) {
-    resources_.progress->start("documents", collection_.num_documents(), "documents");
+    resources_.progress->start("documents", range_.size(), "documents");
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
+      if (!has_document_in_range(chunk)) continue;
       docid_t document = collection_.first_document(chunk);
-      for (const DocumentRow& row : collection_.documents(chunk, buffers))
-        documents.add(docids_[document++], row.docno, row.url, row.title);
-      resources_.progress->add(collection_.chunk(chunk).documents);
+      for (const DocumentRow& row : collection_.documents(chunk, buffers)) {
+        const docid_t docid = docids_[document++];
+        if (docid == end_docid) continue;
+        documents.add(docid, row.docno, row.url, row.title);
+        documents_hash_.add(row.docno, row.url, row.title, row.tokens);
+        resources_.progress->add(1);
+      }
     }
   }
 
   IndexManifest manifest(const AssembledLists& lists) const {
     const CollectionManifest& from = collection_.manifest();
-    if (lists.postings() != from.postings || lists.tokens() != from.tokens)
+    if (whole_ == nullptr && (lists.postings() != from.postings || lists.tokens() != from.tokens))
       throw CorruptFile(collection_.name() + ": contains other counts of postings or tokens than its manifest");
     IndexManifest manifest;
     manifest.analyzer = from.analyzer;
@@ -173,7 +211,10 @@ class IndexBuilder {
       manifest.scores = order_options_.scores;
       manifest.scores->origin = order_.pagerank_origin;
     }
-    manifest.collection_hash = hash_text(collection_.container().content_hash());
+    if (whole_ != nullptr) {
+      manifest.docid_base = range_.first;
+      manifest.shard = whole_->manifest;
+    }
     return manifest;
   }
 
@@ -182,8 +223,11 @@ class IndexBuilder {
   const OrderOptions& order_options_;
   const BuildOptions options_;
   const Resources& resources_;
+  const WholeOfShard* whole_;
+  DocidRange range_;  ///< of the order: what the index holds
   IndexAssembly assembly_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection
+  std::vector<docid_t> docids_;  ///< of each document of the collection; end_docid outside the range
+  DocumentsHash documents_hash_;
   std::size_t spilled_runs_ = 0;
 };
 
@@ -209,10 +253,10 @@ void check_build_memory(const CollectionReader& collection, unsigned scores, con
 
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
-                        File& out) {
+                        File& out, const WholeOfShard* whole) {
   return run_stage(resources, [&] {
     check_score_settings(order_options.scores);
-    return IndexBuilder(collection, order, order_options, options, resources, out).run();
+    return IndexBuilder(collection, order, order_options, options, resources, out, whole).run();
   });
 }
 

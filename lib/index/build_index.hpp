@@ -6,6 +6,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
+#include "quern/index/whole_of_shard.hpp"
 #include "quern/io/file.hpp"
 
 namespace quern {
@@ -36,9 +37,10 @@ struct BuildReport {
 void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources);
 
 /// Inverts a collection into an index file: in docID order, within the memory budget, in parallel. The bytes written
-/// depend on collection, order and options alone. Throws InvalidArgument as check_build_memory() does.
+/// depend on collection, order and options alone. Throws InvalidArgument as check_build_memory() does. `whole`: builds
+/// the shard of the order that it describes; the whole order's scores of documents are passed even so.
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
-                        File& out);
+                        File& out, const WholeOfShard* whole = nullptr);
 
 }  // namespace quern

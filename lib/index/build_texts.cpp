@@ -16,10 +16,10 @@ constexpr std::size_t sorted_part_bytes = 16 << 10;
 
 class TextsBuilder {
  public:
-  TextsBuilder(const CollectionReader& collection, const DocumentOrder& order, const Resources& resources)
-      : collection_(collection), resources_(resources), docids_(order.documents.size()) {
-    for (std::size_t docid = 0; docid < docids_.size(); ++docid)
-      docids_[order.documents[docid]] = static_cast<docid_t>(docid);
+  TextsBuilder(const CollectionReader& collection, const DocumentOrder& order, const DocidRange& range,
+               const Resources& resources)
+      : collection_(collection), resources_(resources), docids_(order.documents.size(), end_docid) {
+    for (docid_t docid = range.first; docid < range.end; ++docid) docids_[order.documents[docid]] = docid - range.first;
     const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
     tables_bytes_ = docids_.size() * 4 * (2 + std::uint64_t{scores}) + collection.table_bytes();
   }
@@ -31,10 +31,10 @@ class TextsBuilder {
     ExternalSort parts(resources_.tmp_folder, (resources_.memory_bytes - tables_bytes_) / 2);
     sort(parts);
     resources_.progress->finish();
-    resources_.progress->start("write texts", text_bytes, "bytes");
+    resources_.progress->start("write texts", written_, "bytes");
     write(parts, index_hash, out);
     resources_.progress->finish();
-    return {text_bytes, out.size()};
+    return {written_, out.size()};
   }
 
  private:
@@ -45,9 +45,12 @@ class TextsBuilder {
     for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
       docid_t document = collection_.first_document(chunk);
       for (std::string_view text : collection_.texts(chunk, buffers)) {
-        const SortKey key(docids_[document++]);
+        const docid_t docid = docids_[document++];
         bytes += text.size();
         resources_.progress->add(text.size());
+        if (docid == end_docid) continue;
+        written_ += text.size();
+        const SortKey key(docid);
         do {
           const std::string_view part = text.substr(0, sorted_part_bytes);
           parts.add(key.view(), as_bytes(part));
@@ -76,8 +79,9 @@ class TextsBuilder {
 
   const CollectionReader& collection_;
   const Resources& resources_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection
+  std::vector<docid_t> docids_;  ///< of each document of the collection; end_docid outside the range
   std::uint64_t tables_bytes_ = 0;
+  std::uint64_t written_ = 0;  ///< bytes of the range's texts
 };
 
 }  // namespace
@@ -89,14 +93,14 @@ void check_has_texts(const CollectionReader& collection) {
 }
 
 TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
-                        const Resources& resources, File& out) {
+                        const Resources& resources, File& out, std::optional<DocidRange> range) {
   return run_stage(resources, [&] {
     check_has_texts(collection);
     const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
     check_build_memory(collection, scores, resources);
     if (order.documents.size() != collection.num_documents())
       throw InvalidArgument(collection.name() + ": has another number of documents than the order");
-    return TextsBuilder(collection, order, resources).run(index_hash, out);
+    return TextsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources).run(index_hash, out);
   });
 }
 

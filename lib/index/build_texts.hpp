@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "quern/core/resources.hpp"
@@ -22,6 +23,6 @@ void check_has_texts(const CollectionReader& collection);
 /// (BuildReport::index_hash). The bytes written depend on collection, order and index alone. Throws InvalidArgument as
 /// check_has_texts() and check_build_memory() do.
 TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
-                        const Resources& resources, File& out);
+                        const Resources& resources, File& out, std::optional<DocidRange> range = std::nullopt);
 
 }  // namespace quern

@@ -20,13 +20,18 @@ void read_numbers(const File& file, std::uint64_t offset, std::uint64_t first, s
 }  // namespace
 
 ImpactSections::ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
-                               const Resources& resources)
-    : bits_(bits), statistics_(statistics), bm25_(bm25), resources_(resources), rows_(resources.tmp_folder) {}
+                               std::optional<float> top, const Resources& resources)
+    : bits_(bits),
+      statistics_(statistics),
+      bm25_(bm25),
+      resources_(resources),
+      rows_(resources.tmp_folder),
+      given_top_(top) {}
 
 void ImpactSections::note(const EncodedList& list, std::uint64_t words) {
-  top_ = std::max(top_, quantized_weight(list.df, statistics_, bm25_) * list.max_impact);
+  top_ = std::max(top_, weight_of(list) * list.max_impact);
   if (list.df <= max_short_list) return;
-  rows_.add({words, static_cast<std::uint32_t>(list.df), list.max_impact});
+  rows_.add({words, static_cast<std::uint32_t>(list.df), list.max_impact, weight_of(list)});
   postings_ += list.df;
 }
 
@@ -144,7 +149,7 @@ class ImpactSections::Work {
 
   /// Appends the part's impacts; returns their width in bits.
   unsigned add_impacts(const Part& part, WordView words, Words& out) {
-    const float weight = quantized_weight(part.list.df, sections_.statistics_, sections_.bm25_);
+    const float weight = part.list.weight;
     const auto width = impact_width_of(quantize_(weight * part.list.max_impact));
     scan_.start(words, part.postings, part.before);
     while (scan_.next()) {

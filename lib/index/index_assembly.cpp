@@ -33,8 +33,9 @@ struct EncodingJob {
 class ListOutput {
  public:
   ListOutput(IndexListWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
-             std::optional<WeightSections>& weights, const std::function<std::string_view(term_t)>& term_at)
-      : writer_(writer), impacts_(impacts), weights_(weights), counts_(counts), term_at_(term_at) {}
+             std::optional<WeightSections>& weights, const std::function<std::string_view(term_t)>& term_at,
+             const WholeOfShard* whole)
+      : writer_(writer), impacts_(impacts), weights_(weights), counts_(counts), term_at_(term_at), whole_(whole) {}
 
   void write(const EncodedBatch& batch) {
     if (weights_) weights_->add(batch);
@@ -50,11 +51,12 @@ class ListOutput {
 
  private:
   void write_list(const EncodedBatch& batch, const EncodedBatch::Item& item) {
-    const EncodedList list = batch.list(item);
+    EncodedList list = batch.list(item);
+    const std::string_view term = name(list, item);
     if (batch.is_spooled) {
-      writer_.add_list(term_at_(item.term), list, batch.parts);
+      writer_.add_list(term, list, batch.parts);
     } else {
-      writer_.add_list(term_at_(item.term), list);
+      writer_.add_list(term, list);
     }
     note(list, item);
   }
@@ -62,9 +64,19 @@ class ListOutput {
   void write_piece(const EncodedBatch& batch) {
     writer_.add_part(batch.list(batch.items.front()));
     if (!pieces_.add(batch)) return;
-    const EncodedList list = head_of(pieces_.list());
-    writer_.end_parts(term_at_(pieces_.list().term), list);
+    EncodedList list = head_of(pieces_.list());
+    writer_.end_parts(name(list, pieces_.list()), list);
     note(list, pieces_.list());
+  }
+
+  /// Returns the list's term; of a shard, adds the term's counts in all shards.
+  std::string_view name(EncodedList& list, const EncodedBatch::Item& item) const {
+    const std::string_view term = term_at_(item.term);
+    if (whole_ == nullptr) return term;
+    list.whole = whole_->counts(term);
+    if (list.whole->df < list.df || list.whole->cf < list.cf)
+      throw InvalidArgument(fmt::format("the statistics have fewer postings of '{}' than the shard", term));
+    return term;
   }
 
   void note(const EncodedList& list, const EncodedBatch::Item& item) {
@@ -78,6 +90,7 @@ class ListOutput {
   std::optional<WeightSections>& weights_;
   IndexManifest& counts_;
   const std::function<std::string_view(term_t)>& term_at_;
+  const WholeOfShard* whole_;
   PieceJoin pieces_;
 };
 
@@ -128,10 +141,19 @@ void IndexTables::check(const std::string& source, const Resources& resources) c
   }
 }
 
+namespace {
+
+FormatVersions versions_of(const AssemblyPlan& plan) {
+  if (plan.whole != nullptr) return shard_index_version;
+  return plan.options.impacts ? impacts_index_version : index_version;
+}
+
+}  // namespace
+
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan),
       writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts,
-              plan.options.impacts ? impacts_index_version : index_version) {
+              versions_of(plan)) {
   plan.tables.check(plan.source, plan.resources);
 }
 
@@ -166,11 +188,13 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
   IndexManifest counts;
   counts.statistics = statistics;
   std::optional<ImpactSections> impacts;
-  if (options.quantize_bits > 0) impacts.emplace(options.quantize_bits, statistics, options.bm25, plan_.resources);
+  if (options.quantize_bits > 0)
+    impacts.emplace(options.quantize_bits, statistics, options.bm25,
+                    plan_.whole != nullptr ? plan_.whole->quantize_top : std::nullopt, plan_.resources);
   std::optional<WeightSections> weights;
   if (options.impacts) weights.emplace(*options.impacts, options.codec_options.block_size, plan_.resources);
 
-  ListOutput output{writer_, impacts, counts, weights, term_at};
+  ListOutput output{writer_, impacts, counts, weights, term_at, plan_.whole};
   run_jobs(
       jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
       [&](EncodingJob& job) { return lists.next(job.batch); },

@@ -7,6 +7,7 @@
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/list_source.hpp"
+#include "quern/index/whole_of_shard.hpp"
 #include "quern/io/external_sort.hpp"
 
 /// What every way to make an index shares: lists are encoded in parallel, documents sorted, and all is written within
@@ -35,7 +36,8 @@ struct AssemblyPlan {
   const BuildOptions& options;
   const Resources& resources;
   File& out;
-  std::string source = {};  ///< what the lists come from, for messages; may be empty
+  std::string source = {};              ///< what the lists come from, for messages; may be empty
+  const WholeOfShard* whole = nullptr;  ///< if the index is a shard
 
   /// What is left of the budget for sorting, merging and encoding.
   std::uint64_t working_bytes() const { return resources.memory_bytes - tables.bytes(); }

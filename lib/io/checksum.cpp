@@ -1,6 +1,8 @@
 #include "quern/io/checksum.hpp"
 
 #include <fmt/format.h>
+
+#include <charconv>
 #include <xxhash.h>
 
 #include <new>
@@ -35,5 +37,12 @@ Hash128 xxh3_128(ByteView bytes) {
 }
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+std::optional<std::uint64_t> hash_of_text(std::string_view text) {
+  std::uint64_t hash = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
+  if (error != std::errc() || end != text.data() + text.size() || hash_text(hash) != text) return std::nullopt;
+  return hash;
+}
 
 }  // namespace quern

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "quern/core/types.hpp"
 
@@ -37,5 +39,7 @@ Hash128 xxh3_128(ByteView bytes);
 
 /// Sixteen lower-case hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
+/// The hash that hash_text() wrote; nothing if `text` is none.
+std::optional<std::uint64_t> hash_of_text(std::string_view text);
 
 }  // namespace quern

@@ -147,6 +147,17 @@ void FileAppender::flush() {
   buffer_.clear();
 }
 
+void copy_file(const File& from, File& to) {
+  constexpr std::uint64_t at_once = 1 << 20;
+  Bytes bytes;
+  const std::uint64_t size = from.size();
+  for (std::uint64_t at = 0; at < size; at += bytes.size()) {
+    bytes.resize(std::min(at_once, size - at));
+    from.read_at(at, bytes);
+    to.write_at(at, bytes);
+  }
+}
+
 std::uint64_t free_space_bytes(const std::string& folder) {
   struct statvfs status;
   if (::statvfs(folder.c_str(), &status) != 0) throw_errno("can't get the status of", folder);

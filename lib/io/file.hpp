@@ -66,6 +66,9 @@ class FileAppender {
   Bytes buffer_;
 };
 
+/// Writes the bytes of a file to another, which is empty.
+void copy_file(const File& from, File& to);
+
 /// Bytes that this user may still write to the file system of `folder`.
 std::uint64_t free_space_bytes(const std::string& folder);
 

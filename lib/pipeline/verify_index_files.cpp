@@ -3,6 +3,7 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
+#include "quern/formats/statistics_beside.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/index/verify_texts.hpp"
@@ -34,12 +35,18 @@ void verify_fields(const FieldsReader& fields, const Resources& resources) {
   fields.verify_contents(resources);
 }
 
+void verify_statistics(const StatisticsReader& statistics, const Resources& resources) {
+  statistics.container().verify(resources);
+  statistics.verify_contents();
+}
+
 void verify_index_files(const IndexReader& index, const Resources& resources) {
   index.container().verify(resources);
   resources.progress->start("check contents", index.manifest().postings, "postings");
   verify_index(index, resources);
   if (const std::string path = forward_path(index.name()); has_file(path)) verify_forward(path, index, resources);
   if (has_file(texts_path(index.name()))) verify_texts_beside(index, resources);
+  if (has_file(statistics_path(index.name()))) verify_statistics(StatisticsBeside::open(index).statistics(), resources);
   if (has_file(fields_path(index.name()))) verify_fields(FieldsReader::open_beside(index), resources);
 }
 

@@ -4,6 +4,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/formats/statistics_file.hpp"
 
 namespace quern {
 
@@ -14,6 +15,9 @@ void verify_index_files(const IndexReader& index, const Resources& resources);
 
 /// The same for the forward file at `path`, of an index.
 void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources);
+
+/// The same for statistics, whatever index they lie beside.
+void verify_statistics(const StatisticsReader& statistics, const Resources& resources);
 
 /// The same for kept fields, whatever index they belong to.
 void verify_fields(const FieldsReader& fields, const Resources& resources);

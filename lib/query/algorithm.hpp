@@ -27,7 +27,7 @@ inline constexpr std::uint64_t query_list_bytes = 12 << 10;
 
 /// The order in which term scores are summed: ascending df, ties by lexicon number.
 inline bool summed_before(const PostingList& a, const PostingList& b) {
-  return a.df != b.df ? a.df < b.df : a.number < b.number;
+  return a.whole_df != b.whole_df ? a.whole_df < b.whole_df : a.number < b.number;
 }
 
 /// A term of a query that find_lists() takes: text, each occurrence of which weighs 1, or with a weight.

@@ -127,6 +127,7 @@ void QueryEngine::use_pagerank() {
         "by 'quern order --pagerank links'",
         index_.name()));
   index_.check_document_scores();
+  if (index_.manifest().shard) whole_.emplace(StatisticsBeside::open(index_));
   const auto alpha = static_cast<float>(options_.alpha);
   static_scores_.resize(pagerank.size());
   static_score_bounds_.resize((pagerank.size() + static_bound_documents - 1) / static_bound_documents);
@@ -152,17 +153,41 @@ void QueryEngine::use_global_scores() {
   }
 }
 
-void QueryEngine::set_weights(std::span<WeightedList> lists) const {
-  if (quantizer_) return;
-  const auto idf = [&](const WeightedList& list) {
-    return inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, list.list.df);
+double QueryEngine::idf_of(std::uint64_t df) const {
+  return inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, df);
+}
+
+template <class Term>
+std::optional<double> QueryEngine::idf_sum_of_whole(std::span<const Term> terms) const {
+  if (!whole_) return std::nullopt;
+  struct Summand {
+    std::uint64_t df;
+    double weight;
   };
+  std::vector<Summand> summands;
+  for (std::size_t i = 0; i < terms.size();) {
+    double weight = 0;
+    const std::string& term = name_of(terms[i]);
+    for (; i < terms.size() && name_of(terms[i]) == term; ++i) weight += weight_of(terms[i]);
+    if (const auto counts = whole_->find(term)) summands.push_back({counts->df, weight});
+  }
+  // Terms are sorted, and so are the numbers of lists.
+  std::stable_sort(summands.begin(), summands.end(), [](const Summand& a, const Summand& b) { return a.df < b.df; });
+  double sum = 0;
+  for (const Summand& summand : summands) sum += summand.weight * idf_of(summand.df);
+  return sum;
+}
+
+void QueryEngine::set_weights(std::span<WeightedList> lists, std::optional<double> idf_sum) const {
+  if (quantizer_) return;
+  const auto idf = [&](const WeightedList& list) { return idf_of(list.list.whole_df); };
   if (options_.scorer == Scorer::bm25) {
     for (WeightedList& list : lists) list.weight = term_weight(list.count, idf(list), options_.bm25);
     return;
   }
   double sum = 0;
   for (const WeightedList& list : lists) sum += list.count * idf(list);
+  if (idf_sum) sum = *idf_sum;
   for (WeightedList& list : lists)
     list.weight = static_cast<float>((1 - options_.alpha) * list.count * idf(list) / sum);
 }
@@ -214,7 +239,7 @@ void QueryEngine::append_lists(std::vector<Term> terms, bool& all_found, FoundTe
   const std::size_t others = lists.size();
   const auto add = appending_to(lists);
   all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
-  order_and_weigh(std::span(lists).subspan(others));
+  order_and_weigh(std::span<const Term>(terms), std::span(lists).subspan(others));
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found,
@@ -242,10 +267,11 @@ void QueryEngine::append_lists_of(std::string_view text, Analyzer& analyzer, boo
   });
 }
 
-void QueryEngine::order_and_weigh(std::span<WeightedList> lists) const {
+template <class Term>
+void QueryEngine::order_and_weigh(std::span<const Term> terms, std::span<WeightedList> lists) const {
   std::sort(lists.begin(), lists.end(),
             [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
-  set_weights(lists);
+  set_weights(lists, idf_sum_of_whole(terms));
 }
 
 std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) const {
@@ -289,7 +315,7 @@ std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term> terms, c
   const bool all_needed = algorithm.matching == Matching::all;
   const bool all_found = find_lists(found_terms_, terms, all_needed, appending_to(lists));
   if (all_needed && !all_found) return {};
-  order_and_weigh(lists);
+  order_and_weigh(std::span<const Term>(terms), lists);
   return search(lists, all_found, algorithm, k, claim, statistics, passing);
 }
 

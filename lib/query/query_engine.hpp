@@ -7,6 +7,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/formats/statistics_beside.hpp"
 #include "quern/query/algorithm.hpp"
 #include "quern/query/found_terms.hpp"
 #include "quern/query/query_memory.hpp"
@@ -114,9 +115,15 @@ class QueryEngine {
   /// Runs a query in a context that scoring_context() began.
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context, TopK& top,
            QueryStatistics* statistics) const;
-  /// Brings lists into the order of summation, and sets their weights.
-  void order_and_weigh(std::span<WeightedList> lists) const;
-  void set_weights(std::span<WeightedList> lists) const;
+  /// Brings the lists of terms into the order of summation, and sets their weights.
+  template <class Term>
+  void order_and_weigh(std::span<const Term> terms, std::span<WeightedList> lists) const;
+  void set_weights(std::span<WeightedList> lists, std::optional<double> idf_sum) const;
+  double idf_of(std::uint64_t df) const;
+  /// Of a shard with PageRank: the sum of n_t · IDF over all terms of the query, in the order of summation, also of
+  /// those that other shards alone have. `terms` as find_lists() leaves them.
+  template <class Term>
+  std::optional<double> idf_sum_of_whole(std::span<const Term> terms) const;
   void prepare();
   void use_pagerank();
   void use_global_scores();
@@ -131,6 +138,7 @@ class QueryEngine {
   std::vector<float> static_scores_, static_score_bounds_;  ///< as in ScoringContext
   std::span<const float> upper_bounds_;
   std::string why_not_early_;
+  std::optional<StatisticsBeside> whole_;  ///< of a shard with PageRank
 };
 
 /// A query's results, and their cost.

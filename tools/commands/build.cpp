@@ -5,6 +5,7 @@
 
 #include "beside_options.hpp"
 #include "command.hpp"
+#include "shard_options.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {
@@ -13,34 +14,66 @@ namespace {
 struct BuildArguments {
   CommonOptions common;
   BuildOptions build;
-  std::string collection, order, output;
+  std::vector<std::string> collections;
+  std::string order, output;
   BesideChoice beside;
+  ShardArguments shard;
 };
+
+/// The order file's, or that of the corpus.
+DocumentOrder load_order(const BuildArguments& arguments, const CollectionReader& collection,
+                         OrderOptions& order_options, const Resources& resources) {
+  if (arguments.order.empty()) return make_order(collection, order_options, {}, resources);
+  const OrderReader reader = OrderReader::open(arguments.order);
+  reader.container().verify(resources);
+  reader.check_belongs_to(collection);
+  order_options = reader.manifest().options;
+  return reader.load();
+}
+
+/// What the index needs in memory.
+void check_memory(const BuildArguments& arguments, const CollectionReader& collection, const Resources& resources) {
+  unsigned scores = 0;
+  if (!arguments.order.empty()) {
+    const OrderManifest manifest = OrderReader::open(arguments.order).manifest();
+    scores = unsigned{manifest.has_pagerank} + unsigned{manifest.has_global_scores};
+  }
+  check_build_memory(collection, scores, resources);
+  arguments.beside.check_memory(collection, resources);
+}
+
+/// Joins the lexicons: all, or those with a document of the shard.
+void join_lexicons(CollectionReader& collection, const DocumentOrder& order, const ShardSource* shard,
+                   const Resources& resources) {
+  std::vector<bool> is_in_shard;
+  if (shard != nullptr) {
+    is_in_shard.resize(order.documents.size());
+    for (docid_t docid = shard->docids().first; docid < shard->docids().end; ++docid)
+      is_in_shard[order.documents[docid]] = true;
+  }
+  collection.join_lexicons(resources.tmp_folder, resources.memory_bytes / 4,
+                           shard == nullptr ? std::function<bool(docid_t)>()
+                                            : [&](docid_t document) { return is_in_shard[document]; });
+}
 
 void run(const BuildArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const CollectionReader collection = CollectionReader::open(arguments.collection);
+  CollectionReader collection = CollectionReader::open(arguments.collections);
   if (arguments.beside.texts) check_has_texts(collection);
+  check_memory(arguments, collection, resources);
+  const std::unique_ptr<ShardSource> shard = shard_source(arguments.shard, arguments.order, resources);
+  if (shard) shard->check(collection, arguments.build);
   OrderOptions order_options;
-  DocumentOrder order;
-  if (arguments.order.empty()) {
-    check_build_memory(collection, 0, resources);
-    collection.container().verify(resources);
-    order = make_order(collection, order_options, {}, resources);
-  } else {
-    const OrderReader reader = OrderReader::open(arguments.order);
-    const OrderManifest& manifest = reader.manifest();
-    check_build_memory(collection, unsigned{manifest.has_pagerank} + unsigned{manifest.has_global_scores}, resources);
-    collection.container().verify(resources);
-    reader.container().verify(resources);
-    reader.check_belongs_to(collection);
-    order_options = manifest.options;
-    order = reader.load();
-  }
-  arguments.beside.check_memory(collection, resources);
+  const DocumentOrder order = load_order(arguments, collection, order_options, resources);
+  join_lexicons(collection, order, shard.get(), resources);
+  collection.verify(resources);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
-  const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file());
-  const BesideReports beside = arguments.beside.write(collection, order, report.index_hash, resources, out);
+  const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file(),
+                                         shard ? &shard->whole() : nullptr);
+  const BesideReports beside =
+      arguments.beside.write(collection, order, report.index_hash, resources, out,
+                             shard ? std::optional(shard->docids()) : std::nullopt);
+  if (shard && !order.pagerank.empty()) copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
   out.commit();
   say_report(arguments.common, report, arguments.output);
   say_reports(arguments.common, beside);
@@ -55,10 +88,11 @@ void run(const BuildArguments& arguments) {
 void add_build_command(CLI::App& program) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
-  add_collection_argument(*command, arguments->collection);
+  add_collections_argument(*command, arguments->collections);
   command
       ->add_option("--order", arguments->order, "The order: what quern order wrote (default: the order of the corpus)")
       ->type_name("FILE");
+  add_shard_options(*command, arguments->shard);
   add_build_options(*command, arguments->build);
   add_forward_option(*command, arguments->beside.forward);
   command->add_flag(
@@ -68,7 +102,10 @@ void add_build_command(CLI::App& program) {
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern build my.collection --order my.order --codec rice -o my.quern"},
-             {"quern build my.collection --store-text -o my.quern"}});
+             {"quern build my.collection --store-text -o my.quern"},
+             {"quern build split-*.collection --order my.order --shard 3/16 --statistics my.statistics -o 3.quern",
+              "A shard of the index of all splits, with its scores"}});
+  command->get_option("--forward")->excludes("--shard");
   command->callback([arguments] { run(*arguments); });
 }
 

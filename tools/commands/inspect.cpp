@@ -12,6 +12,7 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/formats/rankers/model_format.hpp"
+#include "quern/formats/statistics_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/index_figures.hpp"
 #include "quern/index/list_scan.hpp"
@@ -161,7 +162,34 @@ Json order_json(const OrderReader& order) {
                {"file_bytes", order.container().file().size()},
                {"sections", sections_json(order.container())}};
   if (manifest.has_pagerank || manifest.has_global_scores) json["scores"] = to_json(manifest.options.scores);
+  for (std::size_t i = 0; i < manifest.shards.size(); ++i)
+    json["shards"].push_back({{"first_docid", manifest.shard(i).first}, {"documents", manifest.shard(i).size()}});
   return json;
+}
+
+Json statistics_json(const StatisticsReader& statistics) {
+  const StatisticsManifest& manifest = statistics.manifest();
+  const CollectionManifest& counts = manifest.collection;
+  return {{"kind", "statistics"},
+          {"splits", statistics.splits().size()},
+          {"documents", counts.documents},
+          {"empty_documents", counts.empty_documents},
+          {"terms", counts.terms},
+          {"postings", counts.postings},
+          {"tokens", counts.tokens},
+          {"duplicates", manifest.duplicates},
+          {"documents_hash", hash_text(manifest.documents_hash)},
+          {"file_bytes", statistics.container().file().size()},
+          {"sections", sections_json(statistics.container())}};
+}
+
+Json scales_json(const Scales& scales) {
+  return {{"kind", "scales"},
+          {"splits", scales.splits.size()},
+          {"k1", scales.bm25.k1},
+          {"b", scales.bm25.b},
+          {"quantize_top", scales.top},
+          {"statistics_hash", scales.statistics_hash}};
 }
 
 Json plan_json(const PlanReader& plan) {
@@ -347,6 +375,12 @@ void run(const InspectArguments& arguments) {
   if (kind == FileKind::texts) return print_json_or_figures(arguments, texts_json(TextsReader::open(arguments.path)));
   if (kind == FileKind::fields)
     return print_json_or_figures(arguments, fields_json(FieldsReader::open(arguments.path)));
+  if (kind == FileKind::statistics)
+    return print_json_or_figures(arguments, statistics_json(StatisticsReader::open(arguments.path)));
+  if (kind == FileKind::scales)
+    return print_json_or_figures(
+        arguments,
+        scales_json(read_scales(ContainerReader::open(arguments.path, FileKind::scales, scales_version))));
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
   print_json_or_figures(arguments, order_json(OrderReader::open(arguments.path)));

@@ -5,6 +5,7 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/measure/order_bench.hpp"
+#include "quern/shards/shard_cuts.hpp"
 
 #include "bench/bench.hpp"
 #include "command.hpp"
@@ -24,19 +25,32 @@ struct OrderArguments {
   OrderReportArguments report;
   std::vector<OrderBy> by;
   PagerankArguments pagerank;
-  std::string collection, output;
+  std::vector<std::string> collections;
+  std::string output;
+  std::size_t shards = 0;
 };
+
+/// The first docIDs of the shards that --shards asks for.
+std::vector<docid_t> shard_cuts(const OrderArguments& arguments, const CollectionReader& collection,
+                                const DocumentOrder& order) {
+  if (arguments.shards == 0) return {};
+  const std::vector<std::uint32_t> of_documents = collection.lengths();
+  std::vector<std::uint32_t> lengths(of_documents.size());
+  for (std::size_t docid = 0; docid < lengths.size(); ++docid) lengths[docid] = of_documents[order.documents[docid]];
+  return cut_into_shards(lengths, arguments.shards);
+}
 
 void run(const OrderArguments& arguments) {
   const PagerankInput input = pagerank_input(arguments.pagerank, {arguments.order.by});
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const CollectionReader collection = CollectionReader::open(arguments.collection);
+  CollectionReader collection = CollectionReader::open(arguments.collections);
   check_order(collection.name(), collection.manifest(), arguments.order, input, resources);
-  collection.container().verify(resources);
+  collection.verify(resources);
+  collection.join_lexicons(resources.tmp_folder, resources.memory_bytes / 4);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   PagerankReport pagerank;
   const DocumentOrder order = make_order(collection, arguments.order, input, resources, &pagerank);
-  write_order(out.file(), order, arguments.order, collection);
+  write_order(out.file(), order, arguments.order, collection, shard_cuts(arguments, collection, order));
   out.commit();
   say_report(arguments.common, pagerank);
   say(arguments.common, fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"),
@@ -102,12 +116,13 @@ void run_report(const OrderArguments& arguments) {
   const CommonOptions& common = arguments.common;
   const unsigned block_size = arguments.report.block_size;
   const Resources resources = make_resources(common);
-  const CollectionReader collection = CollectionReader::open(arguments.collection);
-  collection.container().verify(resources);
+  CollectionReader collection = CollectionReader::open(arguments.collections);
+  collection.verify(resources);
+  collection.join_lexicons(resources.tmp_folder, resources.memory_bytes / 4);
   const CollectionManifest& manifest = collection.manifest();
   Json json = {{"bench", "order"},
                {"environment", environment_json()},
-               {"collection", arguments.collection},
+               {"collection", collection.name()},
                {"documents", manifest.documents},
                {"terms", manifest.terms},
                {"postings", manifest.postings},
@@ -135,12 +150,19 @@ void run_report(const OrderArguments& arguments) {
 void add_order_command(CLI::App& program) {
   auto arguments = std::make_shared<OrderArguments>();
   CLI::App* command = program.add_subcommand("order", "Assign docIDs to the documents of a collection");
-  add_collection_argument(*command, arguments->collection);
+  add_collections_argument(*command, arguments->collections);
   add_value_option(*command, "--by", arguments->by, order_names,
                    with_choices("The order (default: natural); --report takes several:", all_orders()))
       ->allow_extra_args(false);
   add_order_options(*command, arguments->order);
+  command
+      ->add_option("--shards", arguments->shards,
+                   "Cut the order into so many shards, ranges of docIDs with about as many tokens each, for quern build "
+                   "--shard")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, most_shards));
   add_order_report_options(*command, arguments->report);
+  command->get_option("--shards")->excludes("--report");
   add_pagerank_options(*command, arguments->pagerank);
   add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
   add_output_options(*command, arguments->common, arguments->output, "order");
@@ -154,6 +176,7 @@ void add_order_command(CLI::App& program) {
              {"quern order my.collection --by score --pagerank scores.txt -o my.order"},
              {"quern order my.collection --by url --pagerank links -o my.order",
               "For queries by bm25+pagerank in the order of URLs"},
+             {"quern order split-*.collection --by url --shards 16 -o my.order", "Of all splits of a corpus"},
              {"quern order my.collection --report --by url,bisection", "Compare two orders"}});
   command->callback([arguments] {
     if (arguments->report.is_wanted) return run_report(*arguments);

@@ -26,6 +26,7 @@
 #include "result_fields.hpp"
 #include "result_text.hpp"
 #include "run_statistics.hpp"
+#include "sharded_query.hpp"
 #include "second_stage.hpp"
 
 namespace quern::tools {
@@ -35,7 +36,8 @@ struct QueryArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
-  std::string index, output, output_format, tag = "quern", stats;
+  std::vector<std::string> indexes;
+  std::string output, output_format, tag = "quern", stats;
   std::optional<std::string> filter;
   std::vector<std::string> fields;
   QueryDevice device = QueryDevice::cpu;
@@ -145,6 +147,30 @@ void answer_arriving(const QueryArguments& arguments, const Resources& resources
   });
 }
 
+/// Over shards, some options would need what one index has.
+void run_over_shards(const QueryArguments& arguments) {
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given)
+      throw usage_error(fmt::format("{} needs an index that is not in shards; merge them with quern merge", option));
+  };
+  refuse(arguments.second_stage.wanted(), "--ranker");
+  refuse(!arguments.fields.empty(), "--fields");
+  refuse(arguments.batch_wait_ms.has_value(), "--batch-wait");
+  refuse(arguments.device == QueryDevice::both, "--device both");
+  refuse(!arguments.gpu_memory.plan.empty(), "--plan");
+  run_sharded_query({arguments.common, arguments.indexes, arguments.queries, arguments.scoring, arguments.filter,
+                     arguments.device, arguments.gpu, arguments.gpu_memory, arguments.strategy, arguments.algorithm,
+                     arguments.k, output_format(arguments), is_on_terminal(arguments), arguments.tag, arguments.output,
+                     arguments.stats});
+}
+
+/// A shard does not know how many documents of the others have all terms.
+void check_lone_shard(const QueryArguments& arguments, const IndexReader& index) {
+  if (index.manifest().shard && algorithm_named(arguments.algorithm).matching == Matching::all_else_any)
+    throw InvalidArgument(fmt::format("{}: is a shard, and {} depends on the results of all; name all shards",
+                                      index.name(), arguments.algorithm));
+}
+
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
   if (arguments.filter) check_filters(arguments.strategy, arguments.device);
@@ -153,8 +179,11 @@ void run(const QueryArguments& arguments) {
   check_vectors(arguments);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
+  if (arguments.indexes.size() > 1) return run_over_shards(arguments);
   Resources resources = make_resources(arguments.common, arguments.output);
-  const IndexReader index = IndexReader::open(arguments.index);
+  const IndexShards indexes = IndexShards::open(arguments.indexes);
+  const IndexReader& index = indexes[0];
+  check_lone_shard(arguments, index);
   std::optional<SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
   const std::optional<ResultFields> fields = result_fields(arguments, index);
@@ -187,7 +216,7 @@ void run(const QueryArguments& arguments) {
       {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads, passing ? &*passing : nullptr},
       *resources.progress, [&](const std::string& text) { say(arguments.common, "quern: " + text); });
   const RunFormat& format = output_format(arguments);
-  const ResultText result_text(index, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
+  const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
   QueryRun query_run({resources, processors, stage, arguments.k, format, result_text, out, pages});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
@@ -211,7 +240,9 @@ void run(const QueryArguments& arguments) {
 void add_query_command(CLI::App& program) {
   auto arguments = std::make_shared<QueryArguments>();
   CLI::App* command = program.add_subcommand("query", "Rank documents: print the k best for each query");
-  add_index_argument(*command, arguments->index);
+  command->add_option("INDEX", arguments->indexes, "The index; or all shards of one, in any order")
+      ->type_name("")
+      ->required();
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(),
                   with_choices("Query algorithm:", all_algorithms()))
@@ -264,6 +295,8 @@ void add_query_command(CLI::App& program) {
        {"quern query splade.quern -q queries.jsonl --queries-format vector --query-scale 100 -o my.run",
         "Queries of terms with weights"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
+       {"quern query shard-*.quern -q topics.txt --device auto --gpus all -o my.run",
+        "Over all shards, as over the whole; each GPU has some of them"},
        {"quern query my.quern -q log.txt --device both --costs my.costs --deadline 10 --stats stats.json -o my.run",
         "Each query on the CPU or a GPU, where it is predicted to end first"},
        {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",

@@ -12,6 +12,7 @@
 #include "quern/formats/texts_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
+#include "quern/formats/statistics_beside.hpp"
 #include "quern/pipeline/beside_files.hpp"
 #include "quern/pipeline/verify_index_files.hpp"
 
@@ -31,7 +32,7 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
   switch (kind) {
     case FileKind::collection: {
       const CollectionReader collection = CollectionReader::open(path);
-      collection.container().verify(resources);
+      collection.verify(resources);
       resources.progress->start("check contents", size, "bytes");
       collection.verify_contents(resources);
       break;
@@ -61,6 +62,15 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
     case FileKind::fields:
       verify_fields(FieldsReader::open(path), resources);
       break;
+    case FileKind::statistics:
+      verify_statistics(StatisticsReader::open(path), resources);
+      break;
+    case FileKind::scales: {
+      const ContainerReader scales = ContainerReader::open(path, FileKind::scales, scales_version);
+      scales.verify(resources);
+      read_scales(scales);
+      break;
+    }
     case FileKind::forward:
       verify_forward(path, IndexReader::open(folder_of(path)), resources);
       break;
@@ -86,6 +96,7 @@ void run(const VerifyArguments& arguments) {
     if (has_file(forward_path(path))) print_sound(forward_path(path), FileKind::forward);
     if (has_file(texts_path(path))) print_sound(texts_path(path), FileKind::texts);
     if (has_file(fields_path(path))) print_sound(fields_path(path), FileKind::fields);
+    if (has_file(statistics_path(path))) print_sound(statistics_path(path), FileKind::statistics);
   }
 }
 
@@ -94,7 +105,7 @@ void run(const VerifyArguments& arguments) {
 void add_verify_command(CLI::App& program) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
-  command->add_option("PATH", arguments->paths, "Collections, orders, indexes, plans, or files beside indexes")
+  command->add_option("PATH", arguments->paths, "Collections, orders, indexes, plans, statistics, or files beside indexes")
       ->type_name("")
       ->required();
   add_common_options(*command, arguments->common);

@@ -1,0 +1,90 @@
+#include "quern/formats/index_shards.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/core/own_errors.hpp"
+
+namespace quern {
+namespace {
+
+/// What a manifest says of its shard alone is taken out, so that those of all shards are the same.
+std::string shared_part(IndexManifest manifest) {
+  manifest.shard->number = 1;
+  manifest.docid_base = manifest.documents = manifest.empty_documents = manifest.terms = manifest.postings =
+      manifest.tokens = manifest.blocks = manifest.short_lists = manifest.short_list_bytes = manifest.list_bound_bytes =
+          0;
+  manifest.coded = {};
+  manifest.collection_hash.clear();
+  return manifest.to_json();
+}
+
+/// Throws unless the i-th shard follows those before it.
+void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uint64_t documents_before) {
+  const IndexReader &index = shards[i], &first = shards.front();
+  const ShardManifest &shard = *index.manifest().shard, &of_first = *first.manifest().shard;
+  if (shard.order_hash != of_first.order_hash || shard.statistics_hash != of_first.statistics_hash ||
+      shard.count != of_first.count)
+    throw InvalidArgument(fmt::format("{}: is a shard of another order, or with other statistics, than {}",
+                                      index.name(), first.name()));
+  if (i > 0 && shard.number == shards[i - 1].manifest().shard->number)
+    throw InvalidArgument(fmt::format("{}: is shard {} of {}, as is {}", index.name(), shard.number, shard.count,
+                                      shards[i - 1].name()));
+  if (shard.number != i + 1) throw InvalidArgument(fmt::format("shard {} of {} is missing; name all", i + 1, shard.count));
+  if (shared_part(index.manifest()) != shared_part(first.manifest()))
+    throw InvalidArgument(fmt::format("{}: was built with other options than {}; compare them with quern inspect",
+                                      index.name(), first.name()));
+  if (index.manifest().docid_base != documents_before)
+    throw InvalidArgument(fmt::format("{}: begins with docID {}, where the shards before end with {}", index.name(),
+                                      index.manifest().docid_base, documents_before));
+}
+
+}  // namespace
+
+IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(indexes)) {
+  if (shards_.empty()) throw InvalidArgument("no index is named");
+  if (shards_.size() == 1) return;
+  for (const IndexReader& index : shards_)
+    if (!index.manifest().shard)
+      throw InvalidArgument(index.name() + ": is no shard; build shards with quern build --shard");
+  std::sort(shards_.begin(), shards_.end(), [](const IndexReader& a, const IndexReader& b) {
+    return a.manifest().shard->number < b.manifest().shard->number;
+  });
+  std::uint64_t documents = 0;
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    check_shard(shards_, i, documents);
+    documents += shards_[i].manifest().documents;
+  }
+  const IndexReader& first = shards_.front();
+  if (shards_.size() != first.manifest().shard->count)
+    throw InvalidArgument(fmt::format("shard {} of {} is missing; name all", shards_.size() + 1,
+                                      first.manifest().shard->count));
+  if (documents != first.manifest().statistics.documents)
+    throw InvalidArgument(fmt::format("{}: the shards have {} documents, their statistics {}", first.name(), documents,
+                                      first.manifest().statistics.documents));
+}
+
+IndexShards IndexShards::open(const std::vector<std::string>& paths) {
+  return with_own_errors([&] {
+    std::vector<IndexReader> indexes;
+    for (const std::string& path : paths) indexes.push_back(IndexReader::open(path));
+    return IndexShards(std::move(indexes));
+  });
+}
+
+docid_t IndexShards::num_documents() const {
+  return first_docid(shards_.size() - 1) + shards_.back().num_documents();
+}
+
+IndexShards::Place IndexShards::place(docid_t docid) const {
+  if (shards_.size() == 1) return {shards_.front(), docid};
+  const auto after =
+      std::upper_bound(shards_.begin(), shards_.end(), docid, [](docid_t wanted, const IndexReader& shard) {
+        return wanted < shard.manifest().docid_base;
+      });
+  const IndexReader& shard = *(after - 1);
+  return {shard, static_cast<docid_t>(docid - shard.manifest().docid_base)};
+}
+
+}  // namespace quern

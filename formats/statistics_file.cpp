@@ -1,0 +1,222 @@
+#include "quern/formats/statistics_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/core/own_errors.hpp"
+#include "quern/core/version.hpp"
+#include "quern/formats/manifest_json.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t split_bytes = 16;
+
+void write_splits(ContainerWriter& out, std::span<const CollectionSplit> splits) {
+  Bytes bytes;
+  for (const CollectionSplit& split : splits) {
+    put_le(bytes, split.hash);
+    put_le(bytes, split.documents);
+  }
+  out.add_section("splits", bytes);
+}
+
+std::vector<CollectionSplit> read_splits(const ContainerReader& container) {
+  const SectionInfo& section = container.find("splits");
+  if (section.size % split_bytes != 0) container.fail("splits", "has an impossible size");
+  const auto numbers = container.load_array<std::uint64_t>("splits", section.size / sizeof(std::uint64_t));
+  std::vector<CollectionSplit> splits;
+  for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    splits.push_back({numbers[i], numbers[i + 1]});
+    if (i > 0 && !(splits[i / 2 - 1].hash < splits[i / 2].hash)) container.fail("splits", "do not rise");
+  }
+  return splits;
+}
+
+void add_dictionary(ContainerWriter& out, std::string_view name, DictionaryWriter& dictionary) {
+  const Spool& offsets = dictionary.finish();
+  out.end_section();
+  out.add_section(std::string(name) + "_blocks", offsets);
+}
+
+}  // namespace
+
+std::string StatisticsManifest::to_json() const {
+  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  json["kind"] = "statistics";
+  json["tool"] = std::string("quern ") + version();
+  json["settings"] = parse_settings(collection);
+  put_libraries(json, collection.libraries);
+  json["counts"] = {{"documents", collection.documents},
+                    {"empty_documents", collection.empty_documents},
+                    {"terms", collection.terms},
+                    {"tokens", collection.tokens},
+                    {"postings", collection.postings},
+                    {"duplicates", duplicates}};
+  json["documents_hash"] = hash_text(documents_hash);
+  return manifest_text(json);
+}
+
+StatisticsManifest StatisticsManifest::from_json(const std::string& text, const std::string& what) {
+  StatisticsManifest manifest;
+  read_manifest(text, what, [&](const ManifestJson& json) {
+    read_parse_settings(json.at("settings"), what, manifest.collection);
+    manifest.collection.libraries = read_libraries(json);
+    const auto& counts = json.at("counts");
+    counts.at("documents").get_to(manifest.collection.documents);
+    counts.at("empty_documents").get_to(manifest.collection.empty_documents);
+    counts.at("terms").get_to(manifest.collection.terms);
+    counts.at("tokens").get_to(manifest.collection.tokens);
+    counts.at("postings").get_to(manifest.collection.postings);
+    counts.at("duplicates").get_to(manifest.duplicates);
+    const auto hash = hash_of_text(json.at("documents_hash").get<std::string>());
+    if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is no hash");
+    manifest.documents_hash = *hash;
+  });
+  return manifest;
+}
+
+StatisticsWriter::StatisticsWriter(File& out, const std::string& tmp_folder)
+    : out_(out, FileKind::statistics, statistics_version),
+      terms_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder),
+      docnos_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder) {
+  out_.begin_section("terms");
+}
+
+void StatisticsWriter::add_term(std::string_view term, const TermCounts& counts) {
+  payload_.clear();
+  counts.put(payload_);
+  terms_.add(term, payload_);
+  sums_ += counts;
+}
+
+void StatisticsWriter::begin_docnos() {
+  add_dictionary(out_, "terms", terms_);
+  out_.begin_section("docnos");
+}
+
+void StatisticsWriter::add_docno(std::string_view key, std::uint64_t documents) {
+  payload_.clear();
+  put_varint(payload_, documents);
+  docnos_.add(key, payload_);
+  duplicates_ += documents - 1;
+}
+
+void StatisticsWriter::finish(StatisticsManifest manifest, std::span<const CollectionSplit> splits) {
+  add_dictionary(out_, "docnos", docnos_);
+  manifest.collection.terms = terms_.size();
+  manifest.collection.postings = sums_.df;
+  manifest.collection.tokens = sums_.cf;
+  manifest.duplicates = duplicates_;
+  write_splits(out_, splits);
+  out_.add_section("manifest", as_bytes(manifest.to_json()));
+  out_.finish();
+}
+
+std::string docno_key(std::string_view docno) {
+  const Hash128 hash = xxh3_128(as_bytes(docno));
+  std::string key;
+  for (const std::uint64_t half : {hash.high, hash.low})
+    for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>(half >> shift);
+  return key;
+}
+
+StatisticsReader StatisticsReader::open(const std::string& path) {
+  return with_own_errors([&] {
+    return StatisticsReader(ContainerReader::open(path, FileKind::statistics, statistics_version));
+  });
+}
+
+StatisticsReader::StatisticsReader(ContainerReader container) try
+    : container_(std::move(container)),
+      manifest_(StatisticsManifest::from_json(container_.manifest(), container_.name())),
+      splits_(read_splits(container_)) {
+  const CollectionManifest& counts = manifest_.collection;
+  if (counts.documents >= end_docid || counts.terms >= end_docid || manifest_.duplicates > counts.documents)
+    container_.fail("manifest", "has impossible counts");
+  std::uint64_t documents = 0;
+  for (const CollectionSplit& split : splits_) documents += split.documents;
+  if (documents != counts.documents) container_.fail("splits", "have another number of documents than the manifest");
+} catch (...) {
+  throw_own_error();
+}
+
+void StatisticsReader::check_splits(std::vector<CollectionSplit> of_collections,
+                                    const std::string& name_of_collections) const {
+  std::sort(of_collections.begin(), of_collections.end());
+  if (of_collections == splits_) return;
+  const auto lacking = [](const auto& all, const auto& some) {
+    std::vector<CollectionSplit> missing;
+    std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(missing));
+    return missing.size();
+  };
+  throw InvalidArgument(fmt::format(
+      "{}: are statistics of other collections than {}: {} of its {} splits are not among these, and {} of these are "
+      "not among its splits; name all splits, or make statistics with: quern statistics COLLECTION... -o STATISTICS",
+      name(), name_of_collections, lacking(splits_, of_collections), splits_.size(),
+      lacking(of_collections, splits_)));
+}
+
+void StatisticsReader::verify_contents() const {
+  with_own_errors([&] {
+    TermCounts sums;
+    std::string last;
+    DictionaryEntry entry;
+    const auto check_rise = [&](std::string_view section, bool is_first) {
+      if (!is_first && entry.term <= last) container_.fail(section, "does not rise");
+      last = entry.term;
+    };
+    DictionaryScan scan = terms();
+    for (bool is_first = true; scan.next(entry); is_first = false) {
+      check_rise("terms", is_first);
+      const TermCounts counts = TermCounts::of(entry.payload, name());
+      if (counts.df == 0 || counts.cf < counts.df || counts.df > manifest_.collection.documents)
+        container_.fail("terms", "has impossible counts");
+      sums += counts;
+    }
+    if (sums != TermCounts{manifest_.collection.postings, manifest_.collection.tokens})
+      container_.fail("terms", "have other sums than the manifest");
+    std::uint64_t documents = 0;
+    DictionaryScan docno_scan = docnos();
+    for (bool is_first = true; docno_scan.next(entry); is_first = false) {
+      check_rise("docnos", is_first);
+      ByteReader payload(entry.payload, name());
+      documents += payload.varint();
+    }
+    if (documents != manifest_.collection.documents)
+      container_.fail("docnos", "have another number of documents than the manifest");
+  });
+}
+
+void write_scales(File& out, const Scales& scales) {
+  ManifestJson json = ManifestJson::object();
+  json["kind"] = "scales";
+  json["tool"] = std::string("quern ") + version();
+  // A float32 as a double, which is written with as many digits as it takes: exact.
+  json["settings"] = {
+      {"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
+  json["statistics_hash"] = scales.statistics_hash;
+  ContainerWriter writer(out, FileKind::scales, scales_version);
+  write_splits(writer, scales.splits);
+  writer.add_section("manifest", as_bytes(manifest_text(json)));
+  writer.finish();
+}
+
+Scales read_scales(const ContainerReader& container) {
+  return with_own_errors([&] {
+    Scales scales;
+    read_manifest(container.manifest(), container.name(), [&](const ManifestJson& json) {
+      json.at("settings").at("k1").get_to(scales.bm25.k1);
+      json.at("settings").at("b").get_to(scales.bm25.b);
+      json.at("settings").at("quantize_top").get_to(scales.top);
+      json.at("statistics_hash").get_to(scales.statistics_hash);
+    });
+    if (!(scales.top >= 0) || !std::isfinite(scales.top)) container.fail("manifest", "has an impossible term score");
+    scales.splits = read_splits(container);
+    return scales;
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,182 @@
+#include "quern/shards/merge_indexes.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <queue>
+
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/fields_file.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/index/index_assembly.hpp"
+#include "quern/index/list_encoder.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/shards/index_documents.hpp"
+#include "quern/shards/joined_lists.hpp"
+#include "quern/shards/lexicon_cursor.hpp"
+
+namespace quern {
+namespace {
+
+/// The lists of all shards, term by term.
+class ShardLexicons {
+ public:
+  explicit ShardLexicons(const IndexShards& shards) {
+    for (const IndexReader& shard : shards) cursors_.emplace_back(shard);
+    for (LexiconCursor& cursor : cursors_)
+      if (cursor.next()) waiting_.push(&cursor);
+  }
+
+  bool next(std::string& term, std::vector<PostingRange>& ranges) {
+    if (waiting_.empty()) return false;
+    term = waiting_.top()->term();
+    while (!waiting_.empty() && waiting_.top()->term() == term) {
+      LexiconCursor* const cursor = waiting_.top();
+      waiting_.pop();
+      const auto base = static_cast<docid_t>(cursor->index().manifest().docid_base);
+      ranges.push_back({&cursor->index(), cursor->list(), 0, cursor->list().df, base, 0});
+      if (cursor->next()) waiting_.push(cursor);
+    }
+    return true;
+  }
+
+ private:
+  struct Later {
+    bool operator()(const LexiconCursor* a, const LexiconCursor* b) const {
+      const int order = a->term().compare(b->term());
+      return order != 0 ? order > 0 : a->index().manifest().docid_base > b->index().manifest().docid_base;
+    }
+  };
+  std::deque<LexiconCursor> cursors_;  ///< in the order of docIDs
+  std::priority_queue<LexiconCursor*, std::vector<LexiconCursor*>, Later> waiting_;
+};
+
+/// The numbers of all shards, one after another; empty if the shards have none.
+template <class Number>
+std::vector<Number> joined(const IndexShards& shards,
+                           std::span<const Number> (IndexReader::*numbers)() const) {
+  std::vector<Number> all;
+  for (const IndexReader& shard : shards) {
+    const std::span<const Number> some = (shard.*numbers)();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+BuildOptions options_of_index(const IndexManifest& manifest) {
+  BuildOptions options;
+  options.codec = manifest.codec;
+  options.codec_options = manifest.codec_options;
+  options.bm25 = manifest.bm25;
+  options.impacts = manifest.impacts;
+  if (!manifest.impacts) options.quantize_bits = manifest.quantize_bits;
+  return options;
+}
+
+IndexManifest settings_of_index(const IndexManifest& from) {
+  IndexManifest manifest;
+  manifest.analyzer = from.analyzer;
+  manifest.libraries = from.libraries;
+  manifest.corpus_format = from.corpus_format;
+  manifest.max_document_bytes = from.max_document_bytes;
+  manifest.field_names = from.field_names;
+  manifest.duplicates = from.duplicates;
+  manifest.order = from.order;
+  manifest.order_seed = from.order_seed;
+  manifest.scores = from.scores;
+  manifest.lengths = from.lengths;
+  return manifest;
+}
+
+namespace {
+
+/// The manifest of the whole, but for what the assembly fills in.
+IndexManifest whole_manifest(const IndexShards& shards) {
+  IndexManifest manifest = settings_of_index(shards[0].manifest());
+  std::uint64_t hash = 0;
+  for (const IndexReader& shard : shards) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
+  manifest.collection_hash = hash_text(hash);
+  return manifest;
+}
+
+}  // namespace
+
+BuildReport merge_indexes(const IndexShards& shards, const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    const IndexManifest& manifest = shards[0].manifest();
+    if (!manifest.shard || manifest.shard->count != shards.size())
+      throw InvalidArgument(shards[0].name() + ": is not all shards of an index; name all");
+    const BuildOptions options = options_of_index(manifest);
+    std::uint64_t postings = 0;
+    for (const IndexReader& shard : shards) postings += shard.manifest().postings;
+    const std::vector<float> pagerank = joined(shards, &IndexReader::pagerank);
+    const std::vector<float> global_scores = joined(shards, &IndexReader::global_scores);
+    const IndexTables tables{manifest.statistics.documents, unsigned{!pagerank.empty()} + unsigned{!global_scores.empty()}};
+    IndexAssembly assembly({tables, options, resources, out, "the shards"});
+    ShardLexicons lexicons(shards);
+    JoinedLists lists(
+        [&](std::string& term, std::vector<PostingRange>& ranges) { return lexicons.next(term, ranges); },
+        [&] {
+          for (const IndexReader& shard : shards) shard.container().release();
+        },
+        encodes_pieces(codec_named(options.codec), options.codec_options),
+        most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+    AssembledLists written =
+        std::move(assembly).write_lists(joined(shards, &IndexReader::lengths), manifest.statistics, lists, postings,
+                                        [&](term_t term) { return lists.term_at(term); });
+    IndexDocuments documents(shards);
+    return std::move(written)
+        .write_documents([&](docid_t docid) { return documents.at(docid); })
+        .finish(whole_manifest(shards), pagerank, global_scores);
+  });
+}
+
+TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash,
+                        const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    std::vector<TextsReader> texts;
+    std::uint64_t bytes = 0;
+    for (const IndexReader& shard : shards) bytes += texts.emplace_back(TextsReader::open_beside(shard)).manifest().text_bytes;
+    resources.progress->start("write texts", bytes, "bytes");
+    TextsWriter writer(out, resources.tmp_folder);
+    for (const TextsReader& of_shard : texts) {
+      TextBuffers buffers;
+      for (docid_t docid = 0; docid < of_shard.num_documents(); ++docid) {
+        of_shard.read(docid, buffers, [&](std::string_view piece) {
+          writer.add(piece);
+          resources.progress->add(piece.size());
+        });
+        writer.end_document();
+      }
+      of_shard.container().release();
+    }
+    writer.finish(index_hash);
+    resources.progress->finish();
+    return TextsReport{bytes, out.size()};
+  });
+}
+
+FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash,
+                          const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    const std::vector<std::string> names = shards[0].manifest().field_names.kept;
+    FieldsWriter writer(out, resources.tmp_folder, names);
+    Bytes row;
+    for (const IndexReader& shard : shards) {
+      const FieldsReader fields = FieldsReader::open_beside(shard);
+      std::vector<FieldBuffers> buffers(names.size());
+      for (docid_t docid = 0; docid < fields.num_documents(); ++docid) {
+        row.clear();
+        for (std::size_t field = 0; field < names.size(); ++field)
+          put_field_value(row, fields.values(field, docid / fields_per_frame, buffers[field])[docid % fields_per_frame]);
+        writer.add(row);
+      }
+    }
+    writer.finish(index_hash);
+    return FieldsReport{names.size(), out.size()};
+  });
+}
+
+}  // namespace quern

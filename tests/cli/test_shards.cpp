@@ -1,0 +1,176 @@
+#include <filesystem>
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+
+/// Splits of a corpus that become shards of an index, by the commands alone.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+CommandLine operator+(CommandLine words, const CommandLine& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The sample corpus as one index and in shards.
+class Shards {
+ public:
+  Shards(std::size_t splits, std::size_t shards, const CommandLine& order, const CommandLine& build)
+      : count_(shards), build_(build) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(sample_folder + "/corpus"))
+      if (entry.is_regular_file()) files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    for (std::size_t i = 0; i < splits; ++i) {
+      CommandLine parse = {"parse"};
+      for (std::size_t file = files.size() * i / splits; file < files.size() * (i + 1) / splits; ++file)
+        parse.push_back(files[file]);
+      collections.push_back(path("collection" + std::to_string(i)));
+      must_run(parse + CommandLine{"--store-text", "-o", collections.back(), "--max-errors", "0"});
+    }
+    must_run(CommandLine{"parse"} + files + CommandLine{"--store-text", "-o", path("all")});
+    must_run(CommandLine{"statistics"} + collections + CommandLine{"-o", path("statistics")});
+    must_run(CommandLine{"statistics", "--scales", path("statistics")} + collections + CommandLine{"-o", path("scales")});
+    must_run(CommandLine{"order"} + collections + order +
+             CommandLine{"--shards", std::to_string(shards), "-o", path("order")});
+    must_run(CommandLine{"order", path("all")} + order + CommandLine{"-o", path("order-of-all")});
+    must_run(CommandLine{"build", path("all"), "--order", path("order-of-all"), "--store-text", "-o", path("whole")} +
+             build);
+    for (std::size_t i = 1; i <= shards; ++i) must_run(build_shard(i, path(std::to_string(i))));
+  }
+
+  CommandLine build_shard(std::size_t number, const std::string& output) const {
+    CommandLine words = CommandLine{"build"} + collections + build_ +
+                        CommandLine{"--order", path("order"), "--shard", std::to_string(number) + "/" + std::to_string(count_),
+                                    "--statistics", path("statistics"), "--store-text", "-o", output};
+    if (std::find(build_.begin(), build_.end(), "--quantize") != build_.end())
+      words = words + CommandLine{"--scales", path("scales")};
+    return words;
+  }
+  CommandLine shards() const {
+    CommandLine paths;
+    for (std::size_t i = count_; i > 0; --i) paths.push_back(path(std::to_string(i)));
+    return paths;
+  }
+  std::string path(const std::string& name) const { return folder.path(name); }
+  static void must_run(const CommandLine& words) {
+    const RunOutcome outcome = run_quern(words + CommandLine{"--quiet"});
+    INFO(words.front() << ": " << outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+  }
+
+  TemporaryFolder folder;
+  CommandLine collections;
+
+ private:
+  std::size_t count_;
+  CommandLine build_;
+};
+
+const std::string topics = sample_folder + "/topics.txt";
+
+}  // namespace
+
+TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") {
+  const std::vector<std::pair<CommandLine, CommandLine>> set_ups = {
+      {{"--by", "url"}, {}},
+      {{"--by", "score"}, {"--quantize", "8", "--codec", "rice"}},
+      {{"--by", "random", "--seed", "3"}, {"--block-size", "64"}}};
+  std::size_t shards = 2;
+  for (const auto& [order, build] : set_ups) {
+    INFO("order " << order[1] << ", " << shards << " shards");
+    const Shards made(3, shards, order, build);
+    Shards::must_run(CommandLine{"merge"} + made.shards() + CommandLine{"-o", made.path("merged")});
+    for (const char* member : {"/index.quern", "/texts.quern"})
+      CHECK(read_file(made.path("merged") + member) == read_file(made.path("whole") + member));
+    Shards::must_run(CommandLine{"verify"} + made.shards());
+    std::vector<CommandLine> ways = {{"-a", "or"}, {"-a", "and"}, {"-a", "bmw", "-k", "1000"}, {"-a", "and-or", "-k", "20"},
+                                     {"--filter", "docno!=MILL-0001"}, {"--output-format", "json"}};
+    if (order[1] == "score") {
+      ways.push_back({"--scorer", "bm25+pagerank", "-k", "30"});
+      ways.push_back({"--scorer", "bm25+pagerank", "-a", "and"});
+      ways.push_back({"--scores", "quantized"});
+    }
+    for (const CommandLine& way : ways) {
+      INFO(way.front() << " " << way.back());
+      const CommandLine queries = CommandLine{"-q", topics, "--quiet"} + way;
+      const std::string whole = run_quern(CommandLine{"query", made.path("whole")} + queries).out;
+      CHECK(!whole.empty());
+      CHECK(run_quern(CommandLine{"query"} + made.shards() + queries).out == whole);
+      if (way.back() == "20" || way.back() == "json") continue;
+      CommandLine runs;
+      for (std::size_t i = 1; i <= shards; ++i) {
+        runs.push_back(made.path("run" + std::to_string(i)));
+        Shards::must_run(CommandLine{"query", made.path(std::to_string(i)), "-q", topics, "-o", runs.back(), "--force"} + way);
+      }
+      CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "--quiet"}).out == whole);
+    }
+    shards += 3;
+  }
+}
+
+TEST_CASE("a step of shards that is done again writes the same bytes", "[cli][shards]") {
+  const Shards made(2, 2, {"--by", "url"}, {});
+  Shards::must_run(made.build_shard(1, made.path("again")));
+  CHECK(read_file(made.path("again/index.quern")) == read_file(made.path("1/index.quern")));
+  Shards::must_run(CommandLine{"statistics", made.collections[1], made.collections[0], "-o", made.path("statistics2")});
+  CHECK(read_file(made.path("statistics2")) == read_file(made.path("statistics")));
+}
+
+TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
+  const Shards made(2, 2, {"--by", "url"}, {});
+  const auto error_of = [](const CommandLine& words) {
+    const RunOutcome outcome = run_quern(words);
+    CHECK(outcome.exit_status != 0);
+    return outcome.err;
+  };
+  CHECK(contains(error_of({"query", made.path("1"), made.path("1"), "--query", "mill"}), "is shard 1 of 2, as is"));
+  CHECK(contains(error_of({"query", made.path("1"), made.path("whole"), "--query", "mill"}), "is no shard"));
+  CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "-a", "and-or"}), "name all shards"));
+  CHECK(contains(error_of(CommandLine{"query"} + made.shards() + CommandLine{"--query", "mill", "--fields", "title"}),
+                 "quern merge"));
+  CHECK(contains(error_of({"merge", made.path("2"), "-o", made.path("m")}), "not all shards"));
+  CHECK(contains(error_of({"merge", made.path("whole"), "-o", made.path("m")}), "not all shards"));
+  const CommandLine build = {"build", made.collections[0], made.collections[1], "--order", made.path("order"),
+                             "-o", made.path("b")};
+  CHECK(contains(error_of(build + CommandLine{"--shard", "1/3", "--statistics", made.path("statistics")}),
+                 "quern order --shards 3"));
+  CHECK(contains(error_of(build + CommandLine{"--shard", "3/2", "--statistics", made.path("statistics")}), "3/2"));
+  CHECK(contains(error_of(build + CommandLine{"--shard", "1/2"}), "--statistics"));
+  Shards::must_run({"statistics", made.collections[0], "-o", made.path("of-one")});
+  CHECK(contains(error_of(build + CommandLine{"--shard", "1/2", "--statistics", made.path("of-one")}),
+                 "are statistics of other collections"));
+  CHECK(contains(error_of({"build", made.collections[1], made.collections[0], "--order", made.path("order"), "-o",
+                           made.path("b")}),
+                 "is an order of another collection"));
+  CHECK(contains(error_of({"statistics", made.collections[0], made.path("of-one"), "-o", made.path("s")}),
+                 "was counted before"));
+  CHECK(contains(error_of({"statistics", made.collections[0], made.path("order"), "-o", made.path("s")}),
+                 "collections and statistics files are wanted"));
+  const std::string run = made.path("run");
+  Shards::must_run({"query", made.path("1"), "-q", topics, "-o", run});
+  CHECK(contains(error_of({"merge-runs", run, run}), "is the same run as"));
+  CHECK(contains(error_of({"merge-runs", run, made.folder.write("bad", "1 Q0 a 1 1.5 t\n1 Q0 b 2 2.5 t\n")}),
+                 "line 2: scores rise"));
+  CHECK(contains(error_of({"merge-runs", run, made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n")}),
+                 "line 3: results of query 1 that are not together"));
+}
+
+TEST_CASE("statistics name documents that several splits have", "[cli][shards]") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a", "b"}) {
+    const std::string corpus =
+        folder.write(std::string(name) + ".jsonl", "{\"id\":\"same\",\"text\":\"mill " + std::string(name) + "\"}\n");
+    Shards::must_run({"parse", corpus, "-o", folder.path(name)});
+  }
+  const RunOutcome told = run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("s")});
+  CHECK(contains(told.err, "1 document has the docno of another, such as 'same'"));
+  const RunOutcome refused =
+      run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("t"), "--duplicates", "refuse"});
+  CHECK(refused.exit_status == 1);
+  CHECK(!std::filesystem::exists(folder.path("t")));
+}
+
+}  // namespace quern

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/io/atomic_output.hpp"
+#include "quern/pipeline/verify_index_files.hpp"
+#include "quern/shards/merge_indexes.hpp"
+
+#include "beside_options.hpp"
+#include "command.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct MergeArguments {
+  CommonOptions common;
+  std::vector<std::string> shards;
+  std::string output;
+};
+
+void run(const MergeArguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const IndexShards shards = IndexShards::open(arguments.shards);
+  for (const IndexReader& shard : shards) shard.container().verify(resources);
+  AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
+  const BuildReport report = merge_indexes(shards, resources, out.file());
+  BesideReports beside;
+  if (!shards[0].manifest().field_names.kept.empty())
+    beside.fields = merge_fields(shards, report.index_hash, resources, out.add_member(fields_member));
+  if (has_file(texts_path(shards[0].name())))
+    beside.texts = merge_texts(shards, report.index_hash, resources, out.add_member(texts_member));
+  out.commit();
+  say_report(arguments.common, report, arguments.output);
+  say_reports(arguments.common, beside);
+  if (!arguments.common.json) return;
+  Json json = to_json(report);
+  add_to_json(beside, json);
+  print(json.dump(1) + "\n");
+}
+
+}  // namespace
+
+void add_merge_command(CLI::App& program) {
+  auto arguments = std::make_shared<MergeArguments>();
+  CLI::App* command = program.add_subcommand("merge", "Merge the shards of an index into one");
+  command->add_option("INDEX", arguments->shards, "All shards: what quern build --shard wrote, in any order")
+      ->type_name("")
+      ->required();
+  add_output_options(*command, arguments->common, arguments->output, "index");
+  add_common_options(*command, arguments->common);
+  set_notes(*command,
+            {"The result has the bytes that quern build writes with the same order and without --shard. Texts and kept "
+             "fields beside the shards are merged, too."},
+            {{"quern merge shard-*.quern -o my.quern"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools

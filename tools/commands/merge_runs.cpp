@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/shards/merge_runs.hpp"
+
+#include "command.hpp"
+#include "query_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct MergeRunsArguments {
+  CommonOptions common;
+  std::vector<std::string> runs;
+  std::string queries, output;
+  QueryFormat format = QueryFormat::automatic;
+  MergeRunsOptions options;
+};
+
+void run(const MergeRunsArguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  MergeRunsOptions options = arguments.options;
+  if (!arguments.queries.empty())
+    for (const Query& query : read_query_file(arguments.queries, arguments.format, arguments.common))
+      options.qids.push_back(query.id);
+  TextOutput out(arguments.output, arguments.common.force);
+  const MergeRunsReport report =
+      merge_runs(arguments.runs, options, resources, [&](std::string_view text) { out.write(text); });
+  out.finish();
+  say(arguments.common, fmt::format("quern: {} of {} in {}", report.results, count_text(report.results_read, "result"),
+                                    count_text(report.queries, "query", "queries")));
+}
+
+}  // namespace
+
+void add_merge_runs_command(CLI::App& program) {
+  auto arguments = std::make_shared<MergeRunsArguments>();
+  CLI::App* command = program.add_subcommand("merge-runs", "Merge the runs of the same queries over shards");
+  command->add_option("RUN", arguments->runs, "TREC runs of all shards, in the order of the shards")
+      ->type_name("")
+      ->required();
+  command->add_option("-k", arguments->options.k, "Results per query (default: as many as the runs have at most)")
+      ->type_name("N")
+      ->check(range_validator(std::size_t{1}, std::size_t{1} << 32));
+  command->add_option("--tag", arguments->options.tag, "Name of the run (default: that of the first run)")->type_name("TAG");
+  command
+      ->add_option("-q,--queries", arguments->queries,
+                   "The queries, whose order the run gets (default: the order in the runs)")
+      ->type_name("FILE");
+  add_query_format_option(*command, arguments->format, "Format of the file of queries");
+  mark_output(
+      command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")->type_name("FILE"));
+  command->add_flag("--force", arguments->common.force, "Overwrite existing output");
+  add_resource_options(*command, arguments->common);
+  add_common_options(*command, arguments->common);
+  set_notes(*command,
+            {"Gives the run over the whole index, byte for byte, if each shard was asked for as many results. Equal "
+             "scores are ordered by shard: name the runs in the order of the shards."},
+            {{"quern merge-runs 1.run 2.run 3.run -o my.run"},
+             {"quern merge-runs ?.run -q queries.txt -k 100 > my.run"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
