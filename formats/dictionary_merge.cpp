@@ -15,15 +15,14 @@ std::uint64_t DictionaryMerge::blocks_at_once(std::size_t scans, std::uint64_t m
 
 DictionaryMerge::Player DictionaryMerge::advance(std::uint32_t source) {
   DictionaryEntry& entry = entries_[source];
-  if (!scans_[source].next(entry)) return {0, source, true};
-  return {leading_bytes(entry.term), source, false};
+  if (!scans_[source].next(entry)) return {~std::uint64_t{0}, Player::ended | source};
+  const std::uint64_t size = std::min<std::uint64_t>(entry.term.size(), Player::longer);
+  return {leading_bytes(entry.term), size << 32 | source};
 }
 
-bool DictionaryMerge::wins(const Player& a, const Player& b) const {
-  if (a.has_ended || b.has_ended) return b.has_ended && (!a.has_ended || a.source < b.source);
-  if (a.prefix != b.prefix) return a.prefix < b.prefix;
-  const int order = entries_[a.source].term.compare(entries_[b.source].term);
-  return order != 0 ? order < 0 : a.source < b.source;
+bool DictionaryMerge::wins_as_text(const Player& a, const Player& b) const {
+  const int order = entries_[a.source()].term.compare(entries_[b.source()].term);
+  return order != 0 ? order < 0 : a.source() < b.source();
 }
 
 DictionaryMerge::Player DictionaryMerge::play(std::size_t node) {
@@ -41,15 +40,22 @@ bool DictionaryMerge::next() {
     winner_ = play(1);
     is_new_ = true;
   } else {
-    last_ = entries_[winner_.source].term;
-    Player player = advance(winner_.source);
-    for (std::size_t node = (scans_.size() + winner_.source) / 2; node > 0; node /= 2)
-      if (wins(losers_[node], player)) std::swap(losers_[node], player);
+    if (is_new_) {
+      last_ = entries_[winner_.source()].term;
+      last_prefix_ = winner_.prefix;
+    }
+    Player player = advance(winner_.source());
+    for (std::size_t node = (scans_.size() + winner_.source()) / 2; node > 0; node /= 2) {
+      const Player other = losers_[node];
+      const bool other_wins = wins(other, player);
+      losers_[node] = other_wins ? player : other;
+      player = other_wins ? other : player;
+    }
     winner_ = player;
-    is_new_ = winner_.has_ended || entries_[winner_.source].term != last_;
+    is_new_ = winner_.has_ended() || winner_.prefix != last_prefix_ || entries_[winner_.source()].term != last_;
   }
-  source_ = winner_.source;
-  return !winner_.has_ended;
+  source_ = winner_.source();
+  return !winner_.has_ended();
 }
 
 }  // namespace quern

@@ -39,6 +39,7 @@ void check_offsets(const ContainerReader& container, std::string_view name, std:
 }  // namespace
 
 std::uint64_t leading_bytes(std::string_view term) {
+  if (term.size() >= 8) return __builtin_bswap64(load_le<std::uint64_t>(term.data()));
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < 8; ++i) bytes = bytes << 8 | (i < term.size() ? static_cast<unsigned char>(term[i]) : 0);
   return bytes;

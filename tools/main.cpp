@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -74,6 +75,14 @@ void add_group(CLI::App& program, const char* name, const char* summary, std::in
   for (const AddCommand add : commands) add(*group);
 }
 
+/// Takes as many open files as the system allows: some commands read a thousand splits at once.
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /// All commands, in the order of the help text.
 void add_commands(CLI::App& program) {
   for (const AddCommand add :
@@ -103,6 +112,7 @@ int main(int argc, char** argv) {
     return report_failure(error.what());
   }
   tune_allocator();
+  raise_open_files();
   CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
   program.formatter(make_help_formatter());
   program.set_help_flag("-h,--help", "Print this help and exit");

@@ -61,7 +61,7 @@ class RunMerge {
   }
 
  private:
-  /// Finds the queries, their order, and how many results there are.
+  /// Finds the queries and their order.
   void read_queries() {
     QueryOrder order;
     std::unordered_map<std::uint64_t, std::size_t> hashes;
@@ -69,19 +69,16 @@ class RunMerge {
       HashingSource source(ByteSource::open(paths_[run]));
       std::unordered_map<std::string, bool> met;
       std::optional<std::string> qid;
-      std::uint64_t results = 0;
       order.begin_run();
       read_run(source, [&](const RunLineText& line, std::uint64_t number) {
         if (tag_.empty()) tag_ = options_.tag.empty() ? std::string(line.tag) : options_.tag;
         if (!qid || *qid != line.qid) {
           qid = line.qid;
-          results = 0;
           if (!met.emplace(*qid, true).second)
             throw InvalidArgument(
                 fmt::format("{}: line {}: results of query {} that are not together", paths_[run], number, *qid));
           order.add(*qid);
         }
-        most_ = std::max(most_, ++results);
       });
       const auto [same, is_new] = hashes.emplace(source.hash(), run);
       if (!is_new && !met.empty())
@@ -116,7 +113,6 @@ class RunMerge {
   }
 
   void merge(const std::function<void(std::string_view)>& write) {
-    const std::size_t k = options_.k == 0 ? most_ : options_.k;
     const RunFormat& format = run_format_named("trec");
     std::vector<std::string> docnos;
     std::vector<float> scores;
@@ -137,7 +133,7 @@ class RunMerge {
       const auto of_query = number_in_key<std::uint32_t>(key, 0);
       if (of_query != query) end_query();
       query = of_query;
-      if (docnos.size() == k) return;
+      if (docnos.size() == options_.k) return;
       docnos.emplace_back(as_text(docno));
       scores.push_back(score_of(number_in_key<std::uint32_t>(key, sizeof of_query)));
     });
@@ -149,7 +145,6 @@ class RunMerge {
   ExternalSort rows_;
   std::vector<std::string> qids_;
   std::unordered_map<std::string, std::uint32_t> places_;
-  std::uint64_t most_ = 0;
   std::string tag_;
   MergeRunsReport report_;
 };

@@ -10,8 +10,8 @@
 namespace quern {
 
 struct MergeRunsOptions {
-  std::size_t k = 0;  ///< results per query; 0: as many as one of the runs has for any query
-  std::string tag;    ///< empty: that of the first run
+  std::size_t k = 10;  ///< results per query, as many as each shard was asked for
+  std::string tag;     ///< empty: that of the first run
   /// The queries' order. Where it is empty, that of the runs: a query that only later runs have comes after the one
   /// before it there.
   std::vector<std::string> qids;

@@ -1,5 +1,7 @@
 #include "quern/shards/shard_cuts.hpp"
 
+#include <algorithm>
+
 namespace quern {
 
 std::vector<docid_t> cut_into_shards(std::span<const std::uint32_t> lengths, std::size_t count) {
@@ -16,6 +18,10 @@ std::vector<docid_t> cut_into_shards(std::span<const std::uint32_t> lengths, std
     before += std::uint64_t{lengths[docid]} + 1;
   }
   firsts.resize(count, static_cast<docid_t>(documents));
+  if (documents < count) return firsts;
+  // A document of many tokens must not leave its neighbours none.
+  for (std::size_t i = 1; i < count; ++i) firsts[i] = std::max(firsts[i], firsts[i - 1] + 1);
+  for (std::size_t i = count; i-- > 1;) firsts[i] = std::min(firsts[i], static_cast<docid_t>(documents - (count - i)));
   return firsts;
 }
 

@@ -36,16 +36,16 @@ void check_alike(const StatisticsReader& first, const StatisticsReader& other) {
 /// The splits of all, in rising order.
 std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inputs) {
   std::vector<CollectionSplit> splits;
-  for (const StatisticsReader& input : inputs) {
-    for (const CollectionSplit& split : input.splits()) splits.push_back(split);
-    std::sort(splits.begin(), splits.end());
-    const auto twice = std::adjacent_find(splits.begin(), splits.end(),
-                                          [](const auto& a, const auto& b) { return a.hash == b.hash; });
-    if (twice != splits.end())
-      throw InvalidArgument(fmt::format("{}: has a split that was counted before, of {} documents (collection hash {})",
-                                        input.name(), twice->documents, hash_text(twice->hash)));
-  }
-  return splits;
+  for (const StatisticsReader& input : inputs) splits.insert(splits.end(), input.splits().begin(), input.splits().end());
+  std::sort(splits.begin(), splits.end());
+  const auto twice = std::adjacent_find(splits.begin(), splits.end(),
+                                        [](const auto& a, const auto& b) { return a.hash == b.hash; });
+  if (twice == splits.end()) return splits;
+  std::size_t last = inputs.size();
+  do --last;
+  while (!std::binary_search(inputs[last].splits().begin(), inputs[last].splits().end(), *twice));
+  throw InvalidArgument(fmt::format("{}: has a split that was counted before, of {} documents (collection hash {})",
+                                    inputs[last].name(), twice->documents, hash_text(twice->hash)));
 }
 
 void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t blocks_at_once, Progress& progress,
@@ -53,8 +53,10 @@ void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t bloc
   std::vector<DictionaryScan> scans;
   for (const StatisticsReader& input : inputs) scans.push_back(input.terms(blocks_at_once));
   DictionaryMerge merge(std::move(scans));
+  constexpr std::uint64_t entries_per_step = 1 << 14;
   std::string term;
   TermCounts counts;
+  std::uint64_t entries = 0;
   while (merge.next()) {
     if (merge.is_new_term()) {
       if (counts.df > 0) writer.add_term(term, counts);
@@ -62,8 +64,9 @@ void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t bloc
       counts = {};
     }
     counts += TermCounts::of(merge.payload(), inputs[merge.source()].name());
-    progress.add(1);
+    if (++entries % entries_per_step == 0) progress.add(entries_per_step);
   }
+  progress.add(entries % entries_per_step);
   if (counts.df > 0) writer.add_term(term, counts);
 }
 

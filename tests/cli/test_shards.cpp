@@ -69,6 +69,12 @@ class Shards {
   CommandLine build_;
 };
 
+/// What -k names; else its default.
+std::string k_of(const CommandLine& way) {
+  const auto k = std::find(way.begin(), way.end(), "-k");
+  return k == way.end() ? "10" : *(k + 1);
+}
+
 const std::string topics = sample_folder + "/topics.txt";
 
 }  // namespace
@@ -105,7 +111,7 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
         runs.push_back(made.path("run" + std::to_string(i)));
         Shards::must_run(CommandLine{"query", made.path(std::to_string(i)), "-q", topics, "-o", runs.back(), "--force"} + way);
       }
-      CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "--quiet"}).out == whole);
+      CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "-k", k_of(way), "--quiet"}).out == whole);
     }
     shards += 3;
   }
@@ -151,10 +157,10 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
                  "collections and statistics files are wanted"));
   const std::string run = made.path("run");
   Shards::must_run({"query", made.path("1"), "-q", topics, "-o", run});
-  CHECK(contains(error_of({"merge-runs", run, run}), "is the same run as"));
-  CHECK(contains(error_of({"merge-runs", run, made.folder.write("bad", "1 Q0 a 1 1.5 t\n1 Q0 b 2 2.5 t\n")}),
+  CHECK(contains(error_of({"merge-runs", run, run, "-k", "10"}), "is the same run as"));
+  CHECK(contains(error_of({"merge-runs", run, made.folder.write("bad", "1 Q0 a 1 1.5 t\n1 Q0 b 2 2.5 t\n"), "-k", "10"}),
                  "line 2: scores rise"));
-  CHECK(contains(error_of({"merge-runs", run, made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n")}),
+  CHECK(contains(error_of({"merge-runs", run, made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n"), "-k", "10"}),
                  "line 3: results of query 1 that are not together"));
 }
 

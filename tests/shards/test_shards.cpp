@@ -145,16 +145,20 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   const auto shard = [&](std::uint32_t number, const BuildOptions& options = {}) {
     return corpus.shard({number, 3}, order_file, {}, options);
   };
-  const auto together = [](std::vector<IndexReader> indexes) { IndexShards shards(std::move(indexes)); };
-  CHECK_NOTHROW(together({shard(2)}));
-  CHECK_THROWS_WITH(together({shard(1), shard(3)}), Catch::Contains("shard 2 of 3 is missing"));
-  CHECK_THROWS_WITH(together({shard(2), shard(1)}), Catch::Contains("shard 3 of 3 is missing"));
-  CHECK_THROWS_WITH(together({shard(1), shard(2), shard(2)}), Catch::Contains("is shard 2 of 3, as is"));
+  const auto together = [](auto&&... indexes) {
+    std::vector<IndexReader> all;
+    (all.push_back(std::move(indexes)), ...);
+    IndexShards shards(std::move(all));
+  };
+  CHECK_NOTHROW(together(shard(2)));
+  CHECK_THROWS_WITH(together(shard(1), shard(3)), Catch::Contains("shard 2 of 3 is missing"));
+  CHECK_THROWS_WITH(together(shard(2), shard(1)), Catch::Contains("shard 3 of 3 is missing"));
+  CHECK_THROWS_WITH(together(shard(1), shard(2), shard(2)), Catch::Contains("is shard 2 of 3, as is"));
   BuildOptions other;
   other.codec_options.block_size = 64;
-  CHECK_THROWS_WITH(together({shard(1), shard(2, other), shard(3)}), Catch::Contains("other options"));
+  CHECK_THROWS_WITH(together(shard(1), shard(2, other), shard(3)), Catch::Contains("other options"));
   const OrderReader other_order = corpus.order_file(corpus.pipeline.order(corpus.whole, OrderBy::random), {}, 3);
-  CHECK_THROWS_WITH(together({shard(1), corpus.shard({2, 3}, other_order, {}, {}), shard(3)}),
+  CHECK_THROWS_WITH(together(shard(1), corpus.shard({2, 3}, other_order, {}, {}), shard(3)),
                     Catch::Contains("another order"));
   // Statistics and collections that do not fit.
   ShardSource lacking({1, 3}, order_file, corpus.statistics({0, 1}), std::nullopt);
@@ -184,6 +188,8 @@ TEST_CASE("shards are ranges of docIDs with about as many tokens", "[shards]") {
   CHECK(cut_into_shards(std::vector<std::uint32_t>{9, 9, 9, 9}, 2) == std::vector<docid_t>{0, 2});
   CHECK(cut_into_shards(std::vector<std::uint32_t>{100, 0, 0, 0}, 2) == std::vector<docid_t>{0, 1});
   CHECK(cut_into_shards(std::vector<std::uint32_t>{1}, 3) == std::vector<docid_t>{0, 1, 1});
+  CHECK(cut_into_shards(std::vector<std::uint32_t>{1, 100, 1}, 3) == std::vector<docid_t>{0, 1, 2});
+  CHECK(cut_into_shards(std::vector<std::uint32_t>{1, 1, 100}, 3) == std::vector<docid_t>{0, 1, 2});
   CHECK(cut_into_shards(std::vector<std::uint32_t>(1000, 5), 1) == std::vector<docid_t>{0});
   RandomBits random(1);
   std::vector<std::uint32_t> lengths;

@@ -40,8 +40,9 @@ void add_merge_runs_command(CLI::App& program) {
   command->add_option("RUN", arguments->runs, "TREC runs of all shards, in the order of the shards")
       ->type_name("")
       ->required();
-  command->add_option("-k", arguments->options.k, "Results per query (default: as many as the runs have at most)")
+  command->add_option("-k", arguments->options.k, "Results per query: as many as each shard was asked for")
       ->type_name("N")
+      ->required()
       ->check(range_validator(std::size_t{1}, std::size_t{1} << 32));
   command->add_option("--tag", arguments->options.tag, "Name of the run (default: that of the first run)")->type_name("TAG");
   command
@@ -57,8 +58,8 @@ void add_merge_runs_command(CLI::App& program) {
   set_notes(*command,
             {"Gives the run over the whole index, byte for byte, if each shard was asked for as many results. Equal "
              "scores are ordered by shard: name the runs in the order of the shards."},
-            {{"quern merge-runs 1.run 2.run 3.run -o my.run"},
-             {"quern merge-runs ?.run -q queries.txt -k 100 > my.run"}});
+            {{"quern merge-runs 1.run 2.run 3.run -k 1000 -o my.run"},
+             {"quern merge-runs ?.run -q queries.txt -k 10 > my.run", "Where some queries have results in some shards alone"}});
   command->callback([arguments] { run(*arguments); });
 }
 
