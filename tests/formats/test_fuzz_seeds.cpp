@@ -19,6 +19,7 @@
 #include "fuzz/collection_fuzzing.hpp"
 #include "fuzz/container_fuzzing.hpp"
 #include "pipeline/weighted_corpus.hpp"
+#include "shards/split_corpus.hpp"
 
 /// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
 /// error "has another version": this test finds them. To make them anew: quern_tests "[.seeds]".
@@ -192,6 +193,19 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
     CHECK(fields.num_documents() > 0);
     CHECK_NOTHROW(fields.verify_contents(default_resources()));
   });
+  for_each_seed("statistics", [](ByteView seed) {
+    const StatisticsReader statistics(
+        ContainerReader(fuzz::container_around(seed, FileKind::statistics, statistics_version, fuzz::statistics_sections),
+                        FileKind::statistics, statistics_version));
+    CHECK(statistics.manifest().collection.documents > 0);
+    CHECK_NOTHROW(statistics.verify_contents());
+  });
+  for_each_seed("scales", [](ByteView seed) {
+    const Scales scales =
+        read_scales(ContainerReader(fuzz::container_around(seed, FileKind::scales, scales_version, fuzz::scales_sections),
+                                    FileKind::scales, scales_version));
+    CHECK(scales.top > 0);
+  });
   for_each_seed("forward", [](ByteView seed) {
     const ForwardReader forward(
         ContainerReader(fuzz::container_around(seed, FileKind::forward, forward_version, fuzz::forward_sections),
@@ -304,6 +318,19 @@ TEST_CASE("make the fuzzers' seeds of weights", "[.seeds][.weights_seeds]") { wr
 TEST_CASE("make the fuzzers' seeds of forward files", "[.seeds][.forward_seeds]") { write_forward_seeds(); }
 
 TEST_CASE("make the fuzzers' seeds of fields", "[.seeds][.fields_seeds]") { write_fields_seeds(); }
+
+TEST_CASE("make the fuzzers' seeds of shards", "[.seeds][.shards_seeds]") {
+  const testing::SplitCorpus corpus(testing::random_corpus(1, {30, 60, 20, true}), 2);
+  const StatisticsReader statistics = corpus.statistics();
+  write_seed("statistics", "two_splits", fuzz::seed_of(statistics.container(), fuzz::statistics_sections));
+  const testing::StageFile file = corpus.pipeline.new_file();
+  write_scales(*file, corpus.scales(statistics, {}));
+  write_seed("scales", "two_splits",
+             fuzz::seed_of(ContainerReader(file, FileKind::scales, scales_version), fuzz::scales_sections));
+  const OrderReader order = corpus.order_file(corpus.pipeline.order(corpus.whole), {}, 2);
+  write_seed("order", "two_shards", fuzz::seed_of(order.container(), fuzz::order_sections));
+  write_seed("index", "shard", fuzz::seed_of(corpus.shard({2, 2}, order, {}, {}).container(), fuzz::index_sections));
+}
 
 TEST_CASE("make the fuzzers' seeds of texts", "[.seeds][.texts_seeds]") { write_texts_seeds(); }
 

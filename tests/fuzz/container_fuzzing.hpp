@@ -73,9 +73,14 @@ inline constexpr std::array<std::string_view, 18> index_sections = {
     "docnos",   "docno_offsets", "docno_lookup",   "texts",      "text_offsets", "lengths",
     "pagerank", "global_scores", "manifest",       "impacts",    "impact_start", "impact_width"};
 
+inline constexpr std::array<std::string_view, 6> statistics_sections = {"terms",         "terms_blocks", "docnos",
+                                                                        "docnos_blocks", "splits",       "manifest"};
+inline constexpr std::array<std::string_view, 2> scales_sections = {"splits", "manifest"};
+
 /// The index that an input of its sections stands for. Throws what IndexReader does.
 inline IndexReader index_around(ByteView input) {
-  const FormatVersions version = version_of(input, index_version, impacts_index_version);
+  FormatVersions version = version_of(input, index_version, impacts_index_version);
+  if (as_text(input).find("\"shard\": {") != std::string_view::npos) version = shard_index_version;
   return IndexReader(ContainerReader(container_around(input, FileKind::index, version, index_sections), FileKind::index,
                                      index_version));
 }

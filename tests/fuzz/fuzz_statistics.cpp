@@ -1,0 +1,32 @@
+#include <cstdlib>
+
+#include "quern/core/error.hpp"
+#include "quern/shards/statistics.hpp"
+
+#include "container_fuzzing.hpp"
+#include "ignore_corruption.hpp"
+
+/// Whatever a statistics file's sections hold, reading and merging it stay in bounds; what verify finds sound merges to
+/// statistics that are sound.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern;
+  try {
+    std::vector<StatisticsReader> inputs;
+    inputs.emplace_back(ContainerReader(
+        fuzz::container_around({data, size}, FileKind::statistics, statistics_version, fuzz::statistics_sections),
+        FileKind::statistics, statistics_version));
+    bool is_sound = false;
+    fuzz::ignore_corruption([&] {
+      inputs.front().verify_contents();
+      is_sound = true;
+    });
+    auto file = std::make_shared<File>(File::anonymous(default_resources().tmp_folder));
+    merge_statistics(inputs, default_resources(), *file);
+    const StatisticsReader merged(ContainerReader(file, FileKind::statistics, statistics_version));
+    if (!is_sound) return 0;
+    merged.verify_contents();
+    if (merged.splits() != inputs.front().splits()) std::abort();
+  } catch (const Error&) {
+  }
+  return 0;
+}
