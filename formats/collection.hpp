@@ -40,7 +40,7 @@ struct CollectionManifest {
   std::uint64_t postings = 0;  ///< of title and body
   std::uint64_t links = 0;
   std::uint64_t documents_without_url = 0;
-  std::string input_hash;  ///< over the records' bytes
+  std::uint64_t input_hash = 0;  ///< the sum of the XXH3-64 of all records, modulo 2^64; those of splits add up
   /// Of all texts, before compression; none if the collection keeps no texts.
   std::optional<std::uint64_t> text_bytes;
 

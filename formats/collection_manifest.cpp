@@ -1,6 +1,7 @@
 #include "quern/core/version.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/manifest_json.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 
@@ -18,7 +19,7 @@ std::string CollectionManifest::to_json() const {
                     {"postings", postings},
                     {"links", links}};
   if (text_bytes) json["counts"]["text_bytes"] = *text_bytes;
-  json["input_hash"] = input_hash;
+  json["input_hash"] = hash_text(input_hash);
   return manifest_text(json);
 }
 
@@ -36,7 +37,9 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     counts.at("postings").get_to(manifest.postings);
     counts.at("links").get_to(manifest.links);
     if (counts.contains("text_bytes")) manifest.text_bytes = counts.at("text_bytes").get<std::uint64_t>();
-    json.at("input_hash").get_to(manifest.input_hash);
+    const auto hash = hash_of_text(json.at("input_hash").get<std::string>());
+    if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is no hash");
+    manifest.input_hash = *hash;
   });
   return manifest;
 }

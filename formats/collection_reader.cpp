@@ -103,6 +103,7 @@ void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
   sum.tokens += other.tokens;
   sum.postings += other.postings;
   sum.links += other.links;
+  sum.input_hash += other.input_hash;
   sum.documents_without_url += other.documents_without_url;
   if (sum.text_bytes) *sum.text_bytes += *other.text_bytes;
 }

@@ -34,6 +34,7 @@ struct ShardManifest {
   std::uint32_t number = 1, count = 1;  ///< the number-th of so many, from 1
   std::string order_hash;               ///< of the order whose docIDs were cut into shards
   std::string statistics_hash;          ///< of the statistics that scores are made with
+  std::string input_hash;               ///< of the collections, as their manifests have it
 
   bool operator==(const ShardManifest&) const = default;
 };
@@ -70,7 +71,7 @@ struct IndexManifest {
   std::uint64_t short_list_bytes = 0;
   std::uint64_t list_bound_bytes = 0;  ///< lists' greatest and k-th best impacts in the lexicon
   CodedBits coded;
-  std::string collection_hash;  ///< of the documents: see DocumentsHash
+  std::string collection_hash;  ///< of the documents: DocumentsHash, plus the collections' input hash unless it is a shard
 
   /// Lists of more than max_short_list postings.
   std::uint64_t long_lists() const { return terms - short_lists; }

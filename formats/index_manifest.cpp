@@ -30,7 +30,8 @@ std::string IndexManifest::to_json() const {
     json["shard"] = {{"number", shard->number},
                      {"count", shard->count},
                      {"order_hash", shard->order_hash},
-                     {"statistics_hash", shard->statistics_hash}};
+                     {"statistics_hash", shard->statistics_hash},
+                     {"input_hash", shard->input_hash}};
   json["counts"] = {{"documents", documents},
                     {"empty_documents", empty_documents},
                     {"terms", terms},
@@ -78,6 +79,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
       of.at("count").get_to(shard.count);
       of.at("order_hash").get_to(shard.order_hash);
       of.at("statistics_hash").get_to(shard.statistics_hash);
+      of.at("input_hash").get_to(shard.input_hash);
       if (shard.number == 0 || shard.number > shard.count)
         throw CorruptFile(what + ": section 'manifest': has an impossible number of a shard");
     }

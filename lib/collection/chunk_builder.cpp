@@ -257,7 +257,7 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
                               const TakeChunk& take) {
   const RecordText text = batch.text(record);
   parsed.bytes += text.size();
-  put_le(record_hashes_, hash_of(text));
+  input_hash_ += hash_of(text);
   document_.clear();
   const ParsedRecord result = scratch_.impacts && !record.format->gives_weights()
                                   ? ParsedRecord{RecordKind::bad, "its format gives no weights of terms"}
@@ -285,7 +285,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   counts_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
 
-  record_hashes_.clear();
+  input_hash_ = 0;
   try {
     for (const RecordSpan& record : batch.records) add_record(batch, record, parsed, take);
     if (!chunk_.packed.lengths.empty()) end_chunk(take);
@@ -298,7 +298,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   parsed.repaired_utf8 = scratch_.repaired_utf8 - repaired_before;
   parsed.cut_terms = analyzer_.cut_terms() - cut_before;
   parsed.compressed_bytes = batch.compressed_bytes;
-  parsed.input_hash = xxh3(record_hashes_);
+  parsed.input_hash = input_hash_;
   parsed.text_bytes = text_bytes_;
   return true;
 }

@@ -31,7 +31,7 @@ struct ParsedBatch {
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t text_bytes = 0;  ///< of the texts that are kept
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
-  std::uint64_t input_hash = 0;  ///< over the records' bytes
+  std::uint64_t input_hash = 0;  ///< the sum of the records' XXH3-64, modulo 2^64
   std::uint64_t bytes = 0, compressed_bytes = 0;
 };
 
@@ -126,7 +126,7 @@ class ChunkBuilder {
   ZstdCompressor zstd_{1};
   ChunkEncoder encoder_;
   ParsedChunk chunk_;
-  Bytes record_hashes_;  ///< of the batch
+  std::uint64_t input_hash_ = 0;  ///< of the batch so far
   std::array<WaitingToken, 32> waiting_;
   std::size_t num_waiting_ = 0;
   std::vector<TermCounts> counts_;  ///< of each term

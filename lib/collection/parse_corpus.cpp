@@ -157,7 +157,7 @@ class CorpusParser {
     report_.repaired_utf8 += batch.repaired_utf8;
     report_.cut_terms += batch.cut_terms;
     without_url_ += batch.without_url;
-    put_le(input_hashes_, batch.input_hash);
+    input_hash_ += batch.input_hash;
     resources_.progress->add(batch.compressed_bytes);
   }
 
@@ -262,7 +262,7 @@ class CorpusParser {
     manifest.postings = report_.postings;
     manifest.links = report_.links;
     if (options_.store_text) manifest.text_bytes = report_.text_bytes;
-    manifest.input_hash = hash_text(xxh3(input_hashes_));
+    manifest.input_hash = input_hash_;
     return manifest;
   }
 
@@ -278,7 +278,7 @@ class CorpusParser {
   std::uint64_t without_url_ = 0;
   std::uint64_t remarked_ = 0;
   std::string first_remark_;
-  Bytes input_hashes_;
+  std::uint64_t input_hash_ = 0;
 };
 
 }  // namespace

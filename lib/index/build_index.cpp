@@ -84,7 +84,8 @@ class IndexBuilder {
     sort_documents(documents);
     AssembledDocuments written = std::move(lists).write_documents(std::move(documents));
     resources_.progress->finish();
-    manifest.collection_hash = hash_text(documents_hash_.value());
+    const std::uint64_t input_hash = whole_ == nullptr ? collection_.manifest().input_hash : 0;
+    manifest.collection_hash = hash_text(documents_hash_.value() + input_hash);
     BuildReport report =
         std::move(written).finish(std::move(manifest), in_range(order_.pagerank), in_range(order_.global_scores));
     report.spilled_runs = spilled_runs_;
@@ -214,6 +215,7 @@ class IndexBuilder {
     if (whole_ != nullptr) {
       manifest.docid_base = range_.first;
       manifest.shard = whole_->manifest;
+      manifest.shard->input_hash = hash_text(from.input_hash);
     }
     return manifest;
   }

@@ -78,6 +78,14 @@ CollectionManifest settings_of(const IndexManifest& from) {
   return manifest;
 }
 
+std::uint64_t documents_hash(const IndexReader& index, const DocidRange& range) {
+  DocumentsHash hash;
+  index.for_each_text(range.first, range.end, [&](docid_t docid, std::string_view url, std::string_view title) {
+    hash.add(index.docno(docid), url, title, index.length(docid));
+  });
+  return hash.value();
+}
+
 std::span<const float> in_range(std::span<const float> scores, const DocidRange& range) {
   return scores.empty() ? scores : scores.subspan(range.first, range.size());
 }
@@ -93,12 +101,8 @@ void write_statistics_of_index(const IndexReader& index, const Resources& resour
       writer.add_term(cursor.term(), {cursor.list().df, cursor.list().cf});
     writer.begin_docnos();
     ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
-    DocumentsHash hash;
-    index.for_each_text(0, index.num_documents(), [&](docid_t docid, std::string_view url, std::string_view title) {
-      docnos.add(docno_key(index.docno(docid)), {});
-      hash.add(index.docno(docid), url, title, index.length(docid));
-    });
-    manifest.documents_hash = hash.value();
+    for (docid_t docid = 0; docid < index.num_documents(); ++docid) docnos.add(docno_key(index.docno(docid)), {});
+    manifest.documents_hash = documents_hash(index, {0, index.num_documents()});
     DocnoCounts keys(writer);
     docnos.merge([&](std::string_view key, ByteView) { keys.add(key, 1); });
     keys.end();
@@ -122,7 +126,7 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     RangeLexicon lexicon(index, range);
     WholeOfShard whole;
     whole.manifest = {choice.number, choice.count, source,
-                      statistics == nullptr ? source : hash_text(statistics->container().content_hash())};
+                      statistics == nullptr ? source : hash_text(statistics->container().content_hash()), {}};
     whole.docids = range;
     whole.statistics = from.statistics;
     if (from.quantize_bits > 0) whole.quantize_top = from.quantize_top;
@@ -139,14 +143,14 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     AssembledLists written = std::move(assembly).write_lists(
         {lengths.begin(), lengths.end()}, from.statistics, lists,
         static_cast<std::uint64_t>(static_cast<double>(from.postings) * share), [&](term_t term) { return lists.term_at(term); });
-    DocumentsHash hash;
     IndexManifest manifest = settings_of_index(from);
-    index.for_each_text(range.first, range.end, [&](docid_t docid, std::string_view url, std::string_view title) {
-      hash.add(index.docno(docid), url, title, index.length(docid));
-    });
-    manifest.collection_hash = hash_text(hash.value());
+    const std::uint64_t hash = documents_hash(index, range);
+    manifest.collection_hash = hash_text(hash);
     manifest.docid_base = range.first;
     manifest.shard = whole.manifest;
+    // What the hashes of all shards lack to the index's.
+    const std::uint64_t others = documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
+    manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);
     IndexDocuments documents(index);
     return std::move(written)
         .write_documents([&](docid_t docid) { return documents.at(docid + range.first); })

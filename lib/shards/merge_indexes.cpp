@@ -95,7 +95,7 @@ namespace {
 /// The manifest of the whole, but for what the assembly fills in.
 IndexManifest whole_manifest(const IndexShards& shards) {
   IndexManifest manifest = settings_of_index(shards[0].manifest());
-  std::uint64_t hash = 0;
+  std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);
   for (const IndexReader& shard : shards) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
   manifest.collection_hash = hash_text(hash);
   return manifest;

@@ -76,9 +76,16 @@ TEST_CASE("an index without texts, or with those of another, is refused where te
   const TextFiles files;
   check_failure({"inspect", files.plain, "--text", "M-1"},
                 {files.plain, "texts.quern", "build the index with --store-text"});
+  // Of other documents with the same names; those of the same documents fit.
+  std::string pages = small_trecweb;
+  pages.replace(pages.find("stones"), 6, "wheels");
+  const std::string other = files.folder.path("other");
+  run_well({"index", files.folder.write("other.trecweb", pages), "-o", other});
+  std::filesystem::copy_file(files.index + "/texts.quern", other + "/texts.quern");
+  check_failure({"inspect", other, "--text", "M-1"}, {"texts.quern", "another index", "--store-text"});
+  check_failure({"verify", other}, {"texts.quern", "another index"});
   std::filesystem::copy_file(files.index + "/texts.quern", files.plain + "/texts.quern");
-  check_failure({"inspect", files.plain, "--text", "M-1"}, {"texts.quern", "another index", "--store-text"});
-  check_failure({"verify", files.plain}, {"texts.quern", "another index"});
+  CHECK(run_quern({"inspect", files.plain, "--text", "M-1"}).out == first_text);
   check_failure({"inspect", files.collection, "--text", "M-1"}, {"is a collection; --text needs an index"});
   check_failure({"inspect", files.index + "/texts.quern", "--text", "M-1"}, {"is a text file; --text needs an index"});
   check_failure({"query", files.index + "/texts.quern", "--query", "mill"}, {"is a Quern text file"});

@@ -109,7 +109,7 @@ TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
       {{"order", "x"}, "--output"},
       {{"build", "-o", "y"}, "COLLECTION"},
       {{"query", index}, "--query or --queries is required"},
-      {{"query", index, "water mill"}, "unexpected argument 'water mill'; give the query with --query"},
+      {{"query", index, "water mill"}, "--query or --queries is required"},
       {{"query", index, "--query", "mill", "--stemmer", "porter2"}, "queries use the index's analyzer"},
       {{"query", index, "--query", "mill", "--algoritm", "or"}, "did you mean --algorithm?"},
       {{"query", index, "--query", "mill", "--quantize", "8"}, "it belongs to quern index"},
