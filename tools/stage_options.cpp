@@ -64,12 +64,24 @@ CLI::Validator field_name_validator() {
 void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
   formats.insert(formats.begin(), "auto");
+  CLI::Option* corpus =
+      command
+          .add_option(
+              "CORPUS", arguments.corpus,
+              "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
+          ->type_name("PATH");
+  CLI::Option* files_from =
+      command
+          .add_option("--files-from", arguments.files_from,
+                      "Read the files or folders that this list names, a path on each line, in its order, instead of "
+                      "CORPUS; - for standard input; lines that begin with # are remarks")
+          ->type_name("FILE");
+  require_one_of(command, corpus, files_from);
   command
-      .add_option(
-          "CORPUS", arguments.corpus,
-          "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
-      ->type_name("PATH")
-      ->required();
+      .add_option("--files-root", arguments.files_root,
+                  "The folder from which relative paths in the list are taken (default: the working folder)")
+      ->type_name("FOLDER")
+      ->needs(files_from);
   const auto add_glob_option = [&](const char* name, std::vector<std::string>& globs, const char* help) {
     command.add_option(name, globs, help)->type_name("GLOB")->allow_extra_args(false);
   };
@@ -124,9 +136,11 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->capture_default_str();
 }
 
-ParseOptions parse_options(const ParseArguments& arguments) {
+ParseOptions parse_options(const ParseArguments& arguments, const Resources& resources) {
   ParseOptions options;
   options.corpus = arguments.corpus;
+  if (!arguments.files_from.empty())
+    options.list = std::make_shared<const FileList>(arguments.files_from, arguments.files_root, resources);
   options.files = arguments.files;
   options.reader.format = arguments.format;
   options.reader.field_names = arguments.field_names;
@@ -139,16 +153,21 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   return options;
 }
 
-void refuse_overwritten_corpus(const ParseArguments& arguments, const std::string& output) {
+void refuse_overwritten_corpus(const ParseOptions& options, const std::string& output) {
   const WrittenFile written(output);
   if (!written.exists()) return;
-  for_each_corpus_file(arguments.corpus, arguments.files, [&](const CorpusFile& file) {
-    if (file.found_in_folder && written.is(file.path))
+  const auto check = [&](const CorpusFile& file) {
+    if ((options.list || file.found_in_folder) && written.is(file.path))
       throw usage_error(
           fmt::format("--output {}: would overwrite {}, a file of the corpus; choose another name, or "
-                      "leave the file out with --exclude",
-                      output, file.path));
-  });
+                      "leave the file out{}",
+                      output, file.path, options.list ? "" : " with --exclude"));
+  };
+  if (options.list) {
+    for_each_corpus_file(*options.list, options.files, check);
+  } else {
+    for_each_corpus_file(options.corpus, options.files, check);
+  }
 }
 
 void add_pagerank_options(CLI::App& command, PagerankArguments& arguments) {

@@ -7,6 +7,7 @@
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_reader.hpp"
+#include "quern/corpus/file_list.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/file.hpp"
 #include "quern/text/analyzer.hpp"
@@ -14,9 +15,10 @@
 namespace quern {
 
 struct ParseOptions {
-  std::vector<std::string> corpus;     ///< files, folders, or "-"
-  FileChoice files;                    ///< of the folders
-  std::shared_ptr<ByteSource> source;  ///< a corpus that a program hands over instead; null: none
+  std::vector<std::string> corpus;       ///< files, folders, or "-"
+  std::shared_ptr<const FileList> list;  ///< what names them instead; null: nothing
+  FileChoice files;                      ///< of the folders
+  std::shared_ptr<ByteSource> source;    ///< a corpus that a program hands over instead; null: none
   CorpusOptions reader;
   AnalyzerOptions analyzer;
   std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents

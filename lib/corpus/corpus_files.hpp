@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/corpus/file_list.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/spool.hpp"
 
@@ -35,6 +36,9 @@ struct FileChoice {
 void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
                           const std::function<void(const CorpusFile&)>& visit,
                           const std::function<void(const std::string& path)>& pass_over = {});
+/// The same for the paths of a list. What is thrown names the list's line, too.
+void for_each_corpus_file(const FileList& list, const FileChoice& choice,
+                          const std::function<void(const CorpusFile&)>& visit);
 
 /// The files of a corpus in order, numbered from 0. They wait in a work file: memory does not grow with their number.
 /// Several threads may read while none adds.
@@ -82,5 +86,6 @@ class CorpusFiles {
 /// The files of for_each_corpus_file(), those of a folder in byte order of the names.
 CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
                               const Resources& resources);
+CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, const Resources& resources);
 
 }  // namespace quern
