@@ -59,6 +59,25 @@ CLI::Validator field_name_validator() {
       "KEY");
 }
 
+/// Which pages of a crawl become documents.
+void add_page_options(CLI::App& command, ParseArguments& arguments) {
+  command
+      .add_option("--languages", arguments.languages,
+                  "Of WARC and WET files, keep the pages whose main language is one of these, as their records or "
+                  "metadata say it, by its code of ISO 639-3, such as eng,deu; leave out those that say none")
+      ->type_name("CODE")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& code) {
+            return is_language_code(code) ? std::string()
+                                          : "'" + code + "' is no code of ISO 639-3, such as eng or deu";
+          },
+          ""));
+  command.add_flag("--drop-copies", arguments.drop_copies,
+                   "Of WARC and WET files, leave out pages whose payload, by its digest, an earlier one has");
+}
+
 }  // namespace
 
 void add_parse_options(CLI::App& command, ParseArguments& arguments) {
@@ -130,10 +149,16 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
                    "What to do with a document whose docno occurred before");
   command.add_flag("--store-text", arguments.store_text,
                    "Keep the documents' texts, compressed, for quern inspect INDEX --text DOCNO");
-  command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  CLI::Option* max_errors =
+      command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
+          ->type_name("N")
+          ->check(number_validator<std::uint64_t>())
+          ->capture_default_str();
+  command
+      .add_flag("--skip-bad", arguments.skip_bad,
+                "Skip bad documents, however many; also damaged members of gzip files, and files of no known format")
+      ->excludes(max_errors);
+  add_page_options(command, arguments);
 }
 
 ParseOptions parse_options(const ParseArguments& arguments, const Resources& resources) {
@@ -148,8 +173,10 @@ ParseOptions parse_options(const ParseArguments& arguments, const Resources& res
   options.impacts = impact_settings(arguments.impacts);
   options.analyzer = analyzer_options(arguments.analyzer, options.impacts.has_value());
   options.duplicates = arguments.duplicates;
+  options.pages = {sorted_languages(arguments.languages), arguments.drop_copies};
   options.store_text = arguments.store_text;
   options.max_errors = arguments.max_errors;
+  options.reader.skip_bad = arguments.skip_bad;
   return options;
 }
 
@@ -253,6 +280,9 @@ Json to_json(const ParseReport& report) {
           {"empty", report.empty},
           {"skipped", report.skipped},
           {"bad", report.bad},
+          {"other_language", report.other_language},
+          {"no_language", report.no_language},
+          {"copies", report.copies},
           {"duplicates", report.duplicates},
           {"repaired_utf8", report.repaired_utf8},
           {"cut_terms", report.cut_terms},
@@ -322,6 +352,11 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
   if (report.num_passed_over > shown)
     say(options, fmt::format("quern: skipped {} more pipes, sockets or devices (--json lists the first hundred)",
                              report.num_passed_over - shown));
+  if (report.other_language + report.no_language > 0)
+    say(options, fmt::format("quern: left out {} in other languages, and {} that say none",
+                             count_text(report.other_language, "page"), report.no_language));
+  if (report.copies > 0)
+    say(options, fmt::format("quern: left out {} of earlier pages", count_text(report.copies, "copy", "copies")));
   if (report.duplicates > 0)
     say(options,
         fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));

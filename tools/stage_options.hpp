@@ -45,6 +45,9 @@ struct ParseArguments {
   ImpactArguments impacts;
   Duplicates duplicates = ParseOptions().duplicates;
   std::uint64_t max_errors = ParseOptions().max_errors;
+  bool skip_bad = false;
+  std::vector<std::string> languages;
+  bool drop_copies = false;
   bool store_text = false;
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/extracted_text.hpp"
@@ -30,6 +31,50 @@ bool is_http(const WarcHeader& header) {
          starts_with_ignoring_case(header.block, "http/");
 }
 
+/// Why a response is no page; empty if it is one.
+std::string why_no_page(const HttpResponse& http) {
+  if (http.status != 0 && (http.status < 200 || http.status > 299)) return "HTTP status " + std::to_string(http.status);
+  const std::string_view type = media_type(http.content_type);
+  return is_page(type) ? "" : "content of type " + std::string(type);
+}
+
+/// Why a record is no document by its headers; empty if it may be one.
+std::string why_skipped(const WarcHeader& warc) {
+  if (equals_ignoring_case(warc.type, "conversion")) {
+    const std::string_view type = media_type(warc.content_type);
+    return is_plain_text(type) ? "" : "a conversion to type " + std::string(type);
+  }
+  if (!equals_ignoring_case(warc.type, "response")) return "a record of type " + std::string(warc.type);
+  return is_http(warc) ? "" : "a response of type " + std::string(warc.content_type);
+}
+
+/// "eng" of "eng,deu".
+std::string first_language(std::string_view languages) {
+  constexpr std::size_t max_bytes = 15;  // what is longer is no code, and shall not take memory
+  return std::string(trim(languages.substr(0, languages.find(','))).substr(0, max_bytes));
+}
+
+/// The first language that Common Crawl's metadata of a page name, in a line
+/// languages-cld2: {…,"languages":[{"code":"en","code-iso-639-3":"eng",…},…]}
+std::string language_in_metadata(std::string_view block) {
+  while (!block.empty()) {
+    std::string_view name, value;
+    if (!split_header(take_line(block), name, value) || !equals_ignoring_case(name, "languages-cld2")) continue;
+    constexpr std::string_view key = "\"code-iso-639-3\"";
+    const std::size_t at = value.find(key);
+    if (at == std::string_view::npos) return {};
+    value = trim(value.substr(at + key.size()));
+    if (value.substr(0, 1) != ":") return {};
+    value = trim(value.substr(1));
+    if (value.substr(0, 1) != "\"") return {};
+    value.remove_prefix(1);
+    return first_language(value.substr(0, value.find('"')));
+  }
+  return {};
+}
+
+Hash128 hash_of_name(std::string_view name) { return name.empty() ? Hash128() : xxh3_128(as_bytes(name)); }
+
 class WarcFormat : public CorpusFormat {
  public:
   std::string_view name() const override { return "warc"; }
@@ -47,12 +92,30 @@ class WarcFormat : public CorpusFormat {
     if (!begins_with_warc_record(record.head())) return bad_record("it does not begin with a WARC version line");
     const WarcHeader warc = read_warc_header(record.head());
     if (warc.type.empty()) return bad_record("it has no WARC-Type");
+    if (std::string reason = why_skipped(warc); !reason.empty()) return skipped_record(std::move(reason));
     if (equals_ignoring_case(warc.type, "conversion")) return parse_conversion(record, warc, scratch, out);
-    if (!equals_ignoring_case(warc.type, "response"))
-      return skipped_record("a record of type " + std::string(warc.type));
-    if (!is_http(warc)) return skipped_record("a response of type " + std::string(warc.content_type));
     return parse_response(record, warc, scratch, out);
   }
+
+  RecordLabels labels(const RecordText& record) const override {
+    const WarcHeader warc = read_warc_header(record.head());
+    RecordLabels labels;
+    labels.id = hash_of_name(warc.record_id);
+    if (equals_ignoring_case(warc.type, "metadata")) {
+      labels.language = language_in_metadata(warc.block);
+      labels.describes = hash_of_name(warc.concurrent_to);
+    } else {
+      labels.language = first_language(warc.languages);
+    }
+    // The block of a response has HTTP headers, too; that of a conversion is all payload.
+    const bool is_conversion = equals_ignoring_case(warc.type, "conversion");
+    const bool has_payload_digest = !warc.payload_digest.empty() || !is_conversion;
+    labels.payload = hash_of_name(has_payload_digest ? warc.payload_digest : warc.block_digest);
+    labels.may_be_document =
+        why_skipped(warc).empty() && (is_conversion || why_no_page(parse_http_response(warc.block)).empty());
+    return labels;
+  }
+  bool states_languages() const override { return true; }
 
  private:
   /// Where a part of the head begins in the record; false if what is before it goes on behind the head.
@@ -66,8 +129,6 @@ class WarcFormat : public CorpusFormat {
   /// The text of a page, as WET files have it.
   static ParsedRecord parse_conversion(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
                                        DocumentText& out) {
-    const std::string_view type = media_type(warc.content_type);
-    if (!is_plain_text(type)) return skipped_record("a conversion to type " + std::string(type));
     ParsedRecord result;
     std::size_t text_begin = 0;
     if (!find_begin(record, warc.block, text_begin, result)) return result;
@@ -83,19 +144,14 @@ class WarcFormat : public CorpusFormat {
     ParsedRecord result;
     std::size_t body_begin = 0;
     if (!find_begin(record, http.body, body_begin, result)) return result;
-    if (http.status != 0 && (http.status < 200 || http.status > 299)) {
-      return skipped_record("HTTP status " + std::to_string(http.status));
-    }
-    const std::string_view type = media_type(http.content_type);
-    if (!is_page(type)) return skipped_record("content of type " + std::string(type));
-
+    if (std::string reason = why_no_page(http); !reason.empty()) return skipped_record(std::move(reason));
     if (!set_docno(docno_of(warc), scratch, out, result)) return result;
     set_url(warc.target_uri, scratch, out);
     const std::uint64_t repaired_before = scratch.repaired_utf8;
     OpenPieces stored = [&record, body_begin] { return record.pieces(body_begin); };
     if (equals_ignoring_case(http.transfer_encoding, "chunked")) stored = without_chunks(std::move(stored));
     DecodedBody body(std::move(stored), http.content_encoding, scratch.max_document_bytes);
-    if (is_plain_text(type)) {
+    if (is_plain_text(media_type(http.content_type))) {
       extract_plain_page(body.pieces(), http.content_type, scratch, out);
     } else {
       extract_html(body.pieces(), http.content_type, scratch, out);

@@ -17,7 +17,8 @@ std::string_view without_brackets(std::string_view text) {
 
 bool begins_with_warc_record(std::string_view text) {
   if (text.substr(0, warc_version_start.size()) != warc_version_start) return false;
-  const std::string_view version = text.substr(warc_version_start.size(), max_warc_version_line - warc_version_start.size());
+  const std::string_view version =
+      text.substr(warc_version_start.size(), max_warc_version_line - warc_version_start.size());
   std::size_t at = 0;
   while (at < version.size() && is_ascii_digit(version[at])) ++at;
   if (at == 0 || at == version.size() || version[at] != '.') return false;
@@ -39,6 +40,10 @@ WarcHeader read_warc_header(std::string_view record) {
     if (equals_ignoring_case(name, "warc-record-id")) result.record_id = without_brackets(value);
     if (equals_ignoring_case(name, "warc-trec-id")) result.trec_id = value;
     if (equals_ignoring_case(name, "content-type")) result.content_type = value;
+    if (equals_ignoring_case(name, "warc-identified-content-language")) result.languages = value;
+    if (equals_ignoring_case(name, "warc-payload-digest")) result.payload_digest = value;
+    if (equals_ignoring_case(name, "warc-block-digest")) result.block_digest = value;
+    if (equals_ignoring_case(name, "warc-concurrent-to")) result.concurrent_to = without_brackets(value);
   }
   result.block = record;
   return result;

@@ -19,7 +19,10 @@ struct WarcHeader {
   std::string_view record_id;
   std::string_view trec_id;
   std::string_view content_type;
-  std::string_view block;  ///< of what is in memory
+  std::string_view languages;  ///< ISO 639-3 with commas between, the page's main one first
+  std::string_view payload_digest, block_digest;
+  std::string_view concurrent_to;  ///< the id of the record that belongs to this one
+  std::string_view block;          ///< of what is in memory
 };
 
 /// Reads the header of a record that begins with a version line.

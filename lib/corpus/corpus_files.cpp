@@ -183,6 +183,13 @@ std::shared_ptr<ByteSource> CorpusFiles::open(std::uint32_t number, const ReadIn
   return ByteSource::open(file(number).path, &interrupt, max_window_bytes);
 }
 
+std::shared_ptr<DamageSkippingSource> CorpusFiles::open_skipping_damage(std::uint32_t number,
+                                                                        const ReadInterrupt& interrupt,
+                                                                        std::uint64_t max_window_bytes) const {
+  if (source_ && number == 0) return nullptr;
+  return DamageSkippingSource::open(file(number).path, &interrupt, max_window_bytes);
+}
+
 void CorpusFiles::pass_over(const std::string& path) {
   if (num_passed_over_++ < max_named) passed_over_.push_back(path);
 }

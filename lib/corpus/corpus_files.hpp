@@ -8,6 +8,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/corpus/file_list.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/damage_skipping.hpp"
 #include "quern/io/spool.hpp"
 
 namespace quern {
@@ -53,6 +54,9 @@ class CorpusFiles {
   /// The bytes of a file, as ByteSource::open() has them.
   std::shared_ptr<ByteSource> open(std::uint32_t number, const ReadInterrupt& interrupt,
                                    std::uint64_t max_window_bytes) const;
+  /// The same, but damaged members of a gzip file are skipped; null if a program hands the file over.
+  std::shared_ptr<DamageSkippingSource> open_skipping_damage(std::uint32_t number, const ReadInterrupt& interrupt,
+                                                             std::uint64_t max_window_bytes) const;
   /// Ends a read that waits for the source that was added.
   void stop() const noexcept {
     if (source_) source_->stop();

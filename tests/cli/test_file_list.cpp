@@ -58,10 +58,10 @@ TEST_CASE("a list of files and named ones, or neither, are wrong usage", "[cli][
   const TemporaryFolder folder;
   const std::string a = folder.write("a.jsonl", one_document("a")), list = folder.write("list", a + "\n");
   const CommandLine output = {"-o", folder.path("out")};
-  for (const auto& [arguments, said] : std::vector<std::pair<CommandLine, std::string>>{
-           {{a, "--files-from", list}, "can't be combined with"},
-           {{}, "CORPUS or --files-from is required"},
-           {{a, "--files-root", folder.path("")}, "--files-from"}}) {
+  for (const auto& [arguments, said] :
+       std::vector<std::pair<CommandLine, std::string>>{{{a, "--files-from", list}, "can't be combined with"},
+                                                        {{}, "CORPUS or --files-from is required"},
+                                                        {{a, "--files-root", folder.path("")}, "--files-from"}}) {
     CommandLine words = {"parse"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     words.insert(words.end(), output.begin(), output.end());

@@ -53,8 +53,8 @@ TEST_CASE("What is wrong with a list of files is said with its name and line", "
   CHECK_THAT(complaint(there + "\n\n" + folder.path("missing") + "\n"),
              Catch::StartsWith(name + ", line 3: can't find " + folder.path("missing")));
   CHECK_THAT(complaint("-\n"), Catch::StartsWith(name + ", line 1: a list names files"));
-  CHECK_THAT(complaint("https://data.example/1.warc.gz\n"), Catch::Contains("line 1: 'https://") &&
-                                                                Catch::Contains("fetch the file"));
+  CHECK_THAT(complaint("https://data.example/1.warc.gz\n"),
+             Catch::Contains("line 1: 'https://") && Catch::Contains("fetch the file"));
   CHECK_THAT(complaint(std::string("a\0b\n", 4)), Catch::Contains("line 1: the line holds a zero byte"));
   CHECK_THAT(complaint(there + "\n" + std::string(70000, 'a') + "\n"), Catch::Contains("line 2: the line is longer"));
   std::filesystem::create_directory(folder.path("empty"));

@@ -171,10 +171,12 @@ TEST_CASE("Conversions are parsed the same in pieces of any size", "[format][pro
 }
 
 TEST_CASE("Headers count in any case, with brackets or without, and version 1.1 is as 1.0", "[format]") {
-  const std::string page = "HTTP/1.1 200 OK\r\ncontent-type: text/html;\r\n charset=iso-8859-1\r\n\r\n<title>M\xfchle</title>";
-  const std::string record = "WARC/1.1\r\nwarc-type: RESPONSE\r\nwarc-record-id: <urn:uuid:1>\r\n"
-                             "warc-target-uri: <http://a.example/>\r\ncontent-length: " +
-                             std::to_string(page.size()) + "\r\n\r\n" + page;
+  const std::string page =
+      "HTTP/1.1 200 OK\r\ncontent-type: text/html;\r\n charset=iso-8859-1\r\n\r\n<title>M\xfchle</title>";
+  const std::string record =
+      "WARC/1.1\r\nwarc-type: RESPONSE\r\nwarc-record-id: <urn:uuid:1>\r\n"
+      "warc-target-uri: <http://a.example/>\r\ncontent-length: " +
+      std::to_string(page.size()) + "\r\n\r\n" + page;
   const std::vector<std::string> records = record_texts(warc, record + "\r\n\r\n" + record);
   REQUIRE(records.size() == 2);
   for (const std::string& one : records) {
@@ -200,9 +202,9 @@ TEST_CASE("Whatever a response's headers hold, it is a document, skipped or bad"
   for (const char* type : {"request", "metadata", "revisit", "warcinfo", "resource", "continuation", "unheard-of"})
     CHECK(kind_of(warc_record("WARC-Type: " + std::string(type) + "\r\nContent-Type: text/html\r\n", "x")) ==
           RecordKind::skipped);
-  const Parsed cut = parse_record(
-      warc, warc_record("WARC-Type: response\r\nWARC-Record-ID: <a>\r\nWARC-Truncated: length\r\n",
-                        "HTTP/1.1 200 OK\r\n\r\n<title>cut</title><p>its last wor"));
+  const Parsed cut =
+      parse_record(warc, warc_record("WARC-Type: response\r\nWARC-Record-ID: <a>\r\nWARC-Truncated: length\r\n",
+                                     "HTTP/1.1 200 OK\r\n\r\n<title>cut</title><p>its last wor"));
   CHECK(cut.result.kind == RecordKind::document);
   CHECK(cut.document.title == "cut");
 }
