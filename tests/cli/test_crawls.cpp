@@ -66,7 +66,7 @@ TEST_CASE("languages that are no codes are wrong usage, and none that a corpus h
   CHECK(contains(none.err, "5 left out by --languages, of which 1 say no language"));
 }
 
-TEST_CASE("--skip-bad skips any number of bad records, and damaged members of gzip files", "[cli][crawl]") {
+TEST_CASE("any number of bad records and damaged members of gzip files are skipped on request", "[cli][crawl]") {
   const TemporaryFolder folder;
   const std::string sound = gzipped(crawled_page("1", "water mill and water wheel"));
   std::string crawl = sound + sound.substr(0, sound.size() / 2) + gzipped(crawled_page("2", "wind mill"));
