@@ -32,6 +32,7 @@ struct CollectionManifest {
   std::uint64_t max_document_bytes = 0;
   FieldNames field_names;  ///< of JSON objects, where they were named
   Duplicates duplicates = Duplicates::keep;
+  PageChoice pages;
   std::optional<ImpactSettings> impacts;  ///< if the corpus gave the weights of terms
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;

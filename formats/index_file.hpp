@@ -47,6 +47,7 @@ struct IndexManifest {
   std::uint64_t max_document_bytes = 0;
   FieldNames field_names;  ///< of the corpus's JSON objects, where they were named
   Duplicates duplicates = Duplicates::keep;
+  PageChoice pages;
   Lengths lengths = Lengths::exact;
   std::string order = "natural";
   std::uint64_t order_seed = 1;

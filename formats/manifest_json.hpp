@@ -58,6 +58,8 @@ ManifestJson parse_settings(const Manifest& manifest) {
   if (!manifest.field_names.kept.empty()) fields["keep"] = manifest.field_names.kept;
   if (!fields.empty()) settings["fields"] = std::move(fields);
   if (manifest.impacts) settings["impacts"] = to_json(*manifest.impacts);
+  if (!manifest.pages.languages.empty()) settings["languages"] = manifest.pages.languages;
+  if (manifest.pages.drop_copies) settings["drop_copies"] = true;
   return settings;
 }
 template <class Manifest>
@@ -67,6 +69,8 @@ void read_parse_settings(const ManifestJson& settings, const std::string& what, 
   settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
   manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
   if (settings.contains("impacts")) manifest.impacts = read_impact_settings(settings.at("impacts"), what);
+  if (settings.contains("languages")) settings.at("languages").get_to(manifest.pages.languages);
+  if (settings.contains("drop_copies")) settings.at("drop_copies").get_to(manifest.pages.drop_copies);
   if (!settings.contains("fields")) return;
   for (const NamedField& field : named_fields)
     if (settings.at("fields").contains(field.name))

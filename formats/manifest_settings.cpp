@@ -1,9 +1,21 @@
 #include "quern/formats/manifest_settings.hpp"
 
+#include <algorithm>
+
 #include "quern/core/check_range.hpp"
 #include "quern/formats/manifest_json.hpp"
 
 namespace quern {
+
+bool is_language_code(std::string_view text) {
+  return text.size() == 3 && std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+std::vector<std::string> sorted_languages(std::vector<std::string> codes) {
+  std::sort(codes.begin(), codes.end());
+  codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+  return codes;
+}
 
 void check_score_settings(const DocumentScoreSettings& settings) {
   check_range("alpha", settings.alpha, 0, 1);

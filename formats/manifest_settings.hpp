@@ -2,6 +2,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "quern/core/bm25.hpp"
 #include "quern/core/given_impacts.hpp"
@@ -17,6 +19,21 @@ enum class Duplicates {
 };
 inline constexpr NamedValue<Duplicates> duplicates_names[] = {{"keep", Duplicates::keep},
                                                               {"refuse", Duplicates::refuse}};
+
+/// Which pages of a crawl become documents, by what their records' headers say.
+struct PageChoice {
+  /// ISO 639-3 codes: pages whose main language is another, or not said, are left out. Sorted, each once; none: all
+  /// pages stay.
+  std::vector<std::string> languages;
+  bool drop_copies = false;  ///< leave out pages whose payload digest an earlier one has
+
+  bool operator==(const PageChoice&) const = default;
+};
+
+/// Whether `text` can be a code of ISO 639-3: three letters, of lower case.
+bool is_language_code(std::string_view text);
+/// Codes as PageChoice has them.
+std::vector<std::string> sorted_languages(std::vector<std::string> codes);
 
 /// What an index's document lengths are.
 enum class Lengths {

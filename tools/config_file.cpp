@@ -147,6 +147,9 @@ std::string config_text(const IndexManifest& manifest, const FilesBeside& beside
       text += fmt::format("{}-field = {}\n", field.name, name);
   if (const auto& kept = manifest.field_names.kept; !kept.empty())
     text += fmt::format("keep-fields = {}\n", fmt::join(kept, ","));
+  if (const auto& languages = manifest.pages.languages; !languages.empty())
+    text += fmt::format("languages = {}\n", fmt::join(languages, ","));
+  if (manifest.pages.drop_copies) text += "drop-copies = true\n";
   if (manifest.impacts) {
     text += fmt::format("impacts = {}\n", manifest.impacts->bits);
     if (manifest.impacts->scale) text += fmt::format("impact-scale = {}\n", *manifest.impacts->scale);

@@ -59,17 +59,48 @@ CLI::Validator field_name_validator() {
       "KEY");
 }
 
+/// Which pages of a crawl become documents.
+void add_page_options(CLI::App& command, ParseArguments& arguments) {
+  command
+      .add_option("--languages", arguments.languages,
+                  "Of WARC and WET files, keep the pages whose main language is one of these, as their records or "
+                  "metadata say it, by its code of ISO 639-3, such as eng,deu; leave out those that say none")
+      ->type_name("CODE")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& code) {
+            return is_language_code(code) ? std::string()
+                                          : "'" + code + "' is no code of ISO 639-3, such as eng or deu";
+          },
+          ""));
+  command.add_flag("--drop-copies", arguments.drop_copies,
+                   "Of WARC and WET files, leave out pages whose payload, by its digest, an earlier one has");
+}
+
 }  // namespace
 
 void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
   formats.insert(formats.begin(), "auto");
+  CLI::Option* corpus =
+      command
+          .add_option(
+              "CORPUS", arguments.corpus,
+              "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
+          ->type_name("PATH");
+  CLI::Option* files_from =
+      command
+          .add_option("--files-from", arguments.files_from,
+                      "Read the files or folders that this list names, a path on each line, in its order, instead of "
+                      "CORPUS; - for standard input; lines that begin with # are remarks")
+          ->type_name("FILE");
+  require_one_of(command, corpus, files_from);
   command
-      .add_option(
-          "CORPUS", arguments.corpus,
-          "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
-      ->type_name("PATH")
-      ->required();
+      .add_option("--files-root", arguments.files_root,
+                  "The folder from which relative paths in the list are taken (default: the working folder)")
+      ->type_name("FOLDER")
+      ->needs(files_from);
   const auto add_glob_option = [&](const char* name, std::vector<std::string>& globs, const char* help) {
     command.add_option(name, globs, help)->type_name("GLOB")->allow_extra_args(false);
   };
@@ -118,15 +149,23 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
                    "What to do with a document whose docno occurred before");
   command.add_flag("--store-text", arguments.store_text,
                    "Keep the documents' texts, compressed, for quern inspect INDEX --text DOCNO");
-  command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  CLI::Option* max_errors =
+      command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
+          ->type_name("N")
+          ->check(number_validator<std::uint64_t>())
+          ->capture_default_str();
+  command
+      .add_flag("--skip-bad", arguments.skip_bad,
+                "Skip bad documents, however many; also damaged members of gzip files, and files of no known format")
+      ->excludes(max_errors);
+  add_page_options(command, arguments);
 }
 
-ParseOptions parse_options(const ParseArguments& arguments) {
+ParseOptions parse_options(const ParseArguments& arguments, const Resources& resources) {
   ParseOptions options;
   options.corpus = arguments.corpus;
+  if (!arguments.files_from.empty())
+    options.list = std::make_shared<const FileList>(arguments.files_from, arguments.files_root, resources);
   options.files = arguments.files;
   options.reader.format = arguments.format;
   options.reader.field_names = arguments.field_names;
@@ -134,21 +173,28 @@ ParseOptions parse_options(const ParseArguments& arguments) {
   options.impacts = impact_settings(arguments.impacts);
   options.analyzer = analyzer_options(arguments.analyzer, options.impacts.has_value());
   options.duplicates = arguments.duplicates;
+  options.pages = {sorted_languages(arguments.languages), arguments.drop_copies};
   options.store_text = arguments.store_text;
   options.max_errors = arguments.max_errors;
+  options.reader.skip_bad = arguments.skip_bad;
   return options;
 }
 
-void refuse_overwritten_corpus(const ParseArguments& arguments, const std::string& output) {
+void refuse_overwritten_corpus(const ParseOptions& options, const std::string& output) {
   const WrittenFile written(output);
   if (!written.exists()) return;
-  for_each_corpus_file(arguments.corpus, arguments.files, [&](const CorpusFile& file) {
-    if (file.found_in_folder && written.is(file.path))
+  const auto check = [&](const CorpusFile& file) {
+    if ((options.list || file.found_in_folder) && written.is(file.path))
       throw usage_error(
           fmt::format("--output {}: would overwrite {}, a file of the corpus; choose another name, or "
-                      "leave the file out with --exclude",
-                      output, file.path));
-  });
+                      "leave the file out{}",
+                      output, file.path, options.list ? "" : " with --exclude"));
+  };
+  if (options.list) {
+    for_each_corpus_file(*options.list, options.files, check);
+  } else {
+    for_each_corpus_file(options.corpus, options.files, check);
+  }
 }
 
 void add_pagerank_options(CLI::App& command, PagerankArguments& arguments) {
@@ -234,6 +280,9 @@ Json to_json(const ParseReport& report) {
           {"empty", report.empty},
           {"skipped", report.skipped},
           {"bad", report.bad},
+          {"other_language", report.other_language},
+          {"no_language", report.no_language},
+          {"copies", report.copies},
           {"duplicates", report.duplicates},
           {"repaired_utf8", report.repaired_utf8},
           {"cut_terms", report.cut_terms},
@@ -303,6 +352,11 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
   if (report.num_passed_over > shown)
     say(options, fmt::format("quern: skipped {} more pipes, sockets or devices (--json lists the first hundred)",
                              report.num_passed_over - shown));
+  if (report.other_language + report.no_language > 0)
+    say(options, fmt::format("quern: left out {} in other languages, and {} that say none",
+                             count_text(report.other_language, "page"), report.no_language));
+  if (report.copies > 0)
+    say(options, fmt::format("quern: left out {} of earlier pages", count_text(report.copies, "copy", "copies")));
   if (report.duplicates > 0)
     say(options,
         fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));

@@ -36,6 +36,7 @@ AnalyzerOptions analyzer_options(const AnalyzerArguments& arguments, bool impact
 /// Options of parsing as they are written; turned into ParseOptions once all are known.
 struct ParseArguments {
   std::vector<std::string> corpus;
+  std::string files_from, files_root;
   FileChoice files;
   std::string format = "auto";
   FieldNames field_names;
@@ -44,13 +45,18 @@ struct ParseArguments {
   ImpactArguments impacts;
   Duplicates duplicates = ParseOptions().duplicates;
   std::uint64_t max_errors = ParseOptions().max_errors;
+  bool skip_bad = false;
+  std::vector<std::string> languages;
+  bool drop_copies = false;
   bool store_text = false;
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);
-ParseOptions parse_options(const ParseArguments& arguments);
-/// Throws wrong usage if `output`, or the file in it if it is an index, is one of the files in the corpus's folders;
-/// and what for_each_corpus_file() throws. The files that are named themselves are compared as those of all commands.
-void refuse_overwritten_corpus(const ParseArguments& arguments, const std::string& output);
+/// Reads the list of files, if there is one.
+ParseOptions parse_options(const ParseArguments& arguments, const Resources& resources);
+/// Throws wrong usage if `output`, or the file in it if it is an index, is one of the files in the corpus's folders or
+/// list; and what for_each_corpus_file() throws. The files that the command line names are compared as those of all
+/// commands.
+void refuse_overwritten_corpus(const ParseOptions& options, const std::string& output);
 
 /// --seed, --alpha, --pagerank-scale; the order's name, k1 and b are the commands' own options.
 void add_order_options(CLI::App& command, OrderOptions& options);

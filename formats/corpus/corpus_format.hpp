@@ -9,6 +9,7 @@
 #include "quern/core/given_impacts.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
+#include "quern/formats/corpus/record_labels.hpp"
 #include "quern/formats/corpus/record_text.hpp"
 #include "quern/text/document_text.hpp"
 #include "quern/text/html.hpp"
@@ -66,6 +67,10 @@ class CorpusFormat {
   /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
   /// threads where each has its own scratch.
   virtual ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const = 0;
+  /// What the record's headers say of it. Reads no more than its head, and is as safe to call as parse().
+  virtual RecordLabels labels(const RecordText&) const { return {}; }
+  /// Whether labels() may find languages.
+  virtual bool states_languages() const { return false; }
   /// Whether parse() finds weights of terms where the scratch asks for them.
   virtual bool gives_weights() const { return false; }
 };

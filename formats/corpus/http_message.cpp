@@ -8,12 +8,33 @@
 namespace quern {
 namespace {
 
+bool is_header(std::string_view line) {
+  std::string_view name, value;
+  return split_header(line, name, value) && std::all_of(name.begin(), name.end(), [](char c) {
+           return is_ascii_letter(c) || is_ascii_digit(c) || c == '-';
+         });
+}
+
+/// Takes the lines off `rest` on which a header goes on (RFC 9112, 5.2), and appends them to its value, which stays a
+/// view: with line ends in it.
+void take_folded_lines(std::string_view& rest, std::string_view& value) {
+  while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) {
+    std::string_view behind = rest;
+    const std::string_view line = trim(take_line(behind));
+    if (is_header(line)) return;
+    rest = behind;
+    const char* const begin = value.empty() ? line.data() : value.data();
+    if (!line.empty()) value = {begin, static_cast<std::size_t>(line.data() + line.size() - begin)};
+  }
+}
+
 void read_header_lines(std::string_view& rest, HttpResponse& response) {
   while (!rest.empty()) {
     const std::string_view line = take_line(rest);
     if (line.empty()) return;
     std::string_view name, value;
     if (!split_header(line, name, value)) continue;
+    take_folded_lines(rest, value);
     if (equals_ignoring_case(name, "content-type")) response.content_type = value;
     if (equals_ignoring_case(name, "transfer-encoding")) response.transfer_encoding = value;
     if (equals_ignoring_case(name, "content-encoding")) response.content_encoding = value;
@@ -29,13 +50,6 @@ int status_of(std::string_view line) {
   int status = 0;
   std::from_chars(line.data(), line.data() + std::min<std::size_t>(3, line.size()), status);
   return status;
-}
-
-bool is_header(std::string_view line) {
-  std::string_view name, value;
-  return split_header(line, name, value) && std::all_of(name.begin(), name.end(), [](char c) {
-           return is_ascii_letter(c) || is_ascii_digit(c) || c == '-';
-         });
 }
 
 }  // namespace

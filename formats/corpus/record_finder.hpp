@@ -106,6 +106,9 @@ class RecordFinder {
 /// Cuts TRECTEXT and TRECWEB files into records, <DOC> to </DOC>, in any case; trectext.md has the rules.
 std::unique_ptr<RecordFinder> make_trec_record_finder(const RecordLimits& limits);
 
+/// Cuts WARC files; warc.md has the rules.
+std::unique_ptr<RecordFinder> make_warc_record_finder(const RecordLimits& limits);
+
 /// Cuts files of JSON objects; jsonl.md has the rules.
 std::unique_ptr<RecordFinder> make_json_record_finder(const RecordLimits& limits);
 

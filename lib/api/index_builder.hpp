@@ -49,6 +49,12 @@ struct CorpusOptions {
   /// Keys of JSON objects; empty: the format's. That of vectors counts with impact_bits alone.
   std::string id_field, title_field, text_field, url_field, vector_field;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
+  /// Skip bad documents, however many, damaged members of gzip files, and files of no known format.
+  bool skip_bad = false;
+  /// Of crawls (WARC, WET): codes of ISO 639-3; pages in other languages, or that say none, are left out. None: all
+  /// stay.
+  std::vector<std::string> languages;
+  bool drop_copies = false;  ///< of crawls: leave out pages whose payload, by its digest, an earlier one has
 };
 
 /// A document that a program hands over; texts are UTF-8 (what is not is repaired). Two line ends in a row end a
@@ -65,6 +71,7 @@ struct NewDocument {
 struct IndexReport {
   std::uint64_t documents = 0, empty = 0;  ///< indexed; of them without a token
   std::uint64_t skipped = 0, bad = 0;      ///< records that are no documents; that can't be read
+  std::uint64_t left_out = 0;              ///< pages that CorpusOptions::languages or drop_copies leave out
   std::uint64_t duplicates = 0;            ///< documents with an earlier one's docno
   std::uint64_t terms = 0, tokens = 0, postings = 0;
   std::uint64_t index_bytes = 0;

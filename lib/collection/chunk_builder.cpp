@@ -258,6 +258,12 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
   const RecordText text = batch.text(record);
   parsed.bytes += text.size();
   input_hash_ += hash_of(text);
+  if (record.left_out != LeftOut::no) {
+    parsed.other_language += record.left_out == LeftOut::other_language;
+    parsed.no_language += record.left_out == LeftOut::no_language;
+    parsed.copies += record.left_out == LeftOut::copy;
+    return;
+  }
   document_.clear();
   const ParsedRecord result = scratch_.impacts && !record.format->gives_weights()
                                   ? ParsedRecord{RecordKind::bad, "its format gives no weights of terms"}
@@ -292,7 +298,8 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   } catch (const ChunkRefused&) {
     return false;
   }
-  for (const BadRecord& bad : batch.bad) parsed.bad.push_back({bad.file, bad.file_offset, bad.reason});
+  for (const BadRecord& bad : batch.bad)
+    parsed.bad.push_back({bad.file, bad.file_offset, bad.reason, false, bad.in_stored_file});
 
   parsed.records = batch.records.size() + batch.bad.size();
   parsed.repaired_utf8 = scratch_.repaired_utf8 - repaired_before;

@@ -20,7 +20,8 @@ struct BadDocument {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
   std::string reason;
-  bool needs_options = false;  ///< as ParsedRecord has it
+  bool needs_options = false;   ///< as ParsedRecord has it
+  bool in_stored_file = false;  ///< as BadRecord has it
 };
 
 /// What parsing found in one batch of records.
@@ -29,7 +30,8 @@ struct ParsedBatch {
   std::uint64_t remarked = 0;  ///< documents of which the user may miss something
   BadDocument remark;          ///< the first of them, and what it is
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
-  std::uint64_t text_bytes = 0;  ///< of the texts that are kept
+  std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records that were left out
+  std::uint64_t text_bytes = 0;                                   ///< of the texts that are kept
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t input_hash = 0;  ///< the sum of the records' XXH3-64, modulo 2^64
   std::uint64_t bytes = 0, compressed_bytes = 0;

@@ -4,15 +4,18 @@
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/collection/lexicon_builder.hpp"
+#include "quern/collection/page_chooser.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/memory_budget.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/zstd_frame.hpp"
@@ -50,6 +53,7 @@ struct Job {
 };
 
 CorpusFiles corpus_files(const ParseOptions& options, const Resources& resources) {
+  if (options.list) return find_corpus_files(*options.list, options.files, resources);
   if (!options.source) return find_corpus_files(options.corpus, options.files, resources);
   CorpusFiles files(resources.tmp_folder);
   files.add_source(options.source);
@@ -67,7 +71,8 @@ class CorpusParser {
                 options.impacts ? impacts_collection_version : collection_version),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),
-        waiting_chunks_(resources.memory_bytes / 8) {}
+        waiting_chunks_(resources.memory_bytes / 8),
+        chooser_(options.pages, resources.memory_bytes / 4) {}
 
   ParseReport run() {
     start();
@@ -103,17 +108,44 @@ class CorpusParser {
   std::size_t jobs_in_flight() const {
     const std::uint64_t growth = batch_growth + (options_.store_text ? text_growth : 0);
     const std::uint64_t job_bytes = options_.reader.batch_bytes * growth;
-    return std::clamp<std::uint64_t>(resources_.memory_bytes / 2 / job_bytes, 1, resources_.threads * 2);
+    // Payloads of pages may take a quarter of the memory.
+    const std::uint64_t memory = options_.pages.drop_copies ? resources_.memory_bytes / 4 : resources_.memory_bytes / 2;
+    return std::clamp<std::uint64_t>(memory / job_bytes, 1, resources_.threads * 2);
   }
 
   void run_pipeline() {
     run_jobs(
         jobs_in_flight(), [&] { return std::make_unique<Job>(options_, resources_.tmp_folder); },
-        [&](Job& job) { return reader_.next(job.batch); }, [&](Job& job) { build_in_memory(job); },
+        [&](Job& job) { return read(job.batch); }, [&](Job& job) { build_in_memory(job); },
         [&](Job& job) {
           add(job);
           job.forget_chunks();
         });
+  }
+
+  /// Reads the next batch and chooses among its pages. For this it is a batch ahead.
+  bool read(RecordBatch& batch) {
+    if (!chooser_.chooses()) return reader_.next(batch);
+    if (!has_begun_) has_batch_ahead_ = reader_.next(batch_ahead_);
+    has_begun_ = true;
+    if (!has_batch_ahead_) return false;
+    std::swap(batch, batch_ahead_);
+    has_batch_ahead_ = reader_.next(batch_ahead_);
+    read_bytes_ += batch.compressed_bytes;
+    if (!chooser_.choose(batch, has_batch_ahead_ ? &batch_ahead_ : nullptr)) refuse_payloads();
+    return true;
+  }
+
+  [[noreturn]] void refuse_payloads() const {
+    const std::uint64_t payloads = chooser_.payloads(), total_bytes = reader_.files().total_bytes();
+    // A quarter of the memory is theirs. What is read of the corpus shows how many there will be.
+    const double share =
+        total_bytes > read_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(total_bytes) : 1;
+    const auto expected = static_cast<std::uint64_t>(static_cast<double>(payloads) / std::max(share, 1e-6));
+    throw InvalidArgument(fmt::format(
+        "--drop-copies: the digests of {} different pages, with which {:.0f} % of the corpus is read, fill the quarter "
+        "of --memory that is theirs; the whole takes a --memory of some {}",
+        payloads, 100 * share, size_text(4 * DigestSet::bytes_for(expected))));
   }
 
   /// Builds a batch's chunks to wait in memory for their turn. A batch of large documents may make more of them than
@@ -151,6 +183,9 @@ class CorpusParser {
     report_.read += batch.records;
     report_.skipped += batch.skipped;
     report_.empty += batch.empty;
+    report_.other_language += batch.other_language;
+    report_.no_language += batch.no_language;
+    report_.copies += batch.copies;
     report_.links += batch.links;
     report_.text_bytes += batch.text_bytes;
     report_.bytes += batch.bytes;
@@ -176,7 +211,8 @@ class CorpusParser {
   }
 
   std::string place_and_reason(const BadDocument& document) const {
-    return fmt::format("{}: byte {}: {}", reader_.file_name(document.file), document.offset, document.reason);
+    return fmt::format("{}: byte {}{}: {}", reader_.file_name(document.file), document.offset,
+                       document.in_stored_file ? " of the compressed file" : "", document.reason);
   }
 
   /// Says once what the user may miss in documents.
@@ -189,10 +225,11 @@ class CorpusParser {
   void note_bad(const BadDocument& bad) {
     std::string line = place_and_reason(bad);
     if (bad.needs_options) throw InvalidArgument(line);
-    if (++report_.bad > options_.max_errors) {
-      throw InvalidArgument(
-          fmt::format("more than {} bad documents, the last in {}; mend the corpus, or raise --max-errors",
-                      options_.max_errors, line));
+    if (++report_.bad > options_.max_errors && !options_.reader.skip_bad) {
+      throw InvalidArgument(fmt::format(
+          "more than {} bad documents, the last in {}; mend the corpus, raise --max-errors, or skip all bad "
+          "ones with --skip-bad",
+          options_.max_errors, line));
     }
     if (report_.bad_documents.size() < max_reported_bad) report_.bad_documents.push_back(std::move(line));
   }
@@ -202,6 +239,9 @@ class CorpusParser {
     std::string text = fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
                                    empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
                                    report_.skipped, report_.bad);
+    if (report_.other_language + report_.no_language > 0)
+      text += fmt::format("; {} left out by --languages, of which {} say no language",
+                          report_.other_language + report_.no_language, report_.no_language);
     if (!empty.empty()) text += "; the file is empty";
     if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
@@ -254,6 +294,7 @@ class CorpusParser {
     manifest.max_document_bytes = options_.reader.max_document_bytes;
     manifest.field_names = options_.reader.field_names;
     manifest.duplicates = options_.duplicates;
+    manifest.pages = options_.pages;
     manifest.documents = report_.indexed;
     manifest.empty_documents = report_.empty;
     manifest.documents_without_url = without_url_;
@@ -274,6 +315,10 @@ class CorpusParser {
   LexiconBuilder lexicon_;
   ExternalSort docnos_;          ///< hashes of docnos with the documents' numbers
   MemoryBudget waiting_chunks_;  ///< for chunks that wait for their turn, but for a batch's first
+  PageChooser chooser_;
+  RecordBatch batch_ahead_;  ///< read, but not handed out
+  bool has_begun_ = false, has_batch_ahead_ = false;
+  std::uint64_t read_bytes_ = 0;  ///< stored ones of the batches handed out
   ParseReport report_;
   std::uint64_t without_url_ = 0;
   std::uint64_t remarked_ = 0;
@@ -300,11 +345,25 @@ void check_impacts(const ParseOptions& options) {
     throw InvalidArgument("terms with weights are taken as they are: --impacts goes without stemmer and stop words");
 }
 
+/// Languages are said by some formats only.
+void check_pages(const ParseOptions& options) {
+  const std::vector<std::string>& languages = options.pages.languages;
+  for (const std::string& language : languages)
+    if (!is_language_code(language))
+      throw InvalidArgument(fmt::format("--languages: '{}' is no code of ISO 639-3, such as eng or deu", language));
+  if (std::adjacent_find(languages.begin(), languages.end(), std::greater_equal<>()) != languages.end())
+    throw InvalidArgument("--languages must be sorted, each once");
+  const std::string& format = options.reader.format;
+  if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages())
+    throw InvalidArgument(fmt::format("the format {} states no languages; --languages needs warc", format));
+}
+
 }  // namespace
 
 ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out) {
   return run_stage(resources, [&] {
     check_impacts(options);
+    check_pages(options);
     return CorpusParser(options, resources, out).run();
   });
 }

@@ -7,6 +7,7 @@
 #include "quern/collection/chunk_builder.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_reader.hpp"
+#include "quern/corpus/file_list.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/file.hpp"
 #include "quern/text/analyzer.hpp"
@@ -14,13 +15,16 @@
 namespace quern {
 
 struct ParseOptions {
-  std::vector<std::string> corpus;     ///< files, folders, or "-"
-  FileChoice files;                    ///< of the folders
-  std::shared_ptr<ByteSource> source;  ///< a corpus that a program hands over instead; null: none
+  std::vector<std::string> corpus;       ///< files, folders, or "-"
+  std::shared_ptr<const FileList> list;  ///< what names them instead; null: nothing
+  FileChoice files;                      ///< of the folders
+  std::shared_ptr<ByteSource> source;    ///< a corpus that a program hands over instead; null: none
   CorpusOptions reader;
   AnalyzerOptions analyzer;
-  std::uint64_t max_errors = 1000;  ///< the run fails if there are more bad documents
+  /// The run fails if there are more bad documents, unless reader.skip_bad.
+  std::uint64_t max_errors = 1000;
   Duplicates duplicates = Duplicates::keep;
+  PageChoice pages;         ///< of crawls
   bool store_text = false;  ///< keep the documents' texts
   /// If the corpus gives the weights of terms: what becomes of them. Texts are not analyzed then.
   std::optional<ImpactSettings> impacts = std::nullopt;
@@ -35,7 +39,10 @@ struct ParseReport {
   std::uint64_t empty = 0;    ///< documents without a token
   std::uint64_t skipped = 0;  ///< records that are not documents
   std::uint64_t bad = 0;
-  std::uint64_t duplicates = 0;  ///< documents whose docno an earlier one has
+  std::uint64_t other_language = 0;  ///< pages that were left out as their language is none of those chosen
+  std::uint64_t no_language = 0;     ///< that were left out as their language is not said
+  std::uint64_t copies = 0;          ///< that were left out as an earlier one has the same payload
+  std::uint64_t duplicates = 0;      ///< documents whose docno an earlier one has
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t bytes = 0;  ///< of records, decompressed
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;

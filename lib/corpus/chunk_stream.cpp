@@ -6,8 +6,10 @@
 
 namespace quern {
 
-ChunkStream::ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes)
-    : files_(files), max_window_bytes_(max_window_bytes), used_(max_ready), thread_([this] { run(); }) {}
+ChunkStream::ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage)
+    : files_(files), max_window_bytes_(max_window_bytes), damage_(damage), used_(max_ready), thread_([this] {
+        run();
+      }) {}
 
 ChunkStream::~ChunkStream() {
   {
@@ -51,7 +53,9 @@ void ChunkStream::run() {
 }
 
 void ChunkStream::read_file(std::uint32_t file) {
-  const std::shared_ptr<ByteSource> source = files_.open(file, interrupt_, max_window_bytes_);
+  const std::shared_ptr<DamageSkippingSource> skipping =
+      damage_ == Damage::skip ? files_.open_skipping_damage(file, interrupt_, max_window_bytes_) : nullptr;
+  const std::shared_ptr<ByteSource> source = skipping ? skipping : files_.open(file, interrupt_, max_window_bytes_);
   std::uint64_t compressed_bytes = 0;
   Chunk chunk;
   do {
@@ -60,7 +64,8 @@ void ChunkStream::read_file(std::uint32_t file) {
     const std::size_t size = read_fully(*source, room);
     chunk.bytes.resize(size);
     chunk.file = file;
-    chunk.last_of_file = size < chunk_bytes;
+    chunk.damage = skipping && size < chunk_bytes ? skipping->take_damage() : std::nullopt;
+    chunk.last_of_file = size < chunk_bytes && !chunk.damage;
     chunk.compressed_bytes = source->compressed_bytes_read() - compressed_bytes;
     compressed_bytes = source->compressed_bytes_read();
     // A short read ends the file: put() swaps the chunk, so ask before.

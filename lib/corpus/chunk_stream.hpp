@@ -3,21 +3,30 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "quern/corpus/corpus_files.hpp"
+#include "quern/io/damage_skipping.hpp"
 #include "quern/io/read_interrupt.hpp"
 
 namespace quern {
 
-/// A piece of a file's decompressed bytes: chunk_bytes of them, but for the file's last one, which may be shorter or
-/// empty.
+/// What becomes of a gzip file with a damaged member.
+enum class Damage {
+  refuse,  ///< it is an error
+  skip     ///< the file goes on with the next member
+};
+
+/// A piece of a file's decompressed bytes: chunk_bytes of them, but for the last one of a segment, which may be shorter
+/// or empty. Damage ends a segment; a file without any is one.
 struct Chunk {
   std::string bytes;
   std::uint32_t file = 0;
   bool last_of_file = false;
+  std::optional<GzipDamage> damage;    ///< behind it
   std::uint64_t compressed_bytes = 0;  ///< stored bytes that were read for it
 };
 
@@ -25,7 +34,7 @@ struct Chunk {
 class ChunkStream {
  public:
   /// `files` must outlive the stream; `max_window_bytes` as ByteSource::open() takes it.
-  ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes);
+  ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage);
   /// Stops the thread, also while it waits for input.
   ~ChunkStream();
 
@@ -44,6 +53,7 @@ class ChunkStream {
 
   const CorpusFiles& files_;
   std::uint64_t max_window_bytes_;
+  Damage damage_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Chunk> ready_;  ///< in order, the oldest first

@@ -158,6 +158,13 @@ void for_each_corpus_file(const std::vector<std::string>& arguments, const FileC
   for (const std::string& argument : arguments) finder.add(argument);
 }
 
+void for_each_corpus_file(const FileList& list, const FileChoice& choice,
+                          const std::function<void(const CorpusFile&)>& visit) {
+  const FileFinder::PassOver pass_over;
+  FileFinder finder(choice, visit, pass_over);
+  list.for_each([&](const std::string& path) { finder.add(path); });
+}
+
 void CorpusFiles::add(const CorpusFile& file) {
   if (size() == std::numeric_limits<std::uint32_t>::max()) throw InvalidArgument("more than 2^32 - 1 corpus files");
   rows_.add({paths_.size(), file.path.size(), file.size_bytes, file.found_in_folder});
@@ -176,6 +183,13 @@ std::shared_ptr<ByteSource> CorpusFiles::open(std::uint32_t number, const ReadIn
   return ByteSource::open(file(number).path, &interrupt, max_window_bytes);
 }
 
+std::shared_ptr<DamageSkippingSource> CorpusFiles::open_skipping_damage(std::uint32_t number,
+                                                                        const ReadInterrupt& interrupt,
+                                                                        std::uint64_t max_window_bytes) const {
+  if (source_ && number == 0) return nullptr;
+  return DamageSkippingSource::open(file(number).path, &interrupt, max_window_bytes);
+}
+
 void CorpusFiles::pass_over(const std::string& path) {
   if (num_passed_over_++ < max_named) passed_over_.push_back(path);
 }
@@ -188,12 +202,14 @@ CorpusFile CorpusFiles::file(std::uint32_t number) const {
   return file;
 }
 
-CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
-                              const Resources& resources) {
+namespace {
+
+/// The files that belong to names. for_each_name(visit) calls visit(name) for each, in the order of the corpus.
+template <class ForEachName>
+CorpusFiles find_files(ForEachName&& for_each_name, const FileChoice& choice, const Resources& resources) {
   struct Payload {
     std::uint64_t size_bytes, found_in_folder;
   };
-  refuse_no_corpus(arguments);
   ExternalSort sort(resources.tmp_folder, resources.memory_bytes / 16);
   std::uint32_t argument = 0;
   const FileFinder::Visit add = [&](const CorpusFile& file) {
@@ -203,13 +219,31 @@ CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const F
   CorpusFiles files(resources.tmp_folder);
   const FileFinder::PassOver pass_over = [&](const std::string& path) { files.pass_over(path); };
   FileFinder finder(choice, add, pass_over);
-  for (; argument < arguments.size(); ++argument) finder.add(arguments[argument]);
+  for_each_name([&](const std::string& name) {
+    finder.add(name);
+    ++argument;
+  });
   sort.merge([&](std::string_view key, ByteView bytes) {
     Payload payload{};
     std::memcpy(&payload, bytes.data(), sizeof payload);
     files.add({path_of_key(key), payload.size_bytes, payload.found_in_folder != 0});
   });
   return files;
+}
+
+}  // namespace
+
+CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
+                              const Resources& resources) {
+  refuse_no_corpus(arguments);
+  const auto for_each_name = [&](const auto& visit) {
+    for (const std::string& argument : arguments) visit(argument);
+  };
+  return find_files(for_each_name, choice, resources);
+}
+
+CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, const Resources& resources) {
+  return find_files([&](const auto& visit) { list.for_each(visit); }, choice, resources);
 }
 
 }  // namespace quern

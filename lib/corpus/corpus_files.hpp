@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/corpus/file_list.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/damage_skipping.hpp"
 #include "quern/io/spool.hpp"
 
 namespace quern {
@@ -35,6 +37,9 @@ struct FileChoice {
 void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
                           const std::function<void(const CorpusFile&)>& visit,
                           const std::function<void(const std::string& path)>& pass_over = {});
+/// The same for the paths of a list. What is thrown names the list's line, too.
+void for_each_corpus_file(const FileList& list, const FileChoice& choice,
+                          const std::function<void(const CorpusFile&)>& visit);
 
 /// The files of a corpus in order, numbered from 0. They wait in a work file: memory does not grow with their number.
 /// Several threads may read while none adds.
@@ -49,6 +54,9 @@ class CorpusFiles {
   /// The bytes of a file, as ByteSource::open() has them.
   std::shared_ptr<ByteSource> open(std::uint32_t number, const ReadInterrupt& interrupt,
                                    std::uint64_t max_window_bytes) const;
+  /// The same, but damaged members of a gzip file are skipped; null if a program hands the file over.
+  std::shared_ptr<DamageSkippingSource> open_skipping_damage(std::uint32_t number, const ReadInterrupt& interrupt,
+                                                             std::uint64_t max_window_bytes) const;
   /// Ends a read that waits for the source that was added.
   void stop() const noexcept {
     if (source_) source_->stop();
@@ -82,5 +90,6 @@ class CorpusFiles {
 /// The files of for_each_corpus_file(), those of a folder in byte order of the names.
 CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
                               const Resources& resources);
+CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, const Resources& resources);
 
 }  // namespace quern

@@ -42,7 +42,8 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
   if (options_.max_document_bytes > CorpusOptions::largest_max_document) {
     throw InvalidArgument("--max-document is at most 4G");
   }
-  file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources), tmp_folder_);
+  file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources),
+                                            options_.skip_bad ? Damage::skip : Damage::refuse, tmp_folder_);
 }
 
 CorpusReader::~CorpusReader() = default;
@@ -72,12 +73,14 @@ bool CorpusReader::next(RecordBatch& batch) {
          batch.records.size() + batch.bad.size() < options_.batch_records) {
     if (!finder_) {
       covered_bytes += window_offset_ - batch_from;
+      const bool goes_on = file_bytes_->damage().has_value();
       if (!read_more(batch)) return !batch.records.empty() || !batch.bad.empty();
-      batch_from = window_offset_ = 0;
-      begin_file(batch);
+      if (!goes_on) window_offset_ = 0;
+      batch_from = segment_offset_ = window_offset_;
+      begin_segment(batch, goes_on);
       continue;
     }
-    take(finder_->next(window(batch), window_offset_, file_bytes_->file_is_read(), *this), batch);
+    take(finder_->next(window(batch), window_offset_, file_bytes_->segment_is_read(), *this), batch);
   }
   carry_.assign(batch.bytes, window_begin_);
   batch.bytes.resize(window_begin_);
@@ -113,20 +116,27 @@ void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
     case RecordFinder::Found::end:
       advance(found.consumed);
       finder_.reset();
+      note_damage(batch);
       break;
   }
 }
 
-void CorpusReader::take_record(const RecordFinder::Found& found, RecordBatch& batch) {
+void CorpusReader::take_record(RecordFinder::Found found, RecordBatch& batch) {
+  const bool damaged = is_damaged(window_offset_ + found.begin + found.size) && !cut_to_sound(found, batch);
   RecordSpan record{window_begin_ + found.begin,  found.size, RecordSpan::no_spool, file_bytes_->file(),
                     window_offset_ + found.begin, format_};
   if (!aside_ && found.size <= options_.max_in_memory) {
-    batch.records.push_back(record);
+    if (!damaged) batch.records.push_back(record);
     advance(found.consumed);
     return;
   }
   if (aside_) record.file_offset = aside_offset_;
   set_aside(found.begin, found.size, batch);
+  advance(found.consumed - std::min<std::uint64_t>(found.consumed, found.begin + found.size));
+  if (damaged) {
+    aside_.reset();
+    return;
+  }
   record.begin = 0;
   record.size = aside_->size();
   record.spool = batch.spools.size();
@@ -158,30 +168,63 @@ bool CorpusReader::read_more(RecordBatch& batch) {
   return more;
 }
 
-void CorpusReader::begin_file(RecordBatch& batch) {
+void CorpusReader::begin_segment(RecordBatch& batch, bool goes_on) {
   const std::string_view bytes = window(batch);
-  const std::uint32_t file = file_bytes_->file();
-  if (file_bytes_->file_is_read() && is_blank(bytes)) {
-    if (empty_files_.size() < max_named) empty_files_.push_back(file_name(file));
+  const bool is_whole = file_bytes_->segment_is_read();
+  if (!goes_on) has_format_ = false;
+  if (is_whole && is_blank(bytes)) {
+    const bool is_file = !goes_on && !file_bytes_->damage();
+    if (is_file && empty_files_.size() < max_named) empty_files_.push_back(file_name(file_bytes_->file()));
+    note_damage(batch);
     advance(bytes.size());
     return;
   }
-  format_ = format_of_file(bytes.substr(0, detection_bytes));
-  const RecordLimits limits{options_.max_document_bytes, options_.max_in_memory};
+  if (!has_format_) {
+    format_ = format_of_file(bytes.substr(0, detection_bytes));
+    // What little there is before damage may show no format.
+    const bool is_cut = is_whole && file_bytes_->damage() && format_ == nullptr;
+    if (!is_cut) begin_records();
+  }
+  finder_ = format_ ? format_->make_finder({options_.max_document_bytes, options_.max_in_memory})
+                    : std::make_unique<NoRecords>(RecordLimits());
+}
+
+void CorpusReader::begin_records() {
+  has_format_ = true;
   if (format_) {
     const std::string name(format_->name());
     if (std::find(formats_.begin(), formats_.end(), name) == formats_.end()) formats_.push_back(name);
-    finder_ = format_->make_finder(limits);
-  } else {
-    if (num_skipped_files_++ < max_named) skipped_files_.push_back(file_name(file));
-    finder_ = std::make_unique<NoRecords>(limits);
+  } else if (num_skipped_files_++ < max_named) {
+    skipped_files_.push_back(file_name(file_bytes_->file()));
   }
+}
+
+void CorpusReader::note_damage(RecordBatch& batch) const {
+  if (const std::optional<GzipDamage>& damage = file_bytes_->damage())
+    batch.bad.push_back({file_bytes_->file(), damage->stored_offset, damage->reason, true});
+}
+
+bool CorpusReader::cut_to_sound(RecordFinder::Found& found, const RecordBatch& batch) const {
+  const std::uint64_t begin = window_offset_ + found.begin;
+  const std::uint64_t sound_end = segment_offset_ + file_bytes_->damage()->sound_bytes;
+  if (sound_end <= begin || found.consumed > window(batch).size()) return false;
+  found.size = sound_end - begin;
+  return true;
+}
+
+bool CorpusReader::is_damaged(std::uint64_t end) {
+  const std::optional<GzipDamage>& damage = file_bytes_->damage();
+  if (!damage || end <= segment_offset_ + damage->sound_bytes) return false;
+  constexpr std::size_t max_gap = 4096;
+  const std::string behind = peek(end, max_gap + 1);
+  return behind.size() <= max_gap && is_blank(behind);
 }
 
 const CorpusFormat* CorpusReader::format_of_file(std::string_view head) const {
   if (given_format_) return given_format_;
   const std::uint32_t file = file_bytes_->file();
-  return files_.file(file).found_in_folder ? find_corpus_format(head) : &detect_corpus_format(head, file_name(file));
+  const bool may_be_unknown = options_.skip_bad || files_.file(file).found_in_folder;
+  return may_be_unknown ? find_corpus_format(head) : &detect_corpus_format(head, file_name(file));
 }
 
 }  // namespace quern

@@ -18,6 +18,9 @@ struct CorpusOptions {
   /// Larger records are skipped and counted as bad. From 1 to largest_max_document.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t largest_max_document = std::uint64_t{4} << 30;
+  /// Goes on where it can: behind damaged members of gzip files, and without files of no known format. Each damaged
+  /// member counts as bad, with the last record that it has to do with.
+  bool skip_bad = false;
   /// Of JSON objects.
   FieldNames field_names;
   /// A batch ends after the record with which it has at least this many bytes of the corpus.
@@ -26,6 +29,14 @@ struct CorpusOptions {
   std::size_t batch_records = std::size_t{1} << 16;
   /// Larger records wait in work files. Changes nothing else; tests lower it.
   std::size_t max_in_memory = RecordText::max_in_memory;
+};
+
+/// Why a record is left out before it is parsed.
+enum class LeftOut : std::uint8_t {
+  no,
+  other_language,
+  no_language,  ///< it says none
+  copy          ///< an earlier one has the same payload
 };
 
 /// A record: bytes [begin, begin + size) of its batch, or a spool of it.
@@ -38,6 +49,7 @@ struct RecordSpan {
   std::uint32_t file = 0;         ///< for CorpusReader::file_name()
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const CorpusFormat* format = nullptr;
+  LeftOut left_out = LeftOut::no;
 };
 
 /// A piece of a corpus that can't be read.
@@ -45,6 +57,7 @@ struct BadRecord {
   std::uint32_t file = 0;
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const char* reason = nullptr;
+  bool in_stored_file = false;  ///< the offset is in the file as it is stored
 };
 
 /// Some records of a corpus, in its order, not parsed yet.
@@ -95,11 +108,19 @@ class CorpusReader : private LookAhead {
 
  private:
   bool read_more(RecordBatch& batch);
-  void begin_file(RecordBatch& batch);
+  /// Begins with a file, or where it `goes_on` behind damage.
+  void begin_segment(RecordBatch& batch, bool goes_on);
   /// Null if the file is to be skipped.
   const CorpusFormat* format_of_file(std::string_view head) const;
+  void begin_records();
+  void note_damage(RecordBatch& batch) const;
+  /// Whether a record that ends there, in bytes of the file, is the last one before damage, and not sound.
+  bool is_damaged(std::uint64_t end);
+  /// Cuts such a record to its bytes of sound members: all of it where a few wrong bytes hide its end. False if it has
+  /// none.
+  bool cut_to_sound(RecordFinder::Found& found, const RecordBatch& batch) const;
   void take(const RecordFinder::Found& found, RecordBatch& batch);
-  void take_record(const RecordFinder::Found& found, RecordBatch& batch);
+  void take_record(RecordFinder::Found found, RecordBatch& batch);
   /// Appends the file's bytes from window[begin] on to the open record's spool; they may end behind the window.
   void set_aside(std::size_t begin, std::uint64_t size, RecordBatch& batch);
   void advance(std::size_t consumed) { window_begin_ += consumed, window_offset_ += consumed; }
@@ -123,6 +144,8 @@ class CorpusReader : private LookAhead {
   std::string* window_bytes_ = nullptr;   ///< of the batch at hand
   std::size_t window_begin_ = 0;          ///< of the bytes not consumed yet, in the batch
   std::uint64_t window_offset_ = 0;       ///< their place in the file
+  std::uint64_t segment_offset_ = 0;      ///< that of the segment at hand
+  bool has_format_ = false;               ///< whether the file at hand was looked at
   std::string carry_;                     ///< read, but of the next batch
   std::optional<Spool> aside_;            ///< parts of a large record
   std::uint64_t aside_offset_ = 0;        ///< that record's place in the file

@@ -15,8 +15,8 @@ constexpr std::uint64_t min_rewritten_bytes = std::uint64_t{64} << 20;
 
 }  // namespace
 
-FileBytes::FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, std::string tmp_folder)
-    : tmp_folder_(std::move(tmp_folder)), chunks_(files, max_window_bytes), waiting_(tmp_folder_) {}
+FileBytes::FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage, std::string tmp_folder)
+    : tmp_folder_(std::move(tmp_folder)), chunks_(files, max_window_bytes, damage), waiting_(tmp_folder_) {}
 
 bool FileBytes::next(std::string& window) {
   if (waiting_bytes() == 0) {
@@ -33,7 +33,7 @@ bool FileBytes::next(std::string& window) {
 }
 
 std::string FileBytes::peek(std::uint64_t distance, std::size_t size) {
-  while (waiting_bytes() < distance + size && !chunk_.last_of_file && read_chunk()) {
+  while (waiting_bytes() < distance + size && !segment_is_seen() && read_chunk()) {
     waiting_.append(as_bytes(chunk_.bytes));
   }
   std::string bytes(std::min<std::uint64_t>(size, waiting_bytes() - std::min(waiting_bytes(), distance)), '\0');

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,19 +15,22 @@ namespace quern {
 class FileBytes {
  public:
   /// `files` must outlive it.
-  FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, std::string tmp_folder);
+  FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage, std::string tmp_folder);
 
-  /// Appends the next bytes of the file at hand to `window`; once it is read, the first ones of the next file. False at
-  /// the end of the last file. Throws what the reading threw.
+  /// Appends the next bytes of the segment at hand to `window`; once it is read, the first ones of the next segment or
+  /// file. False at the end of the last file. Throws what the reading threw.
   bool next(std::string& window);
   /// The number of the file at hand.
   std::uint32_t file() const { return chunk_.file; }
-  /// Whether nothing of the file at hand is left.
-  bool file_is_read() const { return chunk_.last_of_file && waiting_bytes() == 0; }
+  /// Whether nothing of the segment at hand is left.
+  bool segment_is_read() const { return segment_is_seen() && waiting_bytes() == 0; }
+  /// Whether its end was met, if only by peek(); and the damage there, if it does not end with the file.
+  bool segment_is_seen() const { return chunk_.last_of_file || chunk_.damage; }
+  const std::optional<GzipDamage>& damage() const { return chunk_.damage; }
 
-  /// Up to `size` bytes of the file at hand, `distance` bytes after those handed out; fewer where the file ends.
+  /// Up to `size` bytes of the segment at hand, `distance` bytes after those handed out; fewer where it ends.
   std::string peek(std::uint64_t distance, std::size_t size);
-  /// Hands out the next `size` bytes of the file at hand by appending them to `to`. There must be so many.
+  /// Hands out the next `size` bytes of the segment at hand by appending them to `to`. There must be so many.
   void move_to(Spool& to, std::uint64_t size);
 
   /// Stored bytes that were read since the last call.

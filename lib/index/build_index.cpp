@@ -206,6 +206,7 @@ class IndexBuilder {
     manifest.max_document_bytes = from.max_document_bytes;
     manifest.field_names = from.field_names;
     manifest.duplicates = from.duplicates;
+    manifest.pages = from.pages;
     manifest.order = name_of_value(order_names, order_options_.by);
     manifest.order_seed = order_options_.seed;
     if (!order_.pagerank.empty() || !order_.global_scores.empty()) {

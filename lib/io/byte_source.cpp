@@ -24,14 +24,14 @@ bool is_zstd(ByteView head) {
          (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && begins_with(head.subspan(1), {0x2a, 0x4d, 0x18}));
 }
 
+}  // namespace
+
 std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw, std::uint64_t max_window_bytes) {
   const ByteView head = raw->peek();
   if (is_gzip(head)) return make_gzip_source(std::move(raw));
   if (is_zstd(head)) return make_zstd_source(std::move(raw), max_window_bytes);
   return raw;
 }
-
-}  // namespace
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
                                              std::uint64_t max_window_bytes) {

@@ -59,10 +59,11 @@ std::size_t RawSource::read(std::span<std::uint8_t> to) {
 
 ByteView RawSource::peek() {
   while (filled_ - taken_ < 4 && !at_end_) {
-    buffer_.resize(buffer_bytes);
-    std::memmove(buffer_.data(), buffer_.data() + taken_, filled_ - taken_);
-    filled_ -= taken_;
-    taken_ = 0;
+    const std::size_t kept = std::min(taken_, keep_behind_), dropped = taken_ - kept;
+    buffer_.resize(keep_behind_ + buffer_bytes);
+    std::memmove(buffer_.data(), buffer_.data() + dropped, filled_ - dropped);
+    filled_ -= dropped;
+    taken_ = kept;
     filled_ += read_stored(std::span(buffer_).subspan(filled_));
   }
   return ByteView(buffer_).subspan(taken_, filled_ - taken_);

@@ -25,6 +25,10 @@ class RawSource : public ByteSource {
   ByteView peek();
   /// Takes the first bytes of what peek() returned.
   void skip(std::size_t size);
+  /// Keeps so many bytes behind those that are taken, for go_back().
+  void keep_behind(std::size_t size) { keep_behind_ = size; }
+  /// Gives back the last bytes that were taken, so many as are kept at most.
+  void go_back(std::size_t size) { taken_ -= size; }
   /// The next byte's offset in the file.
   std::uint64_t offset() const { return bytes_read_ - (filled_ - taken_); }
 
@@ -42,9 +46,13 @@ class RawSource : public ByteSource {
   Bytes buffer_;
   std::size_t taken_ = 0;   ///< of the buffer
   std::size_t filled_ = 0;  ///< of the buffer
+  std::size_t keep_behind_ = 0;
   bool at_end_ = false;
   std::uint64_t bytes_read_ = 0;
 };
+
+/// The content of the file, decompressed if it is compressed.
+std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes);
 
 /// The content of a gzip file (RFC 1952): all its members, one after another.
 std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored);

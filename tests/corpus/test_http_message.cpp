@@ -25,3 +25,14 @@ TEST_CASE("A block without a status line is headers, or all body", "[corpus]") {
   CHECK(parse_http_response("").body.empty());
   CHECK(parse_http_response("HTTP/1.0 200").status == 200);
 }
+
+TEST_CASE("A header goes on over folded lines, unless these look like headers themselves", "[corpus]") {
+  const HttpResponse response = parse_http_response(
+      "HTTP/1.1 200 OK\r\nContent-Type: text/html;\r\n\tcharset=koi8-r\r\nX-Other: a\r\n  b\r\n"
+      " Content-Encoding:\r\n  gzip\r\n\r\n folded: no\r\n");
+  CHECK(response.content_type == "text/html;\r\n\tcharset=koi8-r");
+  CHECK(response.content_encoding == "gzip");
+  CHECK(response.body == " folded: no\r\n");
+  CHECK(parse_http_response("Content-Type: text/html\n ").content_type == "text/html");
+  CHECK(parse_http_response("Content-Type:\n \n\nx").content_type.empty());
+}

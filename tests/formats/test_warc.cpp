@@ -29,6 +29,18 @@ std::string response(std::string_view http, std::string_view id = "<urn:uuid:1-2
       http);
 }
 
+/// A record of a WET file of Common Crawl.
+std::string conversion(std::string_view text, std::string_view type = "text/plain") {
+  return warc_record(
+      "WARC-Type: conversion\r\nWARC-Target-URI: https://mill.example/page\r\nWARC-Date: 2024-05-18T01:58:10Z\r\n"
+      "WARC-Record-ID: <urn:uuid:8b1fc1f6-0d5e-4f3c-a6ea-44ffea0b9b23>\r\n"
+      "WARC-Refers-To: <urn:uuid:11e12c6c-6d9c-4b6d-8c4c-4a4f2a8de0c8>\r\n"
+      "WARC-Block-Digest: sha1:CX3QNNZ7RUY5U4TDZ3QDCQX3JL3VAPGK\r\nWARC-Identified-Content-Language: deu,eng\r\n"
+      "Content-Type: " +
+          std::string(type) + "\r\n",
+      text);
+}
+
 RecordKind kind_of(std::string_view record) { return parse_record(warc, record).result.kind; }
 
 std::vector<std::string> without_gaps(const std::vector<Piece>& pieces) {
@@ -122,6 +134,89 @@ TEST_CASE("Plain text pages are kept unchanged, and empty lines end phrases", "[
   const std::vector<std::string> records = record_texts(warc, record);
   REQUIRE(records.size() == 1);
   CHECK(parse_record(warc, records[0]).document.body == "1 < 2 <b>|second");
+}
+
+TEST_CASE("Conversions to text are documents: the first line is the title, each other one a phrase", "[format]") {
+  const auto parsed = [](std::string_view text) { return parse_record(warc, record_texts(warc, conversion(text))[0]); };
+  const Parsed page = parsed("M\xc3\xbchle am Bach\nHome\n  About us \r\n\n\nA <b>mill</b> &amp; more.\n");
+  REQUIRE(page.result.kind == RecordKind::document);
+  CHECK(page.document.docno == "8b1fc1f6-0d5e-4f3c-a6ea-44ffea0b9b23");
+  CHECK(page.document.url == "https://mill.example/page");
+  CHECK(page.document.title == "M\xc3\xbchle am Bach");
+  CHECK(page.document.body == "Home|About us \r|A <b>mill</b> &amp; more.|");
+  CHECK(parsed("\n \n Title \nx").document.title == "Title");
+  CHECK(parsed("only a line\n\n").document.title.empty());
+  CHECK(parsed("only a line\n\n").document.body == "only a line");
+  const std::string line(1000, 'x');
+  CHECK(parsed(line + "\ny").document.title == line);
+  CHECK(parsed(line + "x\ny").document.title.empty());
+  CHECK(parsed(line + "x\ny").document.body == line + "x|y");
+  CHECK(parsed("").result.kind == RecordKind::document);
+  CHECK(parsed("a\xff\nb").document.title == "a\xef\xbf\xbd");
+  CHECK(kind_of(conversion("x", "application/json")) == RecordKind::skipped);
+}
+
+TEST_CASE("Conversions are parsed the same in pieces of any size", "[format][property]") {
+  RandomBits random(7);
+  for (int i = 0; i < 200; ++i) {
+    std::string text;
+    for (std::uint64_t parts = random.below(12); parts > 0; --parts) {
+      const char* const some[] = {"\n", "\n", "\r\n", " ", "word", "\xc3\xbc", "\xe2"};
+      text += random.below(20) == 0 ? std::string(990 + random.below(20), 'x') : some[random.below(7)];
+    }
+    const std::string record = conversion(text);
+    for (const std::size_t piece_bytes : {1, 3, 1000})
+      CHECK(same_record(parse_record(warc, record), parse_in_pieces(warc, record, piece_bytes)));
+  }
+}
+
+TEST_CASE("Headers count in any case, with brackets or without, and version 1.1 is as 1.0", "[format]") {
+  const std::string page =
+      "HTTP/1.1 200 OK\r\ncontent-type: text/html;\r\n charset=iso-8859-1\r\n\r\n<title>M\xfchle</title>";
+  const std::string record =
+      "WARC/1.1\r\nwarc-type: RESPONSE\r\nwarc-record-id: <urn:uuid:1>\r\n"
+      "warc-target-uri: <http://a.example/>\r\ncontent-length: " +
+      std::to_string(page.size()) + "\r\n\r\n" + page;
+  const std::vector<std::string> records = record_texts(warc, record + "\r\n\r\n" + record);
+  REQUIRE(records.size() == 2);
+  for (const std::string& one : records) {
+    const Parsed parsed = parse_record(warc, one);
+    REQUIRE(parsed.result.kind == RecordKind::document);
+    CHECK(parsed.document.docno == "1");
+    CHECK(parsed.document.url == "http://a.example/");
+    CHECK(parsed.document.title == "M\xc3\xbchle");
+  }
+}
+
+TEST_CASE("Whatever a response's headers hold, it is a document, skipped or bad", "[format]") {
+  const auto kind = [](const std::string& http) { return kind_of(response(http)); };
+  CHECK(kind("") == RecordKind::document);  // of no text
+  CHECK(kind("HTTP/1.1\r\n\r\nx") == RecordKind::document);
+  CHECK(kind("HTTP/1.1 OK\r\nContent-Type\r\n: x\r\n\r\nx") == RecordKind::document);
+  CHECK(kind("HTTP/1.1 200 OK\r\nContent-Length: -1\r\nContent-Length: 99999999999999999999\r\n\r\nx") ==
+        RecordKind::document);
+  CHECK(kind("HTTP/1.1 200 OK\r\nX: " + std::string(5 << 20, 'x') + "\r\n\r\ny") == RecordKind::document);
+  CHECK(kind("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n\x0b\x02\x80") == RecordKind::bad);
+  CHECK(kind("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n(\xb5/\xfd") == RecordKind::bad);
+  CHECK(kind("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx") == RecordKind::document);
+  for (const char* type : {"request", "metadata", "revisit", "warcinfo", "resource", "continuation", "unheard-of"})
+    CHECK(kind_of(warc_record("WARC-Type: " + std::string(type) + "\r\nContent-Type: text/html\r\n", "x")) ==
+          RecordKind::skipped);
+  const Parsed cut =
+      parse_record(warc, warc_record("WARC-Type: response\r\nWARC-Record-ID: <a>\r\nWARC-Truncated: length\r\n",
+                                     "HTTP/1.1 200 OK\r\n\r\n<title>cut</title><p>its last wor"));
+  CHECK(cut.result.kind == RecordKind::document);
+  CHECK(cut.document.title == "cut");
+}
+
+TEST_CASE("A header of megabytes makes a record bad, and the next one is read", "[format]") {
+  std::string header = "WARC-Type: response\r\nWARC-Record-ID: <a>\r\n";
+  while (header.size() < (3 << 20)) header += "X-Filler: " + std::string(1000, 'x') + "\r\n";
+  const std::string large = warc_record(header, "HTTP/1.1 200 OK\r\n\r\nx");
+  const std::vector<Piece> pieces = cut_records(warc, large + response("HTTP/1.1 200 OK\r\n\r\ny"), 100000, {8 << 20});
+  REQUIRE(pieces.size() == 2);
+  CHECK(parse_in_pieces(warc, pieces[0].text, 1 << 18).result.reason.find("its headers have more than") == 0);
+  CHECK(parse_record(warc, pieces[1].text).result.kind == RecordKind::document);
 }
 
 TEST_CASE("Lengths lead from record to record, even past version lines in a page", "[format]") {

@@ -30,6 +30,7 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
       end = piece.offset + piece.text.size();
       DocumentText out;
       const ParsedRecord parsed = format.parse(piece.text, scratch, out);
+      format.labels(piece.text);
       for (const std::size_t piece_bytes : {5, 1 << 18}) {
         for (const std::optional<ImpactSettings>& impacts : impact_settings) {
           if (!same_record(parse_record(format, piece.text, scratch.max_document_bytes, impacts),
@@ -39,7 +40,7 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
         }
       }
       if (parsed.kind != RecordKind::document) continue;
-      if (out.docno.empty()) std::abort();
+      if (out.docno.empty() || !format.labels(piece.text).may_be_document) std::abort();
       for (const std::string& text : {out.docno, out.url, out.title.str(), out.body.str()}) {
         if (!is_valid_utf8(text)) std::abort();
       }

@@ -29,6 +29,10 @@ ParseOptions parse_choice(std::uint8_t byte, const std::string& path) {
   if ((byte & 0x40) != 0) options.reader.max_document_bytes = 256;
   if ((byte & 0x80) != 0) options.reader.max_in_memory = 32;
   options.reader.batch_bytes = 512;
+  // Of some corpora, bits choose two things.
+  options.reader.skip_bad = (byte & 0x10) == 0;
+  options.pages.drop_copies = (byte & 0x40) == 0;
+  if (options.reader.format == "warc" && (byte & 0x20) != 0) options.pages.languages = {"deu", "eng"};
   return options;
 }
 

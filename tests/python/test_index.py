@@ -134,6 +134,24 @@ def test_what_goes_wrong_has_a_python_exception_and_leaves_nothing(tmp_path):
         quern.open(tmp_path / "text")
 
 
+def test_crawls_are_read_by_language_and_payload(tmp_path):
+    def page(docno, language, digest):
+        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>mill {docno}"
+        return (
+            f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{docno}>\r\nWARC-Payload-Digest: {digest}\r\n"
+            f"WARC-Identified-Content-Language: {language}\r\nContent-Length: {len(block)}\r\n\r\n{block}\r\n\r\n"
+        )
+
+    crawl = tmp_path / "crawl.warc"
+    crawl.write_bytes((page("a", "eng", "sha1:A") + page("b", "deu", "sha1:B") + page("c", "eng,deu", "sha1:A")).encode())
+    report = quern.index(crawl, tmp_path / "ix", languages=["eng"], drop_copies=True, skip_bad=True)
+    assert (report.documents, report.left_out) == (1, 2)
+    with pytest.raises(quern.InvalidArgument, match="languages"):
+        quern.index(crawl, tmp_path / "wrong", languages=["en"])
+    with pytest.raises(TypeError, match="languages"):
+        quern.index(crawl, tmp_path / "wrong", languages="eng")
+
+
 def test_duplicates_are_counted(tmp_path):
     report = quern.index([{"docno": "a", "text": "x"}, {"docno": "a", "text": "y"}], tmp_path / "ix")
     assert report.duplicates == 1

@@ -24,9 +24,9 @@ struct IndexArguments {
   bool forward = false;
 };
 
-IndexSettings settings_of(const IndexArguments& arguments) {
+IndexSettings settings_of(const IndexArguments& arguments, const Resources& resources) {
   IndexSettings settings;
-  settings.parse = parse_options(arguments.parse);
+  settings.parse = parse_options(arguments.parse, resources);
   settings.build = arguments.build;
   settings.build.impacts = settings.parse.impacts;
   check_build_options(settings.build);
@@ -40,8 +40,8 @@ IndexSettings settings_of(const IndexArguments& arguments) {
 
 void run(const IndexArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const IndexSettings settings = settings_of(arguments);
-  refuse_overwritten_corpus(arguments.parse, arguments.output);
+  const IndexSettings settings = settings_of(arguments, resources);
+  refuse_overwritten_corpus(settings.parse, arguments.output);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const IndexReports reports =
       make_index(settings, resources, out,
@@ -81,6 +81,8 @@ void add_index_command(CLI::App& program) {
   add_config_option(*command);
   set_notes(*command, {},
             {{"quern index corpus.warc.gz -o my.quern"},
+             {"quern index --files-from wet.paths.gz --files-root crawl -o my.quern",
+              "The files that a list names, as those of Common Crawl, below the folder crawl"},
              {"quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern"},
              {"quern index corpus/ --store-text -o my.quern", "Keep the documents' texts beside the index"},
              {"quern index splade.jsonl.gz --impacts 16 --impact-scale 100 -o splade.quern",

@@ -16,9 +16,10 @@ struct ParseCommandArguments {
 
 void run(const ParseCommandArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  refuse_overwritten_corpus(arguments.parse, arguments.output);
+  const ParseOptions options = parse_options(arguments.parse, resources);
+  refuse_overwritten_corpus(options, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
-  const ParseReport report = parse_corpus(parse_options(arguments.parse), resources, out.file());
+  const ParseReport report = parse_corpus(options, resources, out.file());
   out.commit();
   say_report(arguments.common, report);
   if (arguments.common.json) print(to_json(report).dump(1) + "\n");

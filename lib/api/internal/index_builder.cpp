@@ -139,6 +139,8 @@ IndexReport build_index(const std::vector<std::string>& corpus, const std::strin
     settings.parse.reader.field_names = {reading.id_field,  reading.title_field,  reading.text_field,
                                          reading.url_field, reading.vector_field, options.keep_fields};
     settings.parse.reader.max_document_bytes = reading.max_document_bytes;
+    settings.parse.reader.skip_bad = reading.skip_bad;
+    settings.parse.pages = {sorted_languages(reading.languages), reading.drop_copies};
     AtomicOutput out = AtomicOutput::folder(path, index_members(), options.overwrite);
     const IndexReports reports = make_index(settings, resources, out);
     resources.progress().check_stop();

@@ -38,6 +38,7 @@ IndexReport index_report(const IndexReports& reports) {
   out.empty = reports.parse.empty;
   out.skipped = reports.parse.skipped;
   out.bad = reports.parse.bad;
+  out.left_out = reports.parse.other_language + reports.parse.no_language + reports.parse.copies;
   out.duplicates = reports.parse.duplicates;
   out.terms = reports.parse.terms;
   out.tokens = reports.parse.tokens;

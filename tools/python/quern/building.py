@@ -47,6 +47,9 @@ def index(
     url_field="",
     vector_field="",
     max_document="64M",
+    skip_bad=False,
+    languages=(),
+    drop_copies=False,
 ):
     """Builds an index at `path`, which appears whole or not at all.
 
@@ -62,6 +65,8 @@ def index(
     impact_scale and rounded; without it they must be whole.
     keep_fields: names of further keys or attributes, such as ["lang", "date"], whose values are kept for filters: str of
     at most 255 bytes, numbers and bools. Who lacks one, or has None, has no value.
+    languages, drop_copies: of crawls (WARC, WET), the pages to keep, by codes such as ["eng", "deu"], and whether to leave out
+    pages whose payload an earlier one has. skip_bad: skip bad documents, however many, and damaged members of gzip files.
     memory: a budget such as "1G". threads: all cores unless given. progress: True, or a function that takes (stage,
     done, total, unit). warn: a function that takes what the user should know.
 
@@ -87,7 +92,7 @@ def index(
         "links": os.fspath(links),
         "alpha": alpha,
         "pagerank_scale": pagerank_scale,
-        "keep_fields": _names(keep_fields),
+        "keep_fields": _names(keep_fields, "keep_fields"),
         "store_text": store_text,
         "forward": forward,
         "refuse_duplicates": _refuses(duplicates),
@@ -110,6 +115,9 @@ def index(
         "url_field": url_field,
         "vector_field": vector_field,
         "max_document_bytes": size_bytes(max_document),
+        "skip_bad": skip_bad,
+        "languages": _names(languages, "languages"),
+        "drop_copies": drop_copies,
     }.items():
         setattr(reading, name, value)
     return SimpleNamespace(**_quern.index_corpus(corpus, os.fspath(path), options, reading, *work))
@@ -122,10 +130,10 @@ def _stopwords(stopwords):
     return "words:" + ",".join(stopwords)
 
 
-def _names(names):
+def _names(names, option):
     """A list of names; a single one would be taken for its letters."""
     if isinstance(names, str):
-        raise TypeError(f"keep_fields must be a sequence of names, not {names!r}")
+        raise TypeError(f"{option} must be a sequence of names, not {names!r}")
     return list(names)
 
 

@@ -156,6 +156,7 @@ nb::dict to_dict(const api::IndexReport& report) {
   out["empty"] = report.empty;
   out["skipped"] = report.skipped;
   out["bad"] = report.bad;
+  out["left_out"] = report.left_out;
   out["duplicates"] = report.duplicates;
   out["terms"] = report.terms;
   out["tokens"] = report.tokens;
@@ -244,7 +245,10 @@ void bind_builder(nb::module_& module) {
       .def_rw("text_field", &api::CorpusOptions::text_field)
       .def_rw("url_field", &api::CorpusOptions::url_field)
       .def_rw("vector_field", &api::CorpusOptions::vector_field)
-      .def_rw("max_document_bytes", &api::CorpusOptions::max_document_bytes);
+      .def_rw("max_document_bytes", &api::CorpusOptions::max_document_bytes)
+      .def_rw("skip_bad", &api::CorpusOptions::skip_bad)
+      .def_rw("languages", &api::CorpusOptions::languages)
+      .def_rw("drop_copies", &api::CorpusOptions::drop_copies);
   module.def("index_documents", &index_documents, "documents"_a, "path"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
              "progress"_a = nb::none(), "warn"_a = nb::none());
   module.def("index_corpus", &index_corpus, "corpus"_a, "path"_a, "options"_a, "reading"_a, "threads"_a = 0,
