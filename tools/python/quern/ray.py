@@ -1,0 +1,300 @@
+"""Shards by Ray: the steps of a plan as Ray's tasks, and live shards as its actors.
+
+    import ray
+    from quern import shards
+    from quern.ray import Service, run
+
+    ray.init("auto")
+    run(shards.plan(shards.read_manifest("warc.paths"), "/shared/work", splits=1000, count=16))
+    with Service(paths_of_shards, replicas=2) as service:
+        print(list(service.batch({"q1": "water mill"}, k=10)))     # (docno, score)
+
+All nodes need this package, and what they read under the same paths; those that run steps the executable, too. Ray
+schedules tasks and actors, repeats and restarts them. As a program:
+
+    python3 -m quern.ray PLAN --address auto
+"""
+
+import argparse
+import dataclasses
+import itertools
+import sys
+
+import numpy
+
+from . import shards
+
+try:
+    import ray
+    from ray.exceptions import RayActorError, RayTaskError, WorkerCrashedError
+except ImportError as error:
+    raise ImportError("quern.ray needs Ray: pip install quern[ray]") from error
+
+_CELLS = 1 << 20  # results that are merged at a time
+_NONE = numpy.uint64(2**64 - 1)  # the key of no result
+
+
+class ShardsLost(Exception):
+    """Shards that did not answer: numbers, and why."""
+
+    def __init__(self, numbers, reasons):
+        self.numbers = numbers
+        super().__init__(f"no answer from shards {', '.join(map(str, numbers))}: {'; '.join(reasons)}")
+
+
+def run(plan, runner=shards.Runner(), *, attempts=4, **options):
+    """Runs the steps of a plan that are not done, one stage after the other, each step as a task.
+
+    attempts: how often a step is tried. options: of ray.remote, such as num_cpus=4.
+    Returns plan.results. Raises StepError with what the last attempt of a step said.
+    """
+    options = {"scheduling_strategy": "SPREAD", "max_retries": attempts - 1, "retry_exceptions": True, **options}
+    task = ray.remote(**options)(_run_step)
+    for _, steps in plan.stages:
+        started = {task.remote(runner, step): step for step in steps if not step.is_done}
+        for done, step in started.items():
+            try:
+                ray.get(done)
+            except RayTaskError as error:
+                raise error.cause from None
+            except WorkerCrashedError:
+                raise shards.StepError(f"{step.name}: its worker died {attempts} times; run again") from None
+    return plan.results
+
+
+def _run_step(runner, step):
+    return runner.run(step)
+
+
+class _Shard:
+    """The actor: one open shard."""
+
+    def __init__(self, path, expected):
+        import quern
+
+        self._index = quern.open(path)
+        if shards.manifest_of(path) != expected:
+            raise shards.StepError(f"{path}: is not the shard that the service was started with; start the service again")
+        self._base = expected["statistics"]["docid_base"]
+
+    def batch(self, texts, k, options):
+        """Counts of results of each query, and the keys of all results, with docIDs of the whole index."""
+        found = self._index.batch(texts, k, **options)
+        return numpy.diff(found.offsets.astype(numpy.int64)), _keys(found.score, found.docid + numpy.uint32(self._base))
+
+    def docnos(self, docids):
+        return [self._index.docno(int(docid) - self._base) for docid in docids]
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """Results of queries, query after query, best first; equal scores in docID order, as from one index.
+
+    qids: the queries' ids. query: int32, the place of each result's query. docid: uint32, in the whole index.
+    score: float32. rank: int32, from 0.
+    missing: numbers of shards that did not answer; their documents are not among the results.
+    """
+
+    qids: list
+    query: numpy.ndarray
+    docid: numpy.ndarray
+    score: numpy.ndarray
+    rank: numpy.ndarray
+    missing: tuple
+    _service: object
+
+    def docnos(self):
+        """The documents' names, which the shards are asked for: a list of str. Raises ShardsLost."""
+        return self._service._docnos(self.docid)
+
+    def to_trec(self, tag="quern"):
+        """The lines of a TREC run, byte for byte those of `quern query` over all shards."""
+        rows = zip(self.query.tolist(), self.docnos(), self.rank.tolist(), self.score)
+        return "".join(f"{self.qids[i]} Q0 {docno} {rank + 1} {_text_of(score)} {tag}\n" for i, docno, rank, score in rows)
+
+    def __len__(self):
+        return len(self.docid)
+
+    def __iter__(self):
+        """(docno, score) of each result."""
+        return iter(zip(self.docnos(), self.score.tolist()))
+
+
+class Service:
+    """Shards that are open on a cluster of Ray, and answer as one index.
+
+    paths: of all shards of an index. replicas: actors of each shard.
+    timeout: seconds that a replica may take; then the next one is asked.
+    pending: calls that may wait for an actor; a further one raises ray.exceptions.PendingCallsLimitExceeded.
+    partial: results of the shards that answered, with the others in Results.missing, instead of ShardsLost.
+    search: options of all batches, as for quern.Index.batch(), such as {"device": "gpu", "threads": 4}.
+    actor: options of Ray's actors, such as {"num_cpus": 4}, {"num_gpus": 1} or {"resources": {"disk": 1}}.
+
+    Raises StepError if the paths are not all shards of one index. Ray restarts actors that die; one whose shard was
+    replaced by that of another build in the meantime does not start again.
+    """
+
+    def __init__(self, paths, *, replicas=1, timeout=60.0, pending=1000, partial=False, search=None, actor=None):
+        paths = shards.in_order(paths)
+        manifests = [shards.manifest_of(path) for path in paths]
+        self._bases = numpy.array([manifest["statistics"]["docid_base"] for manifest in manifests])
+        self._timeout = timeout
+        self._partial = partial
+        self._search = {"threads": 1, **(search or {})}
+        self._turns = itertools.count()
+        # With one replica, Ray repeats the calls of an actor that died; with several, the next one is asked.
+        options = {"max_restarts": -1, "max_task_retries": -1 if replicas == 1 else 0, "max_pending_calls": pending,
+                   "scheduling_strategy": "SPREAD", **(actor or {})}
+        made = ray.remote(**options)(_Shard)
+        self._actors = [[made.remote(path, manifest) for _ in range(replicas)] for path, manifest in zip(paths, manifests)]
+
+    def batch(self, queries, k=10, **search):
+        """The k best documents of each query: Results.
+
+        queries: as for quern.Index.batch(). search: further options of it, such as algorithm="and".
+        Raises ShardsLost, what Index.batch() raises, and ray.exceptions.PendingCallsLimitExceeded.
+        """
+        from .queries import texts_of
+
+        qids, texts = texts_of(queries)
+        options = {**self._search, **search}
+        answers, missing = self._ask("batch", {shard: (texts, k, options) for shard in range(len(self._actors))})
+        found = merge(list(answers.values()), len(texts), k)
+        return Results(qids, *found, tuple(missing), self)
+
+    def close(self):
+        """Ends the actors."""
+        for actor in itertools.chain(*self._actors):
+            ray.kill(actor)
+
+    def _docnos(self, docids):
+        """The names of documents; asks each shard for its own."""
+        owners = numpy.searchsorted(self._bases, docids, side="right") - 1
+        places = {int(shard): numpy.flatnonzero(owners == shard) for shard in numpy.unique(owners)}
+        answers, missing = self._ask("docnos", {shard: (docids[place],) for shard, place in places.items()})
+        if missing:
+            raise ShardsLost(missing, ["docnos are not known without them"])
+        names = [None] * len(docids)
+        for shard, place in places.items():
+            for i, docno in zip(place.tolist(), answers[shard]):
+                names[i] = docno
+        return names
+
+    def _ask(self, method, arguments):
+        """Calls a method of shards, by number from 0. Returns their answers, and the numbers, from 1, of those without.
+
+        Raises ShardsLost if there are such, unless the service gives partial results.
+        """
+        answers, reasons = {}, {}
+        turn = next(self._turns)
+        for attempt in range(len(self._actors[0])):
+            asked = self._send(method, {s: told for s, told in arguments.items() if s not in answers}, turn + attempt)
+            if not asked:
+                break
+            ready, late = ray.wait(list(asked), num_returns=len(asked), timeout=self._timeout)
+            for call in late:
+                reasons[asked[call]] = f"shard {asked[call] + 1} took longer than {self._timeout:g} s"
+                ray.cancel(call)
+            for call in ready:
+                try:
+                    answers[asked[call]] = ray.get(call)
+                except RayTaskError as error:
+                    raise error.cause from None
+                except RayActorError as error:
+                    reasons[asked[call]] = f"shard {asked[call] + 1}: {_last_line(error)}"
+        missing = [shard for shard in arguments if shard not in answers]
+        numbers = [shard + 1 for shard in missing]
+        if missing and (not self._partial or not answers):
+            raise ShardsLost(numbers, [reasons[shard] for shard in missing])
+        return {shard: answers[shard] for shard in sorted(answers)}, numbers
+
+    def _send(self, method, arguments, turn):
+        """Sends the calls to the replicas whose turn it is: {call: shard}."""
+        asked = {}
+        try:
+            for shard, told in arguments.items():
+                replicas = self._actors[shard]
+                asked[getattr(replicas[turn % len(replicas)], method).remote(*told)] = shard
+        except ray.exceptions.PendingCallsLimitExceeded:
+            for call in asked:
+                ray.cancel(call)
+            raise
+        return asked
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def _keys(scores, docids):
+    """uint64 that rise as results get worse: by falling score, then by docID."""
+    bits = numpy.ascontiguousarray(scores, dtype=numpy.float32).view(numpy.uint32)
+    falling = numpy.where(bits >> 31, bits, ~bits & numpy.uint32(0x7FFFFFFF))
+    return falling.astype(numpy.uint64) << numpy.uint64(32) | docids
+
+
+def _results_of(keys):
+    """The docIDs and scores that _keys() was given."""
+    falling = (keys >> numpy.uint64(32)).astype(numpy.uint32)
+    bits = numpy.where(falling >> 31, falling, ~falling & numpy.uint32(0x7FFFFFFF))
+    return keys.astype(numpy.uint32), bits.view(numpy.float32)
+
+
+def merge(answers, queries, k):
+    """The k best results of each query: arrays query, docid, score and rank.
+
+    answers: of each shard, the counts of results of each query, and the keys of all results.
+    """
+    rows = max(1, _CELLS // max(1, len(answers) * k))
+    starts = [numpy.concatenate(([0], numpy.cumsum(counts))) for counts, _ in answers]
+    parts = []
+    for first in range(0, max(queries, 1), rows):
+        last = min(queries, first + rows)
+        part = [(counts[first:last], keys[start[first] : start[last]]) for (counts, keys), start in zip(answers, starts)]
+        query, rank, keys = _merge_rows(part, last - first, k)
+        parts.append(((query + first).astype(numpy.int32), *_results_of(keys), rank.astype(numpy.int32)))
+    return [numpy.concatenate(arrays) for arrays in zip(*parts)]
+
+
+def _merge_rows(answers, queries, k):
+    """merge() of so few queries that a table of all results fits in memory: a row per query, k columns per shard."""
+    table = numpy.full((queries, len(answers), k), _NONE, dtype=numpy.uint64)
+    for shard, (counts, keys) in enumerate(answers):
+        table[:, shard][numpy.arange(k) < counts[:, None]] = keys
+    best = numpy.sort(table.reshape(queries, len(answers) * k), axis=1)[:, :k]
+    query, rank = numpy.nonzero(best != _NONE)
+    return query, rank, best[query, rank]
+
+
+def _text_of(score):
+    """A float32 in the fewest characters that read back to it, as quern writes it."""
+    plain = numpy.format_float_positional(score, trim="-")
+    power = numpy.format_float_scientific(score, trim="-", exp_digits=2)
+    return plain if len(plain) <= len(power) else power
+
+
+def _last_line(error):
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+def main():
+    """The program: exits with 1 and one line on standard error where a step failed."""
+    parser = argparse.ArgumentParser(prog="quern.ray", description="Runs a plan of quern.shards by Ray.")
+    parser.add_argument("plan")
+    parser.add_argument("--address", metavar="ADDRESS", help="of the cluster, such as auto (default: this machine)")
+    parser.add_argument("--cpus", type=float, default=1, metavar="N", help="that a step takes (default: 1)")
+    shards.add_runner_options(parser)
+    options = parser.parse_args()
+    try:
+        plan = shards.Plan.load(options.plan)
+        ray.init(options.address)
+        print("\n".join(run(plan, shards.runner_of(options), num_cpus=options.cpus)))
+    except (shards.StepError, OSError) as error:
+        sys.exit(f"quern.ray: error: {error}")
+
+
+if __name__ == "__main__":
+    main()

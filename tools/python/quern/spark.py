@@ -1,0 +1,69 @@
+"""Shards by Spark: the steps of a plan as Spark's tasks.
+
+    from quern import shards, spark
+
+    plan = shards.plan(shards.read_manifest("warc.paths"), "/shared/work", splits=1000, count=16)
+    spark.run(session.sparkContext, plan)
+
+The driver and all executors need this package, the executable, and the corpus and the folder of work under the same
+paths. Spark schedules tasks, repeats those that fail and, with spark.speculation, those that are slow. As a program:
+
+    python3 -m quern.spark PLAN --master spark://host:7077
+"""
+
+import argparse
+import re
+import sys
+
+from . import shards
+
+try:
+    from pyspark.sql import SparkSession
+except ImportError as error:
+    raise ImportError("quern.spark needs PySpark: pip install quern[spark]") from error
+
+
+def run(context, plan, runner=shards.Runner()):
+    """Runs the steps of a plan that are not done, one stage after the other, each step as a task.
+
+    context: a SparkContext. Returns plan.results. Raises StepError with what the last attempt of a step said.
+    """
+    for name, steps in plan.stages:
+        waiting = [step for step in steps if not step.is_done]
+        if not waiting:
+            continue
+        context.setJobDescription(f"quern {name}: {len(waiting)} of {len(steps)} steps")
+        try:
+            context.parallelize(waiting, len(waiting)).foreach(runner.run)
+        except Exception as error:
+            raise _translated(error) from error
+    return plan.results
+
+
+def _translated(error):
+    """A StepError with the message of a task that failed; else the error itself."""
+    said = re.findall(r"StepError: (.*)", str(error))
+    return shards.StepError(said[-1]) if said else error
+
+
+def main():
+    """The program: exits with 1 and one line on standard error where a step failed."""
+    parser = argparse.ArgumentParser(prog="quern.spark", description="Runs a plan of quern.shards by Spark.")
+    parser.add_argument("plan")
+    parser.add_argument("--master", metavar="URL", help="of the cluster (default: what Spark is configured for)")
+    shards.add_runner_options(parser)
+    options = parser.parse_args()
+    builder = SparkSession.builder.appName("quern")
+    if options.master:
+        builder = builder.master(options.master)
+    try:
+        plan = shards.Plan.load(options.plan)
+        session = builder.getOrCreate()
+        print("\n".join(run(session.sparkContext, plan, shards.runner_of(options))))
+        session.stop()
+    except (shards.StepError, OSError) as error:
+        sys.exit(f"quern.spark: error: {error}")
+
+
+if __name__ == "__main__":
+    main()
