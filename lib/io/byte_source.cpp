@@ -26,11 +26,11 @@ bool is_zstd(ByteView head) {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> raw, std::uint64_t max_window_bytes) {
-  const ByteView head = raw->peek();
-  if (is_gzip(head)) return make_gzip_source(std::move(raw));
-  if (is_zstd(head)) return make_zstd_source(std::move(raw), max_window_bytes);
-  return raw;
+std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes) {
+  const ByteView head = stored->peek();
+  if (is_gzip(head)) return make_gzip_source(std::move(stored));
+  if (is_zstd(head)) return make_zstd_source(std::move(stored), max_window_bytes);
+  return stored;
 }
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
