@@ -29,7 +29,7 @@ try:
     import ray
     from ray.exceptions import RayActorError, RayTaskError, WorkerCrashedError
 except ImportError as error:
-    raise ImportError("quern.ray needs Ray: pip install quern[ray]") from error
+    raise ImportError("quern.ray needs Ray: pip install ray") from error
 
 _CELLS = 1 << 20  # results that are merged at a time
 _NONE = numpy.uint64(2**64 - 1)  # the key of no result
