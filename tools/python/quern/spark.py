@@ -20,7 +20,7 @@ from . import shards
 try:
     from pyspark.sql import SparkSession
 except ImportError as error:
-    raise ImportError("quern.spark needs PySpark: pip install quern[spark]") from error
+    raise ImportError("quern.spark needs PySpark: pip install pyspark") from error
 
 
 def run(context, plan, runner=shards.Runner()):
