@@ -201,7 +201,9 @@ def plan_queries(shards, queries, work, *, query=(), by_content=False, executabl
     for shard in in_order(shards):
         words = ["query", os.path.abspath(shard), *query]
         runs.append(make.step("run-of-shard", [*words, "-q"], [queries], [os.path.join(shard, "index.quern")]))
-    merged = make.step("run", ["merge-runs", *runs, "-q"], [queries])
+    query = list(query)
+    results = query[query.index("-k") + 1] if "-k" in query[:-1] else "10"
+    merged = make.step("run", ["merge-runs", *runs, "-k", results, "-q"], [queries])
     return Plan((("query", runs), ("merge-runs", [merged])))
 
 
