@@ -87,13 +87,13 @@ void check_fits(const ContainerReader& first, const CollectionManifest& first_ma
                 const CollectionManifest& other_manifest) {
   if (parse_settings(first_manifest) != parse_settings(other_manifest) ||
       first_manifest.text_bytes.has_value() != other_manifest.text_bytes.has_value())
-    throw InvalidArgument(fmt::format(
-        "{}: was parsed with other options than {}; compare them with quern inspect, and parse one anew", other.name(),
-        first.name()));
+    throw InvalidArgument(
+        fmt::format("{}: was parsed with other options than {}; compare them with quern inspect, and parse one anew",
+                    other.name(), first.name()));
   if (first_manifest.libraries != other_manifest.libraries)
-    throw InvalidArgument(fmt::format(
-        "{}: its terms were made by other versions of libraries than those of {}; parse one anew", other.name(),
-        first.name()));
+    throw InvalidArgument(
+        fmt::format("{}: its terms were made by other versions of libraries than those of {}; parse one anew",
+                    other.name(), first.name()));
 }
 
 /// Adds the counts of another collection.
@@ -113,8 +113,7 @@ void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
 void CollectionReader::add_part(std::shared_ptr<const File> file) {
   ContainerReader container(std::move(file), FileKind::collection, collection_version);
   CollectionManifest manifest = CollectionManifest::from_json(container.manifest(), container.name());
-  if (manifest.documents >= end_docid || manifest.terms >= end_docid)
-    container.fail("manifest", "impossible counts");
+  if (manifest.documents >= end_docid || manifest.terms >= end_docid) container.fail("manifest", "impossible counts");
   if (manifest.impacts.has_value() != (container.version() == impacts_collection_version.written))
     container.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
   container.check_count(container.find("lengths"), manifest.documents, 4);
@@ -125,11 +124,13 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
     check_fits(parts_.front().container, parts_.front().manifest, container, manifest);
     for (const Part& part : parts_)
       if (part.container.content_hash() == container.content_hash())
-        throw InvalidArgument(fmt::format("{}: is named twice, or is the same as {}", container.name(), part.container.name()));
+        throw InvalidArgument(
+            fmt::format("{}: is named twice, or is the same as {}", container.name(), part.container.name()));
     add_counts(manifest_, manifest);
     manifest_.terms = 0;
     if (manifest_.documents >= end_docid)
-      throw InvalidArgument(fmt::format("the collections up to {} have more than 2^32 - 2 documents", container.name()));
+      throw InvalidArgument(
+          fmt::format("the collections up to {} have more than 2^32 - 2 documents", container.name()));
   }
   parts_.push_back({std::move(container), std::move(manifest), rows_.size(), first_document, true});
   const Part& part = parts_.back();
@@ -204,8 +205,7 @@ void CollectionReader::read_rows(const Part& part) {
       split_documents_.push_back({static_cast<docid_t>(documents), rows_.size(), rows_.size()});
     rows_.push_back(row);
   }
-  if (documents != end)
-    container.fail("chunks", "holds another number of documents than the manifest says");
+  if (documents != end) container.fail("chunks", "holds another number of documents than the manifest says");
   if (rows_.size() > part.first_chunk && rows_.back().unfinished)
     container.fail("chunks", "the last document has no end");
 }
@@ -286,7 +286,8 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
   const Part& part = parts_[number];
   if (parts_.size() > 1 && (!joined_ || !part.is_read))
     throw Error(part.container.name() + ": is read without its lexicon among the joined ones");
-  const std::string what = fmt::format("{}: section 'chunk_terms': chunk {}", part.container.name(), chunk - part.first_chunk);
+  const std::string what =
+      fmt::format("{}: section 'chunk_terms': chunk {}", part.container.name(), chunk - part.first_chunk);
   buffers.frame.resize(row.terms_size);
   part.container.file().read_at(part.container.find("chunk_terms").offset + row.terms_offset, buffers.frame);
   buffers.zstd.decompress(buffers.frame, std::uint64_t{row.terms} * 4, buffers.raw, what);
@@ -295,7 +296,8 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
   for (const term_t term : buffers.terms)
     if (term >= part.manifest.terms) throw CorruptFile(what + ": a term that is not in the lexicon");
   if (!joined_) return;
-  if (!buffers.joined_terms || buffers.joined_terms->collection != number) buffers.joined_terms = joined_->terms_of(number);
+  if (!buffers.joined_terms || buffers.joined_terms->collection != number)
+    buffers.joined_terms = joined_->terms_of(number);
   for (term_t& term : buffers.terms) term = buffers.joined_terms->numbers[term];
 }
 
@@ -444,7 +446,7 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
   const SectionInfo& lengths_section = part.container.find("lengths");
   std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
   part.container.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk) - part.first_document} * 4,
-                            {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
+                                {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
   CollectionCounts counts;
   const auto rows = documents(chunk, buffers);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -489,7 +491,7 @@ void CollectionReader::verify_contents(const Resources& resources) const {
                                     manifest_.links, manifest_.text_bytes.value_or(0)};
     if (counts.combine(std::plus<>()) != expected)
       container().fail("manifest",
-                      "has other counts of tokens, links, texts, empty documents or URLs than the documents");
+                       "has other counts of tokens, links, texts, empty documents or URLs than the documents");
     LexiconScan scan = lexicon();
     LexiconEntry entry;
     std::string last;

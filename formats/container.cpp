@@ -191,7 +191,7 @@ Bytes checked_header(const File& file) {
 
 }  // namespace
 
-std::vector<std::string> index_members() { 
+std::vector<std::string> index_members() {
   return {index_member, forward_member, texts_member, fields_member, statistics_member};
 }
 

@@ -8,9 +8,10 @@
 
 namespace quern {
 
-/// Goes over several dictionaries as one, in the order of terms and, for equal terms, of the dictionaries. A tournament:
-/// each step compares the next term with as many others as the number of dictionaries has bits, by their first eight
-/// bytes as long as these differ (Knuth, The Art of Computer Programming 3, section 5.4.1: trees of losers).
+/// Goes over several dictionaries as one, in the order of terms and, for equal terms, of the dictionaries. A
+/// tournament: each step compares the next term with as many others as the number of dictionaries has bits, by their
+/// first eight bytes as long as these differ (Knuth, The Art of Computer Programming 3, section 5.4.1: trees of
+/// losers).
 class DictionaryMerge {
  public:
   /// Scans that have not begun.
@@ -51,7 +52,8 @@ class DictionaryMerge {
 
   std::vector<DictionaryScan> scans_;
   std::vector<DictionaryEntry> entries_;
-  std::vector<Player> losers_;  ///< of the match at each inner node; node 1 is the last match, and sources are the leaves
+  std::vector<Player>
+      losers_;  ///< of the match at each inner node; node 1 is the last match, and sources are the leaves
   Player winner_;
   std::size_t source_ = 0;
   std::string last_;  ///< the last new term

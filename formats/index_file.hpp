@@ -72,7 +72,8 @@ struct IndexManifest {
   std::uint64_t short_list_bytes = 0;
   std::uint64_t list_bound_bytes = 0;  ///< lists' greatest and k-th best impacts in the lexicon
   CodedBits coded;
-  std::string collection_hash;  ///< of the documents: DocumentsHash, plus the collections' input hash unless it is a shard
+  std::string
+      collection_hash;  ///< of the documents: DocumentsHash, plus the collections' input hash unless it is a shard
 
   /// Lists of more than max_short_list postings.
   std::uint64_t long_lists() const { return terms - short_lists; }
@@ -91,7 +92,7 @@ inline float dequantize_down(std::uint16_t stored) { return static_cast<float>(s
 /// A posting list as the index stores it: views of the mapped file.
 struct PostingList {
   term_t number = 0;
-  docid_t whole_df = 0;                         ///< df in all shards, if the index is one; else that of the list
+  docid_t whole_df = 0;  ///< df in all shards, if the index is one; else that of the list
   std::uint64_t df = 0;
   std::uint64_t cf = 0;                         ///< sum of the frequencies, or of the weights
   std::uint64_t whole_cf = 0;                   ///< cf in all shards, if the index is one; else that of the list

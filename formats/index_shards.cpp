@@ -26,12 +26,13 @@ void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uin
   const ShardManifest &shard = *index.manifest().shard, &of_first = *first.manifest().shard;
   if (shard.order_hash != of_first.order_hash || shard.statistics_hash != of_first.statistics_hash ||
       shard.count != of_first.count)
-    throw InvalidArgument(fmt::format("{}: is a shard of another order, or with other statistics, than {}",
-                                      index.name(), first.name()));
+    throw InvalidArgument(
+        fmt::format("{}: is a shard of another order, or with other statistics, than {}", index.name(), first.name()));
   if (i > 0 && shard.number == shards[i - 1].manifest().shard->number)
-    throw InvalidArgument(fmt::format("{}: is shard {} of {}, as is {}", index.name(), shard.number, shard.count,
-                                      shards[i - 1].name()));
-  if (shard.number != i + 1) throw InvalidArgument(fmt::format("shard {} of {} is missing; name all", i + 1, shard.count));
+    throw InvalidArgument(
+        fmt::format("{}: is shard {} of {}, as is {}", index.name(), shard.number, shard.count, shards[i - 1].name()));
+  if (shard.number != i + 1)
+    throw InvalidArgument(fmt::format("shard {} of {} is missing; name all", i + 1, shard.count));
   if (shared_part(index.manifest()) != shared_part(first.manifest()))
     throw InvalidArgument(fmt::format("{}: was built with other options than {}; compare them with quern inspect",
                                       index.name(), first.name()));
@@ -58,8 +59,8 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
   }
   const IndexReader& first = shards_.front();
   if (shards_.size() != first.manifest().shard->count)
-    throw InvalidArgument(fmt::format("shard {} of {} is missing; name all", shards_.size() + 1,
-                                      first.manifest().shard->count));
+    throw InvalidArgument(
+        fmt::format("shard {} of {} is missing; name all", shards_.size() + 1, first.manifest().shard->count));
   if (documents != first.manifest().statistics.documents)
     throw InvalidArgument(fmt::format("{}: the shards have {} documents, their statistics {}", first.name(), documents,
                                       first.manifest().statistics.documents));
@@ -73,16 +74,13 @@ IndexShards IndexShards::open(const std::vector<std::string>& paths) {
   });
 }
 
-docid_t IndexShards::num_documents() const {
-  return first_docid(shards_.size() - 1) + shards_.back().num_documents();
-}
+docid_t IndexShards::num_documents() const { return first_docid(shards_.size() - 1) + shards_.back().num_documents(); }
 
 IndexShards::Place IndexShards::place(docid_t docid) const {
   if (shards_.size() == 1) return {shards_.front(), docid};
   const auto after =
-      std::upper_bound(shards_.begin(), shards_.end(), docid, [](docid_t wanted, const IndexReader& shard) {
-        return wanted < shard.manifest().docid_base;
-      });
+      std::upper_bound(shards_.begin(), shards_.end(), docid,
+                       [](docid_t wanted, const IndexReader& shard) { return wanted < shard.manifest().docid_base; });
   const IndexReader& shard = *(after - 1);
   return {shard, static_cast<docid_t>(docid - shard.manifest().docid_base)};
 }

@@ -13,7 +13,8 @@ namespace {
 /// Writes each collection's numbers where they belong, some at a time.
 class NumberWriter {
  public:
-  NumberWriter(File& file, std::span<const std::uint64_t> offsets) : file_(file), next_(offsets.begin(), offsets.end()) {
+  NumberWriter(File& file, std::span<const std::uint64_t> offsets)
+      : file_(file), next_(offsets.begin(), offsets.end()) {
     waiting_.resize(next_.size());
   }
   void add(std::size_t collection, term_t number) {
@@ -100,8 +101,8 @@ std::shared_ptr<const JoinedTerms> JoinedLexicon::terms_of(std::size_t collectio
   auto terms = std::make_shared<JoinedTerms>();
   terms->collection = collection;
   terms->numbers.resize(offsets_[collection + 1] - offsets_[collection]);
-  numbers_.read_at(offsets_[collection] * sizeof(term_t), {reinterpret_cast<std::uint8_t*>(terms->numbers.data()),
-                                                           terms->numbers.size() * sizeof(term_t)});
+  numbers_.read_at(offsets_[collection] * sizeof(term_t),
+                   {reinterpret_cast<std::uint8_t*>(terms->numbers.data()), terms->numbers.size() * sizeof(term_t)});
   taken_[collection] = terms;
   return terms;
 }

@@ -22,7 +22,8 @@ StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
           fmt::format("{}: there is no file {} beside it, which scores with PageRank need; build the shard again",
                       shard.name(), statistics_member));
     StatisticsReader statistics = StatisticsReader::open(path);
-    if (hash_text(statistics.container().content_hash()) != shard.manifest().shard.value_or(ShardManifest()).statistics_hash)
+    if (hash_text(statistics.container().content_hash()) !=
+        shard.manifest().shard.value_or(ShardManifest()).statistics_hash)
       throw InvalidArgument(
           fmt::format("{}: is not the file that {} was built with; build the shard again", path, shard.name()));
     return StatisticsBeside(std::move(statistics));

@@ -8,8 +8,8 @@
 
 namespace quern {
 
-/// The statistics that lie beside the index of a shard with PageRank: scores need the counts of all terms of a query, also
-/// of those that are in other shards alone. Many threads may ask at once.
+/// The statistics that lie beside the index of a shard with PageRank: scores need the counts of all terms of a query,
+/// also of those that are in other shards alone. Many threads may ask at once.
 class StatisticsBeside {
  public:
   /// Throws InvalidArgument if the file is missing, or not the one that the shard was built with.

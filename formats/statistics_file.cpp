@@ -49,12 +49,9 @@ std::string StatisticsManifest::to_json() const {
   json["tool"] = std::string("quern ") + version();
   json["settings"] = parse_settings(collection);
   put_libraries(json, collection.libraries);
-  json["counts"] = {{"documents", collection.documents},
-                    {"empty_documents", collection.empty_documents},
-                    {"terms", collection.terms},
-                    {"tokens", collection.tokens},
-                    {"postings", collection.postings},
-                    {"duplicates", duplicates}};
+  json["counts"] = {{"documents", collection.documents}, {"empty_documents", collection.empty_documents},
+                    {"terms", collection.terms},         {"tokens", collection.tokens},
+                    {"postings", collection.postings},   {"duplicates", duplicates}};
   json["documents_hash"] = hash_text(documents_hash);
   return manifest_text(json);
 }
@@ -124,9 +121,8 @@ std::string docno_key(std::string_view docno) {
 }
 
 StatisticsReader StatisticsReader::open(const std::string& path) {
-  return with_own_errors([&] {
-    return StatisticsReader(ContainerReader::open(path, FileKind::statistics, statistics_version));
-  });
+  return with_own_errors(
+      [&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics, statistics_version)); });
 }
 
 StatisticsReader::StatisticsReader(ContainerReader container) try
@@ -155,8 +151,7 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> of_collections,
   throw InvalidArgument(fmt::format(
       "{}: are statistics of other collections than {}: {} of its {} splits are not among these, and {} of these are "
       "not among its splits; name all splits, or make statistics with: quern statistics COLLECTION... -o STATISTICS",
-      name(), name_of_collections, lacking(splits_, of_collections), splits_.size(),
-      lacking(of_collections, splits_)));
+      name(), name_of_collections, lacking(splits_, of_collections), splits_.size(), lacking(of_collections, splits_)));
 }
 
 void StatisticsReader::verify_contents() const {
@@ -195,8 +190,7 @@ void write_scales(File& out, const Scales& scales) {
   json["kind"] = "scales";
   json["tool"] = std::string("quern ") + version();
   // A float32 as a double, which is written with as many digits as it takes: exact.
-  json["settings"] = {
-      {"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
+  json["settings"] = {{"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
   json["statistics_hash"] = scales.statistics_hash;
   ContainerWriter writer(out, FileKind::scales, scales_version);
   write_splits(writer, scales.splits);

@@ -28,8 +28,8 @@ CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::
 }
 
 void add_shard_options(CLI::App& command, ShardArguments& arguments) {
-  CLI::Option* shard = add_shard_option(command, arguments.shard,
-                                        "Build the I-th of N shards of the order, which scores as an index of all does");
+  CLI::Option* shard = add_shard_option(
+      command, arguments.shard, "Build the I-th of N shards of the order, which scores as an index of all does");
   CLI::Option* statistics = command
                                 .add_option("--statistics", arguments.statistics,
                                             "With --shard: statistics of all collections, of quern statistics")

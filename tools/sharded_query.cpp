@@ -52,7 +52,8 @@ class ShardedRun {
     resources_.progress->finish();
     if (!statistics_file) return;
     for (const GpuStatistics& of_gpu : of_gpus_) statistics.add(of_gpu);
-    Json json = statistics.json({query_.algorithm, query_.k, 0, resources_.threads}, *engines_.front(), nullptr, seconds);
+    Json json =
+        statistics.json({query_.algorithm, query_.k, 0, resources_.threads}, *engines_.front(), nullptr, seconds);
     for (const GpuStatistics& of_gpu : of_gpus_)
       json["shards"].push_back(of_gpu.queries > 0 ? gpu_json(of_gpu) : Json::object());
     statistics_file.write(json);

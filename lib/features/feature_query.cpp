@@ -65,7 +65,8 @@ FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, st
     if (is_new) {
       const auto list = index.find(term);
       query.numbers.push_back(list ? std::optional<term_t>(list->number) : std::nullopt);
-      query.terms.push_back(feature_term(index.manifest().statistics, list ? list->whole_df : 0, list ? list->whole_cf : 0));
+      query.terms.push_back(
+          feature_term(index.manifest().statistics, list ? list->whole_df : 0, list ? list->whole_cf : 0));
       query.texts.emplace_back(term);
     }
     query.terms[known->second].count += 1;

@@ -25,7 +25,8 @@ class ShardedEngine {
 
   /// Answers queries as run_batch() does, with docIDs of the whole: some at a time, whose results over all shards take
   /// about `held_bytes`. With GPUs, shards work at the same time; else one after the other, each on all threads.
-  /// Adds to `statistics` of each shard what its GPU did. and-or asks for the documents with all terms in all shards first. `passing`: of each shard, or empty.
+  /// Adds to `statistics` of each shard what its GPU did. and-or asks for the documents with all terms in all shards
+  /// first. `passing`: of each shard, or empty.
   void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
            const BatchSteps& steps, std::span<GpuStatistics> statistics, std::uint64_t held_bytes,
            const ShardFilters& passing = {});

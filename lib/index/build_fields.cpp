@@ -58,7 +58,8 @@ FieldsReport build_fields(const CollectionReader& collection, const DocumentOrde
     if (!collection.has_fields())
       throw InvalidArgument(collection.name() +
                             ": the collection keeps no fields; make it with: quern parse --keep-fields");
-    return FieldsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources).run(index_hash, out);
+    return FieldsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources)
+        .run(index_hash, out);
   });
 }
 

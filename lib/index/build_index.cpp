@@ -72,8 +72,8 @@ class IndexBuilder {
         resources_(resources),
         whole_(whole),
         range_(whole != nullptr ? whole->docids : DocidRange{0, collection.num_documents()}),
-        assembly_({tables_of(collection, num_scores(order), whole), options_, resources, out, collection.name(), whole}) {
-  }
+        assembly_(
+            {tables_of(collection, num_scores(order), whole), options_, resources, out, collection.name(), whole}) {}
 
   BuildReport run() {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
@@ -173,8 +173,7 @@ class IndexBuilder {
         plan.jobs_in_flight, [] { return std::make_unique<InvertJob>(); }, next, read, put);
     ForwardPostings reader;
     for (const SplitDocument& split : collection_.split_documents())
-      if (docids_[split.document] != end_docid)
-        reader.read_split(collection_, split, docids_[split.document], add);
+      if (docids_[split.document] != end_docid) reader.read_split(collection_, split, docids_[split.document], add);
     resources_.progress->finish();
   }
 

@@ -100,7 +100,8 @@ TextsReport build_texts(const CollectionReader& collection, const DocumentOrder&
     check_build_memory(collection, scores, resources);
     if (order.documents.size() != collection.num_documents())
       throw InvalidArgument(collection.name() + ": has another number of documents than the order");
-    return TextsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources).run(index_hash, out);
+    return TextsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources)
+        .run(index_hash, out);
   });
 }
 

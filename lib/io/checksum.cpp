@@ -1,10 +1,9 @@
 #include "quern/io/checksum.hpp"
 
 #include <fmt/format.h>
-
-#include <charconv>
 #include <xxhash.h>
 
+#include <charconv>
 #include <new>
 
 namespace quern {

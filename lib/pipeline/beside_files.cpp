@@ -14,15 +14,16 @@ void BesideChoice::check_memory(const CollectionReader& collection, const Resour
 }
 
 BesideReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
-                                  const std::string& index_hash, const Resources& resources,
-                                  AtomicOutput& folder, std::optional<DocidRange> shard) const {
+                                  const std::string& index_hash, const Resources& resources, AtomicOutput& folder,
+                                  std::optional<DocidRange> shard) const {
   BesideReports reports;
   if (forward)
     reports.forward =
         build_forward(collection, {order.documents, index_hash}, resources, folder.add_member(forward_member));
   if (collection.has_fields())
     reports.fields = build_fields(collection, order, index_hash, resources, folder.add_member(fields_member), shard);
-  if (texts) reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member), shard);
+  if (texts)
+    reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member), shard);
   return reports;
 }
 

@@ -125,31 +125,37 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     const std::string source = hash_text(index.container().content_hash());
     RangeLexicon lexicon(index, range);
     WholeOfShard whole;
-    whole.manifest = {choice.number, choice.count, source,
-                      statistics == nullptr ? source : hash_text(statistics->container().content_hash()), {}};
+    whole.manifest = {choice.number,
+                      choice.count,
+                      source,
+                      statistics == nullptr ? source : hash_text(statistics->container().content_hash()),
+                      {}};
     whole.docids = range;
     whole.statistics = from.statistics;
     if (from.quantize_bits > 0) whole.quantize_top = from.quantize_top;
     whole.counts = [&](std::string_view term) { return lexicon.counts_of(term); };
     const BuildOptions options = options_of_index(from);
-    const IndexTables tables{range.size(), unsigned{!index.pagerank().empty()} + unsigned{!index.global_scores().empty()}};
+    const IndexTables tables{range.size(),
+                             unsigned{!index.pagerank().empty()} + unsigned{!index.global_scores().empty()}};
     IndexAssembly assembly({tables, options, resources, out, index.name(), &whole});
-    JoinedLists lists(
-        [&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
-        [&] { index.container().release(); }, encodes_pieces(codec_named(options.codec), options.codec_options),
-        most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+    JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
+                      [&] { index.container().release(); },
+                      encodes_pieces(codec_named(options.codec), options.codec_options),
+                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
     const std::span<const std::uint32_t> lengths = index.lengths().subspan(range.first, range.size());
     const double share = static_cast<double>(range.size()) / static_cast<double>(from.documents);
-    AssembledLists written = std::move(assembly).write_lists(
-        {lengths.begin(), lengths.end()}, from.statistics, lists,
-        static_cast<std::uint64_t>(static_cast<double>(from.postings) * share), [&](term_t term) { return lists.term_at(term); });
+    AssembledLists written =
+        std::move(assembly).write_lists({lengths.begin(), lengths.end()}, from.statistics, lists,
+                                        static_cast<std::uint64_t>(static_cast<double>(from.postings) * share),
+                                        [&](term_t term) { return lists.term_at(term); });
     IndexManifest manifest = settings_of_index(from);
     const std::uint64_t hash = documents_hash(index, range);
     manifest.collection_hash = hash_text(hash);
     manifest.docid_base = range.first;
     manifest.shard = whole.manifest;
     // What the hashes of all shards lack to the index's.
-    const std::uint64_t others = documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
+    const std::uint64_t others =
+        documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
     manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);
     IndexDocuments documents(index);
     return std::move(written)

@@ -20,7 +20,8 @@ class IndexDocuments {
   IndexedDocument at(docid_t docid) {
     const auto [shard, in_shard] = shards_ == nullptr ? IndexShards::Place{*index_, docid} : shards_->place(docid);
     Group& group = groups_.local();
-    if (group.shard != &shard || in_shard / texts_per_block != group.number) group.load(shard, in_shard / texts_per_block);
+    if (group.shard != &shard || in_shard / texts_per_block != group.number)
+      group.load(shard, in_shard / texts_per_block);
     IndexReader::DocumentText& text = group.texts[in_shard % texts_per_block];
     return {std::string(shard.docno(in_shard)), std::move(text.url), std::move(text.title)};
   }
@@ -37,8 +38,8 @@ class IndexDocuments {
       number = wanted;
       texts.clear();
       const docid_t begin = wanted * texts_per_block;
-      const auto end = static_cast<docid_t>(
-          std::min<std::uint64_t>(from.num_documents(), std::uint64_t{begin} + texts_per_block));
+      const auto end =
+          static_cast<docid_t>(std::min<std::uint64_t>(from.num_documents(), std::uint64_t{begin} + texts_per_block));
       from.for_each_text(begin, end, [&](docid_t, std::string_view url, std::string_view title) {
         texts.push_back({std::string(url), std::string(title)});
       });

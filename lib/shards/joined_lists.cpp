@@ -129,8 +129,9 @@ bool JoinedLists::next(ListBatch& batch) {
     OwnedLists owned;
     owned.postings.reserve(postings);
     for (const Joined& list : *lists)
-      read(list.ranges, 0, list.df,
-           [&](docid_t docid, freq_t freq) { owned.postings.push_back({list.term, docid, freq}); });
+      read(list.ranges, 0, list.df, [&](docid_t docid, freq_t freq) {
+        owned.postings.push_back({list.term, docid, freq});
+      });
     return owned;
   });
   return true;

@@ -53,8 +53,7 @@ class ShardLexicons {
 
 /// The numbers of all shards, one after another; empty if the shards have none.
 template <class Number>
-std::vector<Number> joined(const IndexShards& shards,
-                           std::span<const Number> (IndexReader::*numbers)() const) {
+std::vector<Number> joined(const IndexShards& shards, std::span<const Number> (IndexReader::*numbers)() const) {
   std::vector<Number> all;
   for (const IndexReader& shard : shards) {
     const std::span<const Number> some = (shard.*numbers)();
@@ -113,16 +112,16 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
     for (const IndexReader& shard : shards) postings += shard.manifest().postings;
     const std::vector<float> pagerank = joined(shards, &IndexReader::pagerank);
     const std::vector<float> global_scores = joined(shards, &IndexReader::global_scores);
-    const IndexTables tables{manifest.statistics.documents, unsigned{!pagerank.empty()} + unsigned{!global_scores.empty()}};
+    const IndexTables tables{manifest.statistics.documents,
+                             unsigned{!pagerank.empty()} + unsigned{!global_scores.empty()}};
     IndexAssembly assembly({tables, options, resources, out, "the shards"});
     ShardLexicons lexicons(shards);
-    JoinedLists lists(
-        [&](std::string& term, std::vector<PostingRange>& ranges) { return lexicons.next(term, ranges); },
-        [&] {
-          for (const IndexReader& shard : shards) shard.container().release();
-        },
-        encodes_pieces(codec_named(options.codec), options.codec_options),
-        most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+    JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicons.next(term, ranges); },
+                      [&] {
+                        for (const IndexReader& shard : shards) shard.container().release();
+                      },
+                      encodes_pieces(codec_named(options.codec), options.codec_options),
+                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
     AssembledLists written =
         std::move(assembly).write_lists(joined(shards, &IndexReader::lengths), manifest.statistics, lists, postings,
                                         [&](term_t term) { return lists.term_at(term); });
@@ -133,12 +132,13 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
   });
 }
 
-TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash,
-                        const Resources& resources, File& out) {
+TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
+                        File& out) {
   return run_stage(resources, [&] {
     std::vector<TextsReader> texts;
     std::uint64_t bytes = 0;
-    for (const IndexReader& shard : shards) bytes += texts.emplace_back(TextsReader::open_beside(shard)).manifest().text_bytes;
+    for (const IndexReader& shard : shards)
+      bytes += texts.emplace_back(TextsReader::open_beside(shard)).manifest().text_bytes;
     resources.progress->start("write texts", bytes, "bytes");
     TextsWriter writer(out, resources.tmp_folder);
     for (const TextsReader& of_shard : texts) {
@@ -158,8 +158,8 @@ TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash
   });
 }
 
-FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash,
-                          const Resources& resources, File& out) {
+FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
+                          File& out) {
   return run_stage(resources, [&] {
     const std::vector<std::string> names = shards[0].manifest().field_names.kept;
     FieldsWriter writer(out, resources.tmp_folder, names);
@@ -170,7 +170,8 @@ FieldsReport merge_fields(const IndexShards& shards, const std::string& index_ha
       for (docid_t docid = 0; docid < fields.num_documents(); ++docid) {
         row.clear();
         for (std::size_t field = 0; field < names.size(); ++field)
-          put_field_value(row, fields.values(field, docid / fields_per_frame, buffers[field])[docid % fields_per_frame]);
+          put_field_value(row,
+                          fields.values(field, docid / fields_per_frame, buffers[field])[docid % fields_per_frame]);
         writer.add(row);
       }
     }

@@ -3,9 +3,9 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
+#include "quern/index/build_fields.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
-#include "quern/index/build_fields.hpp"
 
 /// The index of all documents from the indexes of its shards.
 namespace quern {
@@ -22,9 +22,9 @@ IndexManifest settings_of_index(const IndexManifest& from);
 BuildReport merge_indexes(const IndexShards& shards, const Resources& resources, File& out);
 
 /// The same for the texts beside them, and for kept fields. Throws InvalidArgument if some shards lack them.
-TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash,
-                        const Resources& resources, File& out);
-FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash,
-                          const Resources& resources, File& out);
+TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
+                        File& out);
+FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
+                          File& out);
 
 }  // namespace quern

@@ -82,14 +82,15 @@ class RunMerge {
       });
       const auto [same, is_new] = hashes.emplace(source.hash(), run);
       if (!is_new && !met.empty())
-        throw InvalidArgument(fmt::format("{}: is the same run as {}: name each shard's once", paths_[run],
-                                          paths_[same->second]));
+        throw InvalidArgument(
+            fmt::format("{}: is the same run as {}: name each shard's once", paths_[run], paths_[same->second]));
     }
     qids_ = options_.qids.empty() ? order.qids() : options_.qids;
     for (std::size_t i = 0; i < qids_.size(); ++i) places_.emplace(qids_[i], static_cast<std::uint32_t>(i));
     if (options_.qids.empty()) return;
     for (const std::string& qid : order.qids())
-      if (!places_.contains(qid)) throw InvalidArgument(fmt::format("the runs have a query {} that is not asked for", qid));
+      if (!places_.contains(qid))
+        throw InvalidArgument(fmt::format("the runs have a query {} that is not asked for", qid));
   }
 
   void read(std::size_t run) {

@@ -12,8 +12,8 @@ std::vector<docid_t> cut_into_shards(std::span<const std::uint32_t> lengths, std
   std::uint64_t before = 0;  // of the document at hand
   for (std::size_t docid = 0; docid < documents && firsts.size() < count; ++docid) {
     // The next shard begins where its share of all tokens does; 128 bits hold the product.
-    while (firsts.size() < count && static_cast<unsigned __int128>(before) * count >=
-                                        static_cast<unsigned __int128>(all) * firsts.size())
+    while (firsts.size() < count &&
+           static_cast<unsigned __int128>(before) * count >= static_cast<unsigned __int128>(all) * firsts.size())
       firsts.push_back(static_cast<docid_t>(docid));
     before += std::uint64_t{lengths[docid]} + 1;
   }

@@ -15,8 +15,11 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
   if (whole_.docids.size() == 0)
     throw InvalidArgument(fmt::format("{}: shard {} of {} has no document; cut the order into fewer", order.name(),
                                       choice.number, choice.count));
-  whole_.manifest = {choice.number, choice.count, hash_text(order.container().content_hash()),
-                     hash_text(statistics_.container().content_hash()), {}};
+  whole_.manifest = {choice.number,
+                     choice.count,
+                     hash_text(order.container().content_hash()),
+                     hash_text(statistics_.container().content_hash()),
+                     {}};
   whole_.statistics = statistics_.manifest().statistics();
   if (scales_) whole_.quantize_top = scales_->top;
   whole_.counts = [this](std::string_view term) { return counts_of(term); };

@@ -36,10 +36,11 @@ void check_alike(const StatisticsReader& first, const StatisticsReader& other) {
 /// The splits of all, in rising order.
 std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inputs) {
   std::vector<CollectionSplit> splits;
-  for (const StatisticsReader& input : inputs) splits.insert(splits.end(), input.splits().begin(), input.splits().end());
+  for (const StatisticsReader& input : inputs)
+    splits.insert(splits.end(), input.splits().begin(), input.splits().end());
   std::sort(splits.begin(), splits.end());
-  const auto twice = std::adjacent_find(splits.begin(), splits.end(),
-                                        [](const auto& a, const auto& b) { return a.hash == b.hash; });
+  const auto twice =
+      std::adjacent_find(splits.begin(), splits.end(), [](const auto& a, const auto& b) { return a.hash == b.hash; });
   if (twice == splits.end()) return splits;
   std::size_t last = inputs.size();
   do --last;

@@ -32,7 +32,8 @@ class Shards {
     }
     must_run(CommandLine{"parse"} + files + CommandLine{"--store-text", "-o", path("all")});
     must_run(CommandLine{"statistics"} + collections + CommandLine{"-o", path("statistics")});
-    must_run(CommandLine{"statistics", "--scales", path("statistics")} + collections + CommandLine{"-o", path("scales")});
+    must_run(CommandLine{"statistics", "--scales", path("statistics")} + collections +
+             CommandLine{"-o", path("scales")});
     must_run(CommandLine{"order"} + collections + order +
              CommandLine{"--shards", std::to_string(shards), "-o", path("order")});
     must_run(CommandLine{"order", path("all")} + order + CommandLine{"-o", path("order-of-all")});
@@ -43,8 +44,11 @@ class Shards {
 
   CommandLine build_shard(std::size_t number, const std::string& output) const {
     CommandLine words = CommandLine{"build"} + collections + build_ +
-                        CommandLine{"--order", path("order"), "--shard", std::to_string(number) + "/" + std::to_string(count_),
-                                    "--statistics", path("statistics"), "--store-text", "-o", output};
+                        CommandLine{"--order",      path("order"),
+                                    "--shard",      std::to_string(number) + "/" + std::to_string(count_),
+                                    "--statistics", path("statistics"),
+                                    "--store-text", "-o",
+                                    output};
     if (std::find(build_.begin(), build_.end(), "--quantize") != build_.end())
       words = words + CommandLine{"--scales", path("scales")};
     return words;
@@ -92,8 +96,12 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
     for (const char* member : {"/index.quern", "/texts.quern"})
       CHECK(read_file(made.path("merged") + member) == read_file(made.path("whole") + member));
     Shards::must_run(CommandLine{"verify"} + made.shards());
-    std::vector<CommandLine> ways = {{"-a", "or"}, {"-a", "and"}, {"-a", "bmw", "-k", "1000"}, {"-a", "and-or", "-k", "20"},
-                                     {"--filter", "docno!=MILL-0001"}, {"--output-format", "json"}};
+    std::vector<CommandLine> ways = {{"-a", "or"},
+                                     {"-a", "and"},
+                                     {"-a", "bmw", "-k", "1000"},
+                                     {"-a", "and-or", "-k", "20"},
+                                     {"--filter", "docno!=MILL-0001"},
+                                     {"--output-format", "json"}};
     if (order[1] == "score") {
       ways.push_back({"--scorer", "bm25+pagerank", "-k", "30"});
       ways.push_back({"--scorer", "bm25+pagerank", "-a", "and"});
@@ -109,9 +117,11 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
       CommandLine runs;
       for (std::size_t i = 1; i <= shards; ++i) {
         runs.push_back(made.path("run" + std::to_string(i)));
-        Shards::must_run(CommandLine{"query", made.path(std::to_string(i)), "-q", topics, "-o", runs.back(), "--force"} + way);
+        Shards::must_run(
+            CommandLine{"query", made.path(std::to_string(i)), "-q", topics, "-o", runs.back(), "--force"} + way);
       }
-      CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "-k", k_of(way), "--quiet"}).out == whole);
+      CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "-k", k_of(way), "--quiet"}).out ==
+            whole);
     }
     shards += 3;
   }
@@ -140,7 +150,7 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of({"merge", made.path("2"), "-o", made.path("m")}), "not all shards"));
   CHECK(contains(error_of({"merge", made.path("whole"), "-o", made.path("m")}), "not all shards"));
   const CommandLine build = {"build", made.collections[0], made.collections[1], "--order", made.path("order"),
-                             "-o", made.path("b")};
+                             "-o",    made.path("b")};
   CHECK(contains(error_of(build + CommandLine{"--shard", "1/3", "--statistics", made.path("statistics")}),
                  "quern order --shards 3"));
   CHECK(contains(error_of(build + CommandLine{"--shard", "3/2", "--statistics", made.path("statistics")}), "3/2"));
@@ -158,9 +168,11 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   const std::string run = made.path("run");
   Shards::must_run({"query", made.path("1"), "-q", topics, "-o", run});
   CHECK(contains(error_of({"merge-runs", run, run, "-k", "10"}), "is the same run as"));
-  CHECK(contains(error_of({"merge-runs", run, made.folder.write("bad", "1 Q0 a 1 1.5 t\n1 Q0 b 2 2.5 t\n"), "-k", "10"}),
-                 "line 2: scores rise"));
-  CHECK(contains(error_of({"merge-runs", run, made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n"), "-k", "10"}),
+  CHECK(
+      contains(error_of({"merge-runs", run, made.folder.write("bad", "1 Q0 a 1 1.5 t\n1 Q0 b 2 2.5 t\n"), "-k", "10"}),
+               "line 2: scores rise"));
+  CHECK(contains(error_of({"merge-runs", run,
+                           made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n"), "-k", "10"}),
                  "line 3: results of query 1 that are not together"));
 }
 

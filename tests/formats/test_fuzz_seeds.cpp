@@ -194,16 +194,16 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
     CHECK_NOTHROW(fields.verify_contents(default_resources()));
   });
   for_each_seed("statistics", [](ByteView seed) {
-    const StatisticsReader statistics(
-        ContainerReader(fuzz::container_around(seed, FileKind::statistics, statistics_version, fuzz::statistics_sections),
-                        FileKind::statistics, statistics_version));
+    const StatisticsReader statistics(ContainerReader(
+        fuzz::container_around(seed, FileKind::statistics, statistics_version, fuzz::statistics_sections),
+        FileKind::statistics, statistics_version));
     CHECK(statistics.manifest().collection.documents > 0);
     CHECK_NOTHROW(statistics.verify_contents());
   });
   for_each_seed("scales", [](ByteView seed) {
-    const Scales scales =
-        read_scales(ContainerReader(fuzz::container_around(seed, FileKind::scales, scales_version, fuzz::scales_sections),
-                                    FileKind::scales, scales_version));
+    const Scales scales = read_scales(
+        ContainerReader(fuzz::container_around(seed, FileKind::scales, scales_version, fuzz::scales_sections),
+                        FileKind::scales, scales_version));
     CHECK(scales.top > 0);
   });
   for_each_seed("forward", [](ByteView seed) {

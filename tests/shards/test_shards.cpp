@@ -48,7 +48,8 @@ void check_results(const IndexShards& shards, const IndexReader& whole, const Sc
       for (const std::size_t k : {1, 7, 1000}) {
         std::vector<ScoredDocument> best;
         for (std::size_t shard = 0; shard < shards.size(); ++shard)
-          add_results_of_shard(best, engines[shard]->search(text, algorithm, k, analyzer), shards.first_docid(shard), k);
+          add_results_of_shard(best, engines[shard]->search(text, algorithm, k, analyzer), shards.first_docid(shard),
+                               k);
         require_same(best, engine.search(text, algorithm, k, analyzer));
       }
     }
@@ -109,8 +110,8 @@ TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
   std::string text;
   constexpr int documents = 150000;
   for (int i = 0; i < documents; ++i)
-    text += "{\"id\":\"" + std::to_string(i) + "\",\"contents\":\"a" + (i % 3 == 0 ? " b" : "") + (i % 7 == 0 ? " a" : "") +
-            "\"}\n";
+    text += "{\"id\":\"" + std::to_string(i) + "\",\"contents\":\"a" + (i % 3 == 0 ? " b" : "") +
+            (i % 7 == 0 ? " a" : "") + "\"}\n";
   for (const std::string codec : {"newpfd", "rpfd", "rice"}) {
     INFO(codec);
     SplitCorpus corpus(random_corpus(1, {5, 5, 5, false}), 1);

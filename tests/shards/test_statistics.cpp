@@ -42,7 +42,8 @@ TEST_CASE("dictionaries are merged in the order of their terms", "[shards][prope
       for (std::uint64_t count = random.below(200); count > 0; --count) {
         // Short and long ones, with zeros, and many with the first eight bytes in common.
         std::string term = random.below(2) == 0 ? "" : "common prefix";
-        for (std::uint64_t length = random.below(4); length > 0; --length) term += static_cast<char>(random.below(3) * 127);
+        for (std::uint64_t length = random.below(4); length > 0; --length)
+          term += static_cast<char>(random.below(3) * 127);
         each[i][term] = random.below(1000);
       }
       for (const auto& [term, number] : each[i]) expected[term].emplace_back(i, number);
@@ -121,7 +122,7 @@ TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
     BuildOptions options;
     options.quantize_bits = 8;
     options.bm25 = {0.9, 0.4};
-    const IndexReader index = 
+    const IndexReader index =
         Pipeline::open_index(corpus.pipeline.build(corpus.whole, corpus.pipeline.order(corpus.whole), options));
     const StatisticsReader statistics = corpus.statistics();
     const Scales scales = corpus.scales(statistics, options.bm25);

@@ -51,9 +51,9 @@ void join_lexicons(CollectionReader& collection, const DocumentOrder& order, con
     for (docid_t docid = shard->docids().first; docid < shard->docids().end; ++docid)
       is_in_shard[order.documents[docid]] = true;
   }
-  collection.join_lexicons(resources.tmp_folder, resources.memory_bytes / 4,
-                           shard == nullptr ? std::function<bool(docid_t)>()
-                                            : [&](docid_t document) { return is_in_shard[document]; });
+  collection.join_lexicons(
+      resources.tmp_folder, resources.memory_bytes / 4,
+      shard == nullptr ? std::function<bool(docid_t)>() : [&](docid_t document) { return is_in_shard[document]; });
 }
 
 void run(const BuildArguments& arguments) {
@@ -70,10 +70,10 @@ void run(const BuildArguments& arguments) {
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file(),
                                          shard ? &shard->whole() : nullptr);
-  const BesideReports beside =
-      arguments.beside.write(collection, order, report.index_hash, resources, out,
-                             shard ? std::optional(shard->docids()) : std::nullopt);
-  if (shard && !order.pagerank.empty()) copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
+  const BesideReports beside = arguments.beside.write(collection, order, report.index_hash, resources, out,
+                                                      shard ? std::optional(shard->docids()) : std::nullopt);
+  if (shard && !order.pagerank.empty())
+    copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
   out.commit();
   say_report(arguments.common, report, arguments.output);
   say_reports(arguments.common, beside);

@@ -184,12 +184,8 @@ Json statistics_json(const StatisticsReader& statistics) {
 }
 
 Json scales_json(const Scales& scales) {
-  return {{"kind", "scales"},
-          {"splits", scales.splits.size()},
-          {"k1", scales.bm25.k1},
-          {"b", scales.bm25.b},
-          {"quantize_top", scales.top},
-          {"statistics_hash", scales.statistics_hash}};
+  return {{"kind", "scales"},   {"splits", scales.splits.size()}, {"k1", scales.bm25.k1},
+          {"b", scales.bm25.b}, {"quantize_top", scales.top},     {"statistics_hash", scales.statistics_hash}};
 }
 
 Json plan_json(const PlanReader& plan) {
@@ -379,8 +375,7 @@ void run(const InspectArguments& arguments) {
     return print_json_or_figures(arguments, statistics_json(StatisticsReader::open(arguments.path)));
   if (kind == FileKind::scales)
     return print_json_or_figures(
-        arguments,
-        scales_json(read_scales(ContainerReader::open(arguments.path, FileKind::scales, scales_version))));
+        arguments, scales_json(read_scales(ContainerReader::open(arguments.path, FileKind::scales, scales_version))));
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
   print_json_or_figures(arguments, order_json(OrderReader::open(arguments.path)));

@@ -1,8 +1,8 @@
+#include "quern/shards/merge_runs.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
-
-#include "quern/shards/merge_runs.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"
@@ -44,14 +44,15 @@ void add_merge_runs_command(CLI::App& program) {
       ->type_name("N")
       ->required()
       ->check(range_validator(std::size_t{1}, std::size_t{1} << 32));
-  command->add_option("--tag", arguments->options.tag, "Name of the run (default: that of the first run)")->type_name("TAG");
+  command->add_option("--tag", arguments->options.tag, "Name of the run (default: that of the first run)")
+      ->type_name("TAG");
   command
       ->add_option("-q,--queries", arguments->queries,
                    "The queries, whose order the run gets (default: the order in the runs)")
       ->type_name("FILE");
   add_query_format_option(*command, arguments->format, "Format of the file of queries");
-  mark_output(
-      command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")->type_name("FILE"));
+  mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
+                  ->type_name("FILE"));
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
@@ -59,7 +60,8 @@ void add_merge_runs_command(CLI::App& program) {
             {"Gives the run over the whole index, byte for byte, if each shard was asked for as many results. Equal "
              "scores are ordered by shard: name the runs in the order of the shards."},
             {{"quern merge-runs 1.run 2.run 3.run -k 1000 -o my.run"},
-             {"quern merge-runs ?.run -q queries.txt -k 10 > my.run", "Where some queries have results in some shards alone"}});
+             {"quern merge-runs ?.run -q queries.txt -k 10 > my.run",
+              "Where some queries have results in some shards alone"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -156,9 +156,10 @@ void add_order_command(CLI::App& program) {
       ->allow_extra_args(false);
   add_order_options(*command, arguments->order);
   command
-      ->add_option("--shards", arguments->shards,
-                   "Cut the order into so many shards, ranges of docIDs with about as many tokens each, for quern build "
-                   "--shard")
+      ->add_option(
+          "--shards", arguments->shards,
+          "Cut the order into so many shards, ranges of docIDs with about as many tokens each, for quern build "
+          "--shard")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, most_shards));
   add_order_report_options(*command, arguments->report);

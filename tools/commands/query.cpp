@@ -26,8 +26,8 @@
 #include "result_fields.hpp"
 #include "result_text.hpp"
 #include "run_statistics.hpp"
-#include "sharded_query.hpp"
 #include "second_stage.hpp"
+#include "sharded_query.hpp"
 
 namespace quern::tools {
 namespace {

@@ -1,10 +1,11 @@
+#include "quern/shards/statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "quern/io/atomic_output.hpp"
 #include "quern/shards/scales.hpp"
-#include "quern/shards/statistics.hpp"
 
 #include "command.hpp"
 #include "stage_options.hpp"
@@ -73,17 +74,18 @@ void run_scales(const StatisticsArguments& arguments, const Resources& resources
   say(arguments.common, fmt::format("quern: the greatest term score of {} of {} is {}", scales.splits.size(),
                                     count_text(statistics.splits().size(), "split"), scales.top));
   if (arguments.common.json)
-    print(Json{{"splits", scales.splits.size()}, {"of_splits", statistics.splits().size()}, {"quantize_top", scales.top}}
-              .dump(1) +
-          "\n");
+    print(
+        Json{{"splits", scales.splits.size()}, {"of_splits", statistics.splits().size()}, {"quantize_top", scales.top}}
+            .dump(1) +
+        "\n");
 }
 
 void note_duplicates(const StatisticsArguments& arguments, const Inputs& inputs, const StatisticsReader& merged) {
   const std::uint64_t duplicates = merged.manifest().duplicates;
   if (duplicates == 0) return;
   constexpr std::size_t most_examples = 3;
-  std::string text = fmt::format("{} the docno of another", duplicates == 1 ? "1 document has"
-                                                                          : fmt::format("{} documents have", duplicates));
+  std::string text = fmt::format("{} the docno of another",
+                                 duplicates == 1 ? "1 document has" : fmt::format("{} documents have", duplicates));
   const std::vector<std::string> examples = repeated_docnos(merged, inputs.collections, most_examples);
   for (const std::string& docno : examples) text += (docno == examples.front() ? ", such as '" : ", '") + docno + "'";
   if (arguments.duplicates == Duplicates::refuse)
@@ -97,8 +99,8 @@ void run_statistics(const StatisticsArguments& arguments, const Resources& resou
   for (const CollectionReader& collection : inputs.collections)
     inputs.statistics.push_back(statistics_of(collection, resources));
   const StatisticsManifest manifest = merge_statistics(inputs.statistics, resources, out.file());
-  const StatisticsReader merged(ContainerReader(std::make_shared<const File>(out.file().duplicate()),
-                                                FileKind::statistics, statistics_version));
+  const StatisticsReader merged(
+      ContainerReader(std::make_shared<const File>(out.file().duplicate()), FileKind::statistics, statistics_version));
   note_duplicates(arguments, inputs, merged);
   out.commit();
   const CollectionManifest& counts = manifest.collection;
@@ -128,7 +130,8 @@ void run(const StatisticsArguments& arguments) {
 
 void add_statistics_command(CLI::App& program) {
   auto arguments = std::make_shared<StatisticsArguments>();
-  CLI::App* command = program.add_subcommand("statistics", "Add up the statistics of the splits of a corpus, for shards");
+  CLI::App* command =
+      program.add_subcommand("statistics", "Add up the statistics of the splits of a corpus, for shards");
   command
       ->add_option("INPUT", arguments->inputs,
                    "Collections of splits, and files that this command made of others, in any order")

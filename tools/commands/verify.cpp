@@ -9,10 +9,10 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/formats/statistics_beside.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
-#include "quern/formats/statistics_beside.hpp"
 #include "quern/pipeline/beside_files.hpp"
 #include "quern/pipeline/verify_index_files.hpp"
 
@@ -105,7 +105,8 @@ void run(const VerifyArguments& arguments) {
 void add_verify_command(CLI::App& program) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
-  command->add_option("PATH", arguments->paths, "Collections, orders, indexes, plans, statistics, or files beside indexes")
+  command
+      ->add_option("PATH", arguments->paths, "Collections, orders, indexes, plans, statistics, or files beside indexes")
       ->type_name("")
       ->required();
   add_common_options(*command, arguments->common);
