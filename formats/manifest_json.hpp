@@ -81,6 +81,18 @@ void read_parse_settings(const ManifestJson& settings, const std::string& what, 
     throw CorruptFile(what + ": section 'manifest': names too many kept fields");
 }
 
+/// Copies how a corpus was parsed, and by which libraries, from one manifest to another; impacts are a file's own.
+template <class From, class To>
+void copy_parse_settings(const From& from, To& to) {
+  to.analyzer = from.analyzer;
+  to.libraries = from.libraries;
+  to.corpus_format = from.corpus_format;
+  to.max_document_bytes = from.max_document_bytes;
+  to.field_names = from.field_names;
+  to.duplicates = from.duplicates;
+  to.pages = from.pages;
+}
+
 /// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.
 void put_libraries(ManifestJson& json, const TextLibraries& libraries);
 TextLibraries read_libraries(const ManifestJson& json);

@@ -50,4 +50,14 @@ void say_reports(const CommonOptions& options, const BesideReports& reports) {
                              size_text(reports.fields->file_bytes)));
 }
 
+void show_reports(const CommonOptions& options, const BuildReport& index, const BesideReports& beside,
+                  const std::string& output) {
+  say_report(options, index, output);
+  say_reports(options, beside);
+  if (!options.json) return;
+  Json json = to_json(index);
+  add_to_json(beside, json);
+  print(json.dump(1) + "\n");
+}
+
 }  // namespace quern::tools

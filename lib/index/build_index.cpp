@@ -8,6 +8,7 @@
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/documents_hash.hpp"
+#include "quern/formats/manifest_json.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"
 #include "quern/io/checksum.hpp"
@@ -199,13 +200,7 @@ class IndexBuilder {
     if (whole_ == nullptr && (lists.postings() != from.postings || lists.tokens() != from.tokens))
       throw CorruptFile(collection_.name() + ": contains other counts of postings or tokens than its manifest");
     IndexManifest manifest;
-    manifest.analyzer = from.analyzer;
-    manifest.libraries = from.libraries;
-    manifest.corpus_format = from.corpus_format;
-    manifest.max_document_bytes = from.max_document_bytes;
-    manifest.field_names = from.field_names;
-    manifest.duplicates = from.duplicates;
-    manifest.pages = from.pages;
+    copy_parse_settings(from, manifest);
     manifest.order = name_of_value(order_names, order_options_.by);
     manifest.order_seed = order_options_.seed;
     if (!order_.pagerank.empty() || !order_.global_scores.empty()) {

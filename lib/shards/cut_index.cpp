@@ -6,6 +6,7 @@
 
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/documents_hash.hpp"
+#include "quern/formats/manifest_json.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
@@ -66,12 +67,7 @@ class RangeLexicon {
 
 CollectionManifest settings_of(const IndexManifest& from) {
   CollectionManifest manifest;
-  manifest.analyzer = from.analyzer;
-  manifest.libraries = from.libraries;
-  manifest.corpus_format = from.corpus_format;
-  manifest.max_document_bytes = from.max_document_bytes;
-  manifest.field_names = from.field_names;
-  manifest.duplicates = from.duplicates;
+  copy_parse_settings(from, manifest);
   manifest.impacts = from.impacts;
   manifest.documents = from.documents;
   manifest.empty_documents = from.empty_documents;

@@ -7,6 +7,7 @@
 
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/fields_file.hpp"
+#include "quern/formats/manifest_json.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
@@ -76,12 +77,7 @@ BuildOptions options_of_index(const IndexManifest& manifest) {
 
 IndexManifest settings_of_index(const IndexManifest& from) {
   IndexManifest manifest;
-  manifest.analyzer = from.analyzer;
-  manifest.libraries = from.libraries;
-  manifest.corpus_format = from.corpus_format;
-  manifest.max_document_bytes = from.max_document_bytes;
-  manifest.field_names = from.field_names;
-  manifest.duplicates = from.duplicates;
+  copy_parse_settings(from, manifest);
   manifest.order = from.order;
   manifest.order_seed = from.order_seed;
   manifest.scores = from.scores;

@@ -127,6 +127,29 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
   }
 }
 
+TEST_CASE("an index is cut into shards that answer as it does and merge to its bytes", "[cli][shards]") {
+  const TemporaryFolder folder;
+  const CommandLine corpus = {
+      "index", sample_folder + "/corpus", "-o", folder.path("whole"), "--order", "score", "--quantize", "8"};
+  Shards::must_run(corpus);
+  CommandLine shards;
+  for (const char* number : {"3", "1", "2"}) {
+    shards.push_back(folder.path(number));
+    Shards::must_run({"cut", folder.path("whole"), "--shard", number + std::string("/3"), "-o", shards.back()});
+  }
+  Shards::must_run(CommandLine{"verify"} + shards);
+  Shards::must_run(CommandLine{"merge"} + shards + CommandLine{"-o", folder.path("merged")});
+  CHECK(read_file(folder.path("merged/index.quern")) == read_file(folder.path("whole/index.quern")));
+  for (const CommandLine& way : {CommandLine{"-a", "or"}, CommandLine{"--scores", "quantized"},
+                                 CommandLine{"--scorer", "bm25+pagerank", "-k", "100"}}) {
+    const CommandLine queries = CommandLine{"-q", topics, "--quiet"} + way;
+    CHECK(run_quern(CommandLine{"query"} + shards + queries).out ==
+          run_quern(CommandLine{"query", folder.path("whole")} + queries).out);
+  }
+  CHECK(contains(run_quern({"cut", folder.path("1"), "--shard", "1/2", "-o", folder.path("again")}).err,
+                 "is a shard already"));
+}
+
 TEST_CASE("a step of shards that is done again writes the same bytes", "[cli][shards]") {
   const Shards made(2, 2, {"--by", "url"}, {});
   Shards::must_run(made.build_shard(1, made.path("again")));

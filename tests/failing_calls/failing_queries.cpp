@@ -111,15 +111,19 @@ void intersect(const Workplace& place) {
 void show_results(const Workplace& place) {
   std::vector<std::string> names;
   std::vector<Query> asked;
+  std::vector<IndexReader> indexes;
   {
     const OwnWork own;
+    indexes.reserve(1);
     names = {"title", "url", "lang", "text"};
     for (const std::string_view text : queries) asked.push_back({"1", std::string(text)});
   }
-  const IndexReader reader = place.index();
+  indexes.push_back(place.index());
+  const IndexShards shards(std::move(indexes));
+  const IndexReader& reader = shards[0];
   with_own_errors([&] {
     const tools::ResultFields fields(names, reader);
-    const tools::ResultText texts(reader, run_format_named("json"), long_name, &fields, false);
+    const tools::ResultText texts(shards, run_format_named("json"), long_name, &fields, false);
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
       texts.write(asked[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });

@@ -114,7 +114,8 @@ class Slurm:
                 programs.append(subprocess.Popen(command, stdout=log, stderr=log))
                 time.sleep(1)
             for _ in range(60):
-                if subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], capture_output=True, text=True).stdout == "2\n":
+                idle = subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], capture_output=True, text=True)
+                if idle.stdout == "2\n":
                     break
                 time.sleep(0.5)
             else:

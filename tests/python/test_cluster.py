@@ -12,6 +12,8 @@ from cluster import SETTINGS, SOURCE, TOPICS, Slurm, digest, dying, until_done, 
 from quern import shards
 
 SCRIPTS = SOURCE / "scripts/cluster"
+TIMEOUT = ["--timeout", "5"]  # some steps stall
+PATIENT = shards.Runner(timeout=5)
 
 
 def needs(*modules, programs=()):
@@ -40,10 +42,10 @@ def run_of(plan, tmp_path):
 @pytest.mark.parametrize("plan", [2, 7, 32], indirect=True)
 def test_mpi(plan, whole, tmp_path, dying):
     options = ["--", "-n", "3", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
-    assert until_done([SCRIPTS / "mpi", tmp_path / "plan", *options], tmp_path / "plan") > 1
+    assert until_done([SCRIPTS / "mpi", tmp_path / "plan", *TIMEOUT, *options], tmp_path / "plan") > 1
     assert digest(plan.results[0]) == digest(whole.index)
     asked = run_of(plan, tmp_path)
-    until_done([SCRIPTS / "mpi", tmp_path / "queries", *options], tmp_path / "queries")
+    until_done([SCRIPTS / "mpi", tmp_path / "queries", *TIMEOUT, *options], tmp_path / "queries")
     assert digest(asked.results[0]) == digest(whole.run)
 
 
@@ -69,8 +71,8 @@ def test_slurm(plan, whole, tmp_path, dying, slurm):
 
     def until_submissions_do(plan, name):
         for _ in range(30):
-            told = subprocess.run([SCRIPTS / "slurm", "--tasks", "3", tmp_path / name], cwd=folder, check=True,
-                                  capture_output=True, text=True)
+            command = [SCRIPTS / "slurm", "--tasks", "3", tmp_path / name, *TIMEOUT]
+            told = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
             slurm.wait()
             if all(map(os.path.exists, plan.results)):
                 return
@@ -104,8 +106,8 @@ def context(tmp_path, monkeypatch):
 def test_spark(plan, whole, tmp_path, dying, context):
     from quern import spark
 
-    assert digest(spark.run(context, plan)[0]) == digest(whole.index)
-    assert digest(spark.run(context, run_of(plan, tmp_path))[0]) == digest(whole.run)
+    assert digest(spark.run(context, plan, PATIENT)[0]) == digest(whole.index)
+    assert digest(spark.run(context, run_of(plan, tmp_path), PATIENT)[0]) == digest(whole.run)
     os.remove(plan.steps("parse")[0].output)
     with pytest.raises(shards.StepError, match="has no executable /nowhere/quern; install it"):
         spark.run(context, plan, shards.Runner(executable="/nowhere/quern"))
@@ -131,8 +133,8 @@ def nodes():
 def test_ray(plan, whole, tmp_path, dying, nodes):
     from quern.ray import run
 
-    assert digest(run(plan, attempts=10)[0]) == digest(whole.index)
-    assert digest(run(run_of(plan, tmp_path))[0]) == digest(whole.run)
+    assert digest(run(plan, PATIENT, attempts=10)[0]) == digest(whole.index)
+    assert digest(run(run_of(plan, tmp_path), PATIENT, attempts=10)[0]) == digest(whole.run)
     os.remove(plan.steps("parse")[0].output)
     with pytest.raises(shards.StepError, match="has no executable /nowhere/quern"):
         run(plan, shards.Runner(executable="/nowhere/quern"), attempts=2)
@@ -147,6 +149,6 @@ def test_ray_loses_a_node(plan, whole, nodes):
 
     lost = threading.Timer(1.0, lambda: nodes.remove_node(nodes.list_all_nodes()[-1], allow_graceful=False))
     lost.start()
-    assert digest(run(plan, attempts=10)[0]) == digest(whole.index)
+    assert digest(run(plan, PATIENT, attempts=10)[0]) == digest(whole.index)
     lost.join()
     assert sum(node["Alive"] for node in ray.nodes()) == 2

@@ -27,7 +27,7 @@ def test_a_driver_that_dies_goes_on_where_it_was(whole, tmp_path, dying):
     plan = tmp_path / "plan"
     program("plan", whole.manifest, "--work", tmp_path / "work", "--splits", 7, "--shards", 3, "--merge", "-o", plan,
             "--parse", "--stemmer porter2", "--build", "--quantize 8")
-    command = ["python3", SOURCE / "tools/python/quern/shards.py", "run", plan]
+    command = ["python3", SOURCE / "tools/python/quern/shards.py", "run", plan, "--timeout", "5"]
     assert until_done(command, plan) > 1
     assert digest(program("results", plan).stdout.strip()) == digest(whole.index)
     asked = {step.name for _, steps in shards.Plan.load(plan).stages for step in steps}
@@ -154,7 +154,7 @@ def test_failures_name_step_machine_and_remedy(whole, tmp_path, dying, monkeypat
     other = tmp_path / "quern"
     other.write_text("#!/bin/sh\necho quern 9.9\n")
     other.chmod(0o755)
-    with pytest.raises(StepError, match="is quern 9.9, and the plan is for quern .*; install the same everywhere"):
+    with pytest.raises(StepError, match="is quern 9.9, and the plan is for quern .*; install that"):
         shards.Runner(executable=str(other)).run(step)
 
 

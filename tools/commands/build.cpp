@@ -75,12 +75,7 @@ void run(const BuildArguments& arguments) {
   if (shard && !order.pagerank.empty())
     copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
   out.commit();
-  say_report(arguments.common, report, arguments.output);
-  say_reports(arguments.common, beside);
-  if (!arguments.common.json) return;
-  Json json = to_json(report);
-  add_to_json(beside, json);
-  print(json.dump(1) + "\n");
+  show_reports(arguments.common, report, beside, arguments.output);
 }
 
 }  // namespace

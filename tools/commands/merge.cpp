@@ -31,12 +31,7 @@ void run(const MergeArguments& arguments) {
   if (has_file(texts_path(shards[0].name())))
     beside.texts = merge_texts(shards, report.index_hash, resources, out.add_member(texts_member));
   out.commit();
-  say_report(arguments.common, report, arguments.output);
-  say_reports(arguments.common, beside);
-  if (!arguments.common.json) return;
-  Json json = to_json(report);
-  add_to_json(beside, json);
-  print(json.dump(1) + "\n");
+  show_reports(arguments.common, report, beside, arguments.output);
 }
 
 }  // namespace

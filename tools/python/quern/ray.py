@@ -27,7 +27,7 @@ from .queries import texts_of
 
 try:
     import ray
-    from ray.exceptions import RayActorError, RayTaskError, WorkerCrashedError
+    from ray.exceptions import RayActorError, RayError, RayTaskError
 except ImportError as error:
     raise ImportError("quern.ray needs Ray: pip install ray") from error
 
@@ -58,8 +58,8 @@ def run(plan, runner=shards.Runner(), *, attempts=4, **options):
                 ray.get(done)
             except RayTaskError as error:
                 raise error.cause from None
-            except WorkerCrashedError:
-                raise shards.StepError(f"{step.name}: its worker died {attempts} times; run again") from None
+            except RayError as error:
+                raise shards.StepError(f"{step.command[0]} for {step.name}: {_last_line(error)}; run again") from None
     return plan.results
 
 
@@ -75,7 +75,7 @@ class _Shard:
 
         self._index = quern.open(path)
         if shards.manifest_of(path) != expected:
-            raise shards.StepError(f"{path}: is not the shard that the service was started with; start the service again")
+            raise shards.StepError(f"{path}: is not the shard that the service was started with; start it again")
         self._base = expected["statistics"]["docid_base"]
 
     def batch(self, texts, k, options):
@@ -115,7 +115,8 @@ class Results:
     def to_trec(self, tag="quern"):
         """The lines of a TREC run, byte for byte those of `quern query` over all shards."""
         rows = zip(self.query.tolist(), self.docnos(), self.rank.tolist(), self.score)
-        return "".join(f"{self.qids[i]} Q0 {docno} {rank + 1} {_text_of(score)} {tag}\n" for i, docno, rank, score in rows)
+        return "".join(f"{self.qids[query]} Q0 {docno} {rank + 1} {_text_of(score)} {tag}\n"
+                       for query, docno, rank, score in rows)
 
     def __len__(self):
         return len(self.docid)
@@ -151,7 +152,7 @@ class Service:
         options = {"max_restarts": -1, "max_task_retries": -1 if replicas == 1 else 0, "max_pending_calls": pending,
                    "scheduling_strategy": "SPREAD", **(actor or {})}
         made = ray.remote(**options)(_Shard)
-        self._actors = [[made.remote(path, manifest) for _ in range(replicas)] for path, manifest in zip(paths, manifests)]
+        self._actors = [[made.remote(*shard) for _ in range(replicas)] for shard in zip(paths, manifests)]
 
     def batch(self, queries, k=10, **search):
         """The k best documents of each query: Results.
@@ -260,7 +261,8 @@ def merge(answers, queries, k):
     parts = []
     for first in range(0, max(queries, 1), rows):
         last = min(queries, first + rows)
-        part = [(counts[first:last], keys[start[first] : start[last]]) for (counts, keys), start in zip(answers, starts)]
+        part = [(counts[first:last], keys[start[first] : start[last]])
+                for (counts, keys), start in zip(answers, starts)]
         query, rank, keys = _merge_rows(part, last - first, k)
         parts.append(((query + first).astype(numpy.int32), *_results_of(keys), rank.astype(numpy.int32)))
     return [numpy.concatenate(arrays) for arrays in zip(*parts)]
@@ -292,7 +294,7 @@ def main():
     """The program: exits with 1 and one line on standard error where a step failed."""
     parser = argparse.ArgumentParser(prog="quern.ray", description="Runs a plan of quern.shards by Ray.")
     parser.add_argument("plan")
-    parser.add_argument("--address", metavar="ADDRESS", help="of the cluster, such as auto (default: this machine)")
+    parser.add_argument("--address", metavar="ADDRESS", help="of the cluster (default: one on this machine)")
     parser.add_argument("--cpus", type=float, default=1, metavar="N", help="that a step takes (default: 1)")
     shards.add_runner_options(parser)
     options = parser.parse_args()

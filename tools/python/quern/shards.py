@@ -125,7 +125,8 @@ class Runner:
         try:
             done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.timeout)
         except subprocess.TimeoutExpired:
-            raise _failed(step, f"took longer than {self.timeout:g} s; allow more time, or look at the machine") from None
+            why = f"took longer than {self.timeout:g} s; allow more time, or look at the machine"
+            raise _failed(step, why) from None
         sys.stderr.write(done.stderr)
         # Another machine may have finished the same step in the meantime.
         if done.returncode != 0 and not step.is_done:
@@ -135,7 +136,7 @@ class Runner:
     def _check(self, step, executable):
         found = version_of(executable)
         if found != step.tool:
-            raise _failed(step, f"{executable} is {found}, and the plan is for {step.tool}; install the same everywhere")
+            raise _failed(step, f"{executable} is {found}, and the plan is for {step.tool}; install that")
         for path, identity in step.files:
             if _identity(path, identity.startswith("sha256")) != identity:
                 raise _failed(step, f"{path} is not the file that the plan was made for; make the plan again")
@@ -379,7 +380,7 @@ def _parser():
 
     made = command("plan", "make the plan of an index in shards")
     made.add_argument("manifest", help="a file of paths, one in a line, plain or gzip")
-    made.add_argument("--root", metavar="FOLDER", help="where relative paths begin (default: the manifest's folder)")
+    made.add_argument("--root", metavar="FOLDER", help="where relative paths begin (default: beside the manifest)")
     made.add_argument("--splits", type=int, default=1, metavar="N", help="parts of the corpus (default: 1)")
     made.add_argument("--shards", type=int, default=1, metavar="N", help="shards of the index (default: 1)")
     made.add_argument("--merge", action="store_true", help="also merge the shards into one index")
@@ -393,7 +394,7 @@ def _parser():
     for planned in (made, asked):
         planned.add_argument("--work", required=True, metavar="FOLDER", help="for all outputs; seen by all machines")
         planned.add_argument("-o", "--output", required=True, metavar="PLAN", help="the plan to write, or to replace")
-        planned.add_argument("--by-content", action="store_true", help="know files by their bytes, not by size and time")
+        planned.add_argument("--by-content", action="store_true", help="know files by bytes, not by size and time")
         planned.add_argument("--quern", metavar="FILE", help="the executable (default: QUERN, else quern on the PATH)")
     for name, text in (("stages", "print each stage with its number of steps and of those that are done"),
                        ("results", "print the paths that the last stage makes")):
