@@ -57,7 +57,9 @@ bool LexiconScan::next(LexiconEntry& entry) {
   return true;
 }
 
-CollectionReader CollectionReader::open(const std::string& path) { return open(std::vector<std::string>{path}); }
+CollectionReader CollectionReader::open(const std::string& path) {
+  return with_own_errors([&] { return open(std::vector<std::string>{path}); });
+}
 
 CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
   return with_own_errors([&] {
@@ -67,8 +69,11 @@ CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
   });
 }
 
-CollectionReader::CollectionReader(std::shared_ptr<const File> file)
-    : CollectionReader(std::vector<std::shared_ptr<const File>>{std::move(file)}) {}
+CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
+    : CollectionReader(std::vector<std::shared_ptr<const File>>{std::move(file)}) {
+} catch (...) {
+  throw_own_error();
+}
 
 CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) try {
   if (files.empty()) throw InvalidArgument("no collection is named");
