@@ -13,6 +13,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/query/whole_results.hpp"
 #include "quern/text/quoted_start.hpp"
 
 namespace quern {
@@ -334,6 +335,7 @@ std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> li
                                                 QueryMemory::Claim& claim, QueryStatistics* statistics,
                                                 const DocumentSet* passing) const {
   check_passing(passing);
+  check_whole_results(index_, algorithm);
   if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
   TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
   ScoringContext context = scoring_context();

@@ -161,6 +161,12 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   const OrderReader other_order = corpus.order_file(corpus.pipeline.order(corpus.whole, OrderBy::random), {}, 3);
   CHECK_THROWS_WITH(together(shard(1), corpus.shard({2, 3}, other_order, {}, {}), shard(3)),
                     Catch::Contains("another order"));
+  // One shard does not know how many documents of the others have all terms.
+  const IndexReader alone = shard(1);
+  const QueryEngine engine(alone, {});
+  Analyzer analyzer = engine.make_analyzer();
+  CHECK_THROWS_WITH(engine.search("everywhere", algorithm_named("and-or"), 10, analyzer),
+                    Catch::Contains("name all shards"));
   // Statistics and collections that do not fit.
   ShardSource lacking({1, 3}, order_file, corpus.statistics({0, 1}), std::nullopt);
   CHECK_THROWS_WITH(lacking.check(corpus.joined, {}), Catch::Contains("0 of its 2 splits are not among these"));

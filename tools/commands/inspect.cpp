@@ -102,6 +102,12 @@ Json index_json(const IndexReader& index) {
   if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
   if (!manifest.field_names.kept.empty()) json["kept_fields"] = manifest.field_names.kept;
   if (manifest.scores) json["scores"] = to_json(*manifest.scores);
+  if (manifest.shard)
+    json["shard"] = {{"number", manifest.shard->number},
+                     {"count", manifest.shard->count},
+                     {"first_docid", manifest.docid_base},
+                     {"order_hash", manifest.shard->order_hash},
+                     {"statistics_hash", manifest.shard->statistics_hash}};
   Json lengths = Json::object();
   for (std::size_t i = 0; i < figures.lengths.size(); ++i)
     lengths[std::to_string(std::uint64_t{1} << i)] = {{"lists", figures.lengths[i].lists},

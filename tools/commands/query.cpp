@@ -13,6 +13,7 @@
 #include "quern/query/query_engine.hpp"
 #include "quern/query/query_stream.hpp"
 #include "quern/query/top_k.hpp"
+#include "quern/query/whole_results.hpp"
 
 #include "command.hpp"
 #include "filter_option.hpp"
@@ -164,13 +165,6 @@ void run_over_shards(const QueryArguments& arguments) {
                      arguments.stats});
 }
 
-/// A shard does not know how many documents of the others have all terms.
-void check_lone_shard(const QueryArguments& arguments, const IndexReader& index) {
-  if (index.manifest().shard && algorithm_named(arguments.algorithm).matching == Matching::all_else_any)
-    throw InvalidArgument(fmt::format("{}: is a shard, and {} depends on the results of all; name all shards",
-                                      index.name(), arguments.algorithm));
-}
-
 void run(const QueryArguments& arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
   if (arguments.filter) check_filters(arguments.strategy, arguments.device);
@@ -183,7 +177,7 @@ void run(const QueryArguments& arguments) {
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexShards indexes = IndexShards::open(arguments.indexes);
   const IndexReader& index = indexes[0];
-  check_lone_shard(arguments, index);
+  check_whole_results(index, algorithm_named(arguments.algorithm));
   std::optional<SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
   const std::optional<ResultFields> fields = result_fields(arguments, index);

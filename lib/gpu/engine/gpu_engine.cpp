@@ -16,6 +16,7 @@
 #include "quern/gpu/engine/helper_threads.hpp"
 #include "quern/gpu/engine/pipeline.hpp"
 #include "quern/gpu/engine/query_batch.hpp"
+#include "quern/query/whole_results.hpp"
 
 namespace quern {
 namespace {
@@ -166,6 +167,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
                                                            GpuStatistics* statistics, const DocumentSet* passing) {
   check_range("k", k, 1, end_docid);
   engine_.check_passing(passing);
+  check_whole_results(engine_.index(), algorithm);
   if (passing != nullptr) gpu::check_filters(*options_.strategy);
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
