@@ -246,7 +246,7 @@ struct CollectionSplit {
   std::uint64_t hash = 0;  ///< content hash of its file
   std::uint64_t documents = 0;
 
-  auto operator<=>(const CollectionSplit&) const = default;
+  auto operator<=>(const CollectionSplit&) const = default;  // NOLINT(modernize-use-nullptr): of the compiler
 };
 
 /// A term of a collection's lexicon.
