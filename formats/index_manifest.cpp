@@ -74,13 +74,13 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     collection.at("docid_base").get_to(manifest.docid_base);
     if (json.contains("shard")) {
       const auto& of = json.at("shard");
-      ShardManifest& shard = manifest.shard.emplace();
-      of.at("number").get_to(shard.number);
-      of.at("count").get_to(shard.count);
-      of.at("order_hash").get_to(shard.order_hash);
-      of.at("statistics_hash").get_to(shard.statistics_hash);
-      of.at("input_hash").get_to(shard.input_hash);
-      if (shard.number == 0 || shard.number > shard.count)
+      ShardManifest& made = manifest.shard.emplace();
+      of.at("number").get_to(made.number);
+      of.at("count").get_to(made.count);
+      of.at("order_hash").get_to(made.order_hash);
+      of.at("statistics_hash").get_to(made.statistics_hash);
+      of.at("input_hash").get_to(made.input_hash);
+      if (made.number == 0 || made.number > made.count)
         throw CorruptFile(what + ": section 'manifest': has an impossible number of a shard");
     }
     const auto& counts = json.at("counts");

@@ -117,8 +117,7 @@ class ImpactSections::Parts {
 class ImpactSections::Work {
  public:
   Work(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
-      : sections_(sections),
-        context_(context),
+      : context_(context),
         index_(index),
         postings_offset_(postings_offset),
         header_words_(context.codec->header_words(context.options)),
@@ -162,7 +161,6 @@ class ImpactSections::Work {
     return width;
   }
 
-  const ImpactSections& sections_;
   const EncodingContext& context_;
   const File& index_;
   std::uint64_t postings_offset_;
