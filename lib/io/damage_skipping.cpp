@@ -44,10 +44,11 @@ class GzipMembers final : public DamageSkippingSource {
   GzipMembers& operator=(const GzipMembers&) = delete;
 
   std::size_t read(std::span<std::uint8_t> to) override {
-    while (!to.empty() && !damage_ && (in_member_ || begin_member())) {
-      if (const std::size_t size = inflate_some(to)) return size;
-    }
-    return 0;
+    while (content_.empty() && !damage_ && (in_member_ || begin_member())) inflate_some();
+    const std::size_t size = std::min(to.size(), content_.size());
+    std::copy_n(content_.begin(), size, to.begin());
+    content_ = content_.subspan(size);
+    return size;
   }
   const std::string& name() const override { return stored_->name(); }
   std::uint64_t compressed_bytes_read() const override { return stored_->offset(); }
@@ -73,28 +74,26 @@ class GzipMembers final : public DamageSkippingSource {
     return in_member_ = true;
   }
 
-  std::size_t inflate_some(std::span<std::uint8_t> to) {
+  /// Always in steps of the same size: how far zlib reads before it finds damage depends on them, and what is found
+  /// must not depend on who reads.
+  void inflate_some() {
     const ByteView input = stored_->peek();
-    if (input.empty()) {
-      skip_damage("a gzip member that is cut");
-      return 0;
-    }
+    if (input.empty()) return skip_damage("a gzip member that is cut");
     constexpr std::size_t most = std::numeric_limits<uInt>::max();
     stream_.next_in = const_cast<Bytef*>(input.data());
     stream_.avail_in = static_cast<uInt>(std::min(input.size(), most));
-    stream_.next_out = to.data();
-    stream_.avail_out = static_cast<uInt>(std::min(to.size(), most));
-    const uInt offered_in = stream_.avail_in, offered_out = stream_.avail_out;
+    stream_.next_out = buffer_.data();
+    stream_.avail_out = static_cast<uInt>(buffer_.size());
+    const uInt offered_in = stream_.avail_in;
     const int status = inflate(&stream_, Z_NO_FLUSH);
     stored_->skip(offered_in - stream_.avail_in);
-    const std::size_t size = offered_out - stream_.avail_out;
-    content_bytes_ += size;
+    content_ = ByteView(buffer_).first(buffer_.size() - stream_.avail_out);
+    content_bytes_ += content_.size();
     if (status == Z_STREAM_END) {
       in_member_ = false;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
       skip_damage("a damaged gzip member");
     }
-    return size;
   }
 
   /// Goes to where the next member may begin. Damage may have led past it: so the search begins behind the damaged
@@ -138,6 +137,8 @@ class GzipMembers final : public DamageSkippingSource {
 
   std::unique_ptr<RawSource> stored_;
   z_stream stream_{};
+  Bytes buffer_ = Bytes(64 << 10);
+  ByteView content_;  ///< in the buffer, to be read
   bool in_member_ = false;
   std::uint64_t member_begin_ = 0;
   std::uint64_t content_bytes_ = 0;  ///< since the damage before
