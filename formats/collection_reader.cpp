@@ -1,13 +1,10 @@
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <functional>
+#include <unordered_map>
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/io/checksum.hpp"
@@ -78,7 +75,14 @@ CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
 CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) try {
   if (files.empty()) throw InvalidArgument("no collection is named");
   parts_.reserve(files.size());
-  for (const std::shared_ptr<const File>& file : files) add_part(file);
+  std::unordered_map<std::uint64_t, std::size_t> met;  // hashes of the collections
+  for (const std::shared_ptr<const File>& file : files) {
+    add_part(file);
+    const auto [same, is_new] = met.emplace(parts_.back().container.content_hash(), parts_.size() - 1);
+    if (!is_new)
+      throw InvalidArgument(fmt::format("{}: is named twice, or is the same as {}", parts_.back().container.name(),
+                                        parts_[same->second].container.name()));
+  }
   name_ = parts_.front().container.name();
   if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
 } catch (...) {
@@ -127,10 +131,6 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
     manifest_ = manifest;
   } else {
     check_fits(parts_.front().container, parts_.front().manifest, container, manifest);
-    for (const Part& part : parts_)
-      if (part.container.content_hash() == container.content_hash())
-        throw InvalidArgument(
-            fmt::format("{}: is named twice, or is the same as {}", container.name(), part.container.name()));
     add_counts(manifest_, manifest);
     manifest_.terms = 0;
     if (manifest_.documents >= end_docid)
@@ -409,107 +409,6 @@ std::vector<std::uint32_t> CollectionReader::lengths() const {
       std::copy(of_part.begin(), of_part.end(), lengths.begin() + part.first_document);
     }
     return lengths;
-  });
-}
-
-std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow& row) const {
-  const auto tokens_in = [&](ByteView stream) {
-    std::uint64_t tokens = 0;
-    for (TokenCursor cursor(stream); !cursor.done();) {
-      const std::uint32_t token = cursor.next();
-      if (token > rows_[chunk].terms) throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
-      tokens += token != TokenCursor::phrase_end_token;
-    }
-    return tokens;
-  };
-  tokens_in(row.url);
-  return tokens_in(row.title) + (manifest_.impacts ? sum_weights(chunk, row.body) : tokens_in(row.body));
-}
-
-std::uint64_t CollectionReader::sum_weights(std::size_t chunk, ByteView body) const {
-  std::uint64_t sum = 0;
-  for (WeightCursor cursor(body); cursor.next(); sum += cursor.weight()) {
-    if (cursor.chunk_term() >= rows_[chunk].terms)
-      throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
-    if (cursor.weight() > manifest_.impacts->max_weight())
-      throw CorruptFile(place(chunk, "the forward lists") + ": a weight of too many bits");
-  }
-  return sum;
-}
-
-std::uint64_t CollectionReader::verify_texts(std::size_t chunk, ChunkBuffers& buffers) const {
-  std::uint64_t bytes = 0;
-  const auto rows = texts(chunk, buffers);
-  for (const std::string_view text : rows) bytes += text.size();
-  for (std::size_t i = is_continued(chunk) ? 1 : 0; i < rows_[chunk].documents; ++i)
-    if (!rows[i].ends_with('\n')) throw CorruptFile(place(chunk, "the texts") + ": a text without a line end");
-  return bytes;
-}
-
-CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const {
-  const Part& part = part_of(chunk);
-  const SectionInfo& lengths_section = part.container.find("lengths");
-  std::vector<std::uint32_t> chunk_lengths(rows_[chunk].documents);
-  part.container.file().read_at(lengths_section.offset + std::uint64_t{first_document(chunk) - part.first_document} * 4,
-                                {reinterpret_cast<std::uint8_t*>(chunk_lengths.data()), chunk_lengths.size() * 4});
-  CollectionCounts counts;
-  const auto rows = documents(chunk, buffers);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].tokens != chunk_lengths[i]) throw CorruptFile(place(chunk, "the documents") + ": lengths differ");
-    counts.tokens += rows[i].tokens;
-    counts.empty_documents += rows[i].tokens == 0;
-    counts.documents_without_url += rows[i].url.empty();
-  }
-  const auto streams = forward(chunk, buffers);
-  for (std::size_t i = is_continued(chunk) ? 1 : 0; i < chunk_lengths.size(); ++i)
-    if (count_tokens(chunk, streams[i]) != chunk_lengths[i])
-      throw CorruptFile(place(chunk, "the forward lists") + ": lengths differ");
-  std::sort(buffers.terms.begin(), buffers.terms.end());
-  if (std::adjacent_find(buffers.terms.begin(), buffers.terms.end()) != buffers.terms.end())
-    part.container.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk - part.first_chunk));
-  links(chunk, buffers, [&](std::uint32_t, std::string_view, std::string_view) { ++counts.links; });
-  if (has_texts()) counts.text_bytes = verify_texts(chunk, buffers);
-  if (has_fields()) fields(chunk, buffers);
-  return counts;
-}
-
-void CollectionReader::verify_split(const SplitDocument& split, ChunkBuffers& buffers) const {
-  std::uint64_t tokens = 0;
-  for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk)
-    tokens += count_tokens(chunk, forward(chunk, buffers)[split.document - first_document(chunk)]);
-  if (tokens != documents(split.last_chunk, buffers).front().tokens)
-    throw CorruptFile(place(split.first_chunk, "the forward lists") + ": the length of a split document differs");
-}
-
-void CollectionReader::verify_contents(const Resources& resources) const {
-  return run_stage(resources, [&] {
-    tbb::enumerable_thread_specific<ChunkBuffers> buffers;
-    tbb::parallel_for(std::size_t{0}, split_documents_.size(),
-                      [&](std::size_t i) { verify_split(split_documents_[i], buffers.local()); });
-    tbb::enumerable_thread_specific<CollectionCounts> counts;
-    tbb::parallel_for(std::size_t{0}, num_chunks(), [&](std::size_t chunk) {
-      counts.local() = counts.local() + verify_chunk(chunk, buffers.local());
-      const ChunkRow& row = rows_[chunk];
-      resources.progress->add(pieces_size(row) + row.text_size + row.fields_size);
-    });
-    const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
-                                    manifest_.links, manifest_.text_bytes.value_or(0)};
-    if (counts.combine(std::plus<>()) != expected)
-      container().fail("manifest",
-                       "has other counts of tokens, links, texts, empty documents or URLs than the documents");
-    LexiconScan scan = lexicon();
-    LexiconEntry entry;
-    std::string last;
-    std::uint64_t count = 0, postings = 0, tokens = 0;
-    while (scan.next(entry)) {
-      postings += entry.df;
-      tokens += entry.cf;
-      if (count > 0 && entry.term <= last) container().fail("lexicon", "terms out of order");
-      last = entry.term;
-      ++count;
-    }
-    if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
-      container().fail("lexicon", "holds other counts than the manifest");
   });
 }
 

@@ -41,8 +41,9 @@ IndexReader::IndexReader(ContainerReader container) try
     container_.fail("manifest", "has impossible counts");
   if (manifest_.shard.has_value() != (container_.version() == shard_index_version.written))
     container_.fail("manifest", "is that of a shard, or not, unlike other indexes of its version");
-  if (manifest_.shard && (manifest_.documents > manifest_.statistics.documents ||
-                          manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
+  if (manifest_.shard &&
+      (manifest_.statistics.documents >= end_docid || manifest_.documents > manifest_.statistics.documents ||
+       manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
     container_.fail("manifest", "is of a shard with more documents than the whole");
   // Bounds and scores hold for parameters in these ranges alone.
   const Bm25Parameters& bm25 = manifest_.bm25;
